@@ -1,0 +1,40 @@
+# Every target has a line of help; `make help` prints them.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.installed
+BIN := $(VENV)/bin
+
+.PHONY: help
+help: ## List every target
+	@awk 'BEGIN {FS = ":.*## "} /^[a-zA-Z0-9_-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): requirements/dev.txt
+	@echo "setting up $(VENV) ..."
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
+	@touch $@
+
+.PHONY: setup
+setup: $(STAMP) ## Make .venv with the locked dependencies
+
+.PHONY: format
+format: $(STAMP) ## Format the code and sort its imports
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+.PHONY: lint
+lint: $(STAMP) ## Check format and lint
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check .
+
+.PHONY: types
+types: $(STAMP) ## Check the types (strict)
+	$(BIN)/mypy
+
+.PHONY: unit
+unit: $(STAMP) ## Run the unit tests
+	$(BIN)/pytest tests/unit
+
+.PHONY: check
+check: lint types unit ## Format, lint, types and unit tests

@@ -1,0 +1,1 @@
+"""The machine: client, informers, queue, workers, leader election, events, health, command line."""

@@ -1,0 +1,1 @@
+"""Every metric of the operator, and its recorders."""
