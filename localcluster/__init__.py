@@ -1,1 +1,4 @@
-"""A Kubernetes cluster of plain processes: the real control plane, and a node that runs containers as processes."""
+"""A Kubernetes cluster of plain processes.
+
+The control plane is the real one; the node runs containers as processes.
+"""
