@@ -1,0 +1,65 @@
+"""Readers of raw Kubernetes objects.
+
+Objects travel as the JSON that the API server sent, so that no field is lost. These functions
+read the few fields that every part needs; they never change what they are given.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+Raw = dict[str, Any]
+"""A Kubernetes object as parsed JSON. What comes out of the store is read-only."""
+
+
+def name_of(obj: Raw) -> str:
+    """`metadata.name`."""
+    return str(obj["metadata"]["name"])
+
+
+def namespace_of(obj: Raw) -> str:
+    """`metadata.namespace`, empty for a cluster-scoped object."""
+    return str(obj["metadata"].get("namespace", ""))
+
+
+def uid_of(obj: Raw) -> str:
+    """`metadata.uid`, empty before the API server has given one."""
+    return str(obj["metadata"].get("uid", ""))
+
+
+def labels_of(obj: Raw) -> dict[str, str]:
+    """`metadata.labels`, empty when absent."""
+    return obj["metadata"].get("labels") or {}
+
+
+def is_deleting(obj: Raw) -> bool:
+    """Whether the object has a deletion timestamp."""
+    return bool(obj["metadata"].get("deletionTimestamp"))
+
+
+def controller_of(obj: Raw) -> Raw | None:
+    """The owner reference whose `controller` is true, or None."""
+    for owner in obj["metadata"].get("ownerReferences") or ():
+        if owner.get("controller"):
+            return dict(owner)
+    return None
+
+
+def is_controlled_by(obj: Raw, kind: str, uid: str) -> bool:
+    """Whether the object's controller is the one with this kind and UID."""
+    owner = controller_of(obj)
+    return owner is not None and owner.get("kind") == kind and owner.get("uid") == uid
+
+
+def parse_time(text: str | None) -> datetime | None:
+    """A metav1.Time or MicroTime as an aware datetime; None for None or an empty string."""
+    return datetime.fromisoformat(text) if text else None
+
+
+def format_time(moment: datetime) -> str:
+    """A moment as metav1.Time: UTC, whole seconds, `2026-01-02T03:04:05Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_micro_time(moment: datetime) -> str:
+    """A moment as metav1.MicroTime: UTC, always six digits, which Go's parser insists on."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
