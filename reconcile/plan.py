@@ -1,6 +1,6 @@
 """What one pass wants to change, as data: the reconcile returns it, the controller applies it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -77,6 +77,8 @@ class Plan:
     `status` is a JSON merge patch for the status subresource: `{"status": {...}}`.
     `requeue_after` is in seconds; None means that only an event wakes the job again.
     `delete_job` asks for the deletion of the job itself (ttlSecondsAfterFinished).
+    `verify_gone` names pods that the plan takes for gone. The cache may lag behind: they are
+    read from the API server first, and where one lives, nothing is applied and the key retries.
     """
 
     deletes: tuple[Delete, ...] = ()
@@ -87,6 +89,7 @@ class Plan:
     outcomes: tuple[Outcome, ...] = ()
     requeue_after: float | None = None
     delete_job: bool = False
+    verify_gone: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -118,6 +121,8 @@ class Observed:
     `nodes` maps a node's name to the node, or is None where the operator may not read nodes.
     `refusals` holds what the previous passes could not create and why.
     `status_written_at` is when this process last wrote the job's status.
+    `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
+    not ended; gathered only for jobs with `intranet: Host`.
     """
 
     job: Raw
@@ -129,6 +134,7 @@ class Observed:
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()
     status_written_at: datetime | None = None
+    taken_host_ports: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,7 @@ class Settings:
 
     `scheduling` is none, volcano or kubernetes. `volcano_served` and `gang_served` say whether
     the API server serves scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2 PodGroups.
-    `host_port_range` is inclusive. `taken_host_ports` are base ports in other jobs' statuses.
+    `host_port_range` is inclusive.
     """
 
     scheduling: str = "none"
@@ -147,4 +153,3 @@ class Settings:
     elastic_timeout_seconds: int = 600
     force_delete_after_seconds: float = 300.0
     host_port_range: tuple[int, int] = (30000, 60999)
-    taken_host_ports: frozenset[int] = field(default_factory=frozenset)

@@ -1,0 +1,182 @@
+"""The trainer container's own environment, and the names that the operator owns.
+
+The operator's entries come before the user's, so that `$(VAR)` in the user's env, args and
+command resolves. A user's entry of an owned name is dropped: the rendezvous decides.
+"""
+
+from api.constants import Intranet, Role
+from api.job import config_map_name
+from api.objects import Raw
+from reconcile.addresses import PORT_VARIABLE, format_endpoint, port_of
+from reconcile.rendezvous import CONFIG_MAP_VARIABLES
+from reconcile.view import View
+
+TRAINING_ROLES = {Role.PS: "PSERVER", Role.WORKER: "TRAINER", Role.HETER: "HETER_TRAINER"}
+"""Fleet's PaddleCloudRoleMaker refuses other words."""
+
+POD_VARIABLES = frozenset(
+    {
+        "POD_IP",
+        "PADDLE_CURRENT_IP",
+        "PADDLE_CURRENT_ENDPOINT",
+        "PADDLE_TRAINER_ID",
+        "PADDLE_PSERVER_ID",
+        "TRAINING_ROLE",
+        "PADDLE_TRAINING_ROLE",
+        "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST",
+        "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST",
+        "STAGE_ID",
+        "STAGE_NUM",
+        "PADDLE_STAGE_TRAINERS_NUM",
+    }
+)
+ELASTIC_VARIABLES = frozenset(
+    {
+        "PADDLE_MASTER",
+        "PADDLE_NNODES",
+        "PADDLE_JOB_ID",
+        "PADDLE_RANK",
+        "PADDLE_ELASTIC_LEVEL",
+        "PADDLE_ELASTIC_TIMEOUT",
+        "PADDLE_MAX_RESTART",
+    }
+)
+ELASTIC_MAX_RESTART = 1_000_000
+"""The launcher's own default is 3 re-formings, after which it leaves."""
+HETER_STAGES = 2
+"""Stage 1 is the workers', stage 2 the heter trainers'."""
+
+
+def owned_variables(view: View) -> frozenset[str]:
+    """Names that a template cannot set in this job."""
+    owned = POD_VARIABLES | CONFIG_MAP_VARIABLES
+    if view.job.spec.is_elastic:
+        owned |= ELASTIC_VARIABLES
+    return owned - {PORT_VARIABLE}
+
+
+def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
+    """The operator's entries for one pod, in an order in which `$(VAR)` resolves."""
+    if view.job.spec.is_elastic:
+        return _elastic_env(view)
+    env = [
+        *_address_env(view, name),
+        _literal("TRAINING_ROLE", TRAINING_ROLES[role]),
+        _literal("PADDLE_TRAINING_ROLE", TRAINING_ROLES[role]),
+        _literal(_index_variable(role), str(index)),
+    ]
+    if Role.HETER in view.job.spec.roles:
+        env += _heter_env(view, role)
+    return env
+
+
+def build_env_from(view: View) -> list[Raw]:
+    """The reference to the attempt's ConfigMap, which holds the container back till it exists."""
+    if view.job.spec.is_elastic:
+        return []
+    return [{"configMapRef": {"name": config_map_name(view.job.name, view.attempt)}}]
+
+
+def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
+    """Own entries first, then the template's, less those of owned names."""
+    owned = owned_variables(view)
+    kept = [entry for entry in template if entry.get("name") not in owned]
+    if any(entry["name"] == PORT_VARIABLE for entry in own):
+        kept = [entry for entry in kept if entry.get("name") != PORT_VARIABLE]
+    named = {entry.get("name") for entry in kept}
+    return [*(entry for entry in own if entry["name"] not in named), *kept]
+
+
+def overridden_variables(view: View) -> list[str]:
+    """Owned names that a template sets to another value than the operator's, sorted."""
+    found: set[str] = set()
+    owned = owned_variables(view)
+    for name, (role, index) in view.wanted.items():
+        if index == 0:
+            own = {entry["name"]: entry for entry in build_env(view, name, role, index)}
+            for entry in _template_env(view, role):
+                if entry.get("name") in owned and own.get(entry["name"]) != entry:
+                    found.add(entry["name"])
+    return sorted(found)
+
+
+def _template_env(view: View, role: Role) -> list[Raw]:
+    containers = view.job.spec.roles[role].pod_spec.get("containers") or ()
+    return [entry for container in containers for entry in container.get("env") or ()]
+
+
+def _address_env(view: View, name: str) -> list[Raw]:
+    port = port_of(view, name)
+    env = []
+    if view.job.spec.intranet is Intranet.SERVICE:
+        env.append(_literal("POD_IP", f"{name}.{view.job.namespace}"))
+    else:
+        env.append(_field("POD_IP", "status.podIP"))
+    env.append(_literal("PADDLE_CURRENT_IP", "$(POD_IP)"))
+    env.append(_literal("PADDLE_CURRENT_ENDPOINT", format_endpoint("$(POD_IP)", port)))
+    if view.job.spec.intranet is Intranet.HOST:
+        env.append(_literal(PORT_VARIABLE, str(port)))
+    return env
+
+
+def _heter_env(view: View, role: Role) -> list[Raw]:
+    spec = view.job.spec
+    counts = [spec.roles[r].replicas for r in (Role.WORKER, Role.HETER) if r in spec.roles]
+    config_map = config_map_name(view.job.name, view.attempt)
+    trainers = _from_config_map(config_map, "PADDLE_TRAINER_ENDPOINTS")
+    heters = _from_config_map(config_map, "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST")
+    following = {Role.WORKER: heters}.get(role, {"value": ""})
+    previous = {Role.HETER: trainers}.get(role, {"value": ""})
+    return [
+        {"name": "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST", **following},
+        {"name": "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST", **previous},
+        _literal("STAGE_ID", str(HETER_STAGES if role is Role.HETER else 1)),
+        _literal("STAGE_NUM", str(HETER_STAGES)),
+        _literal("PADDLE_STAGE_TRAINERS_NUM", str(counts)),
+        _literal("HETER_DEVICE_TYPE", _device_type(view, role)),
+    ]
+
+
+def _device_type(view: View, role: Role) -> str:
+    for container in view.job.spec.roles[role].pod_spec.get("containers") or ():
+        limits = (container.get("resources") or {}).get("limits") or {}
+        if any("gpu" in name for name in limits):
+            return "gpu"
+    return "cpu"
+
+
+def _elastic_env(view: View) -> list[Raw]:
+    worker = view.job.spec.roles[Role.WORKER]
+    return [
+        *_elastic_address_env(view),
+        _literal("PADDLE_JOB_NAME", view.job.name),
+        _literal("PADDLE_MASTER", f"etcd://{view.settings.elastic_server}"),
+        _literal("PADDLE_NNODES", f"{worker.least}:{worker.most}"),
+        _literal("PADDLE_JOB_ID", f"{view.job.uid}-{view.attempt:04d}"),
+        _literal("PADDLE_ELASTIC_LEVEL", str(view.job.spec.elastic)),
+        _literal("PADDLE_ELASTIC_TIMEOUT", str(view.settings.elastic_timeout_seconds)),
+        _literal("PADDLE_MAX_RESTART", str(ELASTIC_MAX_RESTART)),
+    ]
+
+
+def _elastic_address_env(view: View) -> list[Raw]:
+    return [
+        _field("POD_IP", "status.podIP"),
+        _literal("PADDLE_CURRENT_IP", "$(POD_IP)"),
+    ]
+
+
+def _index_variable(role: Role) -> str:
+    return "PADDLE_PSERVER_ID" if role is Role.PS else "PADDLE_TRAINER_ID"
+
+
+def _literal(name: str, value: str) -> Raw:
+    return {"name": name, "value": value}
+
+
+def _field(name: str, path: str) -> Raw:
+    return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
+
+
+def _from_config_map(config_map: str, key: str) -> Raw:
+    return {"valueFrom": {"configMapKeyRef": {"name": config_map, "key": key}}}

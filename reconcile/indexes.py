@@ -1,0 +1,23 @@
+"""Sets of indexes as compact text, as batch/v1 writes completedIndexes: `0-2,5`."""
+
+from collections.abc import Iterable
+
+
+def parse_indexes(text: str) -> frozenset[int]:
+    """The indexes that the text lists. Raises ValueError on anything but `0-2,5`."""
+    indexes: set[int] = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        indexes.update(range(int(first), int(last or first) + 1))
+    return frozenset(indexes)
+
+
+def format_indexes(indexes: Iterable[int]) -> str:
+    """The shortest text that lists the indexes, in ascending order."""
+    runs: list[list[int]] = []
+    for index in sorted(indexes):
+        if runs and runs[-1][1] == index - 1:
+            runs[-1][1] = index
+        else:
+            runs.append([index, index])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

@@ -1,0 +1,227 @@
+"""Existing pods as the reconcile sees them: one view of each, the trainer container deciding.
+
+A pod's phase is about all of its containers; a job is about its trainers. A sidecar that
+outlives the trainer, or fails after it, changes nothing here.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER, Role
+from api.objects import Raw, is_deleting, labels_of, name_of, parse_time, uid_of
+
+DISRUPTION_TARGET = "DisruptionTarget"
+"""The pod condition that eviction, preemption, taints and node loss set before the end."""
+SIGKILL_EXIT = 128
+
+
+class PodState(StrEnum):
+    """What a pod counts as in its role's status."""
+
+    PENDING = "pending"
+    STARTING = "starting"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerEnd:
+    """How a container ended. `signal` is set where the exit code tells of one (128 + n)."""
+
+    container: str
+    exit_code: int
+    signal: int | None
+    reason: str
+    message: str
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PodView:
+    """One pod of the job. `end` is the trainer's, or the init container's that kept it away."""
+
+    raw: Raw
+    name: str
+    uid: str
+    role: Role | None
+    index: int
+    attempt: int
+    state: PodState
+    address: str
+    node: str
+    is_deleting: bool
+    is_scheduled: bool
+    has_started: bool
+    started_at: datetime | None
+    end: ContainerEnd | None
+    restarts: int
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its trainer runs or is still to come."""
+        return not self.is_deleting and self.state in (
+            PodState.PENDING,
+            PodState.STARTING,
+            PodState.RUNNING,
+            PodState.UNKNOWN,
+        )
+
+    @property
+    def is_disrupted(self) -> bool:
+        """Whether the cluster, not the program, ended it: eviction, preemption, node loss."""
+        status = self.raw.get("status") or {}
+        return status.get("reason") in ("Evicted", "Preempting", "NodeLost") or (
+            pod_condition(self.raw, DISRUPTION_TARGET) is not None
+        )
+
+
+def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
+    """The view of one pod. Labels that were tampered with read as no role, attempt 0."""
+    labels = labels_of(raw)
+    role = _role(labels.get(LABEL_ROLE))
+    trainer = trainer_names.get(role, TRAINER_CONTAINER) if role else TRAINER_CONTAINER
+    status: Raw = raw.get("status") or {}
+    container = _container_status(status.get("containerStatuses"), trainer)
+    end = _end_of(container) or _init_end(raw)
+    return PodView(
+        raw=raw,
+        name=name_of(raw),
+        uid=uid_of(raw),
+        role=role,
+        index=_number(labels.get(LABEL_INDEX), -1),
+        attempt=_number(labels.get(LABEL_ATTEMPT), 0),
+        state=_state(raw, container),
+        address=status.get("podIP") or "",
+        node=(raw.get("spec") or {}).get("nodeName") or "",
+        is_deleting=is_deleting(raw),
+        is_scheduled=_is_scheduled(raw),
+        has_started=_has_started(container),
+        started_at=_started_at(container),
+        end=end,
+        restarts=_restarts(status),
+    )
+
+
+def trainer_name(pod_spec: Raw) -> str:
+    """The trainer container's name: `paddle` where there is one, else the first's."""
+    names = [container.get("name", "") for container in pod_spec.get("containers") or ()]
+    if TRAINER_CONTAINER in names or not names:
+        return TRAINER_CONTAINER
+    return str(names[0])
+
+
+def pod_condition(raw: Raw, type_: str) -> Raw | None:
+    """The pod's condition of this type if it is True, else None."""
+    for condition in (raw.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == type_ and condition.get("status") == "True":
+            return dict(condition)
+    return None
+
+
+def waiting_state(raw: Raw) -> tuple[str, str, str] | None:
+    """(container, reason, message) of the first container that waits, init containers first."""
+    status: Raw = raw.get("status") or {}
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        for container in status.get(kind) or ():
+            waiting = (container.get("state") or {}).get("waiting")
+            if waiting and waiting.get("reason") not in (None, "PodInitializing"):
+                return container["name"], waiting["reason"], waiting.get("message", "")
+    return None
+
+
+def _state(raw: Raw, container: Raw | None) -> PodState:
+    phase = (raw.get("status") or {}).get("phase")
+    state = (container or {}).get("state") or {}
+    if "terminated" in state:
+        return _ended_state(raw, phase, state["terminated"].get("exitCode", 0))
+    if phase == "Succeeded":
+        return PodState.SUCCEEDED
+    if phase == "Failed":
+        return PodState.FAILED
+    if phase == "Unknown":
+        return PodState.UNKNOWN
+    if "running" in state or (phase == "Running" and container is None):
+        return PodState.RUNNING
+    return PodState.STARTING if _is_scheduled(raw) else PodState.PENDING
+
+
+def _ended_state(raw: Raw, phase: str | None, exit_code: int) -> PodState:
+    if exit_code == 0:
+        return PodState.SUCCEEDED
+    restarts = (raw.get("spec") or {}).get("restartPolicy") == "OnFailure"
+    return PodState.STARTING if restarts and phase != "Failed" else PodState.FAILED
+
+
+def _is_scheduled(raw: Raw) -> bool:
+    return bool((raw.get("spec") or {}).get("nodeName"))
+
+
+def _container_status(statuses: list[Raw] | None, name: str) -> Raw | None:
+    return next((s for s in statuses or () if s.get("name") == name), None)
+
+
+def _end_of(container: Raw | None) -> ContainerEnd | None:
+    if container is None:
+        return None
+    for state in (container.get("state") or {}, container.get("lastState") or {}):
+        terminated = state.get("terminated")
+        if terminated:
+            return _container_end(container["name"], terminated)
+    return None
+
+
+def _init_end(raw: Raw) -> ContainerEnd | None:
+    for container in (raw.get("status") or {}).get("initContainerStatuses") or ():
+        terminated = (container.get("state") or {}).get("terminated")
+        if terminated and terminated.get("exitCode", 0) != 0:
+            return _container_end(container["name"], terminated)
+    return None
+
+
+def _container_end(name: str, terminated: Raw) -> ContainerEnd:
+    code = terminated.get("exitCode", 0)
+    return ContainerEnd(
+        container=name,
+        exit_code=code,
+        signal=terminated.get("signal") or (code - SIGKILL_EXIT if code > SIGKILL_EXIT else None),
+        reason=terminated.get("reason", ""),
+        message=terminated.get("message", ""),
+        started_at=parse_time(terminated.get("startedAt")),
+        finished_at=parse_time(terminated.get("finishedAt")),
+    )
+
+
+def _has_started(container: Raw | None) -> bool:
+    if container is None:
+        return False
+    state = container.get("state") or {}
+    return "running" in state or "terminated" in state or bool(container.get("lastState"))
+
+
+def _started_at(container: Raw | None) -> datetime | None:
+    state = (container or {}).get("state") or {}
+    running = state.get("running") or state.get("terminated") or {}
+    return parse_time(running.get("startedAt"))
+
+
+def _restarts(status: Raw) -> int:
+    statuses = [
+        *(status.get("initContainerStatuses") or ()),
+        *(status.get("containerStatuses") or ()),
+    ]
+    return sum(int(container.get("restartCount", 0)) for container in statuses)
+
+
+def _role(value: str | None) -> Role | None:
+    try:
+        return Role(value or "")
+    except ValueError:
+        return None
+
+
+def _number(text: str | None, default: int) -> int:
+    return int(text) if text is not None and text.isdecimal() else default

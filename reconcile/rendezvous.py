@@ -1,0 +1,141 @@
+"""The attempt's ConfigMap: the one place where processes learn who their peers are.
+
+It is made when every pod of the attempt has its address, and never changed: containers cannot
+start before it exists, so no process ever reads half a list or another attempt's.
+"""
+
+from api.constants import (
+    LABEL_APP_MANAGED_BY,
+    LABEL_ATTEMPT,
+    LABEL_JOB_NAME,
+    LABEL_JOB_UID,
+    MANAGED_BY,
+    MAX_ENV_VALUE_BYTES,
+    PORTS_PER_POD,
+    Role,
+)
+from api.job import PaddleJob, config_map_name
+from api.objects import Raw
+from reconcile.addresses import endpoints_of, format_endpoint, hosts_of, job_port, port_of
+from reconcile.view import View
+
+GLOO_RENDEZVOUS_HTTP = "3"
+"""Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""
+
+CONFIG_MAP_VARIABLES = frozenset(
+    {
+        "PADDLE_PORT",
+        "TRAINER_PORTS_NUM",
+        "PADDLE_PSERVERS_IP_PORT_LIST",
+        "PADDLE_TRAINER_ENDPOINTS",
+        "PADDLE_TRAINERS",
+        "PADDLE_TRAINERS_NUM",
+        "PADDLE_WITH_GLOO",
+        "PADDLE_GLOO_RENDEZVOUS",
+        "PADDLE_GLOO_HTTP_ENDPOINT",
+        "PADDLE_HETER_ENDPOINTS",
+        "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST",
+        "PADDLE_PSERVERS",
+        "PADDLE_PSERVERS_NUM",
+        "PADDLE_TRAINER_IPS",
+        "PADDLE_JOB_NAME",
+        "PADDLE_IS_LOCAL",
+    }
+)
+"""Names that the ConfigMap may hold; a template's own entries of them are dropped."""
+
+
+def all_have_addresses(view: View) -> bool:
+    """Whether every wanted pod exists, lives and has its address."""
+    return len(view.pods) == len(view.wanted) and all(
+        pod.address and pod.is_live for pod in view.pods.values()
+    )
+
+
+def build_config_map(view: View) -> Raw:
+    """The attempt's ConfigMap; call it when `all_have_addresses`."""
+    job = view.job
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": config_map_name(job.name, view.attempt),
+            "namespace": job.namespace,
+            "labels": child_labels(job, view.attempt),
+            "ownerReferences": [job.owner_reference()],
+        },
+        "immutable": True,
+        "data": build_variables(view),
+    }
+
+
+def child_labels(job: PaddleJob, attempt: int) -> dict[str, str]:
+    """The labels that every child carries."""
+    return {
+        LABEL_JOB_NAME: job.name,
+        LABEL_JOB_UID: job.uid,
+        LABEL_ATTEMPT: str(attempt),
+        LABEL_APP_MANAGED_BY: MANAGED_BY,
+    }
+
+
+def build_variables(view: View) -> dict[str, str]:
+    """Environment variables that are the same for every pod of the attempt."""
+    trainers = endpoints_of(view, Role.WORKER)
+    trainer_hosts = ",".join(hosts_of(view, Role.WORKER))
+    variables = {
+        "PADDLE_JOB_NAME": view.job.name,
+        "PADDLE_IS_LOCAL": "0",
+        "PADDLE_PORT": str(job_port(view.job.spec)),
+        "TRAINER_PORTS_NUM": str(PORTS_PER_POD),
+        "PADDLE_TRAINER_ENDPOINTS": ",".join(trainers),
+        "PADDLE_TRAINERS": trainer_hosts,
+        "PADDLE_TRAINER_IPS": trainer_hosts,
+        "PADDLE_TRAINERS_NUM": str(len(trainers)),
+    }
+    if Role.PS in view.job.spec.roles:
+        variables |= _server_variables(view)
+    if Role.HETER in view.job.spec.roles:
+        heter = ",".join(endpoints_of(view, Role.HETER))
+        variables["PADDLE_HETER_ENDPOINTS"] = heter
+        variables["PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"] = heter
+    return variables
+
+
+def oversized_variable(variables: dict[str, str]) -> str | None:
+    """The name of a variable that the kernel would refuse, or None."""
+    for name, value in variables.items():
+        if len(value.encode()) > MAX_ENV_VALUE_BYTES:
+            return name
+    return None
+
+
+def changed_addresses(view: View) -> list[str]:
+    """Variables whose value no longer fits the pods' addresses; empty while they agree.
+
+    Only pods with an address count: one that is on its way has not disagreed yet.
+    """
+    if view.config_map is None or not all(pod.address for pod in view.pods.values()):
+        return []
+    if len(view.pods) != len(view.wanted):
+        return []
+    told = view.config_map.get("data") or {}
+    return [name for name, value in build_variables(view).items() if told.get(name) != value]
+
+
+def _server_variables(view: View) -> dict[str, str]:
+    hosts = hosts_of(view, Role.PS)
+    endpoints = endpoints_of(view, Role.PS)
+    with_gloo = view.job.spec.with_gloo
+    variables = {
+        "PADDLE_PSERVERS_IP_PORT_LIST": ",".join(endpoints),
+        "PADDLE_PSERVERS": ",".join(hosts),
+        "PADDLE_PSERVERS_NUM": str(len(endpoints)),
+        "PADDLE_WITH_GLOO": str(with_gloo),
+    }
+    if with_gloo:
+        first = next(name for name, (role, _) in view.wanted.items() if role is Role.PS)
+        port = port_of(view, first) + PORTS_PER_POD - 2
+        variables["PADDLE_GLOO_RENDEZVOUS"] = GLOO_RENDEZVOUS_HTTP
+        variables["PADDLE_GLOO_HTTP_ENDPOINT"] = format_endpoint(hosts[0], port)
+    return variables

@@ -1,0 +1,117 @@
+"""What one pass derived from what it observed: sorted once, read by every step."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from api.constants import LABEL_ATTEMPT, Role
+from api.job import PaddleJob, config_map_name, parse_job, pod_name
+from api.objects import Raw, is_deleting, labels_of, name_of
+from api.status import RoleStatus
+from reconcile.indexes import parse_indexes
+from reconcile.plan import Observed, Settings
+from reconcile.pods import PodState, PodView, trainer_name, view_pod
+
+
+@dataclass(frozen=True)
+class View:
+    """One job and its children at one moment. Everything in it is read-only."""
+
+    job: PaddleJob
+    observed: Observed
+    now: datetime
+    settings: Settings
+
+    @cached_property
+    def attempt(self) -> int:
+        """The attempt that runs or is to run; a job never looked at is at its first."""
+        return max(1, self.job.status.attempt)
+
+    @cached_property
+    def all_pods(self) -> tuple[PodView, ...]:
+        """Every pod that the job controls, whatever its attempt."""
+        names = {role: trainer_name(spec.pod_spec) for role, spec in self.job.spec.roles.items()}
+        return tuple(view_pod(raw, names) for raw in self.observed.pods)
+
+    @cached_property
+    def pods(self) -> dict[str, PodView]:
+        """The wanted pods of this attempt that exist, by name."""
+        return {pod.name: pod for pod in self.all_pods if self._is_wanted(pod)}
+
+    @cached_property
+    def obsolete(self) -> tuple[PodView, ...]:
+        """Pods of ended attempts, and those beyond the replicas."""
+        return tuple(pod for pod in self.all_pods if not self._is_wanted(pod))
+
+    @cached_property
+    def wanted(self) -> dict[str, tuple[Role, int]]:
+        """Name -> (role, index) of each pod that this attempt needs, servers first."""
+        return {
+            pod_name(self.job.name, role, index): (role, index)
+            for role, spec in self.job.spec.roles.items()
+            for index in range(spec.replicas)
+        }
+
+    @cached_property
+    def missing(self) -> tuple[str, ...]:
+        """Names of wanted pods that do not exist and have not ended well before."""
+        return tuple(
+            name
+            for name, (role, index) in self.wanted.items()
+            if name not in self.pods and index not in self.completed.get(role, frozenset())
+        )
+
+    @cached_property
+    def completed(self) -> dict[Role, frozenset[int]]:
+        """Indexes that ended well in this attempt: seen now, or remembered in status."""
+        done: dict[Role, frozenset[int]] = {}
+        for role in self.job.spec.roles:
+            remembered = self.role_status(role).completed_indexes
+            done[role] = parse_indexes(remembered) | {
+                pod.index for pod in self.of_role(role) if pod.state is PodState.SUCCEEDED
+            }
+        return done
+
+    @cached_property
+    def config_map(self) -> Raw | None:
+        """This attempt's ConfigMap, if it exists and is not being deleted."""
+        name = config_map_name(self.job.name, self.attempt)
+        for config_map in self.observed.config_maps:
+            if name_of(config_map) == name and not is_deleting(config_map):
+                return config_map
+        return None
+
+    @cached_property
+    def has_started(self) -> bool:
+        """Whether any process of this attempt may have read its peers' addresses."""
+        return self.config_map is not None or any(pod.has_started for pod in self.pods.values())
+
+    @cached_property
+    def age_seconds(self) -> float:
+        """Seconds since the job was created."""
+        return (self.now - self.job.created_at).total_seconds()
+
+    def of_role(self, role: Role) -> Iterator[PodView]:
+        """The wanted pods of one role that exist."""
+        return (pod for pod in self.pods.values() if pod.role is role)
+
+    def role_status(self, role: Role) -> RoleStatus:
+        """The stored counts of a role."""
+        return self.job.status.roles.get(role) or RoleStatus()
+
+    def old_config_maps(self) -> tuple[Raw, ...]:
+        """ConfigMaps of ended attempts."""
+        return tuple(
+            config_map
+            for config_map in self.observed.config_maps
+            if labels_of(config_map).get(LABEL_ATTEMPT) != str(self.attempt)
+        )
+
+    def _is_wanted(self, pod: PodView) -> bool:
+        return pod.attempt == self.attempt and self.wanted.get(pod.name) == (pod.role, pod.index)
+
+
+def build_view(observed: Observed, now: datetime, settings: Settings) -> View:
+    """The view of an observed job; raises what `parse_job` raises."""
+    return View(parse_job(observed.job), observed, now, settings)
