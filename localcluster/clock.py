@@ -1,0 +1,33 @@
+"""The one module of the local cluster that reads the clock and sleeps."""
+
+import time
+from collections.abc import Callable
+
+POLL_SECONDS = 0.05
+
+
+def now() -> float:
+    """Seconds since the epoch, for what is shown to people and written to the API server."""
+    return time.time()
+
+
+def monotonic() -> float:
+    """Seconds on a clock that never jumps: for deadlines and measured times."""
+    return time.monotonic()
+
+
+def sleep(seconds: float) -> None:
+    """Block the calling thread."""
+    time.sleep(seconds)
+
+
+def wait_until(
+    condition: Callable[[], bool], timeout_seconds: float, poll_seconds: float = POLL_SECONDS
+) -> bool:
+    """Poll until the condition holds; False when the time is over first."""
+    deadline = monotonic() + timeout_seconds
+    while not condition():
+        if monotonic() >= deadline:
+            return False
+        sleep(poll_seconds)
+    return True

@@ -1,0 +1,60 @@
+"""Locks between processes, held by an open file: whatever ends the holder releases the lock."""
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+
+
+class FileLock:
+    """An advisory lock on a file that stays. The holder's pid stands in it, for messages."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+
+    def try_acquire(self) -> bool:
+        """Take the lock; False when another process, or another lock of this one, holds it."""
+        return self._acquire(fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def acquire(self) -> None:
+        """Take the lock, however long the holder keeps it."""
+        self._acquire(fcntl.LOCK_EX)
+
+    def release(self) -> None:
+        """Give the lock back; harmless when it is not held."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def holder_pid(self) -> int | None:
+        """The pid that the last holder wrote; it runs only if the lock cannot be taken."""
+        try:
+            return int(self.path.read_text())
+        except (OSError, ValueError):
+            return None
+
+    def _acquire(self, operation: int) -> bool:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, operation)
+        except BlockingIOError:
+            os.close(descriptor)
+            return False
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        self._descriptor = descriptor
+        return True
+
+    def __enter__(self) -> "FileLock":
+        self.acquire()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
