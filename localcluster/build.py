@@ -102,11 +102,11 @@ def _build(folder: Path, missing: list[Binary], report: Report) -> None:
     report(f"building Kubernetes {KUBERNETES_VERSION} into {folder} (once, some minutes)")
     for number, binary in enumerate(missing, start=1):
         step = f"{binary.name} ({number} of {len(missing)})"
-        _build_one(go, binary, folder, lambda text, step=step: report(_line(step, text, started)))
+        _build_one(go, binary, folder, _with_elapsed(report, step, started))
 
 
-def _line(step: str, text: str, started: float) -> str:
-    return f"  {step}: {text}, {clock.monotonic() - started:.0f} s"
+def _with_elapsed(report: Report, step: str, started: float) -> Report:
+    return lambda text: report(f"  {step}: {text}, {clock.monotonic() - started:.0f} s")
 
 
 def _build_one(go: Path, binary: Binary, folder: Path, report: Report) -> None:
