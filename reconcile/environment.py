@@ -153,7 +153,7 @@ def _elastic_env(view: View) -> list[Raw]:
         _literal("PADDLE_MASTER", f"etcd://{view.settings.elastic_server}"),
         _literal("PADDLE_NNODES", f"{worker.least}:{worker.most}"),
         _literal("PADDLE_JOB_ID", f"{view.job.uid}-{view.attempt:04d}"),
-        _literal("PADDLE_ELASTIC_LEVEL", str(view.job.spec.elastic)),
+        _literal("PADDLE_ELASTIC_LEVEL", str(min(view.job.spec.elastic, 1))),
         _literal("PADDLE_ELASTIC_TIMEOUT", str(view.settings.elastic_timeout_seconds)),
         _literal("PADDLE_MAX_RESTART", str(ELASTIC_MAX_RESTART)),
     ]

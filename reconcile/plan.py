@@ -120,6 +120,7 @@ class Observed:
     `named_pod_group` is the PodGroup with the job's own name, whoever made it.
     `nodes` maps a node's name to the node, or is None where the operator may not read nodes.
     `refusals` holds what the previous passes could not create and why.
+    `create_again_at` is when refused creates may be tried again; before it none is planned.
     `status_written_at` is when this process last wrote the job's status.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
     not ended; gathered only for jobs with `intranet: Host`.
@@ -133,6 +134,7 @@ class Observed:
     named_pod_group: Raw | None = None
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()
+    create_again_at: datetime | None = None
     status_written_at: datetime | None = None
     taken_host_ports: frozenset[int] = frozenset()
 
@@ -144,6 +146,8 @@ class Settings:
     `scheduling` is none, volcano or kubernetes. `volcano_served` and `gang_served` say whether
     the API server serves scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2 PodGroups.
     `host_port_range` is inclusive.
+    The graces are how long a pod may wait for an image or a configuration that cannot heal by
+    itself before the job fails.
     """
 
     scheduling: str = "none"
@@ -152,4 +156,6 @@ class Settings:
     elastic_server: str = ""
     elastic_timeout_seconds: int = 600
     force_delete_after_seconds: float = 300.0
+    config_error_grace_seconds: float = 60.0
+    image_pull_grace_seconds: float = 600.0
     host_port_range: tuple[int, int] = (30000, 60999)

@@ -1,0 +1,58 @@
+"""What goes when a job has ended, by cleanPodPolicy, and the job itself after its ttl."""
+
+from api.constants import CleanPodPolicy, Phase
+from api.objects import is_deleting, name_of, uid_of
+from reconcile.gang import own_pod_group_deletes
+from reconcile.plan import Delete
+from reconcile.pods import PodState, PodView
+from reconcile.view import View
+
+CLEANED_WHEN_COMPLETED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_COMPLETION)
+CLEANED_WHEN_FAILED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_FAILURE)
+
+
+def cleanup_deletes(view: View) -> tuple[Delete, ...]:
+    """The children of an ended job that its policy does not keep."""
+    pods = tuple(delete_pod(pod) for pod in _pods_to_go(view) if not pod.is_deleting)
+    if not _cleans_all(view):
+        return pods + _group_deletes(view)
+    services = tuple(
+        Delete("Service", name_of(service), uid_of(service))
+        for service in view.observed.services
+        if not is_deleting(service)
+    )
+    return pods + services + _group_deletes(view)
+
+
+def delete_pod(pod: PodView) -> Delete:
+    """The delete of one pod, with its own grace."""
+    return Delete("Pod", pod.name, pod.uid)
+
+
+def _pods_to_go(view: View) -> list[PodView]:
+    if _cleans_all(view):
+        return list(view.all_pods)
+    policy = view.job.spec.clean_pod_policy
+    if view.job.status.phase == Phase.FAILED and policy is not CleanPodPolicy.NEVER:
+        return [pod for pod in view.all_pods if not _has_ended(pod)]
+    return []
+
+
+def _group_deletes(view: View) -> tuple[Delete, ...]:
+    """An ended job's PodGroup keeps its place only while pods of it still run."""
+    keeps = any(not _has_ended(pod) for pod in view.all_pods)
+    going = {pod.uid for pod in _pods_to_go(view)}
+    if keeps and any(pod.uid not in going and not _has_ended(pod) for pod in view.all_pods):
+        return ()
+    return own_pod_group_deletes(view)
+
+
+def _cleans_all(view: View) -> bool:
+    failed = view.job.status.phase == Phase.FAILED
+    return view.job.spec.clean_pod_policy in (
+        CLEANED_WHEN_FAILED if failed else CLEANED_WHEN_COMPLETED
+    )
+
+
+def _has_ended(pod: PodView) -> bool:
+    return pod.state in (PodState.SUCCEEDED, PodState.FAILED)

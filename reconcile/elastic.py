@@ -1,0 +1,50 @@
+"""A dead worker of an elastic job is replaced alone, while enough of its peers live."""
+
+from dataclasses import replace
+
+from api.constants import Role
+from api.objects import parse_time
+from reconcile.completion import find_untrained
+from reconcile.failure import Incident, build_failure, failed_pods, judge_pod
+from reconcile.plan import EmitEvent
+from reconcile.pods import PodView
+from reconcile.restart import answer_incident, restart_delay
+from reconcile.transition import Transition
+from reconcile.view import View
+
+
+def find_elastic_transition(view: View) -> Transition | None:
+    """What a failed or untrained worker leads to, or None."""
+    untrained = find_untrained(view)
+    if untrained is not None:
+        return answer_incident(view, untrained)
+    for pod in failed_pods(view):
+        if not is_recorded(view, pod):
+            return _answer_failure(view, pod, judge_pod(view, pod))
+    return None
+
+
+def is_recorded(view: View, pod: PodView) -> bool:
+    """Whether a failed pod stands in status already, so that it may go."""
+    return any(
+        failure.pod == pod.name and failure.time == build_failure(view, judge_pod(view, pod)).time
+        for failure in view.job.status.failures
+    )
+
+
+def replacement_delay(view: View, name: str) -> float:
+    """Seconds until a worker that failed may be made again; the first time at once."""
+    ends = [f for f in view.job.status.failures if f.pod == name and f.attempt == view.attempt]
+    last = parse_time(ends[-1].time) if ends else None
+    if last is None or len(ends) < 2:
+        return 0.0
+    delay = restart_delay(len(ends) - 1)
+    return max(0.0, delay - (view.now - last).total_seconds())
+
+
+def _answer_failure(view: View, pod: PodView, incident: Incident) -> Transition:
+    live = sum(peer.is_live for peer in view.of_role(Role.WORKER))
+    if incident.is_fatal or live < view.job.spec.roles[Role.WORKER].least:
+        return answer_incident(view, incident)
+    status = view.job.status.with_failure(build_failure(view, replace(incident, pod=pod)))
+    return Transition(status, (EmitEvent("Warning", incident.reason, incident.message),))

@@ -1,0 +1,57 @@
+"""spec.podFailurePolicy, with the rules of batch/v1: the first that matches decides."""
+
+from enum import StrEnum
+
+from api.objects import Raw
+
+
+class PolicyAction(StrEnum):
+    """What a rule asks for. Ignore restarts the gang without charging it."""
+
+    FAIL_JOB = "FailJob"
+    IGNORE = "Ignore"
+    COUNT = "Count"
+
+
+def match_policy(policy: Raw | None, pod: Raw) -> PolicyAction | None:
+    """The action of the first rule that matches the failed pod, or None."""
+    for rule in (policy or {}).get("rules") or ():
+        if _matches_exit_codes(rule.get("onExitCodes"), pod) or _matches_conditions(
+            rule.get("onPodConditions"), pod
+        ):
+            return PolicyAction(rule["action"])
+    return None
+
+
+def _matches_exit_codes(requirement: Raw | None, pod: Raw) -> bool:
+    if requirement is None:
+        return False
+    only = requirement.get("containerName")
+    values = set(requirement.get("values") or ())
+    wants_member = requirement.get("operator") == "In"
+    return any(
+        (code in values) == wants_member
+        for name, code in _exit_codes(pod)
+        if code != 0 and only in (None, name)
+    )
+
+
+def _exit_codes(pod: Raw) -> list[tuple[str, int]]:
+    status: Raw = pod.get("status") or {}
+    ended = []
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        for container in status.get(kind) or ():
+            terminated = (container.get("state") or {}).get("terminated")
+            if terminated:
+                ended.append((container["name"], terminated.get("exitCode", 0)))
+    return ended
+
+
+def _matches_conditions(patterns: list[Raw] | None, pod: Raw) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(
+        condition.get("type") == pattern.get("type")
+        and condition.get("status") == pattern.get("status", "True")
+        for pattern in patterns or ()
+        for condition in conditions
+    )

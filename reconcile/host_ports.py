@@ -1,0 +1,41 @@
+"""Port ranges for `intranet: Host`, one per pod, written to status before any pod is made.
+
+Ranges start at whole steps above the configured start, so that two of them are equal or
+disjoint; equal ones are kept off one node by the scheduler, which sees the first as hostPort.
+"""
+
+import zlib
+from dataclasses import replace
+
+from api.constants import PORTS_PER_POD, Intranet
+from reconcile.transition import Transition
+from reconcile.view import View
+
+
+def find_allocation(view: View) -> Transition | None:
+    """The status with a range for every wanted pod, or None: nothing to do, or nothing free."""
+    if not needs_ports(view):
+        return None
+    bases = free_bases(view)
+    if len(bases) < len(view.wanted):
+        return None
+    ports = dict(zip(view.wanted, bases, strict=False))
+    return Transition(replace(view.job.status, attempt=view.attempt, host_ports=ports))
+
+
+def needs_ports(view: View) -> bool:
+    """Whether a Host job has pods without a range."""
+    if view.job.spec.intranet is not Intranet.HOST:
+        return False
+    return any(name not in view.job.status.host_ports for name in view.wanted)
+
+
+def free_bases(view: View) -> list[int]:
+    """Free first ports, beginning at a place that depends on the job, so that jobs spread."""
+    low, high = view.settings.host_port_range
+    bases = list(range(low, high - PORTS_PER_POD + 2, PORTS_PER_POD))
+    if not bases:
+        return []
+    turn = zlib.crc32(view.job.uid.encode()) % len(bases)
+    taken = view.observed.taken_host_ports
+    return [base for base in bases[turn:] + bases[:turn] if base not in taken]

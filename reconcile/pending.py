@@ -1,0 +1,156 @@
+"""Why a job waits, in one sentence: gathered from its pods, its PodGroup and refused creates."""
+
+from dataclasses import dataclass
+
+from api.constants import Reason
+from api.objects import Raw, parse_time
+from reconcile.gang import GangHold, find_gang, find_hold, own_pod_group, users_pod_group
+from reconcile.host_ports import needs_ports
+from reconcile.plan import Refusal
+from reconcile.pods import PodState, PodView
+from reconcile.restart import back_off_seconds, restarting_since
+from reconcile.startup_errors import startup_errors
+from reconcile.view import View
+
+MAX_REASON_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """What a job waits for; `is_hard` where time alone will not help."""
+
+    reason: Reason
+    message: str
+    is_hard: bool = False
+
+
+def explain_wait(view: View) -> Wait:
+    """The most telling cause of a job's waiting. The text holds nothing that ticks."""
+    causes = (
+        _refused(view),
+        _terminating(view),
+        _backing_off(view),
+        _held(view),
+        _ports(view),
+        _startup_error(view),
+        _unscheduled(view),
+    )
+    for cause in causes:
+        if cause is not None:
+            return cause
+    total = view.job.spec.total_replicas
+    return Wait(Reason.WAITING_FOR_PODS, f"waiting for {_count(total, 'pod')} to start")
+
+
+def _refused(view: View) -> Wait | None:
+    if not view.observed.refusals:
+        return None
+    first = view.observed.refusals[0]
+    more = len(view.observed.refusals) - 1
+    suffix = f" (and {more} more)" if more else ""
+    return Wait(_refusal_reason(first), _refusal_message(first) + suffix, is_hard=True)
+
+
+def _refusal_reason(refusal: Refusal) -> Reason:
+    if refusal.reason == "AlreadyExists":
+        return Reason.NAME_CONFLICT
+    if "exceeded quota" in refusal.message:
+        return Reason.QUOTA_EXCEEDED
+    return Reason.CREATE_REFUSED
+
+
+def _refusal_message(refusal: Refusal) -> str:
+    if refusal.reason == "AlreadyExists":
+        return (
+            f"{refusal.kind} {refusal.name} exists and does not belong to this job; "
+            "it is left untouched"
+        )
+    if "exceeded quota" in refusal.message:
+        return f"quota exceeded: {refusal.message}"[:MAX_REASON_CHARACTERS]
+    return f"{refusal.kind} {refusal.name}: {refusal.message}"[:MAX_REASON_CHARACTERS]
+
+
+def _terminating(view: View) -> Wait | None:
+    old = [pod for pod in view.obsolete if pod.attempt < view.attempt]
+    if not old:
+        return None
+    message = f"waiting for the {_count(len(old), 'pod')} of the last attempt to go"
+    return Wait(Reason.PODS_TERMINATING, message)
+
+
+def _backing_off(view: View) -> Wait | None:
+    since = restarting_since(view.job.status)
+    if since is None or not back_off_seconds(view):
+        return None
+    count = view.job.status.restart_count
+    return Wait(Reason.BACK_OFF, f"backing off before attempt {view.attempt}, restart {count}")
+
+
+def _held(view: View) -> Wait | None:
+    gang = find_gang(view)
+    if gang is None:
+        return None
+    hold: GangHold | None = find_hold(view, gang)
+    if hold is not None:
+        return Wait(hold.reason, hold.message, is_hard=hold.seconds is None)
+    group = users_pod_group(view) if gang.is_users else own_pod_group(view)
+    text = _group_message(group or {})
+    return Wait(Reason.POD_GROUP_PENDING, text) if text else None
+
+
+def _group_message(group: Raw) -> str:
+    """What the batch scheduler says of a PodGroup that it has not let in."""
+    status: Raw = group.get("status") or {}
+    for condition in status.get("conditions") or ():
+        said = condition.get("message") or condition.get("reason") or ""
+        unscheduled = (condition.get("type"), condition.get("status")) in (
+            ("Unschedulable", "True"),
+            ("PodGroupScheduled", "False"),
+        )
+        if unscheduled and said:
+            return f"PodGroup not scheduled: {said}"[:MAX_REASON_CHARACTERS]
+    if status.get("phase") == "Pending":
+        return "PodGroup not enqueued: its queue has not let it in"
+    return ""
+
+
+def _ports(view: View) -> Wait | None:
+    if not needs_ports(view):
+        return None
+    low, high = view.settings.host_port_range
+    return Wait(Reason.NO_FREE_PORTS, f"no free port ranges left in {low}-{high}", is_hard=True)
+
+
+def _startup_error(view: View) -> Wait | None:
+    errors = startup_errors(view)
+    if not errors:
+        return None
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    first = errors[0]
+    return Wait(first.reason, first.message[:MAX_REASON_CHARACTERS] + more, is_hard=True)
+
+
+def _unscheduled(view: View) -> Wait | None:
+    refused = [(pod, why) for pod in view.pods.values() if (why := _unschedulable(pod))]
+    if not refused:
+        return None
+    oldest = min(str(why.get("lastTransitionTime") or "") for _, why in refused)
+    since = parse_time(oldest)
+    when = f" since {since:%H:%M:%SZ}" if since else ""
+    total = view.job.spec.total_replicas
+    text = str(refused[0][1].get("message") or "")[:MAX_REASON_CHARACTERS]
+    message = f"{len(refused)} of {total} pods unscheduled{when}: {text}"
+    return Wait(Reason.UNSCHEDULABLE, message, is_hard=True)
+
+
+def _unschedulable(pod: PodView) -> Raw | None:
+    if pod.state is not PodState.PENDING:
+        return None
+    for condition in (pod.raw.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return dict(condition)
+    return None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

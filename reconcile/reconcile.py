@@ -1,0 +1,197 @@
+"""One pass over one job: what was observed in, what is to be done out.
+
+The pass either moves the job to another state, and then writes status and nothing else, or it
+tends the children of the state that the job is in. Whatever it decides follows from what is
+there alone: it may be repeated, interrupted and resumed at any point.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from api.constants import Condition, Phase, Reason
+from api.status import JobStatus, diff_status
+from reconcile.children import Changes, change_children
+from reconcile.cleanup import cleanup_deletes
+from reconcile.completion import find_completion, find_elastic_completion
+from reconcile.deadlines import find_expiry, seconds_to_next_deadline, seconds_to_ttl
+from reconcile.elastic import find_elastic_transition
+from reconcile.environment import overridden_variables
+from reconcile.failure import find_incident
+from reconcile.host_ports import find_allocation
+from reconcile.plan import EmitEvent, Observed, Outcome, Plan, Settings
+from reconcile.rendezvous import all_have_addresses, build_variables, oversized_variable
+from reconcile.restart import answer_incident, find_exhausted_in_place
+from reconcile.startup_errors import find_startup_failure, seconds_to_startup_failure
+from reconcile.stuck import force_deletes, seconds_to_force_delete
+from reconcile.summary import summarize
+from reconcile.suspend import find_suspension
+from reconcile.transition import Transition, fail_job
+from reconcile.view import View, build_view
+
+STATUS_INTERVAL_SECONDS = 2.0
+"""Counts alone are written at most this often: pods come up one by one."""
+QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
+
+
+def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
+    """What to do about one job now.
+
+    Raises KeyError, TypeError or ValueError where the job is nothing that the schema accepts.
+    """
+    view = build_view(observed, now, settings)
+    if not view.job.is_ours:
+        return Plan()
+    if view.job.is_deleting:
+        return _finish(view, Changes())
+    if view.job.status.is_terminal:
+        return _tend_ended(view)
+    for find in _transitions(view):
+        transition = find(view)
+        if transition is not None:
+            return _move(view, transition)
+    return _finish(view, change_children(view))
+
+
+def _transitions(view: View) -> Iterable[Callable[[View], Transition | None]]:
+    """The changes of state that may be due, the first that is wins."""
+    common = (find_suspension,)
+    if view.job.spec.suspend:
+        return common
+    training = _elastic_transitions() if view.job.spec.is_elastic else _gang_transitions()
+    return (*common, *training, find_expiry, find_startup_failure, find_allocation)
+
+
+def _gang_transitions() -> tuple[Callable[[View], Transition | None], ...]:
+    return (find_completion, _find_restart, find_exhausted_in_place, _find_oversize)
+
+
+def _elastic_transitions() -> tuple[Callable[[View], Transition | None], ...]:
+    return (find_elastic_completion, find_elastic_transition)
+
+
+def _find_restart(view: View) -> Transition | None:
+    incident = find_incident(view)
+    return answer_incident(view, incident) if incident else None
+
+
+def _find_oversize(view: View) -> Transition | None:
+    if view.config_map is not None or not all_have_addresses(view):
+        return None
+    name = oversized_variable(build_variables(view))
+    if name is None:
+        return None
+    message = f"{name} would be longer than the kernel takes for one environment variable"
+    return fail_job(view, Reason.ENDPOINTS_TOO_LONG, message)
+
+
+def _move(view: View, transition: Transition) -> Plan:
+    """Write the new state; the write itself wakes the job for the next pass."""
+    moved = replace(view, job=replace(view.job, status=transition.status))
+    status = _stamp(summarize(moved), view.job.generation)
+    return Plan(
+        status=diff_status(view.job.raw_status, status),
+        events=transition.events,
+        outcomes=transition.outcomes,
+        verify_gone=transition.verify_gone,
+        requeue_after=None,
+    )
+
+
+def _tend_ended(view: View) -> Plan:
+    left = seconds_to_ttl(view)
+    if left is not None and left <= 0:
+        return Plan(delete_job=True)
+    changes = Changes(deletes=cleanup_deletes(view), requeue_after=left)
+    return _finish(view, changes)
+
+
+def _finish(view: View, changes: Changes) -> Plan:
+    """Tend the children and write what they amount to, at most so often."""
+    status = _stamp(summarize(view), view.job.generation)
+    patch = diff_status(view.job.raw_status, status)
+    events, outcomes = _news(view, status)
+    wait = _status_wait(view, status) if patch else 0.0
+    stuck = force_deletes(view)
+    return Plan(
+        deletes=changes.deletes + stuck,
+        patches=changes.patches,
+        creates=changes.creates,
+        status=None if wait else patch,
+        events=() if wait else events,
+        outcomes=() if wait else outcomes,
+        requeue_after=_earliest(changes.requeue_after, wait or None, *_timers(view)),
+    )
+
+
+def _timers(view: View) -> tuple[float | None, ...]:
+    if view.job.status.is_terminal:
+        return (seconds_to_force_delete(view),)
+    return (
+        seconds_to_next_deadline(view),
+        seconds_to_startup_failure(view),
+        seconds_to_force_delete(view),
+    )
+
+
+def _earliest(*times: float | None) -> float | None:
+    return min((max(0.0, seconds) for seconds in times if seconds is not None), default=None)
+
+
+def _stamp(status: JobStatus, generation: int) -> JobStatus:
+    conditions = tuple(replace(c, observed_generation=generation) for c in status.conditions)
+    return replace(status, observed_generation=generation, conditions=conditions)
+
+
+def _status_wait(view: View, status: JobStatus) -> float:
+    """Seconds for which a change that only counts may wait; 0 where users must see it now."""
+    written = view.observed.status_written_at
+    if written is None or not _is_minor(view.job.status, status):
+        return 0.0
+    return max(0.0, STATUS_INTERVAL_SECONDS - (view.now - written).total_seconds())
+
+
+def _is_minor(old: JobStatus, new: JobStatus) -> bool:
+    if new.phase != old.phase and new.phase not in QUIET_PHASES:
+        return False
+    return old.observed_generation == new.observed_generation
+
+
+def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[Outcome, ...]]:
+    """What users and metrics are told about a pass that changes no state."""
+    old = view.job.status
+    events: list[EmitEvent] = []
+    outcomes: list[Outcome] = []
+    mode = view.job.spec.mode
+    if not old.phase and not view.job.is_deleting:
+        events += _first_events(view)
+        outcomes.append(Outcome("created", mode))
+    if status.is_true(Condition.RUNNING) and not old.is_true(Condition.RUNNING):
+        total = view.job.spec.total_replicas
+        events.append(EmitEvent("Normal", Reason.ALL_PODS_RUNNING, f"all {total} pods run"))
+        seconds = view.age_seconds if status.restart_count == 0 else None
+        outcomes.append(Outcome("running", mode, seconds=seconds))
+    events += _refusal_events(view, status)
+    return tuple(events), tuple(outcomes)
+
+
+def _first_events(view: View) -> list[EmitEvent]:
+    roles = view.job.spec.roles
+    pods = ", ".join(f"{spec.replicas} {role}" for role, spec in roles.items())
+    events = [EmitEvent("Normal", Reason.CREATED, f"a {view.job.spec.mode} job of {pods}")]
+    overridden = overridden_variables(view)
+    if overridden:
+        names = ", ".join(overridden)
+        message = f"the operator sets these variables itself, the template's are dropped: {names}"
+        events.append(EmitEvent("Warning", Reason.OWNED_VARIABLE, message))
+    return events
+
+
+def _refusal_events(view: View, status: JobStatus) -> list[EmitEvent]:
+    pending = status.condition(Condition.PENDING)
+    if not view.observed.refusals or pending is None or not pending.status:
+        return []
+    before = view.job.status.condition(Condition.PENDING)
+    if before is not None and (before.reason, before.message) == (pending.reason, pending.message):
+        return []
+    return [EmitEvent("Warning", pending.reason, pending.message)]

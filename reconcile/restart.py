@@ -1,0 +1,115 @@
+"""Gang restarts: a new attempt of the whole job, charged or not, with back-off between."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from api.constants import Condition, Phase, Reason
+from api.objects import parse_time
+from api.status import MAX_AVOID_NODES, JobStatus, RoleStatus
+from reconcile.failure import Incident, build_failure, restarts_in_place
+from reconcile.plan import EmitEvent, Outcome
+from reconcile.transition import Transition, end_conditions, fail_job, set_condition
+from reconcile.view import View
+
+FIRST_DELAY_SECONDS = 10.0
+MAX_DELAY_SECONDS = 360.0
+"""10 s doubling to 6 min, the back-off of batch/v1's Jobs."""
+IN_PLACE_LIMIT = 6
+"""In-place restarts where backoffLimit is unset: batch/v1's default limit."""
+
+
+def answer_incident(view: View, incident: Incident) -> Transition:
+    """The transition that an incident leads to: the end of the job, or its next attempt."""
+    recorded = view.job.status
+    if incident.pod is not None and (incident.is_charged or incident.pod.end is not None):
+        recorded = recorded.with_failure(build_failure(view, incident))
+    recorded = replace(recorded, avoid_nodes=_avoid(recorded, incident))
+    if incident.is_fatal:
+        return _fail(view, recorded, incident, incident.reason)
+    if incident.is_charged:
+        limit = view.job.spec.backoff_limit or 0
+        if recorded.failure_count >= limit:
+            reason = Reason.BACKOFF_LIMIT_EXCEEDED if limit else incident.reason
+            return _fail(view, recorded, incident, reason)
+        recorded = replace(recorded, failure_count=recorded.failure_count + 1)
+    return begin_attempt(view, recorded, incident)
+
+
+def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transition:
+    """The next attempt: the pods of this one become obsolete by the number alone."""
+    status = end_conditions(status, view.now, Condition.RUNNING, Condition.PODS_SCHEDULED)
+    # A second incident before the first back-off is over starts its back-off anew.
+    status = end_conditions(status, view.now, Condition.RESTARTING)
+    status = set_condition(
+        status, Condition.RESTARTING, True, incident.reason, incident.message, view.now
+    )
+    status = replace(
+        status,
+        phase=Phase.RESTARTING,
+        attempt=view.attempt + 1,
+        restart_count=status.restart_count + 1,
+        host_ports={},
+        roles={role: _forgotten(counts) for role, counts in status.roles.items()},
+    )
+    return Transition(
+        status,
+        (EmitEvent("Warning", incident.reason, incident.message),),
+        (Outcome("restarted", view.job.spec.mode, incident.reason),),
+        incident.verify_gone,
+    )
+
+
+def find_exhausted_in_place(view: View) -> Transition | None:
+    """The end of a job whose containers the kubelet has restarted too often."""
+    pods = list(restarts_in_place(view))
+    count = sum(pod.restarts for pod in pods)
+    limit = view.job.spec.backoff_limit
+    if limit is None:
+        limit = IN_PLACE_LIMIT
+    # As in batch/v1: with a limit the count reaches it, with none the first restart is too many.
+    if not pods or (count < limit if limit else count == 0):
+        return None
+    worst = max(pods, key=lambda pod: pod.restarts)
+    message = f"containers were restarted {count} times, {worst.name} {worst.restarts} of them"
+    return fail_job(view, Reason.BACKOFF_LIMIT_EXCEEDED, message)
+
+
+def back_off_seconds(view: View) -> float:
+    """Seconds until the pods of a restarting job may be made; 0 when they may be now."""
+    since = restarting_since(view.job.status)
+    if since is None:
+        return 0.0
+    delay = restart_delay(view.job.status.restart_count)
+    return max(0.0, delay - (view.now - since).total_seconds())
+
+
+def restart_delay(restart_count: int) -> float:
+    """The back-off before the attempt that follows this many restarts, in seconds."""
+    doubled = FIRST_DELAY_SECONDS * 2.0 ** min(max(restart_count - 1, 0), 30)
+    return min(doubled, MAX_DELAY_SECONDS)
+
+
+def restarting_since(status: JobStatus) -> datetime | None:
+    """When the restart began that is still under way, or None."""
+    condition = status.condition(Condition.RESTARTING)
+    return parse_time(condition.last_transition_time) if condition and condition.status else None
+
+
+def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Transition:
+    failed = replace(view, job=replace(view.job, status=status))
+    transition = fail_job(failed, reason, incident.message)
+    return replace(transition, verify_gone=incident.verify_gone)
+
+
+def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
+    """The nodes where this job failed, the latest last. A program's own exit blames no node."""
+    node = incident.pod.node if incident.pod else ""
+    blames_node = incident.reason in (Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_FAILED)
+    if not node or not blames_node:
+        return status.avoid_nodes
+    kept = tuple(name for name in status.avoid_nodes if name != node)
+    return (*kept, node)[-MAX_AVOID_NODES:]
+
+
+def _forgotten(counts: RoleStatus) -> RoleStatus:
+    return RoleStatus(replicas=counts.replicas)

@@ -1,0 +1,45 @@
+"""Pods that stay Terminating because their node is lost, and how they are let go."""
+
+from api.objects import Raw, parse_time
+from reconcile.plan import Delete
+from reconcile.pods import PodView
+from reconcile.view import View
+
+
+def force_deletes(view: View) -> tuple[Delete, ...]:
+    """Deletes without grace of pods past theirs on a node that is NotReady or gone.
+
+    The node may still run them: two writers of one checkpoint are possible, which is why it
+    waits, and why nothing is done where the operator may not read nodes.
+    """
+    return tuple(
+        Delete("Pod", pod.name, pod.uid, grace_seconds=0)
+        for pod in view.all_pods
+        if _is_stuck(view, pod) and _seconds_left(view, pod) <= 0
+    )
+
+
+def seconds_to_force_delete(view: View) -> float | None:
+    """Seconds until the first pod that is stuck now may be let go, or None."""
+    times = (_seconds_left(view, pod) for pod in view.all_pods if _is_stuck(view, pod))
+    return min((left for left in times if left > 0), default=None)
+
+
+def _is_stuck(view: View, pod: PodView) -> bool:
+    nodes = view.observed.nodes
+    return pod.is_deleting and nodes is not None and _is_lost(nodes.get(pod.node), pod)
+
+
+def _is_lost(node: Raw | None, pod: PodView) -> bool:
+    if not pod.node:
+        return False
+    if node is None:
+        return True
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    return not any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+
+
+def _seconds_left(view: View, pod: PodView) -> float:
+    """The deletion timestamp already holds the grace: it is when the pod should be gone."""
+    due = parse_time(pod.raw["metadata"].get("deletionTimestamp")) or view.now
+    return view.settings.force_delete_after_seconds - (view.now - due).total_seconds()

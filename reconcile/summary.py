@@ -1,0 +1,143 @@
+"""The status that the children amount to: counts, phase, and the conditions that follow them."""
+
+from collections import Counter
+from dataclasses import replace
+
+from api.constants import (
+    LABEL_JOB_UID,
+    LABEL_ROLE,
+    TERMINAL_PHASES,
+    Condition,
+    Phase,
+    Reason,
+    Role,
+)
+from api.objects import format_time
+from api.status import JobStatus, RoleStatus
+from reconcile.gang import find_gang
+from reconcile.indexes import format_indexes
+from reconcile.pending import Wait, explain_wait
+from reconcile.pods import PodState
+from reconcile.transition import set_condition
+from reconcile.view import View
+
+
+def summarize(view: View) -> JobStatus:
+    """The status of a job whose state does not change in this pass."""
+    status = _with_facts(view, view.job.status)
+    if view.job.is_deleting:
+        return replace(status, phase=Phase.TERMINATING)
+    if status.phase in TERMINAL_PHASES or status.is_true(Condition.SUSPENDED):
+        return status
+    phase = _decide_phase(view)
+    status = replace(status, phase=phase)
+    return _with_conditions(view, status, phase)
+
+
+def _with_facts(view: View, status: JobStatus) -> JobStatus:
+    spec = view.job.spec
+    counts = {role: _count_role(view, role) for role in spec.roles}
+    gang = find_gang(view)
+    return replace(
+        status,
+        mode=str(spec.mode),
+        attempt=view.attempt,
+        start_time=status.start_time or _first_start(view),
+        pod_group=gang.name if gang else "",
+        selector=f"{LABEL_JOB_UID}={view.job.uid},{LABEL_ROLE}={Role.WORKER}",
+        replicas=sum(pod.role is Role.WORKER for pod in view.all_pods),
+        roles=counts,
+    )
+
+
+def _first_start(view: View) -> str:
+    held = view.job.spec.suspend or view.job.status.is_true(Condition.SUSPENDED)
+    return "" if held else format_time(view.now)
+
+
+def _count_role(view: View, role: Role) -> RoleStatus:
+    """The role's counts. Once the job has ended, what failed and succeeded stays as it was."""
+    states = Counter(pod.state for pod in view.of_role(role))
+    if view.job.status.is_terminal:
+        frozen = view.role_status(role)
+        failed, succeeded = frozen.failed, frozen.succeeded
+        failed, succeeded = (
+            max(failed, states[PodState.FAILED]),
+            max(succeeded, states[PodState.SUCCEEDED]),
+        )
+        completed = frozen.completed_indexes
+    else:
+        failed, succeeded = states[PodState.FAILED], len(view.completed[role])
+        completed = format_indexes(view.completed[role])
+    return RoleStatus(
+        replicas=view.job.spec.roles[role].replicas,
+        pending=states[PodState.PENDING],
+        starting=states[PodState.STARTING],
+        running=states[PodState.RUNNING],
+        failed=failed,
+        succeeded=succeeded,
+        unknown=states[PodState.UNKNOWN],
+        completed_indexes=completed,
+    )
+
+
+def _decide_phase(view: View) -> Phase:
+    if any(pod.attempt < view.attempt for pod in view.obsolete) or _waits_for_restart(view):
+        return Phase.RESTARTING
+    if _all_run(view):
+        is_ending = any(view.completed.get(Role.WORKER, ())) or view.completed.get(Role.WORKER)
+        return Phase.COMPLETING if is_ending else Phase.RUNNING
+    if view.job.spec.is_elastic and _has_run(view):
+        return Phase.SCALING
+    if not view.missing and all(pod.is_scheduled for pod in view.pods.values()):
+        return Phase.STARTING
+    return Phase.PENDING
+
+
+def _waits_for_restart(view: View) -> bool:
+    return view.job.status.is_true(Condition.RESTARTING) and not view.pods
+
+
+def _has_run(view: View) -> bool:
+    """Whether all pods of this attempt have run; the restart that began it ended the last run."""
+    running = view.job.status.condition(Condition.RUNNING)
+    return running is not None and (running.status or view.job.status.phase == Phase.SCALING)
+
+
+def _all_run(view: View) -> bool:
+    """Whether every wanted pod runs or has ended well, and none is still in the way."""
+    is_running = (PodState.RUNNING, PodState.SUCCEEDED)
+    return (
+        not view.missing
+        and not view.obsolete
+        and all(pod.state in is_running for pod in view.pods.values())
+    )
+
+
+def _with_conditions(view: View, status: JobStatus, phase: Phase) -> JobStatus:
+    runs = phase in (Phase.RUNNING, Phase.COMPLETING)
+    status = _set_pending(view, status, None if runs else explain_wait(view))
+    status = _set_scheduled(view, status)
+    reason = Reason.ALL_PODS_RUNNING if runs else Reason.NOT_ALL_RUNNING
+    status = set_condition(status, Condition.RUNNING, runs, reason, "", view.now)
+    if status.is_true(Condition.RESTARTING) and phase is not Phase.RESTARTING:
+        status = set_condition(
+            status, Condition.RESTARTING, False, Reason.PODS_CREATED, "", view.now
+        )
+    return status
+
+
+def _set_pending(view: View, status: JobStatus, wait: Wait | None) -> JobStatus:
+    if wait is not None:
+        return set_condition(status, Condition.PENDING, True, wait.reason, wait.message, view.now)
+    if status.is_true(Condition.PENDING):
+        return set_condition(
+            status, Condition.PENDING, False, Reason.ALL_PODS_RUNNING, "", view.now
+        )
+    return status
+
+
+def _set_scheduled(view: View, status: JobStatus) -> JobStatus:
+    scheduled = not view.missing and all(pod.is_scheduled for pod in view.pods.values())
+    reason = Reason.ALL_PODS_SCHEDULED if scheduled else Reason.NOT_ALL_SCHEDULED
+    return set_condition(status, Condition.PODS_SCHEDULED, scheduled, reason, "", view.now)

@@ -1,0 +1,50 @@
+"""spec.suspend: the pods go, the job keeps its place in the API; resuming is a new attempt."""
+
+from dataclasses import replace
+
+from api.constants import Condition, Phase, Reason
+from api.objects import format_time
+from reconcile.plan import EmitEvent
+from reconcile.transition import Transition, end_conditions, set_condition
+from reconcile.view import View
+
+
+def find_suspension(view: View) -> Transition | None:
+    """The transition into or out of suspension, or None."""
+    held = view.job.status.is_true(Condition.SUSPENDED)
+    if view.job.spec.suspend and not held:
+        return _suspend(view)
+    if held and not view.job.spec.suspend:
+        return _resume(view)
+    return None
+
+
+def _suspend(view: View) -> Transition:
+    """Pods of the attempt become obsolete by its number; a job without pods keeps it."""
+    status = end_conditions(
+        view.job.status, view.now, Condition.RUNNING, Condition.RESTARTING, Condition.PENDING
+    )
+    message = "the job is suspended"
+    status = set_condition(status, Condition.SUSPENDED, True, Reason.SUSPENDED, message, view.now)
+    has_pods = bool(view.observed.pods)
+    status = replace(
+        status,
+        phase=Phase.SUSPENDED,
+        mode=str(view.job.spec.mode),
+        attempt=view.attempt + has_pods,
+        restart_count=status.restart_count + has_pods,
+        host_ports={},
+        start_time="",
+        roles={},
+    )
+    return Transition(status, (EmitEvent("Normal", Reason.SUSPENDED, message),))
+
+
+def _resume(view: View) -> Transition:
+    message = "the job goes on"
+    status = set_condition(
+        view.job.status, Condition.SUSPENDED, False, Reason.RESUMED, message, view.now
+    )
+    status = set_condition(status, Condition.RUNNING, False, Reason.RESUMED, "", view.now)
+    status = replace(status, phase=Phase.PENDING, start_time=format_time(view.now))
+    return Transition(status, (EmitEvent("Normal", Reason.RESUMED, message),))

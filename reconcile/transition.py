@@ -1,0 +1,70 @@
+"""A change of the job's state: written to status first, acted upon by the next pass.
+
+Writing first is what makes an incident count once: a pass that finds the status already moved
+on sees the old pods as another attempt's, however often the operator died in between.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from api.constants import Condition, Phase, Reason
+from api.objects import format_time
+from api.status import JobStatus, new_condition
+from reconcile.plan import EmitEvent, Outcome
+from reconcile.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """The new status, and what is told once it is written."""
+
+    status: JobStatus
+    events: tuple[EmitEvent, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    verify_gone: tuple[str, ...] = ()
+
+
+def set_condition(
+    status: JobStatus, type_: Condition, value: bool, reason: Reason, message: str, now: datetime
+) -> JobStatus:
+    """The status with a condition set as of now."""
+    return status.with_condition(new_condition(type_, value, reason, message, now))
+
+
+def end_conditions(status: JobStatus, now: datetime, *types: Condition) -> JobStatus:
+    """The status with those of the conditions that were true set to false."""
+    for type_ in types:
+        if status.is_true(type_):
+            status = set_condition(status, type_, False, Reason.ENDED, "", now)
+    return status
+
+
+def complete_job(view: View, message: str) -> Transition:
+    """The job has its result."""
+    return _end_job(view, Phase.COMPLETED, Condition.COMPLETED, Reason.WORKERS_SUCCEEDED, message)
+
+
+def fail_job(view: View, reason: Reason, message: str) -> Transition:
+    """The job ends without its result."""
+    return _end_job(view, Phase.FAILED, Condition.FAILED, reason, message)
+
+
+def _end_job(
+    view: View, phase: Phase, condition: Condition, reason: Reason, message: str
+) -> Transition:
+    status = end_conditions(
+        view.job.status,
+        view.now,
+        Condition.PENDING,
+        Condition.RUNNING,
+        Condition.RESTARTING,
+        Condition.SUSPENDED,
+    )
+    status = set_condition(status, condition, True, reason, message, view.now)
+    status = replace(status, phase=phase, completion_time=format_time(view.now))
+    failed = phase is Phase.FAILED
+    return Transition(
+        status,
+        (EmitEvent("Warning" if failed else "Normal", reason, message),),
+        (Outcome(phase.lower(), view.job.spec.mode, reason, view.age_seconds),),
+    )
