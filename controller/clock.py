@@ -1,0 +1,46 @@
+"""Time, passed in: the only module of the operator that reads a clock or sleeps.
+
+Two clocks that never mix: `now` is for timestamps that others read, `monotonic` for durations,
+deadlines and leases, which a changed wall clock must not touch. Any thread may call.
+"""
+
+import threading
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What the operator needs of time. Tests step their own."""
+
+    def now(self) -> datetime:
+        """The wall clock, aware, in UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds that only grow."""
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Wait until the event is set, at most so long; whether it is set."""
+
+
+class SystemClock:
+    """The machine's clock.
+
+    Where the kernel has it, `monotonic` also counts the time that the machine was suspended:
+    a virtual machine that was paused past its lease must find the lease expired.
+    """
+
+    def __init__(self) -> None:
+        self._clock_id = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+    def now(self) -> datetime:
+        """The wall clock, aware, in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds since some fixed moment, suspension included."""
+        return time.clock_gettime(self._clock_id)
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        """Wait until the event is set, at most so long; whether it is set."""
+        return event.wait(max(0.0, seconds))

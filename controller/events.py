@@ -1,0 +1,173 @@
+"""Kubernetes Events about jobs, sent on the side.
+
+Reconciling never waits for an Event and never fails by one: `record` puts it into a bounded buffer,
+a thread of its own sends, and what does not fit or cannot be sent is counted and dropped. The same
+thing said again within ten minutes raises the count of the Event that is there; one job cannot
+say more than 25 things at once, and one more every ten seconds.
+"""
+
+import queue
+import random
+import threading
+from dataclasses import dataclass
+
+import structlog
+from cachetools import TTLCache
+
+from api.objects import Raw, format_time, name_of, namespace_of, uid_of
+from controller.client import ApiClient
+from controller.clock import Clock
+from controller.errors import ApiError, NotFound, NotLeader, Throttled, Transient
+from controller.rate_limiter import TokenBucket
+from controller.resources import EVENT, PADDLE_JOB
+from metrics import Metrics
+from reconcile.plan import EmitEvent
+
+COMPONENT = "paddlejob-operator"
+BUFFER_SIZE = 1000
+SAME_SECONDS = 600.0
+BURST_PER_JOB = 25
+RATE_PER_JOB = 0.1
+MESSAGE_CHARACTERS = 1024
+"""The API server refuses longer ones."""
+_TRIES = 3
+_MOST_SERIES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """An Event to send. Equal notes are the same thing said again."""
+
+    namespace: str
+    job: str
+    uid: str
+    event: EmitEvent
+
+
+@dataclass(slots=True)
+class _Series:
+    """The Event that a note became."""
+
+    name: str
+    count: int = 1
+
+
+class EventRecorder:
+    """Buffers, merges and sends. Any thread may record; one thread runs it."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        clock: Clock,
+        metrics: Metrics,
+        log: structlog.typing.FilteringBoundLogger,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._metrics = metrics
+        self._log = log
+        self._stop = threading.Event()
+        self._buffer: queue.Queue[_Note | None] = queue.Queue(BUFFER_SIZE)
+        # The sending thread's own.
+        self._series: TTLCache[_Note, _Series] = TTLCache(
+            _MOST_SERIES, SAME_SECONDS, timer=clock.monotonic
+        )
+        self._budgets: TTLCache[str, TokenBucket] = TTLCache(
+            _MOST_SERIES, SAME_SECONDS, timer=clock.monotonic
+        )
+
+    def record(self, job: Raw, event: EmitEvent) -> None:
+        """Say something about a job, once there is time."""
+        try:
+            self._buffer.put_nowait(_Note(namespace_of(job), name_of(job), uid_of(job), event))
+        except queue.Full:
+            self._metrics.event_dropped("buffer_full")
+
+    def run(self) -> None:
+        """Send until stopped; what is buffered then is still sent."""
+        while (note := self._buffer.get()) is not None:
+            self._deliver(note)
+
+    def stop(self) -> None:
+        """Send what is buffered and end; without waiting between tries any more."""
+        self._stop.set()
+        try:
+            self._buffer.put_nowait(None)
+        except queue.Full:
+            self._buffer.get_nowait()
+            self._buffer.put(None)
+
+    def _deliver(self, note: _Note) -> None:
+        if not self._budget(note.uid).try_take():
+            self._metrics.event_dropped("rate_limited")
+            return
+        for _ in range(_TRIES):
+            try:
+                self._send(note)
+                return
+            except (Throttled, Transient) as error:
+                failure: ApiError = error
+                seconds = error.retry_after if isinstance(error, Throttled) else None
+                self._clock.wait(self._stop, min(5.0, seconds or random.uniform(0.5, 1.5)))
+            except ApiError as error:
+                failure = error
+                break
+        self._metrics.event_dropped("error")
+        if not isinstance(failure, NotLeader):
+            self._log.warning("event_not_sent", reason=note.event.reason, error=failure.message)
+
+    def _send(self, note: _Note) -> None:
+        series = self._series.get(note)
+        if series is None or not self._raise_count(note, series):
+            self._create(note)
+
+    def _create(self, note: _Note) -> None:
+        # The name as every Event of a component has it: the object's and something unique.
+        suffix = f"{self._clock.now().timestamp():.0f}{random.getrandbits(32):08x}"
+        name = f"{note.job}.{suffix}"
+        self._client.create(
+            EVENT.path(note.namespace), _build_event(note, name, format_time(self._clock.now()))
+        )
+        self._series[note] = _Series(name)
+
+    def _raise_count(self, note: _Note, series: _Series) -> bool:
+        """Whether the Event was still there."""
+        now = format_time(self._clock.now())
+        count = series.count + 1
+        path = EVENT.path(note.namespace, series.name)
+        try:
+            self._client.merge_patch(path, {"count": count, "lastTimestamp": now})
+        except NotFound:
+            return False
+        self._series[note] = _Series(series.name, count)
+        return True
+
+    def _budget(self, uid: str) -> TokenBucket:
+        budget = self._budgets.get(uid)
+        if budget is None:
+            budget = TokenBucket(RATE_PER_JOB, BURST_PER_JOB, self._clock)
+        self._budgets[uid] = budget
+        return budget
+
+
+def _build_event(note: _Note, name: str, now: str) -> Raw:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": note.namespace},
+        "involvedObject": {
+            "apiVersion": PADDLE_JOB.api_version,
+            "kind": PADDLE_JOB.kind,
+            "namespace": note.namespace,
+            "name": note.job,
+            "uid": note.uid,
+        },
+        "type": note.event.type,
+        "reason": str(note.event.reason),
+        "message": note.event.message[:MESSAGE_CHARACTERS],
+        "source": {"component": COMPONENT},
+        "reportingComponent": COMPONENT,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }

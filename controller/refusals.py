@@ -1,0 +1,88 @@
+"""What the API server would not let the operator create, and when to ask again.
+
+A quota, pod security, a webhook or a name that someone else holds refuses a child for as long as a
+person does nothing. The pure reconcile turns what stands here into conditions; creates of that job
+pause, doubling from 10 s to 5 min, while everything else about the job goes on. Any thread may
+call.
+"""
+
+import threading
+from dataclasses import dataclass, field
+
+from cachetools import TTLCache
+
+from controller.clock import Clock
+from controller.store import Key
+from reconcile.plan import Refusal
+
+FIRST_PAUSE_SECONDS = 10.0
+MOST_PAUSE_SECONDS = 300.0
+_EXPIRY_SECONDS = 3600.0
+_MOST_JOBS = 100_000
+
+Place = tuple[str, str]
+"""A child's kind and name."""
+
+
+@dataclass(slots=True)
+class _Record:
+    uid: str
+    refusals: dict[Place, Refusal] = field(default_factory=dict)
+    pause_seconds: float = 0.0
+    resume_at: float = 0.0
+
+
+class Refusals:
+    """Refused creates, by job."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        """Guards _records."""
+        self._records: TTLCache[Key, _Record] = TTLCache(
+            _MOST_JOBS, _EXPIRY_SECONDS, timer=clock.monotonic
+        )
+
+    def of(self, job: Key, uid: str) -> tuple[Refusal, ...]:
+        """What was refused to this very job; a namesake before it does not count."""
+        with self._lock:
+            record = self._records.get(job)
+            return tuple(record.refusals.values()) if record and record.uid == uid else ()
+
+    def add(self, job: Key, uid: str, refusals: tuple[Refusal, ...]) -> bool:
+        """Note refusals and lengthen the pause; whether any says something new."""
+        with self._lock:
+            record = self._records.get(job)
+            if record is None or record.uid != uid:
+                record = _Record(uid)
+            news = any(record.refusals.get((r.kind, r.name)) != r for r in refusals)
+            record.refusals |= {(r.kind, r.name): r for r in refusals}
+            doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
+            record.pause_seconds = min(MOST_PAUSE_SECONDS, doubled)
+            record.resume_at = self._clock.monotonic() + record.pause_seconds
+            self._records[job] = record
+            return news
+
+    def pause_seconds(self, job: Key) -> float:
+        """For how long nothing is to be created for the job."""
+        with self._lock:
+            record = self._records.get(job)
+            return max(0.0, record.resume_at - self._clock.monotonic()) if record else 0.0
+
+    def settle(self, job: Key, created: frozenset[Place]) -> bool:
+        """Forget what could be created after all; whether anything was forgotten."""
+        with self._lock:
+            record = self._records.get(job)
+            if record is None:
+                return False
+            left = {place: r for place, r in record.refusals.items() if place not in created}
+            changed = len(left) < len(record.refusals)
+            record.refusals = left
+            if not left:
+                del self._records[job]
+            return changed
+
+    def forget(self, job: Key) -> None:
+        """The job is gone."""
+        with self._lock:
+            self._records.pop(job, None)

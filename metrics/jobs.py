@@ -1,0 +1,107 @@
+"""What the jobs do: `paddlejob_*`.
+
+Totals and durations are recorded after the status write that they report, so that a write that
+fails and comes again counts once. The gauges are computed from the store at every scrape: they
+cannot drift. No label holds a name that a user chose. Any thread may call.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+MODES = ("PS", "Collective", "Heter", "Single")
+_TO_RUNNING_BUCKETS = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 14400)
+_HOUR, _DAY = 3600, 86400
+_TO_COMPLETION_BUCKETS = (
+    *(10, 30, 60, 300, 900, 1800),
+    *(hours * _HOUR for hours in (1, 3, 6, 12)),
+    *(days * _DAY for days in (1, 2, 4, 7, 14, 30)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """How many there are now: jobs by (phase, mode), pods by (role, phase)."""
+
+    jobs: dict[tuple[str, str], int] = field(default_factory=dict)
+    pods: dict[tuple[str, str], int] = field(default_factory=dict)
+
+
+class JobMetrics:
+    """Totals and durations of jobs, by mode."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._totals = {
+            kind: Counter(f"paddlejob_{kind}_total", text, ["mode"], registry=registry)
+            for kind, text in (
+                ("created", "Jobs seen for the first time"),
+                ("completed", "Jobs that ended well"),
+                ("restarted", "Attempts after the first"),
+            )
+        }
+        self._failed = Counter(
+            "paddlejob_failed_total", "Jobs that failed", ["mode", "reason"], registry=registry
+        )
+        self._seconds = {
+            kind: Histogram(
+                f"paddlejob_{kind}_seconds", text, ["mode"], buckets=buckets, registry=registry
+            )
+            for kind, text, buckets in (
+                ("creation_to_running", "From creation until all pods run", _TO_RUNNING_BUCKETS),
+                ("creation_to_completion", "From creation to the end", _TO_COMPLETION_BUCKETS),
+            )
+        }
+        for mode in MODES:
+            for family in (*self._totals.values(), *self._seconds.values()):
+                family.labels(mode)
+
+    def preset_failures(self, reasons: Iterable[str]) -> None:
+        """Set the failures of every mode to zero for each reason that a job may fail with."""
+        for reason in reasons:
+            for mode in MODES:
+                self._failed.labels(mode, reason)
+
+    def record(self, kind: str, mode: str, reason: str, seconds: float | None) -> None:
+        """Count created, running, completed, failed or restarted.
+
+        `seconds` is the time since the job's creation, for running, completed and failed.
+        """
+        if kind == "failed":
+            self._failed.labels(mode, reason).inc()
+        elif kind in self._totals:
+            self._totals[kind].labels(mode).inc()
+        if seconds is not None:
+            name = "creation_to_running" if kind == "running" else "creation_to_completion"
+            self._seconds[name].labels(mode).observe(seconds)
+
+
+class StateCollector(Collector):
+    """Asks for a census at every scrape."""
+
+    def __init__(self, census: Callable[[], Census]) -> None:
+        self._census = census
+
+    def describe(self) -> Iterable[GaugeMetricFamily]:
+        """The families without samples, so that registering takes no census."""
+        return (_jobs_family(), _pods_family())
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """The families as of now."""
+        census = self._census()
+        jobs, pods = _jobs_family(), _pods_family()
+        for labels, count in sorted(census.jobs.items()):
+            jobs.add_metric(labels, count)
+        for labels, count in sorted(census.pods.items()):
+            pods.add_metric(labels, count)
+        return (jobs, pods)
+
+
+def _jobs_family() -> GaugeMetricFamily:
+    return GaugeMetricFamily("paddlejob_jobs", "Jobs there are", labels=["phase", "mode"])
+
+
+def _pods_family() -> GaugeMetricFamily:
+    return GaugeMetricFamily("paddlejob_pods", "Pods there are", labels=["role", "phase"])

@@ -1,0 +1,51 @@
+"""All recorders on one registry, which the /metrics endpoint prints."""
+
+from collections.abc import Callable
+
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter
+from prometheus_client.exposition import choose_encoder
+
+from metrics.jobs import Census, JobMetrics, StateCollector
+from metrics.runtime import ClientMetrics, QueueMetrics, ReconcileMetrics
+
+# A time of creation for every sample would double what is scraped; nothing reads them.
+prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+
+EVENT_DROPS = ("buffer_full", "rate_limited", "error")
+"""Why an Event was not sent."""
+
+
+class Metrics:
+    """Every metric of one operator process. Two never share a registry, so tests can have many."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry(auto_describe=False)
+        prometheus_client.ProcessCollector(registry=self._registry)
+        prometheus_client.PlatformCollector(registry=self._registry)
+        prometheus_client.GCCollector(registry=self._registry)
+        self.reconcile = ReconcileMetrics(self._registry)
+        self.queue = QueueMetrics(self._registry)
+        self.client = ClientMetrics(self._registry)
+        self.jobs = JobMetrics(self._registry)
+        self._events_dropped = Counter(
+            "paddlejob_events_dropped_total",
+            "Events that were not sent",
+            ["cause"],
+            registry=self._registry,
+        )
+        for cause in EVENT_DROPS:
+            self._events_dropped.labels(cause)
+
+    def event_dropped(self, cause: str) -> None:
+        """An Event was given up, for one of EVENT_DROPS."""
+        self._events_dropped.labels(cause).inc()
+
+    def count_state(self, census: Callable[[], Census]) -> None:
+        """Print a census at every scrape from now on."""
+        self._registry.register(StateCollector(census))
+
+    def exposition(self, accept: str) -> tuple[bytes, str]:
+        """The metrics as text and its content type, in the format that the reader accepts."""
+        encoder, content_type = choose_encoder(accept)
+        return encoder(self._registry), content_type
