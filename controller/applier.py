@@ -48,6 +48,7 @@ class Report:
     refusals: tuple[Refusal, ...] = ()
     created: frozenset[Place] = frozenset()
     is_partial: bool = False
+    is_status_written: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,8 @@ class _Pass:
         self._delete_children()
         self._patch_children()
         self._create_children()
-        if self._write_status():
+        is_status_true = self._write_status()
+        if is_status_true:
             self._tell()
         if self.plan.delete_job and not self.errors:
             self._delete_job()
@@ -125,6 +127,7 @@ class _Pass:
             tuple(self.refusals),
             frozenset(self.created),
             self.is_partial,
+            is_status_true and self.plan.status is not None,
         )
 
     @property

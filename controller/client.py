@@ -180,6 +180,7 @@ class ApiClient:
         metrics: Metrics,
         pool_size: int,
         write_seconds: Callable[[], float] = lambda: float("inf"),
+        read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
     ) -> None:
         configuration = copy.deepcopy(connection.configuration)
         configuration.connection_pool_maxsize = pool_size
@@ -193,11 +194,11 @@ class ApiClient:
         self._credentials = connection.credentials
         self._metrics = metrics.client
         self._write_seconds = write_seconds
+        self._read_timeout = read_timeout_seconds
 
     def get(self, path: str, query: Query | None = None) -> Raw:
         """One object, or one page of a list."""
-        is_list = bool(query)
-        read_timeout = LIST_READ_TIMEOUT_SECONDS if is_list else READ_TIMEOUT_SECONDS
+        read_timeout = LIST_READ_TIMEOUT_SECONDS if query else self._read_timeout
         return self._call(_Request("GET", self._url(path, query)), read_timeout)
 
     def create(self, path: str, body: Raw) -> Raw:
@@ -237,7 +238,7 @@ class ApiClient:
             raise NotLeader(f"{method} {path} not sent: the lease has run out")
         payload = json.dumps(body, separators=(",", ":")).encode()
         request = _Request(method, self._url(path), payload, content_type)
-        return self._call(request, min(READ_TIMEOUT_SECONDS, allowed_seconds))
+        return self._call(request, min(self._read_timeout, allowed_seconds))
 
     def _url(self, path: str, query: Query | None = None) -> str:
         return f"{self._prefix}{path}?{urlencode(query)}" if query else self._prefix + path

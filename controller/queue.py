@@ -66,6 +66,10 @@ class WorkQueue:
         """The key succeeded: its next failure counts as the first."""
         self._limiter.forget(key)
 
+    def failures(self, key: Key) -> int:
+        """How often the key has failed in a row."""
+        return self._limiter.failures(key)
+
     def get(self) -> Key | None:
         """The next key, waiting for one; None once the queue is shut down. Then call `done`."""
         with self._changed:

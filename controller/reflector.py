@@ -23,7 +23,7 @@ import structlog
 from api.objects import Raw
 from controller.client import ApiClient, Query, Stream
 from controller.clock import Clock
-from controller.errors import ApiError, Gone, NotFound, Transient, error_from_status
+from controller.errors import ApiError, Forbidden, Gone, NotFound, Transient, error_from_status
 from controller.informer import Informer
 from controller.rate_limiter import Backoff
 from metrics.runtime import ClientMetrics
@@ -40,10 +40,14 @@ FAILING_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to watch: one namespace or (empty) all, and a label selector or (empty) everything."""
+    """What to watch: one namespace or (empty) all, and a label selector or (empty) everything.
+
+    An optional kind that may not be read counts as not served.
+    """
 
     namespace: str = ""
     label_selector: str = ""
+    is_optional: bool = False
 
 
 class Reflector:
@@ -62,6 +66,7 @@ class Reflector:
         self._client = client
         self._informer = informer
         self._path = informer.resource.path(scope.namespace)
+        self._is_optional = scope.is_optional
         self._query: Query = {"labelSelector": scope.label_selector} if scope.label_selector else {}
         self._clock = clock
         self._metrics = metrics
@@ -120,6 +125,8 @@ class Reflector:
             self._version = None
             return self._pause("watch_expired", None)
         except ApiError as error:
+            if self._is_optional and isinstance(error, Forbidden):
+                return self._become_absent()
             return self._pause("watch_failed", error)
 
     def _list(self) -> float:

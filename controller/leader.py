@@ -1,0 +1,194 @@
+"""Leader election by a Lease: of several operators, one writes.
+
+Times are durations on this process's monotonic clock; the timestamps in the Lease are only for
+people. A lease counts as expired when it has not changed for its duration as seen from here.
+
+    0 s            10 s                15 s
+    renewed ──────> renew deadline ────> expiry: another may lead
+             writes  writes refused, this process ends
+
+A renewal counts from when it was sent. Writes stop at the deadline, and one that is under way then
+times out before the expiry. One thread runs the election; any may ask `write_seconds`.
+"""
+
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from api.objects import Raw, format_micro_time
+from controller.client import ApiClient
+from controller.clock import Clock
+from controller.errors import AlreadyExists, ApiError, Conflict, NotFound
+from controller.resources import LEASE
+from metrics import Metrics
+
+LEASE_SECONDS = 15
+RENEW_DEADLINE_SECONDS = 10.0
+RENEW_PERIOD_SECONDS = 2.0
+STANDBY_PERIOD_SECONDS = 1.0
+"""Bounds how long a released lease lies free."""
+REQUEST_TIMEOUT_SECONDS = 3.0
+"""So that a hung request leaves time for another before the deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Which lease, and who wants it."""
+
+    namespace: str
+    name: str
+    identity: str
+
+
+class LeaderElector:
+    """Acquires the lease, renews it, and releases it on a stop."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        candidate: Candidate,
+        clock: Clock,
+        metrics: Metrics,
+        log: structlog.typing.FilteringBoundLogger,
+        on_lost: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._me = candidate
+        self._clock = clock
+        self._metrics = metrics.client
+        self._log = log.bind(lease=f"{candidate.namespace}/{candidate.name}")
+        self._on_lost = on_lost
+        self._stop = threading.Event()
+        self.acquired = threading.Event()
+        # The election thread's own, but for _renewed_at: one float, read by any thread.
+        self._renewed_at: float | None = None
+        self._lease: Raw = {}
+        self._seen_at = clock.monotonic()
+        self._metrics.set_leader(candidate.name, False)
+
+    def write_seconds(self) -> float:
+        """For how long this process may still write; 0 or less when it may not."""
+        renewed_at = self._renewed_at
+        if renewed_at is None:
+            return 0.0
+        return renewed_at + RENEW_DEADLINE_SECONDS - self._clock.monotonic()
+
+    def run(self) -> None:
+        """Wait for the lease, then keep it until stopped; `on_lost` when it cannot be kept."""
+        while not self._stop.is_set() and not self._attempt():
+            self._clock.wait(self._stop, STANDBY_PERIOD_SECONDS * random.uniform(0.8, 1.2))
+        if self._stop.is_set() and self._renewed_at is None:
+            return
+        self._log.info("leading", identity=self._me.identity)
+        self._metrics.set_leader(self._me.name, True)
+        self.acquired.set()
+        while not self._clock.wait(self._stop, RENEW_PERIOD_SECONDS):
+            if not self._attempt() and (self._is_anothers() or self.write_seconds() <= 0):
+                self._lose()
+                return
+        self._release()
+
+    def stop(self) -> None:
+        """Release the lease and end; the caller has made sure that nothing writes any more."""
+        self._stop.set()
+
+    def _attempt(self) -> bool:
+        """Acquire or renew; whether the lease is ours now."""
+        try:
+            return self._acquire_or_renew()
+        except (Conflict, AlreadyExists):
+            self._lease = {}  # someone else wrote it: read it before the next attempt
+            return False
+        except ApiError as error:
+            self._lease = {}
+            self._log.warning("lease_request_failed", error=error.message, reason=error.reason)
+            return False
+
+    def _acquire_or_renew(self) -> bool:
+        if not self._is_mine():
+            self._read()
+            if self._is_anothers() and not self._has_expired():
+                return False
+        started = self._clock.monotonic()
+        written = self._write(self._me.identity, LEASE_SECONDS)
+        self._see(written)
+        self._renewed_at = started
+        return True
+
+    def _read(self) -> None:
+        try:
+            self._see(self._client.get(LEASE.path(self._me.namespace, self._me.name)))
+        except NotFound:
+            self._lease = {}
+
+    def _see(self, lease: Raw) -> None:
+        if _version(lease) != _version(self._lease):
+            self._seen_at = self._clock.monotonic()
+        self._lease = lease
+
+    def _write(self, holder: str, duration_seconds: int) -> Raw:
+        lease = self._next_lease(holder, duration_seconds)
+        if _version(self._lease):
+            return self._client.replace(LEASE.path(self._me.namespace, self._me.name), lease)
+        return self._client.create(LEASE.path(self._me.namespace), lease)
+
+    def _next_lease(self, holder: str, duration_seconds: int) -> Raw:
+        """The lease as it is to be, over the version last seen; unknown fields stay."""
+        now = format_micro_time(self._clock.now())
+        spec: dict[str, Any] = dict(self._lease.get("spec") or {})
+        if holder and spec.get("holderIdentity") != holder:
+            spec["acquireTime"] = now
+            spec["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
+        spec["holderIdentity"] = holder
+        spec["leaseDurationSeconds"] = duration_seconds
+        spec["renewTime"] = now
+        metadata = self._lease.get("metadata") or {
+            "name": self._me.name,
+            "namespace": self._me.namespace,
+        }
+        return {
+            "apiVersion": LEASE.api_version,
+            "kind": LEASE.kind,
+            "metadata": metadata,
+            "spec": spec,
+        }
+
+    def _holder(self) -> str:
+        return str((self._lease.get("spec") or {}).get("holderIdentity") or "")
+
+    def _is_mine(self) -> bool:
+        return self._holder() == self._me.identity
+
+    def _is_anothers(self) -> bool:
+        return self._holder() not in ("", self._me.identity)
+
+    def _has_expired(self) -> bool:
+        duration = float((self._lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
+        return self._clock.monotonic() - self._seen_at > duration
+
+    def _lose(self) -> None:
+        self._renewed_at = None
+        self._metrics.set_leader(self._me.name, False)
+        self._log.error("lease_lost", holder=self._holder())
+        self._on_lost()
+
+    def _release(self) -> None:
+        self._renewed_at = None
+        self._metrics.set_leader(self._me.name, False)
+        try:
+            if not self._is_mine():
+                self._read()
+            if self._is_mine():
+                self._write("", 1)
+                self._log.info("lease_released")
+        except ApiError as error:
+            # It expires by itself; the successor waits that long.
+            self._log.warning("lease_not_released", error=error.message)
+
+
+def _version(lease: Raw) -> str:
+    return str((lease.get("metadata") or {}).get("resourceVersion") or "")

@@ -1,0 +1,105 @@
+"""What a pass gets to see: a job's family in the store, as the pure reconcile takes it.
+
+Any worker may call.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from cachetools import TTLCache
+
+from api.constants import TERMINAL_PHASES, Intranet
+from api.objects import Raw, uid_of
+from controller.clock import Clock
+from controller.refusals import Refusals
+from controller.resources import (
+    CONFIG_MAP,
+    GANG_POD_GROUP,
+    NODE,
+    PADDLE_JOB,
+    POD,
+    SERVICE,
+    VOLCANO_POD_GROUP,
+    Resource,
+)
+from controller.store import Family, Store, key_of
+from reconcile.plan import Observed, Settings
+
+_MOST_JOBS = 100_000
+_REMEMBER_SECONDS = 3600.0
+
+
+class Observer:
+    """Builds what the reconcile takes. `is_served` tells of a kind that may be absent."""
+
+    def __init__(
+        self,
+        store: Store,
+        refusals: Refusals,
+        settings: Settings,
+        is_served: Callable[[Resource], bool],
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._refusals = refusals
+        self._settings = settings
+        self._is_served = is_served
+        self._clock = clock
+        self._lock = threading.Lock()
+        """Guards _written_at."""
+        self._written_at: TTLCache[str, datetime] = TTLCache(
+            _MOST_JOBS, _REMEMBER_SECONDS, timer=clock.monotonic
+        )
+
+    def observe(self, family: Family) -> Observed:
+        """A family as the reconcile takes it."""
+        job, children = family.job, family.children
+        volcano, gang = children.get(VOLCANO_POD_GROUP, ()), children.get(GANG_POD_GROUP, ())
+        with self._lock:
+            written_at = self._written_at.get(uid_of(job))
+        return Observed(
+            job=job,
+            pods=children.get(POD, ()),
+            services=children.get(SERVICE, ()),
+            config_maps=children.get(CONFIG_MAP, ()),
+            pod_groups=volcano + gang,
+            named_pod_group=family.named_pod_group,
+            nodes=self._nodes(),
+            refusals=self._refusals.of(key_of(job), uid_of(job)),
+            status_written_at=written_at,
+            taken_host_ports=self._taken_host_ports(job),
+        )
+
+    def settings(self) -> Settings:
+        """The settings, with what the API server serves now."""
+        return replace(
+            self._settings,
+            volcano_served=self._is_served(VOLCANO_POD_GROUP),
+            gang_served=self._is_served(GANG_POD_GROUP),
+        )
+
+    def note_status_written(self, job: Raw) -> None:
+        """This process has just written the job's status."""
+        with self._lock:
+            self._written_at[uid_of(job)] = self._clock.now()
+
+    def _nodes(self) -> dict[str, Raw] | None:
+        if not self._is_served(NODE):
+            return None
+        return {str(node["metadata"]["name"]): node for node in self._store.all(NODE)}
+
+    def _taken_host_ports(self, job: Raw) -> frozenset[int]:
+        if job["spec"].get("intranet") != Intranet.HOST:
+            return frozenset()
+        uid = uid_of(job)
+        others = (j for j in self._store.all(PADDLE_JOB) if uid_of(j) != uid)
+        return frozenset(port for other in others for port in _host_ports(other))
+
+
+def _host_ports(job: Raw) -> frozenset[int]:
+    status: Raw = job.get("status") or {}
+    if status.get("phase") in TERMINAL_PHASES:
+        return frozenset()
+    return frozenset((status.get("hostPorts") or {}).values())

@@ -1,0 +1,165 @@
+"""The command line. Every flag is also an environment variable: --log-level, PADDLEJOB_LOG_LEVEL.
+
+A flag that is given wins over its variable, the variable over the default.
+"""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from controller.health import DISABLED, parse_address
+from controller.logs import FORMATS, LEVELS
+from reconcile.plan import Settings
+
+ENVIRONMENT_PREFIX = "PADDLEJOB_"
+_NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the operator was asked to be. An empty namespace means all of them."""
+
+    namespace: str
+    kubeconfig: str
+    workers: int
+    metrics_bind_address: str
+    health_probe_bind_address: str
+    leader_elect: bool
+    leader_election_namespace: str
+    log_format: str
+    log_level: str
+    settings: Settings
+
+    @property
+    def lease_name(self) -> str:
+        """Operators with the same scope contend for the same lease; others do not."""
+        return f"paddlejob-operator-{self.namespace or 'all'}"
+
+
+def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Options:
+    """The options of a command line. Prints usage and exits on a wrong one."""
+    parser = _build_parser(environment)
+    found = parser.parse_args(arguments)
+    low, high = found.host_port_range
+    return Options(
+        namespace=found.namespace,
+        kubeconfig=found.kubeconfig,
+        workers=found.workers,
+        metrics_bind_address=found.metrics_bind_address,
+        health_probe_bind_address=found.health_probe_bind_address,
+        leader_elect=found.leader_elect,
+        leader_election_namespace=found.leader_election_namespace or _own_namespace(),
+        log_format=found.log_format,
+        log_level=found.log_level,
+        settings=Settings(
+            scheduling=found.scheduling,
+            elastic_server=found.elastic_server,
+            elastic_timeout_seconds=found.elastic_timeout,
+            force_delete_after_seconds=found.force_delete_after,
+            host_port_range=(low, high),
+        ),
+    )
+
+
+class _Flags:
+    """Adds flags whose defaults come from the environment."""
+
+    def __init__(self, parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
+        self._parser = parser
+        self._environment = environment
+
+    def add(self, name: str, default: str, text: str, **more: Any) -> None:
+        """A flag; a default that is a string is parsed as an argument would be."""
+        variable = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
+        default = self._environment.get(variable, default)
+        self._parser.add_argument(f"--{name}", default=default, help=f"{text} [{variable}]", **more)
+
+
+def _build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m controller", description="The PaddleJob operator."
+    )
+    flags = _Flags(parser, environment)
+    add = flags.add
+    add("namespace", "", "watch this namespace only; empty: all")
+    add("kubeconfig", environment.get("KUBECONFIG", ""), "how to reach the API server")
+    add("workers", "8", "jobs that are worked on at once", type=_count)
+    add("metrics-bind-address", ":8080", "address of /metrics; 0: none", type=_address)
+    add("health-probe-bind-address", ":8081", "of /healthz and /readyz; 0: none", type=_address)
+    add(
+        "leader-elect",
+        "false",
+        "write only while holding a Lease",
+        type=_truth,
+        nargs="?",
+        const=True,
+    )
+    add("leader-election-namespace", "", "where the Lease is; empty: the operator's own")
+    add("log-format", "auto", "auto: json in a cluster, else text", type=_one_of(FORMATS))
+    add("log-level", "info", ", ".join(LEVELS), type=_one_of(LEVELS))
+    schedulers = ("none", "volcano", "kubernetes")
+    add("scheduling", "none", "whose gangs jobs become by default", type=_one_of(schedulers))
+    add("elastic-server", "", "etcd of elastic jobs, HOST:PORT")
+    add("elastic-timeout", "600", "seconds that elastic trainers wait for peers", type=_count)
+    add("force-delete-after", "300", "seconds until a pod on a lost node is forced", type=_seconds)
+    add("host-port-range", "30000-60999", "ports of jobs on the hosts' network", type=_ports)
+    return parser
+
+
+def _own_namespace() -> str:
+    try:
+        return _NAMESPACE_FILE.read_text().strip() or "default"
+    except OSError:
+        return "default"
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from error
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
+    return seconds
+
+
+def _truth(text: str | bool) -> bool:
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    value = words.get(str(text).lower())
+    if value is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return value
+
+
+def _address(text: str) -> str:
+    if text != DISABLED:
+        try:
+            parse_address(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+    return text
+
+
+def _ports(text: str) -> tuple[int, int]:
+    low, dash, high = text.partition("-")
+    if not (dash and low.isdecimal() and high.isdecimal() and 1 <= int(low) < int(high) <= 65535):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range of ports such as 30000-60999")
+    return int(low), int(high)
+
+
+def _one_of(words: Sequence[str]) -> Any:
+    def parse(text: str) -> str:
+        if text not in words:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
+        return text
+
+    return parse

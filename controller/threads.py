@@ -1,0 +1,55 @@
+"""The operator's threads: named, watched over, and joined at the end.
+
+A thread that dies by an exception, or returns before the stop, leaves a process that looks alive
+and does nothing. So its death ends the process, and whoever started the process starts it again.
+"""
+
+import threading
+from collections.abc import Callable
+
+from controller.clock import Clock
+from controller.logs import Log
+
+
+class Threads:
+    """Starts threads and calls `on_death` when one ends that should not. One owner."""
+
+    def __init__(self, clock: Clock, log: Log, on_death: Callable[[], None]) -> None:
+        self._clock = clock
+        self._log = log
+        self._on_death = on_death
+        self._threads: list[threading.Thread] = []
+        self._is_stopping = threading.Event()
+
+    def start(self, name: str, run: Callable[[], None]) -> threading.Thread:
+        """Run it in a thread of this name."""
+        thread = threading.Thread(target=self._guard, args=(name, run), name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+        return thread
+
+    def expect_returns(self) -> None:
+        """From now on a thread may end."""
+        self._is_stopping.set()
+
+    def dead(self) -> list[str]:
+        """Names of threads that have ended."""
+        return [thread.name for thread in self._threads if not thread.is_alive()]
+
+    def join(self, seconds: float) -> list[str]:
+        """Wait for all, so long in all; the names of those that are still there."""
+        deadline = self._clock.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - self._clock.monotonic()))
+        return [thread.name for thread in self._threads if thread.is_alive()]
+
+    def _guard(self, name: str, run: Callable[[], None]) -> None:
+        try:
+            run()
+        except BaseException:
+            self._log.exception("thread_died", thread=name)
+            self._on_death()
+            return
+        if not self._is_stopping.is_set():
+            self._log.error("thread_ended", thread=name)
+            self._on_death()
