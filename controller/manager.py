@@ -49,6 +49,8 @@ SYNC_SECONDS = 120.0
 """The caches must be full by then, or the process ends."""
 DRAIN_SECONDS = 20.0
 """How long passes under way may take at the end; below a pod's usual grace of 30 s."""
+EVENTS_SECONDS = 0.5
+"""For the Events that are still to send; a successor waits meanwhile."""
 JOIN_SECONDS = 5.0
 EXIT_FAILED = 1
 _POLL_SECONDS = 0.05
@@ -126,11 +128,14 @@ class Manager:
         self._threads.expect_returns()
         self._queue.shut_down()
         self._machine.applier.stop()
-        if not self._queue.drain(DRAIN_SECONDS):
-            self._base.log.warning("not_drained", seconds=DRAIN_SECONDS)
-        if self._elector is not None:
-            self._elector.stop()
+        is_drained = self._queue.drain(DRAIN_SECONDS)
         self._recorder.stop()
+        self._threads.join_one("events", EVENTS_SECONDS)
+        if not is_drained:
+            # Something may still write: the lease is left to expire instead of handed over.
+            self._base.log.warning("not_drained", seconds=DRAIN_SECONDS)
+        elif self._elector is not None:
+            self._elector.stop()
         for reflector in self._reflectors.values():
             reflector.stop()
         for server in self._servers:

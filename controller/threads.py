@@ -36,6 +36,12 @@ class Threads:
         """Names of threads that have ended."""
         return [thread.name for thread in self._threads if not thread.is_alive()]
 
+    def join_one(self, name: str, seconds: float) -> None:
+        """Wait for the thread of this name, if there is one."""
+        for thread in self._threads:
+            if thread.name == name:
+                thread.join(seconds)
+
     def join(self, seconds: float) -> list[str]:
         """Wait for all, so long in all; the names of those that are still there."""
         deadline = self._clock.monotonic() + seconds
