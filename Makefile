@@ -38,3 +38,7 @@ unit: $(STAMP) ## Run the unit tests
 
 .PHONY: check
 check: lint types unit ## Format, lint, types and unit tests
+
+.PHONY: test
+test: $(STAMP) ## Run every test: unit, against the real API server, and real training
+	$(BIN)/pytest
