@@ -1,0 +1,65 @@
+"""Checkpoints of a parameter-server job on a volume that servers and workers share.
+
+The first worker asks for one when all workers stand at the same step; the servers write their
+shards of every table, and the directory gets its final name only when all of it is there. So
+a checkpoint is whole or absent, whatever is killed when. The last two are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+KEPT = 2
+_STATE = "state.json"
+
+
+@dataclass(frozen=True, order=True)
+class Position:
+    """Epoch and the parts of it that each worker has trained; `shards` cut the data."""
+
+    epoch: int
+    step: int
+    shards: int
+
+    def for_shards(self, shards: int) -> Position:
+        """Steps of differently cut data don't carry over: such an epoch starts again."""
+        return self if shards == self.shards else Position(self.epoch, 0, shards)
+
+
+class Checkpoints:
+    """Used by the first worker to write, by every worker to find the place to go on."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def save(self, position: Position, write: Callable[[Path], None]) -> None:
+        """`write` fills the directory that it is given."""
+        final = self._directory / f"{position.epoch:04}-{position.step:06}"
+        partial = final.with_suffix(".partial")
+        for leftover in (partial, final):
+            shutil.rmtree(leftover, ignore_errors=True)
+        partial.mkdir(parents=True)
+        write(partial)
+        (partial / _STATE).write_text(json.dumps(asdict(position)))
+        partial.rename(final)
+        self._prune()
+
+    def latest(self) -> tuple[Position, Path] | None:
+        found = self._whole()
+        if not found:
+            return None
+        state = json.loads((found[-1] / _STATE).read_text())
+        return Position(**state), found[-1]
+
+    def _whole(self) -> list[Path]:
+        return sorted(
+            entry for entry in self._directory.glob("*-*") if not entry.name.endswith(".partial")
+        )
+
+    def _prune(self) -> None:
+        for old in self._whole()[:-KEPT]:
+            shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,90 @@
+"""Wide & Deep as a static program: a linear part over ids beside a small network over embeddings.
+
+Both embedding tables are distributed: they live on the parameter servers only, spread by id,
+and a worker fetches the rows of its batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import clicks
+import numpy as np
+import paddle
+
+Variable = Any
+
+DEEP_DIM = 8
+#: A table of width one has no embedding part that Paddle's accessor could hold; two columns
+#: are summed to one weight.
+WIDE_DIM = 2
+HIDDEN_LAYERS = (32, 16)
+#: Files per table in a checkpoint; a checkpoint fits any number of servers up to this.
+TABLE_SHARDS = 8
+TABLES = ("wide", "deep")
+
+
+@dataclass(frozen=True)
+class Network:
+    """The variables by which the program is fed and read."""
+
+    ids: list[Variable]
+    dense: Variable
+    label: Variable
+    prediction: Variable
+    loss: Variable
+
+    @property
+    def inputs(self) -> list[Variable]:
+        """In the order in which `clicks.write_part` writes the slots."""
+        return [*self.ids, self.dense, self.label]
+
+    def feed(self, samples: clicks.Samples) -> dict[str, np.ndarray]:
+        columns = np.split(clicks.table_ids(samples.ids), len(self.ids), axis=1)
+        named = {slot.name: column for slot, column in zip(self.ids, columns, strict=True)}
+        return named | {
+            self.dense.name: samples.dense,
+            self.label.name: samples.clicks[:, np.newaxis],
+        }
+
+
+def build() -> Network:
+    """Into the default main program."""
+    names = [f"field_{number}" for number in range(len(clicks.FIELDS))]
+    ids = [paddle.static.data(name, [None, 1], "int64", lod_level=1) for name in names]
+    dense = paddle.static.data("dense", [None, clicks.DENSE], "float32")
+    label = paddle.static.data("label", [None, 1], "int64")
+    prediction = paddle.nn.functional.sigmoid(_wide(ids, dense) + _deep(ids, dense))
+    loss = paddle.mean(
+        paddle.nn.functional.binary_cross_entropy(prediction, paddle.cast(label, "float32"))
+    )
+    return Network(ids, dense, label, prediction, loss)
+
+
+def _wide(ids: list[Variable], dense: Variable) -> Variable:
+    weights = paddle.add_n(_embeddings("wide", ids, WIDE_DIM))
+    return paddle.sum(weights, axis=1, keepdim=True) + paddle.static.nn.fc(dense, 1)
+
+
+def _deep(ids: list[Variable], dense: Variable) -> Variable:
+    hidden = paddle.concat([*_embeddings("deep", ids, DEEP_DIM), dense], axis=1)
+    for width in HIDDEN_LAYERS:
+        hidden = paddle.static.nn.fc(hidden, width, activation="relu")
+    return paddle.static.nn.fc(hidden, 1)
+
+
+def _embeddings(table: str, ids: list[Variable], width: int) -> list[Variable]:
+    rows = sum(clicks.FIELDS) + 1
+    start = paddle.nn.initializer.Uniform(-0.05, 0.05)
+    attribute = paddle.ParamAttr(name=table, initializer=start)
+    found = [
+        paddle.static.nn.sparse_embedding(slot, size=[rows, width], param_attr=attribute)
+        for slot in ids
+    ]
+    return [paddle.reshape(rows_of_slot, [-1, width]) for rows_of_slot in found]
+
+
+def table_configs() -> dict[str, dict[str, int]]:
+    """How each table is cut into files, for the strategy."""
+    return {name: {f"table_parameters.{name}.shard_num": TABLE_SHARDS} for name in TABLES}
