@@ -1,5 +1,6 @@
 """The one module of the local cluster that reads the clock and sleeps."""
 
+import datetime
 import time
 from collections.abc import Callable
 
@@ -31,3 +32,8 @@ def wait_until(
             return False
         sleep(poll_seconds)
     return True
+
+
+def utc_now() -> datetime.datetime:
+    """The date and time, aware of its zone: certificates are valid from and until one."""
+    return datetime.datetime.now(datetime.UTC)

@@ -1,0 +1,135 @@
+"""The command lines of the control plane's components.
+
+They run in one private folder and name their files relative to it; etcd listens on sockets there,
+whose paths are thus short enough for the kernel and closed to other users.
+"""
+
+from dataclasses import dataclass
+
+from localcluster.ports import HOST
+
+ETCD = "etcd"
+API_SERVER = "kube-apiserver"
+CONTROLLER_MANAGER = "kube-controller-manager"
+SCHEDULER = "kube-scheduler"
+COMPONENTS = (ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER)
+
+# etcd wants host:port; with the scheme unix that is the name of the socket.
+ETCD_CLIENTS = "unix://localhost:1"
+ETCD_PEERS = "unix://localhost:2"
+
+SERVICE_CIDR = "10.96.0.0/16"
+SERVICE_ACCOUNT_ISSUER = "https://kubernetes.default.svc.cluster.local"
+AUDIT_POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+"""
+# EndpointSlices refuse the loopback addresses that pods have here.
+LEFT_OUT = (
+    "endpoints-controller",
+    "endpointslice-controller",
+    "endpointslice-mirroring-controller",
+)
+# Gangs without a scheduler of their own: PodGroup in scheduling.k8s.io/v1alpha2.
+FEATURE_GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
+GANG_API = "scheduling.k8s.io/v1alpha2=true"
+CLIENT_RATE = ("--kube-api-qps=1000", "--kube-api-burst=2000")
+SERVING = (
+    "--bind-address=" + HOST,
+    "--tls-cert-file=server.crt",
+    "--tls-private-key-file=server.key",
+)
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where each component listens on 127.0.0.1."""
+
+    api_server: int
+    controller_manager: int
+    scheduler: int
+
+
+def command_lines(ports: Ports, audit_log: str) -> dict[str, list[str]]:
+    """The arguments of each component, the program's name first."""
+    return {
+        ETCD: _etcd(),
+        API_SERVER: _api_server(ports.api_server, audit_log),
+        CONTROLLER_MANAGER: _controller_manager(ports.controller_manager),
+        SCHEDULER: _scheduler(ports.scheduler),
+    }
+
+
+def _etcd() -> list[str]:
+    return [
+        ETCD,
+        "--name=localcluster",
+        "--data-dir=etcd",
+        f"--listen-client-urls={ETCD_CLIENTS}",
+        f"--advertise-client-urls={ETCD_CLIENTS}",
+        f"--listen-peer-urls={ETCD_PEERS}",
+        f"--initial-advertise-peer-urls={ETCD_PEERS}",
+        f"--initial-cluster=localcluster={ETCD_PEERS}",
+        "--unsafe-no-fsync",
+        "--quota-backend-bytes=8589934592",
+        "--log-level=warn",
+    ]
+
+
+def _api_server(port: int, audit_log: str) -> list[str]:
+    return [
+        API_SERVER,
+        *SERVING,
+        f"--secure-port={port}",
+        f"--advertise-address={HOST}",
+        "--endpoint-reconciler-type=none",  # it would publish a loopback address
+        f"--etcd-servers={ETCD_CLIENTS}",
+        "--client-ca-file=ca.crt",
+        "--token-auth-file=tokens.csv",
+        "--authorization-mode=RBAC",
+        "--kubelet-client-certificate=kubelet-client.crt",
+        "--kubelet-client-key=kubelet-client.key",
+        "--kubelet-preferred-address-types=InternalIP",
+        f"--service-account-issuer={SERVICE_ACCOUNT_ISSUER}",
+        "--service-account-key-file=service-account.key",
+        "--service-account-signing-key-file=service-account.key",
+        f"--service-cluster-ip-range={SERVICE_CIDR}",
+        "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+        "--allow-privileged=true",
+        "--audit-policy-file=audit-policy.yaml",
+        f"--audit-log-path={audit_log}",
+        "--audit-log-maxsize=10000",  # MB: one file, so that its readers see all of it
+        FEATURE_GATES,
+        f"--runtime-config={GANG_API}",
+    ]
+
+
+def _controller_manager(port: int) -> list[str]:
+    return [
+        CONTROLLER_MANAGER,
+        *SERVING,
+        f"--secure-port={port}",
+        f"--kubeconfig={CONTROLLER_MANAGER}.kubeconfig",
+        "--leader-elect=false",
+        "--use-service-account-credentials=true",
+        "--service-account-private-key-file=service-account.key",
+        "--root-ca-file=ca.crt",
+        "--controllers=" + ",".join(["*", *(f"-{name}" for name in LEFT_OUT)]),
+        *CLIENT_RATE,
+        FEATURE_GATES,
+    ]
+
+
+def _scheduler(port: int) -> list[str]:
+    return [
+        SCHEDULER,
+        *SERVING,
+        f"--secure-port={port}",
+        f"--kubeconfig={SCHEDULER}.kubeconfig",
+        "--leader-elect=false",
+        *CLIENT_RATE,
+        FEATURE_GATES,
+    ]
