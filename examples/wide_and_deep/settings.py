@@ -7,14 +7,17 @@ Fleet reads by itself.
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Settings:
-    """`samples` are those of one epoch over all workers; times are in parts of the log."""
+    """`samples` are those of one epoch over all workers; `checkpoint_every` counts parts.
+
+    Both directories are of a volume that servers and workers share. Without an `output_dir` the
+    model goes to a new temporary directory; without a `checkpoint_dir` there are no checkpoints.
+    """
 
     samples: int
     part_size: int
@@ -26,7 +29,7 @@ class Settings:
     shards: int
     checkpoint_every: int
     checkpoint_dir: Path | None
-    output_dir: Path
+    output_dir: Path | None
 
     @property
     def parts(self) -> int:
@@ -39,7 +42,6 @@ class Settings:
 
 def from_environment(workers: int) -> Settings:
     """SHARDS other than the number of workers trains on some of the data only."""
-    checkpoint_dir = os.environ.get("CHECKPOINT_DIR")
     return Settings(
         samples=_number("SAMPLES", 60_000),
         part_size=_number("PART_SIZE", 2_000),
@@ -50,8 +52,8 @@ def from_environment(workers: int) -> Settings:
         seed=_number("SEED", 7),
         shards=_number("SHARDS", workers),
         checkpoint_every=_number("CHECKPOINT_EVERY", 2),
-        checkpoint_dir=Path(checkpoint_dir) if checkpoint_dir else None,
-        output_dir=_output_dir(),
+        checkpoint_dir=_directory("CHECKPOINT_DIR"),
+        output_dir=_directory("OUTPUT_DIR"),
     )
 
 
@@ -59,6 +61,6 @@ def _number(name: str, default: int) -> int:
     return int(os.environ.get(name, default))
 
 
-def _output_dir() -> Path:
-    """Without a volume the model goes to a directory of this run's own."""
-    return Path(os.environ.get("OUTPUT_DIR") or Path(tempfile.gettempdir()) / "wide_and_deep")
+def _directory(name: str) -> Path | None:
+    value = os.environ.get(name)
+    return Path(value) if value else None

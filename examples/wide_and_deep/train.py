@@ -209,10 +209,8 @@ class Trainer:
             fleet.save_persistables(self._executor, str(directory), mode=0)
 
     def _finish(self) -> None:
-        directory = self._settings.output_dir
+        directory = self._output_dir()
         slots = [slot.name for slot in [*self._network.ids, self._network.dense]]
-        if self._rank == 0:
-            shutil.rmtree(directory, ignore_errors=True)
         with quiet():
             fleet.save_inference_model(
                 self._executor, str(directory), slots, [self._network.prediction], mode=0
@@ -222,6 +220,16 @@ class Trainer:
         with quiet():
             fleet.stop_worker()
         tell("done")
+
+    def _output_dir(self) -> Path:
+        """Emptied by the first worker; only its word counts, and the servers write there too."""
+        directory = self._settings.output_dir
+        if self._rank != 0:
+            return Path()
+        if directory is None:
+            return Path(tempfile.mkdtemp(prefix="wide_and_deep-model-"))
+        shutil.rmtree(directory, ignore_errors=True)
+        return directory
 
 
 def _all_workers(value: int) -> list[int]:

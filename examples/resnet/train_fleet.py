@@ -1,0 +1,201 @@
+"""A small ResNet trained collectively: each worker on its own images, gradients reduced.
+
+Started in every pod of a PaddleJob, by `python -m paddle.distributed.launch train_fleet.py` or
+as `python train_fleet.py`. Where its peers are comes from the operator's environment alone.
+At the end the workers compare: all must hold equal weights, from different data. With a
+CHECKPOINT_DIR on a shared volume a restarted job goes on where it stood, also with another
+number of workers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import images
+import numpy as np
+import paddle
+from checkpoint import Checkpoints, Position
+from network import ResNet
+from paddle.distributed import fleet
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`batch_size` is one worker's; the `..._every` count its steps.
+
+    Without an `output_dir` the model goes to a new temporary directory; without a
+    `checkpoint_dir`, which all workers share, there are no checkpoints.
+    """
+
+    samples: int
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    seed: int
+    report_every: int
+    checkpoint_every: int
+    checkpoint_dir: Path | None
+    data_dir: Path | None
+    output_dir: Path | None
+
+
+def settings_from_environment() -> Settings:
+    return Settings(
+        samples=_number("SAMPLES", 4_096),
+        epochs=_number("EPOCHS", 4),
+        batch_size=_number("BATCH_SIZE", 32),
+        learning_rate=float(os.environ.get("LEARNING_RATE", "0.05")),
+        seed=_number("SEED", 7),
+        report_every=_number("REPORT_EVERY", 16),
+        checkpoint_every=_number("CHECKPOINT_EVERY", 16),
+        checkpoint_dir=_directory("CHECKPOINT_DIR"),
+        data_dir=_directory("DATA_DIR"),
+        output_dir=_directory("OUTPUT_DIR"),
+    )
+
+
+def _number(name: str, default: int) -> int:
+    return int(os.environ.get(name, default))
+
+
+def _directory(name: str) -> Path | None:
+    value = os.environ.get(name)
+    return Path(value) if value else None
+
+
+def tell(line: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
+
+
+def main() -> None:
+    if not paddle.device.is_compiled_with_cuda():
+        # The launcher says so itself; without it Paddle would look for a GPU's backend.
+        os.environ.setdefault("PADDLE_DISTRI_BACKEND", "gloo")
+    fleet.init(is_collective=True)
+    tell(f"rank {fleet.worker_index()} of {fleet.worker_num()}")
+    trainer = Trainer(settings_from_environment())
+    trainer.run()
+    trainer.compare_workers()
+    trainer.save_model()
+    tell("done")
+
+
+class Trainer:
+    """One worker's part of the training."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._rank = fleet.worker_index()
+        self._world = fleet.worker_num()
+        self._images = images.load(settings.data_dir, settings.samples, settings.seed)
+        self._seen = images.Checksum()
+        directory = settings.checkpoint_dir
+        self._checkpoints = Checkpoints(directory) if directory else None
+        # A seed of its own for each rank: only the start's broadcast makes the weights equal.
+        paddle.seed(settings.seed + self._rank)
+        network = ResNet(self._images.pixels.shape[1], self._images.classes)
+        self._optimizer = fleet.distributed_optimizer(
+            paddle.optimizer.Momentum(settings.learning_rate, parameters=network.parameters())
+        )
+        self._model = fleet.distributed_model(network)
+
+    def run(self) -> None:
+        position = self._resume()
+        while position.epoch < self._settings.epochs:
+            position = self._run_epoch(position)
+
+    def _run_epoch(self, position: Position) -> Position:
+        """Train the rest of the epoch; steps that could not fill every worker's batch are left."""
+        order = images.order(len(self._images), position.epoch, self._settings.seed)
+        stride = self._settings.batch_size * self._world
+        losses = []
+        for step, start in enumerate(range(position.seen, len(order) - stride + 1, stride), 1):
+            mine = order[start : start + stride][self._rank :: self._world]
+            losses.append(self._step(mine))
+            position = Position(position.epoch, start + stride)
+            if step % self._settings.report_every == 0:
+                tell(f"epoch {position.epoch} images {position.seen}: loss {losses[-1]:.4f}")
+            if step % self._settings.checkpoint_every == 0:
+                self._save(position)
+        if losses:
+            mean = self._mean(float(np.mean(losses)))
+            tell(f"epoch {position.epoch} ended: mean loss {mean:.4f} on {self._world} workers")
+        position = Position(position.epoch + 1, 0)
+        self._save(position)
+        return position
+
+    def _step(self, rows: np.ndarray) -> float:
+        batch = self._images.batch(rows)
+        self._seen.add(rows)
+        scores = self._model(paddle.to_tensor(batch.pixels))
+        loss = paddle.nn.functional.cross_entropy(scores, paddle.to_tensor(batch.labels))
+        loss.backward()
+        self._optimizer.step()
+        self._optimizer.clear_grad()
+        return float(loss)
+
+    def _mean(self, value: float) -> float:
+        return float(np.mean(self._gather(value)))
+
+    def _gather(self, value: Any) -> list[Any]:
+        """This value of every worker, by rank."""
+        if self._world == 1:
+            return [value]
+        values: list[Any] = []
+        paddle.distributed.all_gather_object(values, value)
+        return values
+
+    def _resume(self) -> Position:
+        """Go on where rank 0's newest checkpoint stands; its word holds for all ranks."""
+        if not self._checkpoints:
+            return Position(0, 0)
+        name = self._gather(self._checkpoints.latest())[0]
+        if name is None:
+            return Position(0, 0)
+        position, state = self._checkpoints.load(name)
+        self._model.set_state_dict(state["model"])
+        self._optimizer.set_state_dict(state["optimizer"])
+        tell(f"resumed at epoch {position.epoch} images {position.seen}")
+        return position
+
+    def _save(self, position: Position) -> None:
+        if self._checkpoints and self._rank == 0:
+            self._checkpoints.save(position, self._state())
+
+    def _state(self) -> dict[str, Any]:
+        return {"model": self._model.state_dict(), "optimizer": self._optimizer.state_dict()}
+
+    def compare_workers(self) -> None:
+        """Raises if the workers' weights differ, or if two trained on the same images."""
+        weights = self._weights_checksum()
+        data = str(self._seen)
+        tell(f"rank {self._rank}: weights {weights}, {self._seen.rows} images {data}")
+        if len(set(self._gather(weights))) != 1:
+            raise RuntimeError("the workers' weights differ: gradients were not reduced")
+        if self._seen.rows and len(set(self._gather(data))) != self._world:
+            raise RuntimeError("two workers have trained on the same images")
+
+    def _weights_checksum(self) -> str:
+        checksum = hashlib.sha256()
+        for _, weights in sorted(self._model.state_dict().items()):
+            checksum.update(weights.numpy().tobytes())
+        return checksum.hexdigest()[:16]
+
+    def save_model(self) -> None:
+        if self._rank != 0:
+            return
+        directory = self._settings.output_dir or Path(tempfile.mkdtemp(prefix="resnet-model-"))
+        directory.mkdir(parents=True, exist_ok=True)
+        path = directory / "resnet.pdparams"
+        paddle.save(self._model.state_dict(), str(path))
+        tell(f"model saved in {path}")
+
+
+if __name__ == "__main__":
+    main()
