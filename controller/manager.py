@@ -34,6 +34,7 @@ from controller.refusals import Refusals
 from controller.resources import (
     CONFIG_MAP,
     GANG_POD_GROUP,
+    NODE,
     PADDLE_JOB,
     POD,
     SERVICE,
@@ -261,6 +262,8 @@ def _watched(namespace: str) -> list[tuple[Resource, Scope]]:
         # All of them: a user's own PodGroup has no label of ours.
         (VOLCANO_POD_GROUP, Scope(namespace, is_optional=True)),
         (GANG_POD_GROUP, Scope(namespace, LABEL_JOB_UID, is_optional=True)),
+        # Only a cluster-wide role may read them; without, pods on lost nodes are left alone.
+        (NODE, Scope(is_optional=True)),
     ]
 
 

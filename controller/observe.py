@@ -11,7 +11,7 @@ from datetime import datetime
 from cachetools import TTLCache
 
 from api.constants import TERMINAL_PHASES, Intranet
-from api.objects import Raw, uid_of
+from api.objects import Raw, name_of, uid_of
 from controller.clock import Clock
 from controller.refusals import Refusals
 from controller.resources import (
@@ -48,10 +48,12 @@ class Observer:
         self._is_served = is_served
         self._clock = clock
         self._lock = threading.Lock()
-        """Guards _written_at."""
+        """Guards all that follows."""
         self._written_at: TTLCache[str, datetime] = TTLCache(
             _MOST_JOBS, _REMEMBER_SECONDS, timer=clock.monotonic
         )
+        self._nodes_by_name: dict[str, Raw] = {}
+        self._nodes_version = -1
 
     def observe(self, family: Family) -> Observed:
         """A family as the reconcile takes it."""
@@ -88,7 +90,12 @@ class Observer:
     def _nodes(self) -> dict[str, Raw] | None:
         if not self._is_served(NODE):
             return None
-        return {str(node["metadata"]["name"]): node for node in self._store.all(NODE)}
+        version = self._store.version(NODE)
+        with self._lock:
+            if version != self._nodes_version:
+                self._nodes_by_name = {name_of(node): node for node in self._store.all(NODE)}
+                self._nodes_version = version
+            return self._nodes_by_name
 
     def _taken_host_ports(self, job: Raw) -> frozenset[int]:
         if job["spec"].get("intranet") != Intranet.HOST:

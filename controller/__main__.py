@@ -1,0 +1,53 @@
+"""`python -m controller`: the operator as a process."""
+
+import gc
+import signal
+import sys
+import threading
+
+from controller.client import ConfigurationError, load_connection
+from controller.clock import SystemClock
+from controller.logs import Log, build_log, forward_library_warnings
+from controller.manager import Foundation, Manager
+from controller.options import parse_options
+from metrics import Metrics
+from reconcile import reconcile
+
+
+def main() -> int:
+    """Run until SIGTERM or SIGINT; the exit code."""
+    options = parse_options(sys.argv[1:])
+    log = build_log(options.log_format, options.log_level)
+    forward_library_warnings(log)
+    clock = SystemClock()
+    try:
+        connection = load_connection(options.kubeconfig or None, clock)
+        manager = Manager(Foundation(options, connection, clock, log, Metrics()), reconcile)
+    except (ConfigurationError, OSError) as error:
+        log.error("cannot_start", error=str(error))
+        return 1
+    _stop_on_signals(manager, log)
+    # What the imports made lives as long as the process; the collector need not look at it.
+    gc.freeze()
+    return manager.run()
+
+
+def _stop_on_signals(manager: Manager, log: Log) -> None:
+    """Blocked in every thread and taken by one that waits for them.
+
+    A handler would run inside whatever the main thread does, with its locks held. Blocking also
+    reaches a process with the number 1, which the kernel shields from signals without a handler.
+    """
+    signals = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+
+    def wait() -> None:
+        number = signal.sigwait(signals)
+        log.info("stopping", signal=signal.Signals(number).name)
+        manager.stop()
+
+    threading.Thread(target=wait, name="signals", daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""Raw objects as the API server sends them."""
+
+from typing import Any
+
+from api.constants import API_VERSION, KIND
+
+Raw = dict[str, Any]
+
+
+def a_job(name: str = "train", uid: str = "job-1", version: int = 1, **more: Any) -> Raw:
+    metadata = {
+        "name": name,
+        "namespace": "ns",
+        "uid": uid,
+        "resourceVersion": str(version),
+        "creationTimestamp": "2026-01-02T03:04:05Z",
+    }
+    return {"metadata": metadata, "spec": {}, **more}
+
+
+def a_pod(
+    name: str = "train-worker-0", owner: Raw | None = None, version: int = 2, **metadata: Any
+) -> Raw:
+    base = {
+        "name": name,
+        "namespace": "ns",
+        "uid": f"uid-of-{name}",
+        "resourceVersion": str(version),
+        "labels": {"batch.paddlepaddle.org/role": "worker"},
+    }
+    if owner is not None:
+        base["ownerReferences"] = [owner_reference(owner)]
+    return {"metadata": base | metadata, "spec": {}, "status": {"phase": "Pending"}}
+
+
+def owner_reference(job: Raw, **changes: Any) -> Raw:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "name": job["metadata"]["name"],
+        "uid": job["metadata"]["uid"],
+        "controller": True,
+    } | changes
+
+
+def manifest(name: str = "train-worker-0", kind: str = "Pod", owner: Raw | None = None) -> Raw:
+    metadata: Raw = {"name": name}
+    if owner is not None:
+        metadata["ownerReferences"] = [owner_reference(owner)]
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata}

@@ -1,0 +1,80 @@
+"""Fixtures of the controller's tests. A thread that a test leaves behind fails it."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+import structlog
+from kubernetes.client import Configuration
+
+from controller.client import ApiClient, Connection, Credentials
+from metrics import Metrics
+from tests.unit.controller.fakes import ScriptedServer, SteppedClock, eventually, reply
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+
+    def left() -> list[threading.Thread]:
+        return [t for t in threading.enumerate() if t not in before and t.is_alive()]
+
+    eventually(lambda: not left(), f"end of the threads {left()}")
+
+
+@pytest.fixture
+def clock() -> SteppedClock:
+    return SteppedClock()
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest.fixture
+def log() -> structlog.typing.FilteringBoundLogger:
+    return structlog.wrap_logger(
+        structlog.ReturnLogger(), wrapper_class=structlog.make_filtering_bound_logger(0)
+    )
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    server = ScriptedServer(reply(200, {}))
+    yield server
+    server.close()
+
+
+MakeClient = Callable[..., ApiClient]
+
+
+@pytest.fixture
+def make_client(
+    server: ScriptedServer, metrics: Metrics, clock: SteppedClock
+) -> Iterator[MakeClient]:
+    """Clients of the scripted server, with a read timeout short enough for tests."""
+    made: list[ApiClient] = []
+
+    def make(
+        read_token: Callable[[], str | None] = lambda: "Bearer first",
+        write_seconds: Callable[[], float] = lambda: float("inf"),
+        read_timeout_seconds: float = 5.0,
+    ) -> ApiClient:
+        configuration = Configuration(host=server.url)
+        configuration.retries = False
+        credentials = Credentials(read_token, 60.0, clock)
+        connection = Connection(configuration, credentials)
+        client = ApiClient(connection, metrics, 4, write_seconds, read_timeout_seconds)
+        made.append(client)
+        return client
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def client(make_client: MakeClient) -> ApiClient:
+    return make_client()

@@ -1,0 +1,323 @@
+"""The client: headers, timeouts, one kind of error for every fault, no write sent twice."""
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from controller import client as client_module
+from controller.client import (
+    ConfigurationError,
+    Credentials,
+    Stream,
+    _read_token,
+    load_connection,
+)
+from controller.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    NotLeader,
+    Throttled,
+    Transient,
+    Unauthorized,
+)
+from tests.unit.controller.fakes import drop, eventually, reply, status, stream
+
+WRITES = {
+    "create": lambda c: c.create("/p", {}),
+    "replace": lambda c: c.replace("/p", {}),
+    "patch": lambda c: c.merge_patch("/p", {}),
+    "delete": lambda c: c.delete("/p", "u"),
+}
+CALLS = {"get": lambda c: c.get("/p"), **WRITES}
+
+
+def test_sends_token_and_own_user_agent(server, client):
+    client.get("/p")
+    headers = server.seen[0].headers
+    assert headers["Authorization"] == "Bearer first"
+    assert headers["User-Agent"] == "paddlejob-operator"
+
+
+def test_carries_unknown_fields_untouched(server, client):
+    pod = {"spec": {"new": {"field": [1, None]}, "limits": {"cpu": 1}}}
+    server.steps = [reply(201, pod)]
+    assert client.create("/p", pod) == pod
+    assert server.seen[0].body == pod
+
+
+@pytest.mark.parametrize(
+    ("call", "content_type"),
+    [("create", "application/json"), ("patch", "application/merge-patch+json")],
+)
+def test_says_what_it_sends(server, client, call, content_type):
+    WRITES[call](client)
+    assert server.seen[0].headers["Content-Type"] == content_type
+
+
+def test_delete_names_the_uid_and_the_grace(server, client):
+    client.delete("/p", "u1", grace_seconds=0)
+    body = server.seen[0].body
+    assert body["preconditions"] == {"uid": "u1"}
+    assert body["gracePeriodSeconds"] == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "error"),
+    [
+        (400, "BadRequest", Invalid),
+        (401, "Unauthorized", Unauthorized),
+        (403, "Forbidden", Forbidden),
+        (404, "NotFound", NotFound),
+        (409, "AlreadyExists", AlreadyExists),
+        (409, "Conflict", Conflict),
+        (410, "Expired", Gone),
+        (413, "RequestEntityTooLarge", Invalid),
+        (415, "UnsupportedMediaType", Invalid),
+        (422, "Invalid", Invalid),
+        (429, "TooManyRequests", Throttled),
+        (500, "InternalError", Transient),
+        (503, "ServiceUnavailable", Transient),
+        (504, "Timeout", Transient),
+    ],
+)
+def test_maps_every_answer(server, client, code, reason, error):
+    server.steps = [reply(code, status(code, reason, "because"))]
+    with pytest.raises(ApiError) as caught:
+        client.get("/p")
+    assert type(caught.value) is error
+    assert caught.value.message == "because"
+    assert caught.value.code == code
+
+
+def test_an_error_page_of_a_proxy_is_an_error_like_others(server, client):
+    server.steps = [reply(502, b"<html>bad gateway</html>")]
+    with pytest.raises(Transient):
+        client.get("/p")
+
+
+@pytest.mark.parametrize("body", [b"garbage", b"[1]", b"null"], ids=["garbage", "list", "null"])
+def test_a_success_without_an_object_is_transient(server, client, body):
+    server.steps = [reply(200, body)]
+    with pytest.raises(Transient):
+        client.get("/p")
+
+
+@pytest.mark.parametrize("code", [429, 503])
+@pytest.mark.parametrize("call", CALLS)
+def test_hands_retry_after_on_without_sleeping(server, client, code, call):
+    server.steps = [reply(code, status(code, "x"), Retry_After="3600")]
+    started = time.monotonic()
+    with pytest.raises(Throttled) as caught:
+        CALLS[call](client)
+    assert caught.value.retry_after == 3600
+    assert time.monotonic() - started < 2
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_dropped_connection_is_transient_and_nothing_is_sent_again(server, client, call):
+    server.steps = [drop]
+    with pytest.raises(Transient):
+        CALLS[call](client)
+    assert len(server.seen) == 1
+
+
+def test_a_refused_connection_is_transient(server, client):
+    server.close()
+    with pytest.raises(Transient):
+        client.get("/p")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_silent_server_is_given_up(server, make_client, call):
+    server.steps = [server.hang]
+    client = make_client(read_timeout_seconds=0.1)
+    with pytest.raises(Transient):
+        CALLS[call](client)
+
+
+def test_reads_the_token_again_when_it_is_refused(server, make_client):
+    tokens = iter(["Bearer old", "Bearer new"])
+    client = make_client(lambda: next(tokens))
+    server.steps = [reply(401, status(401, "Unauthorized")), reply(200, {"ok": True})]
+    assert client.get("/p") == {"ok": True}
+    assert [s.headers["Authorization"] for s in server.seen] == ["Bearer old", "Bearer new"]
+
+
+def test_gives_up_when_the_new_token_is_refused_too(server, client):
+    server.steps = [reply(401, status(401, "Unauthorized"))]
+    with pytest.raises(Unauthorized):
+        client.create("/p", {})
+    assert len(server.seen) == 2
+
+
+def test_a_token_is_read_again_with_time(clock):
+    tokens = iter(["Bearer a", "Bearer b"])
+    credentials = Credentials(lambda: next(tokens), 60.0, clock)
+    clock.step(59)
+    assert credentials.header() == "Bearer a"
+    clock.step(1)
+    assert credentials.header() == "Bearer b"
+
+
+def test_a_token_file_that_is_empty_or_missing_for_a_moment_keeps_the_last(tmp_path, clock):
+    file = tmp_path / "token"
+    file.write_text("one\n")
+    credentials = Credentials(lambda: _read_token(file), 60.0, clock)
+    assert credentials.header() == "Bearer one"
+    for damage in (lambda: file.write_text(""), file.unlink):
+        damage()
+        clock.step(60)
+        assert credentials.header() == "Bearer one"
+    file.write_text("two")
+    clock.step(60)
+    assert credentials.header() == "Bearer two"
+
+
+@pytest.mark.parametrize("call", WRITES)
+def test_without_the_lease_no_write_leaves(server, make_client, call):
+    client = make_client(write_seconds=lambda: 0.0)
+    with pytest.raises(NotLeader):
+        WRITES[call](client)
+    assert server.seen == []
+
+
+def test_a_write_does_not_outlast_the_lease(server, make_client):
+    server.steps = [server.hang]
+    client = make_client(write_seconds=lambda: 0.1)
+    with pytest.raises(Transient):
+        client.create("/p", {})
+
+
+def test_counts_requests(server, client, metrics):
+    server.steps = [reply(200, {}), drop]
+    client.get("/p")
+    with pytest.raises(Transient):
+        client.create("/p", {})
+    text = metrics.exposition("")[0].decode()
+    host = server.url.removeprefix("http://")
+    assert f'rest_client_requests_total{{code="200",host="{host}",method="GET"}} 1.0' in text
+    assert f'rest_client_requests_total{{code="<error>",host="{host}",method="POST"}} 1.0' in text
+
+
+def test_one_connection_serves_many_requests(server, client):
+    for _ in range(5):
+        client.get("/p")
+    assert len(server.connections) == 1
+
+
+# Streams
+
+
+def lines_of(client, read_timeout_seconds=5.0) -> list[bytes]:
+    opened = client.stream("/w", {"watch": "true"}, read_timeout_seconds)
+    try:
+        return list(opened.lines())
+    finally:
+        opened.release()
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [(b"one\ntwo\n",), (b"on", b"e\nt", b"wo\n"), (b"one\n", b"two\n")],
+    ids=["one chunk", "lines cut", "a chunk a line"],
+)
+def test_yields_lines_however_they_are_cut(server, client, chunks):
+    server.steps = [stream(*chunks)]
+    assert lines_of(client) == [b"one", b"two"]
+
+
+def test_a_stream_that_is_cut_is_transient(server, client):
+    server.steps = [stream(b"one\n", end=drop)]
+    with pytest.raises(Transient):
+        lines_of(client)
+
+
+def test_a_silent_stream_is_transient(server, client):
+    server.steps = [stream(b"one\n", end=server.hang)]
+    with pytest.raises(Transient):
+        lines_of(client, read_timeout_seconds=0.1)
+
+
+def test_a_stream_that_is_refused_raises(server, client):
+    server.steps = [reply(410, status(410, "Expired"))]
+    with pytest.raises(Gone):
+        client.stream("/w", {}, 5.0)
+
+
+def test_closing_ends_a_read_at_once(server, client):
+    server.steps = [stream(b"one\n", end=server.hang)]
+    opened = client.stream("/w", {}, 30.0)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.extend(opened.lines()))
+    reader.start()
+    opened_is_read(server)
+    opened.close()
+    reader.join(5)
+    assert not reader.is_alive()
+    opened.release()
+
+
+def opened_is_read(server) -> None:
+    eventually(lambda: len(server.seen) == 1)
+
+
+def test_closing_twice_or_after_the_end_is_harmless(server, client):
+    server.steps = [stream(b"one\n")]
+    opened: Stream = client.stream("/w", {}, 5.0)
+    list(opened.lines())
+    opened.release()
+    opened.close()
+    opened.close()
+
+
+# Configuration
+
+
+def test_in_a_cluster_no_proxy_is_used(monkeypatch, tmp_path, clock):
+    (tmp_path / "token").write_text("t\n")
+    (tmp_path / "ca.crt").write_text("c")
+    config = client_module.incluster_config
+    monkeypatch.setattr(config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    connection = load_connection(None, clock)
+    assert connection.configuration.host == "https://10.96.0.1:443"
+    assert connection.configuration.proxy is None
+    assert connection.credentials.header() == "Bearer t"
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: k, user: u}}]
+clusters: [{name: k, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: u, user: {tokenFile: TOKEN}}]
+"""
+
+
+def test_a_kubeconfigs_token_file_is_read_again_when_refused(tmp_path: Path, clock):
+    token, file = tmp_path / "token", tmp_path / "config"
+    token.write_text("one")
+    file.write_text(KUBECONFIG.replace("TOKEN", str(token)))
+    credentials = load_connection(str(file), clock).credentials
+    assert credentials.header() == "Bearer one"
+    token.write_text("two")
+    credentials.renew(refused="Bearer one")
+    assert credentials.header() == "Bearer two"
+
+
+def test_a_missing_kubeconfig_is_told_in_one_line(tmp_path, clock):
+    with pytest.raises(ConfigurationError) as caught:
+        load_connection(str(tmp_path / "none"), clock)
+    assert "\n" not in str(caught.value)

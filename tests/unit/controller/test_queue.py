@@ -1,0 +1,184 @@
+"""The work queue's contract, a property a test."""
+
+import threading
+
+import pytest
+
+from controller.queue import WorkQueue
+from controller.store import Key
+from tests.unit.controller.fakes import eventually
+
+A, B, C = Key("ns", "a"), Key("ns", "b"), Key("ns", "c")
+
+
+@pytest.fixture
+def queue(clock, metrics) -> WorkQueue:
+    return WorkQueue(clock, metrics.queue)
+
+
+def take_all(queue: WorkQueue) -> list[Key]:
+    """What can be had without waiting. Two marks, for what is due enters behind the first."""
+    taken: list[Key] = []
+    for mark in (Key("", "first"), Key("", "last")):
+        queue.add(mark)
+        while (key := queue.get()) != mark:
+            taken.append(key)
+            queue.done(key)
+        queue.done(mark)
+    return taken
+
+
+def test_keys_come_out_in_order(queue):
+    for key in (B, A, C):
+        queue.add(key)
+    assert take_all(queue) == [B, A, C]
+
+
+def test_a_key_added_often_comes_out_once(queue):
+    for key in (A, B, A, A):
+        queue.add(key)
+    assert take_all(queue) == [A, B]
+
+
+def test_a_key_that_changes_while_worked_on_runs_once_more(queue):
+    queue.add(A)
+    assert queue.get() == A
+    queue.add(A)
+    queue.add(A)
+    assert take_all(queue) == []
+    queue.done(A)
+    assert take_all(queue) == [A]
+
+
+def test_a_key_is_never_with_two_workers(queue):
+    queue.add(A)
+    queue.get()
+    queue.add(A)
+    queue.add(B)
+    assert queue.get() == B
+
+
+def test_a_delayed_key_waits_its_time(queue, clock):
+    queue.add_after(A, 10)
+    clock.step(9.9)
+    assert take_all(queue) == []
+    clock.step(0.1)
+    queue.add(B)
+    assert set(take_all(queue)) == {A, B}
+
+
+@pytest.mark.parametrize("delays", [(5, 10), (10, 5)], ids=["earlier first", "later first"])
+def test_of_two_delays_the_earlier_counts(queue, clock, delays):
+    for delay in delays:
+        queue.add_after(A, delay)
+    clock.step(5)
+    assert take_all(queue) == [A]
+    clock.step(5)
+    assert take_all(queue) == []
+
+
+def test_a_waiting_worker_gets_a_key_that_comes(queue):
+    got = []
+    worker = threading.Thread(target=lambda: got.append(queue.get()))
+    worker.start()
+    queue.add(A)
+    worker.join(5)
+    assert got == [A]
+
+
+def test_failures_back_off_and_success_forgets(queue, clock):
+    delays = []
+    for _ in range(4):
+        queue.retry(A)
+        delays.append(_next_due(queue, clock))
+    assert delays == [0.005, 0.01, 0.02, 0.04]
+    queue.forget(A)
+    queue.retry(A)
+    assert _next_due(queue, clock) == 0.005
+
+
+def _next_due(queue: WorkQueue, clock) -> float:
+    due, key = queue._heap[0]
+    started = clock.monotonic()
+    clock.step(due - started)
+    assert queue.get() == key
+    queue.done(key)
+    return round(due - started, 6)
+
+
+def test_a_retry_waits_as_long_as_the_server_asked(queue, clock):
+    queue.retry(A, at_least_seconds=30)
+    clock.step(29)
+    assert take_all(queue) == []
+    clock.step(1)
+    assert take_all(queue) == [A]
+
+
+def test_shut_down_frees_every_waiting_worker(queue):
+    got: list[Key | None] = []
+    workers = [threading.Thread(target=lambda: got.append(queue.get())) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    queue.shut_down()
+    for worker in workers:
+        worker.join(5)
+    assert got == [None, None, None]
+
+
+def test_shut_down_drops_what_waits(queue):
+    queue.add(A)
+    queue.shut_down()
+    queue.add(B)
+    assert queue.get() is None
+
+
+def test_drain_waits_for_the_work_under_way(queue):
+    queue.add(A)
+    queue.get()
+    queue.shut_down()
+    assert not queue.drain(0.01)
+    finisher = threading.Timer(0.01, lambda: queue.done(A))
+    finisher.start()
+    assert queue.drain(5)
+
+
+def test_no_key_is_lost_or_doubled_among_many_workers(queue):
+    keys = [Key("ns", str(n)) for n in range(200)]
+    seen: list[Key] = []
+    busy: set[Key] = set()
+    lock = threading.Lock()
+
+    def work() -> None:
+        while (key := queue.get()) is not None:
+            with lock:
+                assert key not in busy
+                busy.add(key)
+            with lock:
+                busy.discard(key)
+                seen.append(key)
+            queue.done(key)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for key in keys:
+        queue.add(key)
+    eventually(lambda: len(seen) >= 200)
+    queue.shut_down()
+    for worker in workers:
+        worker.join(5)
+    assert sorted(set(seen)) == sorted(keys)
+
+
+def test_metrics_tell_depth_adds_and_retries(queue, metrics, clock):
+    queue.add(A)
+    queue.add(A)
+    queue.retry(B)
+    text = metrics.exposition("")[0].decode()
+    labels = '{controller="paddlejob",name="paddlejob"}'
+    assert f"workqueue_depth{labels} 1.0" in text
+    assert f"workqueue_adds_total{labels} 1.0" in text
+    assert f"workqueue_retries_total{labels} 1.0" in text
+    queue.get()
+    clock.step(3)
+    assert f"workqueue_unfinished_work_seconds{labels} 3.0" in metrics.exposition("")[0].decode()
