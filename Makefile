@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 
 .PHONY: help
 help: ## List every target
-	@awk 'BEGIN {FS = ":.*## "} /^[a-zA-Z0-9_-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-zA-Z0-9_-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): requirements/dev.txt
 	@echo "setting up $(VENV) ..."
@@ -42,3 +42,15 @@ check: lint types unit ## Format, lint, types and unit tests
 .PHONY: test
 test: $(STAMP) ## Run every test: unit, against the real API server, and real training
 	$(BIN)/pytest
+
+.PHONY: cluster-binaries
+cluster-binaries: $(STAMP) ## Build etcd and Kubernetes for the local cluster, once per user
+	@$(BIN)/python -m localcluster up --build-only
+
+.PHONY: up
+up: $(STAMP) ## Start a local cluster in the background; prints how kubectl finds it
+	@$(BIN)/python -m localcluster up
+
+.PHONY: down
+down: $(STAMP) ## Stop the local cluster
+	@$(BIN)/python -m localcluster down

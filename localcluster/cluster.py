@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from localcluster import clock
 from localcluster.build import ensure_binaries
@@ -54,6 +55,15 @@ class ClusterConfig:
     report: Callable[[str], None] = field(default=print, repr=False)
 
 
+def check_platform() -> None:
+    """Raise unless this is Linux."""
+    if sys.platform != "linux":
+        raise LocalClusterError(
+            "the local cluster needs Linux (loopback addresses and mount namespaces); "
+            "elsewhere use any other cluster, such as one of kind or minikube"
+        )
+
+
 class Cluster:
     """A running cluster; a context manager that starts and stops it."""
 
@@ -69,8 +79,7 @@ class Cluster:
 
         Raises a LocalClusterError, with nothing left running, when that fails.
         """
-        if sys.platform != "linux":
-            raise LocalClusterError("the local cluster runs on Linux only; use kind or minikube")
+        check_platform()
         self._binaries = ensure_binaries(self.config.report)
         self._state = claim(self.config.state_dir)
         try:
@@ -166,6 +175,19 @@ class Cluster:
             "KUBECACHEDIR": str(self._run_folder / "kubectl-cache"),  # ports come back: no mix-up
             "PATH": f"{self._binaries}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         }
+
+    def get(self, path: str) -> Any:
+        """What the API server answers to a GET of this path, as parsed JSON."""
+        return self._started.client.get(path)
+
+    def run_beside(self, name: str, arguments: Sequence[str], folder: Path) -> Process:
+        """Start a command that uses this cluster and ends with it; it logs to `log(name)`."""
+        environment = self.kubectl_environment()
+        command = Command(
+            name, list(arguments), self.log(name), folder, environment, NODE_GRACE_SECONDS
+        )
+        self._processes.start(command)
+        return self._processes.get(name)
 
     def kubeconfig_for(self, namespace: str, service_account: str) -> Path:
         """A kubeconfig with a token of this ServiceAccount, asked of the API server."""

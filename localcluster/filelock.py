@@ -1,6 +1,5 @@
 """Locks between processes, held by an open file: whatever ends the holder releases the lock."""
 
-import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
@@ -15,11 +14,11 @@ class FileLock:
 
     def try_acquire(self) -> bool:
         """Take the lock; False when another process, or another lock of this one, holds it."""
-        return self._acquire(fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return self._acquire(wait=False)
 
     def acquire(self) -> None:
         """Take the lock, however long the holder keeps it."""
-        self._acquire(fcntl.LOCK_EX)
+        self._acquire(wait=True)
 
     def release(self) -> None:
         """Give the lock back; harmless when it is not held."""
@@ -34,11 +33,13 @@ class FileLock:
         except (OSError, ValueError):
             return None
 
-    def _acquire(self, operation: int) -> bool:
+    def _acquire(self, wait: bool) -> bool:
+        import fcntl  # here, so that other systems get as far as to be told that this needs Linux
+
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(descriptor, operation)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             os.close(descriptor)
             return False

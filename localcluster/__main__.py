@@ -1,0 +1,148 @@
+"""The command line: `python -m localcluster up | down | run FILE... | kubeconfig`."""
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from localcluster import background, clock
+from localcluster.build import ensure_binaries
+from localcluster.cluster import ClusterConfig, check_platform
+from localcluster.errors import LocalClusterError
+from localcluster.run import run_files
+
+DEFAULT_NAME = "default"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        check_platform()
+        code: int = options.command(options)
+    except LocalClusterError as error:
+        _tell(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m localcluster",
+        description="A Kubernetes cluster of plain processes, for this machine alone.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    up = commands.add_parser("up", help="start a cluster in the background")
+    _add_name(up)
+    _add_cluster_options(up)
+    up.add_argument("--build-only", action="store_true", help="build the binaries, start nothing")
+    up.set_defaults(command=_up)
+    down = commands.add_parser("down", help="stop it and remove all that is its")
+    _add_name(down)
+    down.set_defaults(command=_down)
+    run = commands.add_parser("run", help="run manifests to their end in a throw-away cluster")
+    _add_cluster_options(run)
+    run.add_argument("files", nargs="+", metavar="FILE", help="manifest, created in this order")
+    beside = "a command to run beside, with KUBECONFIG set (repeatable)"
+    run.add_argument("--with", dest="beside", action="append", default=[], help=beside)
+    run.add_argument("--timeout", type=float, default=600, help="seconds for all (%(default)s)")
+    run.set_defaults(command=_run)
+    kubeconfig = commands.add_parser("kubeconfig", help="print the path of its kubeconfig")
+    _add_name(kubeconfig)
+    kubeconfig.set_defaults(command=_kubeconfig)
+    return parser
+
+
+def _add_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--name", type=_name, default=DEFAULT_NAME, help="of the cluster (%(default)s)"
+    )
+
+
+def _name(text: str) -> str:
+    # It names a folder that `down` removes.
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", text):
+        raise argparse.ArgumentTypeError(f"not made of a-z, 0-9 and -: {text}")
+    return text
+
+
+def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--nodes", type=int, default=1, help="how many (%(default)s)")
+    parser.add_argument(
+        "--capacity",
+        type=_pairs,
+        default=ClusterConfig().node_capacity,
+        metavar="K=V,...",
+        help="of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4",
+    )
+    label = "of every node (repeatable)"
+    parser.add_argument(
+        "--label", type=_pairs, action="append", default=[], metavar="K=V", help=label
+    )
+    images = "image table for the nodes (repeatable)"
+    parser.add_argument(
+        "--images", type=Path, action="append", default=[], metavar="FILE", help=images
+    )
+    parser.add_argument("--config-retry-seconds", type=float, metavar="S", help=argparse.SUPPRESS)
+
+
+def _pairs(text: str) -> dict[str, str]:
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    if not all(name and equals for name, equals, _ in pairs):
+        raise argparse.ArgumentTypeError(f"not K=V: {text}")
+    return {name: value for name, _, value in pairs}
+
+
+def _config(options: argparse.Namespace) -> ClusterConfig:
+    return ClusterConfig(
+        nodes=options.nodes,
+        node_capacity=options.capacity,
+        labels={name: value for pairs in options.label for name, value in pairs.items()},
+        images=options.images,
+        config_retry_seconds=options.config_retry_seconds,
+        report=_tell,
+    )
+
+
+def _up(options: argparse.Namespace) -> int:
+    binaries = ensure_binaries(_tell)
+    if options.build_only:
+        return 0
+    pid = background.running_pid(options.name)
+    if pid is not None:
+        _tell(f"cluster {options.name} is already running (process {pid})")
+    else:
+        started = clock.monotonic()
+        _tell(f"starting cluster {options.name} ...")
+        background.start(options.name, _config(options), _tell)
+        _tell(f"ready after {clock.monotonic() - started:.1f} s; to use it:")
+    print(f"export KUBECONFIG={background.kubeconfig_of(options.name)}")
+    print(f"export PATH={binaries}:$PATH")
+    return 0
+
+
+def _down(options: argparse.Namespace) -> int:
+    was_running = background.stop(options.name)
+    _tell(f"cluster {options.name} {'is stopped' if was_running else 'was not running'}")
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    return run_files(_config(options), options.files, options.beside, options.timeout)
+
+
+def _kubeconfig(options: argparse.Namespace) -> int:
+    print(background.kubeconfig_of(options.name))
+    return 0
+
+
+def _tell(text: str) -> None:
+    # Standard output is for what a shell may evaluate.
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

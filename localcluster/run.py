@@ -1,0 +1,129 @@
+"""Runs manifests to their end in a throw-away cluster, and tells what happens meanwhile."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from localcluster import clock
+from localcluster.cluster import Cluster, ClusterConfig
+from localcluster.errors import LocalClusterError
+
+POLL_SECONDS = 0.5
+LOG_TAIL = 20
+SUCCEEDED_PHASES = ("Succeeded", "Completed")
+SUCCEEDED_CONDITIONS = ("Complete", "Completed", "Succeeded")
+FINISHING_KINDS = ("Pod", "Job", "PaddleJob")
+Raw = dict[str, Any]
+
+
+def run_files(
+    config: ClusterConfig, files: Sequence[str], beside: Sequence[str], timeout_seconds: float
+) -> int:
+    """Create the files' objects, follow them to their end; 0 when all succeeded, else 1."""
+    with Cluster(config) as cluster:
+        for number, command in enumerate(beside):
+            cluster.run_beside(f"with-{number}", shlex.split(command), Path.cwd())
+        objects = [created for file in files for created in _create(cluster, file)]
+        finishing = [each for each in objects if each["kind"] in FINISHING_KINDS]
+        if not finishing:
+            raise LocalClusterError(f"nothing in {', '.join(files)} ever ends")
+        return _Run(cluster, finishing).follow(timeout_seconds)
+
+
+def outcome(thing: Raw) -> bool | None:
+    """Whether it succeeded (True) or failed (False); None while it goes on."""
+    status = thing.get("status", {})
+    true = [each["type"] for each in status.get("conditions", []) if each["status"] == "True"]
+    if status.get("phase") in SUCCEEDED_PHASES or set(true) & set(SUCCEEDED_CONDITIONS):
+        return True
+    if status.get("phase") == "Failed" or "Failed" in true:
+        return False
+    return None
+
+
+def _create(cluster: Cluster, file: str) -> list[Raw]:
+    created = json.loads(cluster.kubectl("create", "-f", file, "-o", "json").stdout)
+    objects: list[Raw] = created["items"] if created["kind"] == "List" else [created]
+    for each in objects:
+        if each["kind"] == "CustomResourceDefinition":
+            name = f"crd/{each['metadata']['name']}"
+            cluster.kubectl("wait", "--for=condition=Established", name, "--timeout=30s")
+    return objects
+
+
+class _Run:
+    """Follows objects, and prints each change of theirs and of the pods once."""
+
+    def __init__(self, cluster: Cluster, objects: Sequence[Raw]) -> None:
+        self._cluster = cluster
+        self._objects = objects
+        self._told: dict[str, str] = {}
+
+    def follow(self, timeout_seconds: float) -> int:
+        deadline = clock.monotonic() + timeout_seconds
+        while clock.monotonic() < deadline:
+            self._raise_if_dead()
+            outcomes = [outcome(thing) for thing in self._look()]
+            if None not in outcomes:
+                return self._end(all(outcomes))
+            clock.sleep(POLL_SECONDS)
+        print(f"not ended within {timeout_seconds:.0f} s")
+        return self._end(False)
+
+    def _raise_if_dead(self) -> None:
+        for name in self._cluster.dead():
+            self._cluster.process(name).raise_if_dead()
+
+    def _look(self) -> list[Raw]:
+        things = [self._current(each) for each in self._objects]
+        for thing in [*things, *self._pods()]:
+            self._tell(_title(thing), thing.get("status", {}).get("phase") or _conditions(thing))
+        self._tell_warnings()
+        return things
+
+    def _current(self, thing: Raw) -> Raw:
+        group, _, version = thing["apiVersion"].rpartition("/")
+        kind = ".".join(filter(None, (thing["kind"], version, group)))
+        metadata = thing["metadata"]
+        where = ("-n", metadata["namespace"], kind, metadata["name"])
+        current: Raw = json.loads(self._cluster.kubectl("get", "-o", "json", *where).stdout)
+        return current
+
+    def _pods(self) -> list[Raw]:
+        pods: list[Raw] = self._cluster.get("/api/v1/pods")["items"]
+        return [{"kind": "Pod", **pod} for pod in pods]
+
+    def _tell_warnings(self) -> None:
+        events = self._cluster.get("/api/v1/events?fieldSelector=type=Warning")["items"]
+        for event in events:
+            name = event["involvedObject"].get("name", "")
+            self._tell(f"{event['reason']} {name}", event.get("message", ""))
+
+    def _tell(self, subject: str, state: str) -> None:
+        if state and self._told.get(subject) != state:
+            self._told[subject] = state
+            print(f"{subject}: {state}", flush=True)
+
+    def _end(self, succeeded: bool) -> int:
+        if not succeeded:
+            for pod in self._pods():
+                if outcome(pod) is False:
+                    self._print_log(pod["metadata"])
+        print("succeeded" if succeeded else "failed", flush=True)
+        return 0 if succeeded else 1
+
+    def _print_log(self, metadata: Raw) -> None:
+        where = ("-n", metadata["namespace"], metadata["name"], "--all-containers")
+        log = self._cluster.kubectl("logs", f"--tail={LOG_TAIL}", *where, check=False)
+        print(f"--- {metadata['name']}, last lines:\n{log.stdout or log.stderr}".rstrip())
+
+
+def _title(thing: Raw) -> str:
+    return f"{thing['kind'].lower()} {thing['metadata']['name']}"
+
+
+def _conditions(thing: Raw) -> str:
+    conditions = thing.get("status", {}).get("conditions", [])
+    return ", ".join(each["type"] for each in conditions if each["status"] == "True")

@@ -1,0 +1,155 @@
+"""A guarded command ends with its owner, and takes all its descendants along."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from localcluster import clock
+from localcluster.errors import StartError
+from localcluster.process import Command, Process
+
+DEADLINE_SECONDS = 20.0
+ORPHAN = "(setsid sh -c 'echo $$ > orphan; exec sleep 300' &) ; sleep 300"
+OWNER = """
+import sys, pathlib
+from localcluster.process import Command, Process
+folder = pathlib.Path(sys.argv[1])
+process = Process(Command("it", ["sh", "-c", sys.argv[2]], folder / "log", folder))
+print(process.pid, process._guard.pid, flush=True)
+sys.stdin.read()
+"""
+Start = Callable[..., Process]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    started: list[Process] = []
+
+    def start(script: str, grace_seconds: float = 0.0) -> Process:
+        arguments = ["sh", "-c", script]
+        command = Command("it", arguments, tmp_path / "log", tmp_path, {}, grace_seconds)
+        started.append(Process(command))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.stop(0)
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], int, int]]:
+    """A process that owns a guarded command; then the pids of the command and of its guard."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(tmp_path), ORPHAN],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        command, guard = map(int, process.stdout.readline().split())
+        yield process, command, guard
+        process.kill()
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def read_pid(path: Path) -> int:
+    assert clock.wait_until(lambda: path.exists() and path.read_text() != "", DEADLINE_SECONDS)
+    return int(path.read_text())
+
+
+def all_end(*pids: int) -> bool:
+    return clock.wait_until(lambda: not any(map(is_alive, pids)), DEADLINE_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        pytest.param("exit 0", 0, id="success"),
+        pytest.param("exit 7", 7, id="failure"),
+        pytest.param("kill -9 $$", 137, id="signal"),
+    ],
+)
+def test_exit_code_is_the_commands(start: Start, script: str, code: int) -> None:
+    process = start(script)
+    assert clock.wait_until(lambda: process.exit_code == code, DEADLINE_SECONDS)
+
+
+def test_program_that_does_not_exist_says_so(tmp_path: Path) -> None:
+    process = Process(Command("it", ["./nothing"], tmp_path / "log", tmp_path))
+    assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
+    with pytest.raises(StartError, match=r"it died \(127\):\ncannot run ./nothing"):
+        process.raise_if_dead()
+    process.stop()
+
+
+def test_error_ends_with_the_last_log_lines(start: Start) -> None:
+    process = start("seq 100; exit 3")
+    assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
+    with pytest.raises(StartError, match=r"it died \(3\):\n86\n(\d+\n)*100$"):
+        process.raise_if_dead()
+
+
+def test_stop_takes_orphaned_descendants(start: Start, tmp_path: Path) -> None:
+    process = start(ORPHAN)
+    orphan = read_pid(tmp_path / "orphan")
+    process.stop(0)
+    assert not is_alive(process.pid)
+    assert not is_alive(orphan)
+
+
+def test_grace_lets_the_command_clean_up(start: Start, tmp_path: Path) -> None:
+    process = start("trap 'touch cleaned; exit 0' TERM; touch ready; sleep 300 & wait", 10.0)
+    assert clock.wait_until((tmp_path / "ready").exists, DEADLINE_SECONDS)
+    process.stop()
+    assert (tmp_path / "cleaned").exists()
+
+
+def test_no_end_within_the_grace_is_killed(start: Start, tmp_path: Path) -> None:
+    process = start("trap '' TERM; touch ready; while :; do sleep 1; done", 0.2)
+    assert clock.wait_until((tmp_path / "ready").exists, DEADLINE_SECONDS)
+    process.stop()
+    assert process.exit_code == 137
+
+
+def test_command_gets_default_signals(start: Start, tmp_path: Path) -> None:
+    process = start("grep SigIgn /proc/self/status > ignored")
+    assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
+    assert int((tmp_path / "ignored").read_text().split()[1], 16) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_everything_ends_with_its_owner(
+    owner: tuple[subprocess.Popen[str], int, int], tmp_path: Path, number: signal.Signals
+) -> None:
+    process, command, guard = owner
+    orphan = read_pid(tmp_path / "orphan")
+    process.send_signal(number)
+    assert all_end(command, guard, orphan)
+
+
+def test_command_ends_with_its_guard(
+    owner: tuple[subprocess.Popen[str], int, int], tmp_path: Path
+) -> None:
+    _, command, guard = owner
+    orphan = read_pid(tmp_path / "orphan")
+    os.kill(guard, signal.SIGKILL)
+    assert all_end(command)
+    os.kill(orphan, signal.SIGKILL)  # only a guard knows of those
+
+
+def test_signal_to_the_guard_does_not_end_the_command(start: Start) -> None:
+    process = start("sleep 300")
+    os.kill(process._guard.pid, signal.SIGTERM)
+    os.kill(process._guard.pid, signal.SIGINT)
+    assert not clock.wait_until(lambda: not process.is_running, 0.3)
