@@ -39,6 +39,10 @@ unit: $(STAMP) ## Run the unit tests
 .PHONY: check
 check: lint types unit ## Format, lint, types and unit tests
 
+.PHONY: run
+run: $(STAMP) ## Train a job from nothing: local cluster, operator, PaddlePaddle
+	@$(BIN)/python -m examples.quickstart $(FILE)
+
 .PHONY: test
 test: $(STAMP) ## Run every test: unit, against the real API server, and real training
 	$(BIN)/pytest
