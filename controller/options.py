@@ -44,6 +44,7 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
     parser = _build_parser(environment)
     found = parser.parse_args(arguments)
     low, high = found.host_port_range
+    own_namespace = found.leader_election_namespace or _own_namespace()
     return Options(
         namespace=found.namespace,
         kubeconfig=found.kubeconfig,
@@ -51,12 +52,12 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
         metrics_bind_address=found.metrics_bind_address,
         health_probe_bind_address=found.health_probe_bind_address,
         leader_elect=found.leader_elect,
-        leader_election_namespace=found.leader_election_namespace or _own_namespace(),
+        leader_election_namespace=own_namespace,
         log_format=found.log_format,
         log_level=found.log_level,
         settings=Settings(
             scheduling=found.scheduling,
-            elastic_server=found.elastic_server,
+            elastic_server=found.elastic_server or _elastic_server(own_namespace),
             elastic_timeout_seconds=found.elastic_timeout,
             force_delete_after_seconds=found.force_delete_after,
             host_port_range=(low, high),
@@ -102,7 +103,7 @@ def _build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("log-level", "info", ", ".join(LEVELS), type=_one_of(LEVELS))
     schedulers = ("none", "volcano", "kubernetes")
     add("scheduling", "none", "whose gangs jobs become by default", type=_one_of(schedulers))
-    add("elastic-server", "", "etcd of elastic jobs, HOST:PORT")
+    add("elastic-server", "", "etcd of elastic jobs, HOST:PORT; empty: that of manifests/elastic")
     add("elastic-timeout", "600", "seconds that elastic trainers wait for peers", type=_count)
     add("force-delete-after", "300", "seconds until a pod on a lost node is forced", type=_seconds)
     add("host-port-range", "30000-60999", "ports of jobs on the hosts' network", type=_ports)
@@ -114,6 +115,11 @@ def _own_namespace() -> str:
         return _NAMESPACE_FILE.read_text().strip() or "default"
     except OSError:
         return "default"
+
+
+def _elastic_server(namespace: str) -> str:
+    """The etcd of manifests/elastic, in the operator's own namespace."""
+    return f"paddle-elastic-etcd.{namespace}:2379"
 
 
 def _count(text: str) -> int:
