@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         check_platform()
         code: int = options.command(options)
-    except LocalClusterError as error:
+    except (LocalClusterError, OSError) as error:
         _tell(str(error))
         return 1
     except KeyboardInterrupt:

@@ -30,7 +30,7 @@ def main(folder: Path, config_json: str) -> int:
         with Cluster(config) as cluster:
             _detach(cluster.log("daemon"))
             _supervise(cluster, ended)
-    except LocalClusterError as error:
+    except (LocalClusterError, OSError) as error:
         print(error, flush=True)
         return 1
     return 0

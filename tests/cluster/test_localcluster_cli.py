@@ -1,0 +1,153 @@
+"""`python -m localcluster`, as a user runs it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from localcluster import clock
+
+DEADLINE_SECONDS = 30.0
+Run = Callable[..., subprocess.CompletedProcess[str]]
+NOTHING_ENDS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Runs a command with its state below the test's folder; stops what is left at the end."""
+
+    def run(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "localcluster", *arguments],
+            env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+
+    yield run
+    run("down")
+
+
+def exported(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    """The environment after the shell has evaluated what `up` printed."""
+    shell = ["sh", "-c", 'eval "$1"; env', "sh", done.stdout]
+    environment = subprocess.run(shell, capture_output=True, text=True, check=True).stdout
+    return dict(line.split("=", 1) for line in environment.splitlines() if "=" in line)
+
+
+def test_up_leaves_a_cluster_that_kubectl_uses(run: Run) -> None:
+    up = run("up", "--nodes", "0")
+    assert up.returncode == 0, up.stderr
+    environment = exported(up)
+    kubectl = ["sh", "-c", "kubectl get --raw /readyz"]
+    assert subprocess.run(kubectl, env=environment, capture_output=True).stdout == b"ok"
+    assert run("kubeconfig").stdout.strip() == environment["KUBECONFIG"]
+
+
+def test_second_up_says_that_it_runs_and_how_to_use_it(run: Run) -> None:
+    first = run("up", "--nodes", "0")
+    second = run("up", "--nodes", "0")
+    assert second.returncode == 0
+    assert "cluster default is already running" in second.stderr
+    assert second.stdout == first.stdout
+
+
+def test_down_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    run("up", "--nodes", "0")
+    down = run("down")
+    assert down.returncode == 0
+    assert "is stopped" in down.stderr
+    assert [each.name for each in (tmp_path / "paddlejob-operator").iterdir()] == [".lock"]
+    assert str(tmp_path) not in command_lines()
+
+
+def test_clusters_of_different_names_run_at_once(run: Run) -> None:
+    run("up", "--nodes", "0")
+    run("up", "--nodes", "0", "--name", "second")
+    assert run("down", "--name", "second").returncode == 0
+    assert run("kubeconfig", "--name", "second").returncode == 1
+    assert run("kubeconfig").returncode == 0
+
+
+def test_killed_daemon_is_followed_by_a_new_start(run: Run, tmp_path: Path) -> None:
+    run("up", "--nodes", "0")
+    lock = tmp_path / "paddlejob-operator" / "default" / "lock"
+    os.kill(int(lock.read_text()), 9)
+    assert clock.wait_until(lambda: run("kubeconfig").returncode == 1, DEADLINE_SECONDS)
+    assert run("up", "--nodes", "0").returncode == 0
+
+
+def test_dead_component_is_started_again(run: Run, tmp_path: Path) -> None:
+    environment = exported(run("up", "--nodes", "0"))
+    logs = tmp_path / "paddlejob-operator" / "default" / "logs"
+    os.kill(pid_of("/kube-apiserver", str(tmp_path)), 9)
+    died = "kube-apiserver died: starting it again"
+    assert clock.wait_until(lambda: died in (logs / "daemon.log").read_text(), DEADLINE_SECONDS)
+    kubectl = ["sh", "-c", "kubectl get --raw /readyz"]
+    assert clock.wait_until(
+        lambda: subprocess.run(kubectl, env=environment, capture_output=True).returncode == 0,
+        DEADLINE_SECONDS,
+    )
+
+
+def test_start_that_fails_says_why_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "paddlejob-operator").mkdir()
+    (tmp_path / "paddlejob-operator" / "default").write_text("in the way")
+    up = run("up", "--nodes", "0")
+    assert up.returncode == 1
+    assert "File exists" in up.stderr
+    assert "Traceback" not in up.stderr
+    assert str(tmp_path) not in command_lines()
+    (tmp_path / "paddlejob-operator" / "default").unlink()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(["kubeconfig"], "no cluster default is running", id="not running"),
+        pytest.param(["down"], "cluster default was not running", id="nothing to stop"),
+        pytest.param(["up", "--name", "../x"], "not made of a-z", id="name of a folder elsewhere"),
+        pytest.param(["up", "--capacity", "cpu"], "not K=V: cpu", id="capacity without a value"),
+        pytest.param([], "COMMAND", id="no command"),
+    ],
+)
+def test_what_cannot_be_done_is_said(run: Run, arguments: list[str], words: str) -> None:
+    assert words in run(*arguments).stderr
+
+
+def test_run_refuses_files_in_which_nothing_ends(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text(NOTHING_ENDS)
+    done = run("run", "--nodes", "0", str(tmp_path / "settings.yaml"))
+    assert done.returncode == 1
+    assert "ever ends" in done.stderr
+
+
+def command_lines() -> str:
+    """The command lines of all processes."""
+    lines = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            lines.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return "\n".join(lines)
+
+
+def pid_of(program: str, folder: str) -> int:
+    """The process of this program that works below this folder, not its guard."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            first = (process / "cmdline").read_text().split("\0")[0]
+            if first.endswith(program) and str((process / "cwd").resolve()).startswith(folder):
+                return int(process.name)
+        except OSError:
+            continue
+    raise AssertionError(f"no {program} in {folder}")
