@@ -1,0 +1,16 @@
+"""One world a test, with its kubelet."""
+
+import pytest
+
+from tests.kubelet import Kubelet
+from tests.world import World
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def kubelet(world: World) -> Kubelet:
+    return Kubelet(world)

@@ -1,0 +1,59 @@
+"""A job is complete when its workers are; servers never end by themselves."""
+
+import pytest
+
+from api.constants import Role
+from reconcile.completion import find_completion
+from tests.builders import JobBuilder, a_job, a_pod, view_of
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+
+def test_ps_job_completes_with_its_workers(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_ps(2).with_workers(2).with_spec(cleanPodPolicy="Never"))
+    run_job(world, kubelet)
+    kubelet.end_all("worker")
+    world.settle()
+    assert world.phase() == "Completed"
+    status = world.status()
+    assert status["ps"]["ready"] == "2/2"
+    assert status["worker"]["ready"] == "0/2"
+    assert status["worker"]["succeeded"] == 2
+    assert world.condition("Completed")["reason"] == "WorkersSucceeded"
+    assert world.condition("Running")["status"] == "False"
+
+
+@pytest.mark.parametrize(
+    ("job", "ended"),
+    [
+        pytest.param(a_job().with_workers(2), [0], id="one-of-two"),
+        pytest.param(a_job().with_ps(1).with_workers(1), [], id="none"),
+    ],
+)
+def test_job_goes_on_while_a_worker_has_not_ended(job: JobBuilder, ended: list[int]) -> None:
+    raw = job.build()
+    pods = [a_pod(raw, index=index).ended(0) for index in ended]
+    assert find_completion(view_of(raw, *pods)) is None
+
+
+def test_worker_that_ended_well_counts_after_its_pod_is_gone() -> None:
+    job = a_job().with_workers(2).with_status(attempt=1, worker={"completedIndexes": "0"}).build()
+    assert find_completion(view_of(job, a_pod(job, index=1).ended(0))) is not None
+
+
+def test_server_that_exits_0_completes_nothing() -> None:
+    job = a_job().with_ps(1).with_workers(1).build()
+    view = view_of(job, a_pod(job, Role.PS).ended(0), a_pod(job).running())
+    assert find_completion(view) is None
+
+
+def test_ended_job_frees_its_servers(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_ps(1).with_workers(1))
+    run_job(world, kubelet)
+    kubelet.end_all("worker")
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert world.names("Pod") == []
+    assert world.status()["ps"] == world.status()["ps"] | {"running": 0, "failed": 0}
+    assert world.status()["worker"]["succeeded"] == 1
