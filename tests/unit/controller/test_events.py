@@ -1,0 +1,148 @@
+"""Events: merged, bounded, and never in anyone's way."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from controller.events import BUFFER_SIZE, EventRecorder
+from reconcile.plan import EmitEvent
+from tests.unit.controller.builders import a_job
+from tests.unit.controller.fakes import drop, reply, status
+from tests.unit.controller.memory_api import MemoryApi
+
+JOB = a_job()
+
+
+@pytest.fixture
+def api(server) -> MemoryApi:
+    return MemoryApi(server)
+
+
+@pytest.fixture
+def recorder(client, clock, metrics, log) -> Iterator[EventRecorder]:
+    return EventRecorder(client, clock, metrics, log)
+
+
+def send(recorder: EventRecorder, *events: EmitEvent, job=JOB) -> None:
+    """Record, and run until all is sent."""
+    for event in events:
+        recorder.record(job, event)
+    recorder._buffer.put(None)
+    thread = threading.Thread(target=recorder.run)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def event(reason: str = "Created", message: str = "made", type_: str = "Normal") -> EmitEvent:
+    return EmitEvent(type_, reason, message)
+
+
+def stored(api: MemoryApi) -> list[dict]:
+    return [obj for path, obj in api.objects.items() if "/events/" in path]
+
+
+def dropped(metrics, cause: str) -> float:
+    text = metrics.exposition("")[0].decode()
+    line = next(x for x in text.splitlines() if f'dropped_total{{cause="{cause}"}}' in x)
+    return float(line.split()[-1])
+
+
+def test_an_event_names_the_job_and_what_happened(api, recorder):
+    send(recorder, event("PodFailed", "exit 1", "Warning"))
+    (sent,) = stored(api)
+    assert sent["involvedObject"]["uid"] == "job-1"
+    assert (sent["type"], sent["reason"], sent["message"]) == ("Warning", "PodFailed", "exit 1")
+    assert sent["count"] == 1
+    assert sent["source"] == {"component": "paddlejob-operator"}
+
+
+def test_the_same_again_raises_the_count(api, recorder, clock):
+    send(recorder, event())
+    clock.step(30)
+    send(recorder, event(), event())
+    (sent,) = stored(api)
+    assert sent["count"] == 3
+    assert sent["firstTimestamp"] < sent["lastTimestamp"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [event(reason="x"), event(message="x"), event(type_="Warning")],
+    ids=["reason", "message", "type"],
+)
+def test_what_differs_is_another_event(api, recorder, other):
+    send(recorder, event(), other)
+    assert len(stored(api)) == 2
+
+
+def test_a_namesake_with_another_uid_has_its_own(api, recorder):
+    send(recorder, event())
+    send(recorder, event(), job=a_job(uid="job-2"))
+    assert len(stored(api)) == 2
+
+
+def test_after_ten_minutes_it_is_said_anew(api, recorder, clock):
+    send(recorder, event())
+    clock.step(601)
+    send(recorder, event())
+    assert len(stored(api)) == 2
+
+
+def test_an_event_that_was_cleaned_up_is_made_anew(api, recorder):
+    send(recorder, event())
+    api.objects.clear()
+    send(recorder, event())
+    assert len(stored(api)) == 1
+
+
+def test_a_full_buffer_drops_and_does_not_block(recorder, metrics):
+    for number in range(BUFFER_SIZE + 5):
+        recorder.record(JOB, event(message=str(number)))
+    assert dropped(metrics, "buffer_full") == 5
+
+
+def test_a_job_that_says_too_much_is_cut_short_and_others_are_not(api, recorder, metrics):
+    send(recorder, *(event(message=str(n)) for n in range(40)))
+    assert len(stored(api)) == 25
+    assert dropped(metrics, "rate_limited") == 15
+    send(recorder, event(), job=a_job(uid="job-2"))
+    assert len(stored(api)) == 26
+
+
+FAULTS = {
+    "forbidden": (reply(403, status(403, "Forbidden")), 1),
+    "throttled": (reply(429, status(429, "TooManyRequests"), Retry_After="3600"), 3),
+    "dropped": (drop, 3),
+}
+
+
+@pytest.mark.parametrize(("fault", "tries"), FAULTS.values(), ids=FAULTS.keys())
+def test_a_sink_that_is_down_costs_that_event_only(api, recorder, metrics, fault, tries):
+    api.fault = lambda _method, _path: fault
+    send(recorder, event())
+    assert len(api.writes) == tries
+    assert dropped(metrics, "error") == 1
+    api.fault = lambda _method, _path: None
+    send(recorder, event())
+    assert len(stored(api)) == 1
+
+
+def test_a_long_message_is_cut_to_what_the_api_server_takes(api, recorder):
+    send(recorder, event(message="x" * 5000))
+    assert len(stored(api)[0]["message"]) == 1024
+
+
+def test_a_stop_sends_what_is_buffered(api, recorder):
+    recorder.record(JOB, event())
+    recorder.stop()
+    recorder.run()
+    assert len(stored(api)) == 1
+
+
+def test_a_stop_with_a_full_buffer_ends_all_the_same(api, recorder):
+    for number in range(BUFFER_SIZE):
+        recorder.record(JOB, event(message=str(number)))
+    recorder.stop()
+    recorder.run()
