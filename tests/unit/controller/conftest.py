@@ -23,6 +23,13 @@ def no_thread_left() -> Iterator[None]:
     eventually(lambda: not left(), f"end of the threads {left()}")
 
 
+@pytest.fixture(autouse=True)
+def no_pool_too_small(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """urllib3 warns of a pool smaller than its users, and then throws connections away."""
+    yield
+    assert "pool is full" not in caplog.text
+
+
 @pytest.fixture
 def clock() -> SteppedClock:
     return SteppedClock()
@@ -66,7 +73,7 @@ def make_client(
         configuration.retries = False
         credentials = Credentials(read_token, 60.0, clock)
         connection = Connection(configuration, credentials)
-        client = ApiClient(connection, metrics, 4, write_seconds, read_timeout_seconds)
+        client = ApiClient(connection, metrics, 32, write_seconds, read_timeout_seconds)
         made.append(client)
         return client
 

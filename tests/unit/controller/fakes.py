@@ -74,7 +74,8 @@ class ScriptedServer:
                 length = int(self.headers.get("Content-Length") or 0)
                 data = self.rfile.read(length)
                 body = json.loads(data) if data else None
-                server.next_step(Seen(self.command, self.path, dict(self.headers), body))(self)
+                self.seen = Seen(self.command, self.path, dict(self.headers), body)
+                server.next_step(self.seen)(self)
 
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
 

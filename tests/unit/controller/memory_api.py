@@ -25,7 +25,6 @@ class MemoryApi:
         self.objects: dict[str, Raw] = {}
         self.writes: list[tuple[str, str, Raw | None]] = []
         self.fault: Fault = lambda _method, _path: None
-        self._server = server
         self._lock = threading.Lock()
         self._version = 100
         server.steps = [self]
@@ -49,7 +48,7 @@ class MemoryApi:
     def __call__(self, handler: BaseHTTPRequestHandler) -> None:
         method, path = handler.command, urlsplit(handler.path).path
         with self._lock:
-            body = next(s.body for s in reversed(self._server.seen) if s.path == handler.path)
+            body = handler.seen.body
             if method != "GET":
                 self.writes.append((method, path, body))
             step = self.fault(method, path) or self._answer(method, path, body)

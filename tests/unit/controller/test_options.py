@@ -1,0 +1,129 @@
+"""Flags, their environment variables, and what is refused."""
+
+import pytest
+
+from controller.options import parse_options
+
+
+def test_defaults_need_nothing():
+    options = parse_options([], {})
+    assert options.namespace == ""
+    assert options.workers == 8
+    assert not options.leader_elect
+    assert options.settings.scheduling == "none"
+    assert options.settings.host_port_range == (30000, 60999)
+
+
+@pytest.mark.parametrize(
+    ("flag", "variable", "value", "read"),
+    [
+        ("--namespace", "PADDLEJOB_NAMESPACE", "team", lambda o: o.namespace == "team"),
+        ("--kubeconfig", "PADDLEJOB_KUBECONFIG", "/k", lambda o: o.kubeconfig == "/k"),
+        ("--workers", "PADDLEJOB_WORKERS", "3", lambda o: o.workers == 3),
+        (
+            "--metrics-bind-address",
+            "PADDLEJOB_METRICS_BIND_ADDRESS",
+            "0",
+            lambda o: o.metrics_bind_address == "0",
+        ),
+        (
+            "--health-probe-bind-address",
+            "PADDLEJOB_HEALTH_PROBE_BIND_ADDRESS",
+            "[::]:9",
+            lambda o: o.health_probe_bind_address == "[::]:9",
+        ),
+        ("--leader-elect", "PADDLEJOB_LEADER_ELECT", "true", lambda o: o.leader_elect),
+        (
+            "--leader-election-namespace",
+            "PADDLEJOB_LEADER_ELECTION_NAMESPACE",
+            "x",
+            lambda o: o.leader_election_namespace == "x",
+        ),
+        ("--log-format", "PADDLEJOB_LOG_FORMAT", "json", lambda o: o.log_format == "json"),
+        ("--log-level", "PADDLEJOB_LOG_LEVEL", "debug", lambda o: o.log_level == "debug"),
+        (
+            "--scheduling",
+            "PADDLEJOB_SCHEDULING",
+            "volcano",
+            lambda o: o.settings.scheduling == "volcano",
+        ),
+        (
+            "--elastic-server",
+            "PADDLEJOB_ELASTIC_SERVER",
+            "e:2379",
+            lambda o: o.settings.elastic_server == "e:2379",
+        ),
+        (
+            "--elastic-timeout",
+            "PADDLEJOB_ELASTIC_TIMEOUT",
+            "60",
+            lambda o: o.settings.elastic_timeout_seconds == 60,
+        ),
+        (
+            "--force-delete-after",
+            "PADDLEJOB_FORCE_DELETE_AFTER",
+            "1.5",
+            lambda o: o.settings.force_delete_after_seconds == 1.5,
+        ),
+        (
+            "--host-port-range",
+            "PADDLEJOB_HOST_PORT_RANGE",
+            "100-200",
+            lambda o: o.settings.host_port_range == (100, 200),
+        ),
+    ],
+)
+def test_every_flag_is_also_a_variable(flag, variable, value, read):
+    assert read(parse_options([flag, value], {}))
+    assert read(parse_options([], {variable: value}))
+
+
+def test_a_flag_wins_over_its_variable():
+    assert parse_options(["--workers", "3"], {"PADDLEJOB_WORKERS": "5"}).workers == 3
+
+
+def test_a_bare_leader_elect_is_true_and_can_be_denied():
+    assert parse_options(["--leader-elect"], {}).leader_elect
+    denied = parse_options(["--leader-elect=false"], {"PADDLEJOB_LEADER_ELECT": "true"})
+    assert not denied.leader_elect
+
+
+def test_kubectls_own_variable_counts():
+    assert parse_options([], {"KUBECONFIG": "/k"}).kubeconfig == "/k"
+
+
+WRONG = {
+    "no workers": ["--workers", "0"],
+    "half a worker": ["--workers", "x"],
+    "an address": ["--metrics-bind-address", "nowhere"],
+    "a format": ["--log-format", "xml"],
+    "a level": ["--log-level", "loud"],
+    "a scheduler": ["--scheduling", "slurm"],
+    "a range backwards": ["--host-port-range", "9-1"],
+    "a range too high": ["--host-port-range", "1-70000"],
+    "seconds": ["--force-delete-after", "-1"],
+    "endless seconds": ["--force-delete-after", "inf"],
+    "a truth": ["--leader-elect=maybe"],
+    "an unknown flag": ["--nonsense"],
+}
+
+
+@pytest.mark.parametrize("arguments", WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_refused(arguments, capsys):
+    with pytest.raises(SystemExit) as caught:
+        parse_options(arguments, {})
+    assert caught.value.code == 2
+    assert arguments[0].partition("=")[0] in capsys.readouterr().err
+
+
+def test_a_wrong_variable_is_refused_too(capsys):
+    with pytest.raises(SystemExit):
+        parse_options([], {"PADDLEJOB_WORKERS": "many"})
+    assert "--workers" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name"), [("", "paddlejob-operator-all"), ("team", "paddlejob-operator-team")]
+)
+def test_the_lease_carries_the_scope(namespace, name):
+    assert parse_options(["--namespace", namespace], {}).lease_name == name

@@ -1,0 +1,53 @@
+"""A thread that ends when it should not is never overlooked."""
+
+import threading
+
+import pytest
+
+from controller.threads import Threads
+
+
+@pytest.fixture
+def deaths() -> threading.Semaphore:
+    return threading.Semaphore(0)
+
+
+@pytest.fixture
+def threads(clock, log, deaths) -> Threads:
+    return Threads(clock, log, deaths.release)
+
+
+def raise_error() -> None:
+    raise RuntimeError("lost")
+
+
+def raise_exit() -> None:
+    raise SystemExit(0)
+
+
+@pytest.mark.parametrize(
+    "run", [raise_error, raise_exit, lambda: None], ids=["raises", "exits", "returns"]
+)
+def test_a_thread_that_ends_is_a_death(threads, deaths, run):
+    threads.start("watch", run)
+    assert deaths.acquire(timeout=5)
+    threads.join(5)
+    assert threads.dead() == ["watch"]
+
+
+def test_a_return_after_the_stop_is_none(threads, deaths):
+    stop = threading.Event()
+    threads.start("watch", lambda: stop.wait(5) and None)
+    assert threads.dead() == []
+    threads.expect_returns()
+    stop.set()
+    assert threads.join(5) == []
+    assert not deaths.acquire(blocking=False)
+
+
+def test_a_thread_that_does_not_end_is_named(threads):
+    stop = threading.Event()
+    threads.start("stuck", lambda: stop.wait(5) and None)
+    threads.expect_returns()
+    assert threads.join(0) == ["stuck"]
+    stop.set()

@@ -1,0 +1,105 @@
+"""Names that dashboards know, totals from zero, and labels that stay few."""
+
+import pytest
+
+from metrics import Census, Metrics
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+def text(metrics: Metrics) -> str:
+    return metrics.exposition("")[0].decode()
+
+
+KNOWN = [
+    'controller_runtime_reconcile_total{controller="paddlejob",result="success"}',
+    'controller_runtime_reconcile_total{controller="paddlejob",result="requeue_after"}',
+    'controller_runtime_reconcile_errors_total{controller="paddlejob"}',
+    'controller_runtime_terminal_reconcile_errors_total{controller="paddlejob"}',
+    'controller_runtime_reconcile_panics_total{controller="paddlejob"}',
+    'controller_runtime_reconcile_time_seconds_count{controller="paddlejob"}',
+    'controller_runtime_max_concurrent_reconciles{controller="paddlejob"}',
+    'controller_runtime_active_workers{controller="paddlejob"}',
+    'workqueue_depth{controller="paddlejob",name="paddlejob"}',
+    'workqueue_adds_total{controller="paddlejob",name="paddlejob"}',
+    'workqueue_queue_duration_seconds_count{controller="paddlejob",name="paddlejob"}',
+    'workqueue_work_duration_seconds_count{controller="paddlejob",name="paddlejob"}',
+    'workqueue_unfinished_work_seconds{controller="paddlejob",name="paddlejob"}',
+    'workqueue_longest_running_processor_seconds{controller="paddlejob",name="paddlejob"}',
+    'workqueue_retries_total{controller="paddlejob",name="paddlejob"}',
+    'paddlejob_created_total{mode="PS"}',
+    'paddlejob_completed_total{mode="Collective"}',
+    'paddlejob_restarted_total{mode="Heter"}',
+    'paddlejob_creation_to_running_seconds_count{mode="PS"}',
+    'paddlejob_creation_to_completion_seconds_count{mode="Single"}',
+    'paddlejob_events_dropped_total{cause="buffer_full"}',
+]
+
+
+@pytest.mark.parametrize("series", KNOWN)
+def test_a_known_series_starts_at_zero(metrics, series):
+    assert f"\n{series} 0.0\n" in text(metrics)
+
+
+def test_the_process_is_told(metrics):
+    assert "process_resident_memory_bytes" in text(metrics)
+
+
+def test_failures_are_preset_by_reason(metrics):
+    metrics.jobs.preset_failures(["BackoffLimitExceeded"])
+    assert 'paddlejob_failed_total{mode="PS",reason="BackoffLimitExceeded"} 0.0' in text(metrics)
+
+
+@pytest.mark.parametrize(
+    ("kind", "series"),
+    [
+        ("created", 'paddlejob_created_total{mode="PS"} 1.0'),
+        ("completed", 'paddlejob_completed_total{mode="PS"} 1.0'),
+        ("restarted", 'paddlejob_restarted_total{mode="PS"} 1.0'),
+        ("failed", 'paddlejob_failed_total{mode="PS",reason="r"} 1.0'),
+    ],
+)
+def test_an_outcome_counts_once(metrics, kind, series):
+    metrics.jobs.record(kind, "PS", "r", None)
+    assert series in text(metrics)
+
+
+@pytest.mark.parametrize(
+    ("kind", "series"),
+    [
+        ("running", "paddlejob_creation_to_running_seconds_sum"),
+        ("completed", "paddlejob_creation_to_completion_seconds_sum"),
+        ("failed", "paddlejob_creation_to_completion_seconds_sum"),
+    ],
+)
+def test_a_duration_goes_to_its_histogram(metrics, kind, series):
+    metrics.jobs.record(kind, "PS", "r", 7.5)
+    assert f'{series}{{mode="PS"}} 7.5' in text(metrics)
+
+
+def test_a_reconcile_is_counted_by_its_result(metrics):
+    metrics.reconcile.started()
+    metrics.reconcile.finished("error", 0.25)
+    assert 'reconcile_total{controller="paddlejob",result="error"} 1.0' in text(metrics)
+    assert 'reconcile_errors_total{controller="paddlejob"} 1.0' in text(metrics)
+    assert 'active_workers{controller="paddlejob"} 0.0' in text(metrics)
+
+
+def test_state_is_counted_at_every_scrape(metrics):
+    jobs: dict[tuple[str, str], int] = {}
+    metrics.count_state(lambda: Census(dict(jobs), {("ps", "Running"): 3}))
+    jobs[("Running", "PS")] = 2
+    assert 'paddlejob_jobs{mode="PS",phase="Running"} 2.0' in text(metrics)
+    assert 'paddlejob_pods{phase="Running",role="ps"} 3.0' in text(metrics)
+
+
+def test_two_operators_in_one_process_do_not_mix(metrics):
+    Metrics().jobs.record("created", "PS", "", None)
+    assert 'paddlejob_created_total{mode="PS"} 0.0' in text(metrics)
+
+
+def test_no_time_of_creation_doubles_the_series(metrics):
+    assert "_created{" not in text(metrics)
