@@ -82,6 +82,8 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label", type=_pairs, action="append", default=[], metavar="K=V", help=label
     )
+    taint = "of every node (repeatable)"
+    parser.add_argument("--taint", action="append", default=[], metavar="K=V:EFFECT", help=taint)
     images = "image table for the nodes (repeatable)"
     parser.add_argument(
         "--images", type=Path, action="append", default=[], metavar="FILE", help=images
@@ -101,6 +103,7 @@ def _config(options: argparse.Namespace) -> ClusterConfig:
         nodes=options.nodes,
         node_capacity=options.capacity,
         labels={name: value for pairs in options.label for name, value in pairs.items()},
+        taints=options.taint,
         images=options.images,
         config_retry_seconds=options.config_retry_seconds,
         report=_tell,

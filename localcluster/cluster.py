@@ -28,6 +28,7 @@ from localcluster.restclient import RestError
 from localcluster.statefolder import StateFolder, claim
 
 PROJECT = Path(__file__).parent.parent
+NODE_PROGRAM = (sys.executable, "-m", "localcluster.node")
 STOP_GRACE_SECONDS = 2.0  # an API server with open watches takes all that it gets
 NODE_GRACE_SECONDS = 5.0
 TOKEN_SECONDS = 24 * 3600
@@ -39,8 +40,9 @@ class ClusterConfig:
 
     `state_dir` is private to the cluster, wiped at its start, and keeps the logs and the audit log
     after its stop; without one it is a temporary folder that goes at the stop. `images` are image
-    tables (the node has its own without one). `config_retry_seconds` is how long a node waits
-    before it looks again for a ConfigMap that a container lacks.
+    tables (the node has its own without one); `taints` are `key=value:effect`.
+    `config_retry_seconds` is how long a node waits before it looks again for a ConfigMap that a
+    container lacks.
     """
 
     nodes: int = 1
@@ -48,6 +50,7 @@ class ClusterConfig:
         default_factory=lambda: {"cpu": "8", "memory": "16Gi", "nvidia.com/gpu": "4"}
     )
     labels: Mapping[str, str] = field(default_factory=dict)
+    taints: Sequence[str] = ()
     state_dir: Path | None = None
     images: Sequence[Path] = ()
     config_retry_seconds: float | None = None
@@ -86,6 +89,7 @@ class Cluster:
             self._plane = ControlPlane(self._binaries, self._state, self._processes)
             deadline = clock.monotonic() + self.config.start_timeout_seconds
             self._plane.start(deadline)
+            self.config.report(f"control plane is ready: {self.server}")
             self._start_nodes(deadline)
         except BaseException:
             self.stop_all()
@@ -95,11 +99,12 @@ class Cluster:
         """Stop nodes, then components; returns when no process is left. Harmless twice."""
         for name in [name for name in self._processes.names() if name not in COMPONENTS]:
             self._processes.stop(name, NODE_GRACE_SECONDS)
-        if self._plane is not None:
-            self._plane.stop()
-        if self._state is not None:
-            self._state.release()
-        self._state = None
+        plane, self._plane = self._plane, None
+        if plane is not None:
+            plane.stop()
+        state, self._state = self._state, None
+        if state is not None:
+            state.release()
 
     def __enter__(self) -> "Cluster":
         self.start()
@@ -260,15 +265,12 @@ class Cluster:
         self._processes.start(
             Command(
                 name,
-                [*self._node_program(), *self._node_arguments(name, kubeconfig, folder)],
+                [*NODE_PROGRAM, *self._node_arguments(name, kubeconfig, folder)],
                 log=self.log(name),
                 folder=PROJECT,
                 grace_seconds=NODE_GRACE_SECONDS,
             )
         )
-
-    def _node_program(self) -> list[str]:
-        return [sys.executable, "-m", "localcluster.node"]
 
     def _node_arguments(self, name: str, kubeconfig: Path, folder: Path) -> list[str]:
         config = self.config
@@ -276,8 +278,10 @@ class Cluster:
         arguments += ["--capacity", ",".join(f"{k}={v}" for k, v in config.node_capacity.items())]
         for key, value in config.labels.items():
             arguments += ["--label", f"{key}={value}"]
+        for taint in config.taints:
+            arguments += ["--taint", taint]
         for table in config.images:
-            arguments += ["--images", str(table)]
+            arguments += ["--images", str(table.absolute())]
         if config.config_retry_seconds is not None:
             arguments += ["--config-retry-seconds", str(config.config_retry_seconds)]
         return arguments

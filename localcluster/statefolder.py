@@ -30,8 +30,10 @@ class StateFolder:
 
     def release(self) -> None:
         """Remove the run, and the whole folder if it is temporary; logs stay otherwise."""
-        remove_tree(self.path if self._is_temporary else self.run)
-        self._lock.release()
+        try:
+            remove_tree(self.path if self._is_temporary else self.run)
+        finally:
+            self._lock.release()
 
 
 def claim(path: Path | None) -> StateFolder:

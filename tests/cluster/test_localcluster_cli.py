@@ -85,6 +85,19 @@ def test_killed_daemon_is_followed_by_a_new_start(run: Run, tmp_path: Path) -> N
     assert run("up", "--nodes", "0").returncode == 0
 
 
+def test_interrupted_up_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    lock = tmp_path / "paddlejob-operator" / "default" / "lock"
+    with subprocess.Popen(
+        [sys.executable, "-m", "localcluster", "up", "--nodes", "0"],
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as up:
+        assert clock.wait_until(lambda: lock.exists(), DEADLINE_SECONDS)
+        up.kill()
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
+
+
 def test_dead_component_is_started_again(run: Run, tmp_path: Path) -> None:
     environment = exported(run("up", "--nodes", "0"))
     logs = tmp_path / "paddlejob-operator" / "default" / "logs"
