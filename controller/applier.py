@@ -1,6 +1,7 @@
 """Carries a plan out: thin code that writes, in the order of the plan's fields.
 
-Always: the status is written even when a child could not be; Events and totals come after the
+Always: nothing is applied while a pod that the plan takes for gone lives, for then the cache lags;
+the status is written even when a child could not be; Events and totals come after the
 status that they report. Creates go out group by group and in parallel within a group, in batches
 that double while they succeed, so that what a quota or a webhook refuses is asked for once and not
 a thousand times. Any worker may call.
@@ -19,7 +20,7 @@ from controller.errors import AlreadyExists, ApiError, Conflict, Forbidden, Inva
 from controller.events import EventRecorder
 from controller.expectations import Expectations
 from controller.refusals import Place
-from controller.resources import PADDLE_JOB, Resource
+from controller.resources import PADDLE_JOB, POD, Resource
 from controller.store import Family, key_of
 from metrics import Metrics
 from reconcile.plan import Create, Delete, Patch, Plan, Refusal
@@ -113,6 +114,9 @@ class _Pass:
     """The namespace is going: nothing can be created in it any more."""
 
     def run(self) -> Report:
+        doubt = self._doubt()
+        if doubt is not None:
+            return Report(error=doubt)
         self._delete_children()
         self._patch_children()
         self._create_children()
@@ -133,6 +137,15 @@ class _Pass:
     @property
     def owner(self) -> Owner:
         return Owner(key_of(self.family.job), uid_of(self.family.job))
+
+    def _doubt(self) -> ApiError | None:
+        """Why nothing may be applied: a pod that the plan takes for gone lives."""
+        owner = self.owner
+        for name in self.plan.verify_gone:
+            doubt = self.tools.children.doubt_gone(owner, POD, name)
+            if doubt is not None:
+                return doubt
+        return None
 
     def _may_go_on(self) -> bool:
         failed = self.errors or self.refusals or self.is_hopeless

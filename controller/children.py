@@ -8,7 +8,7 @@ once and has to see every result. Any thread may call.
 from dataclasses import dataclass
 
 from api.constants import KIND
-from api.objects import Raw, controller_of, is_controlled_by
+from api.objects import Raw, controller_of, is_controlled_by, is_deleting
 from controller.client import ApiClient
 from controller.errors import AlreadyExists, ApiError, Conflict, NotFound, Transient
 from controller.expectations import Expectations
@@ -75,6 +75,18 @@ class ChildWriter:
             return error
         self._expectations.expect_written(owner.key, resource, obj)
         return None
+
+    def doubt_gone(self, owner: Owner, resource: Resource, name: str) -> ApiError | None:
+        """None when the API server itself knows no such child of this job that lives."""
+        try:
+            there = self._client.get(resource.path(owner.key.namespace, name))
+        except NotFound:
+            return None
+        except ApiError as error:
+            return error
+        if is_deleting(there) or not is_controlled_by(there, KIND, owner.uid):
+            return None
+        return Transient(f"{resource.kind} {name} lives, though the cache does not show it")
 
     def _examine_namesake(
         self, owner: Owner, resource: Resource, name: str, taken: AlreadyExists

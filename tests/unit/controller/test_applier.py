@@ -233,6 +233,39 @@ def test_a_patch_changes_only_the_object_that_was_seen(bench):
     assert report.error is not None
 
 
+# A pod that is taken for gone
+
+
+def test_nothing_is_applied_while_a_pod_taken_for_gone_lives(bench):
+    bench.api.put(f"{PODS}/a", a_pod("a", JOB))
+    report = bench.apply(Plan(creates=(create("b"),), status=STATUS, verify_gone=("a",)))
+    assert isinstance(report.error, Transient)
+    assert bench.api.writes == []
+
+
+def test_nothing_is_applied_while_it_cannot_be_told(bench):
+    bench.api.fault = lambda method, _: drop if method == "GET" else None
+    report = bench.apply(Plan(status=STATUS, verify_gone=("a",)))
+    assert isinstance(report.error, Transient)
+    assert bench.api.writes == []
+
+
+GONE = {
+    "nothing there": None,
+    "being deleted": a_pod("a", JOB, deletionTimestamp="2026-01-02T03:04:05Z"),
+    "a stranger's": a_pod("a"),
+}
+
+
+@pytest.mark.parametrize("there", GONE.values(), ids=GONE.keys())
+def test_a_plan_is_applied_when_the_pod_is_gone_indeed(bench, there):
+    if there:
+        bench.api.put(f"{PODS}/a", there)
+    report = bench.apply(Plan(status=STATUS, verify_gone=("a",)))
+    assert report.error is None
+    assert bench.phase() == "Pending"
+
+
 # Status, Events, totals
 
 
