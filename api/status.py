@@ -38,9 +38,9 @@ class RoleStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobCondition:
-    """metav1.Condition."""
+    """metav1.Condition. `type` is text: others may set conditions of their own."""
 
-    type: Condition
+    type: str
     status: bool
     reason: str
     message: str
@@ -90,7 +90,7 @@ class JobStatus:
         """Whether the job has ended for good."""
         return self.phase in (Phase.COMPLETED, Phase.FAILED)
 
-    def condition(self, type_: Condition) -> JobCondition | None:
+    def condition(self, type_: str) -> JobCondition | None:
         """The condition of this type, or None where it was never set."""
         return next((c for c in self.conditions if c.type == type_), None)
 
@@ -120,7 +120,7 @@ class JobStatus:
 
 
 def new_condition(
-    type_: Condition, status: bool, reason: str, message: str, now: datetime
+    type_: str, status: bool, reason: str, message: str, now: datetime
 ) -> JobCondition:
     """A condition as of now; `with_condition` keeps an older transition time."""
     return JobCondition(type_, status, reason, message, format_time(now), 0)
@@ -199,7 +199,7 @@ def _diff(old: Raw, new: Raw) -> Raw:
 
 def _parse_condition(raw: Raw) -> JobCondition:
     return JobCondition(
-        type=Condition(raw["type"]),
+        type=raw["type"],
         status=raw["status"] == "True",
         reason=raw.get("reason", ""),
         message=raw.get("message", ""),

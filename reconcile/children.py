@@ -15,7 +15,7 @@ from reconcile.gang import (
     own_pod_group_deletes,
     own_pod_group_patches,
 )
-from reconcile.host_ports import needs_ports
+from reconcile.host_ports import PORTS_RETRY_SECONDS, needs_ports
 from reconcile.plan import Create, Delete, Patch
 from reconcile.pods import PodState
 from reconcile.rendezvous import (
@@ -45,15 +45,18 @@ def change_children(view: View) -> Changes:
     if view.job.status.is_true(Condition.SUSPENDED):
         return Changes(deletes=_obsolete_deletes(view) + own_pod_group_deletes(view))
     deletes = _obsolete_deletes(view) + _replaced_deletes(view)
-    if any(pod.attempt < view.attempt for pod in view.obsolete):
+    if view.remains:
         return Changes(deletes)
     hold = _seconds_to_hold(view)
-    if hold is not None:
-        return Changes(deletes, requeue_after=hold or None)
+    if hold:
+        return Changes(deletes, requeue_after=hold)
     gang = find_gang(view)
+    if gang and gang.is_users:
+        deletes += own_pod_group_deletes(view)
     gang_hold = find_hold(view, gang) if gang else None
     if gang_hold is not None:
-        return Changes(deletes, requeue_after=gang_hold.seconds)
+        creates = tuple(filter(None, (_config_map_creates(view),)))
+        return Changes(deletes, creates=creates, requeue_after=gang_hold.seconds)
     patches = own_pod_group_patches(view, gang) if gang else ()
     names, wait = _names_to_create(view)
     return Changes(deletes, patches, _create_groups(view, gang, names), wait)
@@ -91,15 +94,9 @@ def _replaced_deletes(view: View) -> tuple[Delete, ...]:
     )
 
 
-def _seconds_to_hold(view: View) -> float | None:
-    """Seconds for which nothing may be created; 0 where only an event will help, None to go."""
-    again = view.observed.create_again_at
-    if again is not None and again > view.now:
-        return (again - view.now).total_seconds()
-    left = back_off_seconds(view)
-    if left:
-        return left
-    return 0.0 if needs_ports(view) else None
+def _seconds_to_hold(view: View) -> float:
+    """Seconds for which nothing may be created; 0 to go on."""
+    return back_off_seconds(view) or (PORTS_RETRY_SECONDS if needs_ports(view) else 0.0)
 
 
 def _names_to_create(view: View) -> tuple[list[str], float | None]:

@@ -4,7 +4,7 @@ from api.constants import CleanPodPolicy, Phase
 from api.objects import is_deleting, name_of, uid_of
 from reconcile.gang import own_pod_group_deletes
 from reconcile.plan import Delete
-from reconcile.pods import PodState, PodView
+from reconcile.pods import PodView
 from reconcile.view import View
 
 CLEANED_WHEN_COMPLETED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_COMPLETION)
@@ -40,9 +40,8 @@ def _pods_to_go(view: View) -> list[PodView]:
 
 def _group_deletes(view: View) -> tuple[Delete, ...]:
     """An ended job's PodGroup keeps its place only while pods of it still run."""
-    keeps = any(not _has_ended(pod) for pod in view.all_pods)
     going = {pod.uid for pod in _pods_to_go(view)}
-    if keeps and any(pod.uid not in going and not _has_ended(pod) for pod in view.all_pods):
+    if any(pod.uid not in going and not _has_ended(pod) for pod in view.all_pods):
         return ()
     return own_pod_group_deletes(view)
 
@@ -55,4 +54,5 @@ def _cleans_all(view: View) -> bool:
 
 
 def _has_ended(pod: PodView) -> bool:
-    return pod.state in (PodState.SUCCEEDED, PodState.FAILED)
+    """Whether all containers have: a sidecar that goes on holds the pod's place."""
+    return (pod.raw.get("status") or {}).get("phase") in ("Succeeded", "Failed")

@@ -1,6 +1,6 @@
 """When a job has its result: its workers have ended well. Servers never end by themselves."""
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from api.constants import Reason, Role
 from reconcile.failure import Incident
@@ -18,13 +18,18 @@ def find_completion(view: View) -> Transition | None:
 
 
 def find_elastic_completion(view: View) -> Transition | None:
-    """The end of an elastic job: enough workers trained together and ended well, none trains."""
+    """The end of an elastic job: enough workers trained together, and all who did ended well.
+
+    One that started after the first end trains with nobody, and is not waited for.
+    """
     ended = _succeeded(view)
-    if not ended or any(pod.state is PodState.RUNNING for pod in view.pods.values()):
+    peers = _peers(view, ended)
+    if not ended or any(pod.state is PodState.RUNNING for pod in peers):
         return None
+    done = [pod for pod in peers if pod.state is PodState.SUCCEEDED]
+    count = len(done) + len(_ended_and_gone(view))
     least = view.job.spec.roles[Role.WORKER].least
-    together = [pod for pod in ended if _overlaps(pod, _first_end(ended))]
-    return complete_job(view, _message(len(ended))) if len(together) >= least else None
+    return complete_job(view, _message(count)) if count >= least else None
 
 
 def find_untrained(view: View) -> Incident | None:
@@ -36,13 +41,12 @@ def find_untrained(view: View) -> Incident | None:
     ended = _succeeded(view)
     if not ended:
         return None
-    first = _first_end(ended)
-    together = [pod for pod in view.pods.values() if _overlaps(pod, first)]
+    together = len(_peers(view, ended)) + len(_ended_and_gone(view))
     least = view.job.spec.roles[Role.WORKER].least
-    if len(together) >= least:
+    if together >= least:
         return None
     message = (
-        f"{ended[0].name} exited 0 while {len(together)} of at least {least} workers "
+        f"{ended[0].name} exited 0 while {together} of at least {least} workers "
         "were there: it waited for its peers and did not train"
     )
     return Incident(Reason.ELASTIC_UNTRAINED, message, is_charged=False)
@@ -50,6 +54,32 @@ def find_untrained(view: View) -> Incident | None:
 
 def _succeeded(view: View) -> list[PodView]:
     return [pod for pod in view.of_role(Role.WORKER) if pod.state is PodState.SUCCEEDED]
+
+
+def _peers(view: View, ended: list[PodView]) -> list[PodView]:
+    """Workers that ran when the first of them ended well, and did not outlast it on their own.
+
+    A launcher left alone waits for its whole timeout before it exits 0 too.
+    """
+    first = _first_end(ended)
+    alone = timedelta(seconds=view.settings.elastic_timeout_seconds)
+    return [
+        pod
+        for pod in view.of_role(Role.WORKER)
+        if _overlaps(pod, first) and not (first and _end_of(pod) - first >= alone)
+    ]
+
+
+def _ended_and_gone(view: View) -> frozenset[int]:
+    """Workers remembered to have ended well whose pods are gone."""
+    there = {pod.index for pod in view.of_role(Role.WORKER)}
+    return view.completed[Role.WORKER] - there
+
+
+def _end_of(pod: PodView) -> datetime:
+    """When the pod's trainer ended well; the beginning of time where it has not."""
+    ended = pod.end.finished_at if pod.end and pod.state is PodState.SUCCEEDED else None
+    return ended or datetime.min.replace(tzinfo=UTC)
 
 
 def _first_end(pods: list[PodView]) -> datetime | None:

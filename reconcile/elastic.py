@@ -1,9 +1,8 @@
 """A dead worker of an elastic job is replaced alone, while enough of its peers live."""
 
-from dataclasses import replace
-
 from api.constants import Role
 from api.objects import parse_time
+from api.status import MAX_FAILURES
 from reconcile.completion import find_untrained
 from reconcile.failure import Incident, build_failure, failed_pods, judge_pod
 from reconcile.plan import EmitEvent
@@ -18,10 +17,11 @@ def find_elastic_transition(view: View) -> Transition | None:
     untrained = find_untrained(view)
     if untrained is not None:
         return answer_incident(view, untrained)
-    for pod in failed_pods(view):
-        if not is_recorded(view, pod):
-            return _answer_failure(view, pod, judge_pod(view, pod))
-    return None
+    failed = failed_pods(view)
+    # Recorded ones go first: status has room for few, and must not forget one that still stands.
+    if not failed or any(is_recorded(view, pod) for pod in failed):
+        return None
+    return _answer_failures(view, [judge_pod(view, pod) for pod in failed])
 
 
 def is_recorded(view: View, pod: PodView) -> bool:
@@ -42,9 +42,15 @@ def replacement_delay(view: View, name: str) -> float:
     return max(0.0, delay - (view.now - last).total_seconds())
 
 
-def _answer_failure(view: View, pod: PodView, incident: Incident) -> Transition:
+def _answer_failures(view: View, incidents: list[Incident]) -> Transition:
+    """Record what failed, so that it may be replaced; or end the attempt with too few left."""
+    first = next((incident for incident in incidents if incident.is_fatal), incidents[0])
     live = sum(peer.is_live for peer in view.of_role(Role.WORKER))
-    if incident.is_fatal or live < view.job.spec.roles[Role.WORKER].least:
-        return answer_incident(view, incident)
-    status = view.job.status.with_failure(build_failure(view, replace(incident, pod=pod)))
-    return Transition(status, (EmitEvent("Warning", incident.reason, incident.message),))
+    if first.is_fatal or live < view.job.spec.roles[Role.WORKER].least:
+        return answer_incident(view, first)
+    status = view.job.status
+    recorded = incidents[:MAX_FAILURES]
+    for incident in recorded:
+        status = status.with_failure(build_failure(view, incident))
+    events = (EmitEvent("Warning", incident.reason, incident.message) for incident in recorded)
+    return Transition(status, tuple(events))

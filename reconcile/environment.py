@@ -52,7 +52,8 @@ def owned_variables(view: View) -> frozenset[str]:
     owned = POD_VARIABLES | CONFIG_MAP_VARIABLES
     if view.job.spec.is_elastic:
         owned |= ELASTIC_VARIABLES
-    return owned - {PORT_VARIABLE}
+    # A template may choose the port of all pods, but not where each has its own.
+    return owned if view.job.spec.intranet is Intranet.HOST else owned - {PORT_VARIABLE}
 
 
 def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
@@ -81,8 +82,6 @@ def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
     """Own entries first, then the template's, less those of owned names."""
     owned = owned_variables(view)
     kept = [entry for entry in template if entry.get("name") not in owned]
-    if any(entry["name"] == PORT_VARIABLE for entry in own):
-        kept = [entry for entry in kept if entry.get("name") != PORT_VARIABLE]
     named = {entry.get("name") for entry in kept}
     return [*(entry for entry in own if entry["name"] not in named), *kept]
 
@@ -152,7 +151,7 @@ def _elastic_env(view: View) -> list[Raw]:
         _literal("PADDLE_JOB_NAME", view.job.name),
         _literal("PADDLE_MASTER", f"etcd://{view.settings.elastic_server}"),
         _literal("PADDLE_NNODES", f"{worker.least}:{worker.most}"),
-        _literal("PADDLE_JOB_ID", f"{view.job.uid}-{view.attempt:04d}"),
+        _literal("PADDLE_JOB_ID", f"{view.job.uid}-{view.attempt:06d}"),
         _literal("PADDLE_ELASTIC_LEVEL", str(min(view.job.spec.elastic, 1))),
         _literal("PADDLE_ELASTIC_TIMEOUT", str(view.settings.elastic_timeout_seconds)),
         _literal("PADDLE_MAX_RESTART", str(ELASTIC_MAX_RESTART)),

@@ -16,7 +16,7 @@ from api.objects import Raw, format_time, parse_time
 from api.status import Failure
 from reconcile.failure_policy import PolicyAction, match_policy
 from reconcile.pods import DISRUPTION_TARGET, PodState, PodView, pod_condition
-from reconcile.rendezvous import changed_addresses
+from reconcile.rendezvous import moved_pods
 from reconcile.view import View
 
 MAX_LOG_CHARACTERS = 600
@@ -64,7 +64,7 @@ def judge_pod(view: View, pod: PodView) -> Incident:
     if action is PolicyAction.IGNORE:
         return Incident(Reason.FAILURE_POLICY_IGNORE, message, False, pod=pod)
     if action is None and pod.is_disrupted:
-        return Incident(Reason.POD_EVICTED, message, False, pod=pod)
+        return Incident(_disruption(pod), message, False, pod=pod)
     return Incident(Reason.POD_FAILED, message, True, pod=pod)
 
 
@@ -130,17 +130,21 @@ def _find_loss(view: View) -> Incident | None:
     if view.missing:
         message = f"{_some(view.missing)} vanished while its peers hold its address"
         return Incident(Reason.POD_VANISHED, message, False, verify_gone=view.missing[:8])
-    changed = changed_addresses(view)
-    if changed:
-        message = f"a pod's address changed: {_some(changed)} of the ConfigMap no longer hold"
+    moved = moved_pods(view)
+    if moved:
+        message = f"{_some(moved)} came back with another address than its peers were told"
         return Incident(Reason.ADDRESS_CHANGED, message, False)
     return None
 
 
 def _vanishing(pod: PodView) -> Incident:
-    if pod.is_disrupted:
-        return Incident(Reason.POD_EVICTED, f"{pod.name} is being evicted", False, pod=pod)
-    return Incident(Reason.POD_VANISHED, f"{pod.name} is being deleted", False, pod=pod)
+    reason = _disruption(pod) if pod.is_disrupted else Reason.POD_VANISHED
+    where = f" on {pod.node}" if pod.node else ""
+    return Incident(reason, f"{pod.name}{where} is being deleted", False, pod=pod)
+
+
+def _disruption(pod: PodView) -> Reason:
+    return Reason.NODE_LOST if pod.has_lost_node else Reason.POD_EVICTED
 
 
 def _some(names: tuple[str, ...] | list[str]) -> str:

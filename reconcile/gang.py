@@ -76,9 +76,16 @@ def find_gang(view: View) -> Gang | None:
     kind = wanted_kind(view)
     if kind is None:
         return None
-    if kind is GangKind.VOLCANO and users_pod_group(view) is not None:
-        return Gang(kind, view.job.name, exists=True, is_users=True)
+    if kind is GangKind.VOLCANO and _joins_users(view):
+        exists = users_pod_group(view) is not None
+        return Gang(kind, view.job.name, exists, is_users=True)
     return Gang(kind, own_name(view), exists=own_pod_group(view) is not None, is_users=False)
+
+
+def _joins_users(view: View) -> bool:
+    """Whether the pods are of the user's PodGroup: those that exist stay with the one they name."""
+    chosen = view.job.status.pod_group if view.pods else ""
+    return chosen == view.job.name if chosen else users_pod_group(view) is not None
 
 
 def own_name(view: View) -> str:
@@ -108,7 +115,7 @@ def find_hold(view: View, gang: Gang) -> GangHold | None:
     if not _is_served(view, gang.kind):
         return GangHold(Reason.POD_GROUP_UNAVAILABLE, _unserved_message(gang.kind), None)
     if gang.is_users:
-        return _check_members(view)
+        return _check_users_group(view)
     waited = view.age_seconds
     if names_volcano(view) and not gang.exists and waited < USER_POD_GROUP_WAIT_SECONDS:
         message = f'waiting for a PodGroup named "{view.job.name}" before making one'
@@ -165,8 +172,11 @@ def _unserved_message(kind: GangKind) -> str:
     return f"the API server serves no PodGroup of {api}: {what}"
 
 
-def _check_members(view: View) -> GangHold | None:
-    group = users_pod_group(view) or {}
+def _check_users_group(view: View) -> GangHold | None:
+    group = users_pod_group(view)
+    if group is None:
+        message = f'the pods belong to PodGroup "{view.job.name}", which is gone'
+        return GangHold(Reason.POD_GROUP_UNAVAILABLE, message, None)
     least = (group.get("spec") or {}).get("minMember") or 0
     total = view.job.spec.total_replicas
     if least <= total:

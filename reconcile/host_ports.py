@@ -11,15 +11,21 @@ from api.constants import PORTS_PER_POD, Intranet
 from reconcile.transition import Transition
 from reconcile.view import View
 
+PORTS_RETRY_SECONDS = 30.0
+"""Another job's end frees its ranges, and wakes only that job."""
+
 
 def find_allocation(view: View) -> Transition | None:
     """The status with a range for every wanted pod, or None: nothing to do, or nothing free."""
     if not needs_ports(view):
         return None
-    bases = free_bases(view)
-    if len(bases) < len(view.wanted):
+    held = view.job.status.host_ports
+    kept = {name: held[name] for name in view.wanted if name in held}
+    new = [name for name in view.wanted if name not in held]
+    bases = [base for base in free_bases(view) if base not in kept.values()]
+    if len(bases) < len(new):
         return None
-    ports = dict(zip(view.wanted, bases, strict=False))
+    ports = kept | dict(zip(new, bases, strict=False))
     return Transition(replace(view.job.status, attempt=view.attempt, host_ports=ports))
 
 

@@ -17,11 +17,10 @@ MAX_REASON_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a job waits for; `is_hard` where time alone will not help."""
+    """What a job waits for."""
 
     reason: Reason
     message: str
-    is_hard: bool = False
 
 
 def explain_wait(view: View) -> Wait:
@@ -48,7 +47,7 @@ def _refused(view: View) -> Wait | None:
     first = view.observed.refusals[0]
     more = len(view.observed.refusals) - 1
     suffix = f" (and {more} more)" if more else ""
-    return Wait(_refusal_reason(first), _refusal_message(first) + suffix, is_hard=True)
+    return Wait(_refusal_reason(first), _refusal_message(first) + suffix)
 
 
 def _refusal_reason(refusal: Refusal) -> Reason:
@@ -71,10 +70,9 @@ def _refusal_message(refusal: Refusal) -> str:
 
 
 def _terminating(view: View) -> Wait | None:
-    old = [pod for pod in view.obsolete if pod.attempt < view.attempt]
-    if not old:
+    if not view.remains:
         return None
-    message = f"waiting for the {_count(len(old), 'pod')} of the last attempt to go"
+    message = f"waiting for the {_count(len(view.remains), 'pod')} of the last attempt to go"
     return Wait(Reason.PODS_TERMINATING, message)
 
 
@@ -92,7 +90,7 @@ def _held(view: View) -> Wait | None:
         return None
     hold: GangHold | None = find_hold(view, gang)
     if hold is not None:
-        return Wait(hold.reason, hold.message, is_hard=hold.seconds is None)
+        return Wait(hold.reason, hold.message)
     group = users_pod_group(view) if gang.is_users else own_pod_group(view)
     text = _group_message(group or {})
     return Wait(Reason.POD_GROUP_PENDING, text) if text else None
@@ -118,7 +116,7 @@ def _ports(view: View) -> Wait | None:
     if not needs_ports(view):
         return None
     low, high = view.settings.host_port_range
-    return Wait(Reason.NO_FREE_PORTS, f"no free port ranges left in {low}-{high}", is_hard=True)
+    return Wait(Reason.NO_FREE_PORTS, f"no free port ranges left in {low}-{high}")
 
 
 def _startup_error(view: View) -> Wait | None:
@@ -127,7 +125,7 @@ def _startup_error(view: View) -> Wait | None:
         return None
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     first = errors[0]
-    return Wait(first.reason, first.message[:MAX_REASON_CHARACTERS] + more, is_hard=True)
+    return Wait(first.reason, first.message[:MAX_REASON_CHARACTERS] + more)
 
 
 def _unscheduled(view: View) -> Wait | None:
@@ -140,7 +138,7 @@ def _unscheduled(view: View) -> Wait | None:
     total = view.job.spec.total_replicas
     text = str(refused[0][1].get("message") or "")[:MAX_REASON_CHARACTERS]
     message = f"{len(refused)} of {total} pods unscheduled{when}: {text}"
-    return Wait(Reason.UNSCHEDULABLE, message, is_hard=True)
+    return Wait(Reason.UNSCHEDULABLE, message)
 
 
 def _unschedulable(pod: PodView) -> Raw | None:

@@ -74,7 +74,9 @@ class Plan:
     """What a pass wants done, in the order of the fields.
 
     `creates` holds groups in order; the members of one group are created in parallel.
-    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`.
+    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`, with the
+    `metadata.resourceVersion` that it was decided on. The API server answers Conflict where
+    the job has changed since; the change itself wakes the job again.
     `requeue_after` is in seconds; None means that only an event wakes the job again.
     `delete_job` asks for the deletion of the job itself (ttlSecondsAfterFinished).
     `verify_gone` names pods that the plan takes for gone. The cache may lag behind: they are
@@ -120,7 +122,6 @@ class Observed:
     `named_pod_group` is the PodGroup with the job's own name, whoever made it.
     `nodes` maps a node's name to the node, or is None where the operator may not read nodes.
     `refusals` holds what the previous passes could not create and why.
-    `create_again_at` is when refused creates may be tried again; before it none is planned.
     `status_written_at` is when this process last wrote the job's status.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
     not ended; gathered only for jobs with `intranet: Host`.
@@ -134,7 +135,6 @@ class Observed:
     named_pod_group: Raw | None = None
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()
-    create_again_at: datetime | None = None
     status_written_at: datetime | None = None
     taken_host_ports: frozenset[int] = frozenset()
 

@@ -4,6 +4,7 @@ A pod's phase is about all of its containers; a job is about its trainers. A sid
 outlives the trainer, or fails after it, changes nothing here.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -14,6 +15,13 @@ from api.objects import Raw, is_deleting, labels_of, name_of, parse_time, uid_of
 DISRUPTION_TARGET = "DisruptionTarget"
 """The pod condition that eviction, preemption, taints and node loss set before the end."""
 SIGKILL_EXIT = 128
+CLUSTER_REASONS = frozenset(
+    {"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Terminated", "UnexpectedAdmissionError"}
+)
+"""Of a pod's status: a kubelet ended it, or would not take it, whatever the program does."""
+ADMISSION_PREFIX = "OutOf"
+"""OutOfcpu, OutOfmemory, OutOfnvidia.com/gpu: the node had less than the scheduler thought."""
+LOST_NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 
 
 class PodState(StrEnum):
@@ -73,10 +81,19 @@ class PodView:
     @property
     def is_disrupted(self) -> bool:
         """Whether the cluster, not the program, ended it: eviction, preemption, node loss."""
-        status = self.raw.get("status") or {}
-        return status.get("reason") in ("Evicted", "Preempting", "NodeLost") or (
-            pod_condition(self.raw, DISRUPTION_TARGET) is not None
+        reason = (self.raw.get("status") or {}).get("reason") or ""
+        return (
+            reason in CLUSTER_REASONS
+            or reason.startswith(ADMISSION_PREFIX)
+            or pod_condition(self.raw, DISRUPTION_TARGET) is not None
         )
+
+    @property
+    def has_lost_node(self) -> bool:
+        """Whether it is ended because its node is gone or does not answer."""
+        condition = pod_condition(self.raw, DISRUPTION_TARGET) or {}
+        status = self.raw.get("status") or {}
+        return condition.get("reason") in LOST_NODE_REASONS or status.get("reason") == "NodeLost"
 
 
 def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
@@ -122,15 +139,14 @@ def pod_condition(raw: Raw, type_: str) -> Raw | None:
     return None
 
 
-def waiting_state(raw: Raw) -> tuple[str, str, str] | None:
-    """(container, reason, message) of the first container that waits, init containers first."""
+def waiting_states(raw: Raw) -> Iterator[tuple[str, str, str]]:
+    """(container, reason, message) of each container that waits, init containers first."""
     status: Raw = raw.get("status") or {}
     for kind in ("initContainerStatuses", "containerStatuses"):
         for container in status.get(kind) or ():
             waiting = (container.get("state") or {}).get("waiting")
-            if waiting and waiting.get("reason") not in (None, "PodInitializing"):
-                return container["name"], waiting["reason"], waiting.get("message", "")
-    return None
+            if waiting:
+                yield container["name"], waiting.get("reason", ""), waiting.get("message", "")
 
 
 def _state(raw: Raw, container: Raw | None) -> PodState:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from api.constants import Condition, Phase, Reason
+from api.objects import Raw
 from api.status import JobStatus, diff_status
 from reconcile.children import Changes, change_children
 from reconcile.cleanup import cleanup_deletes
@@ -19,7 +20,7 @@ from reconcile.elastic import find_elastic_transition
 from reconcile.environment import overridden_variables
 from reconcile.failure import find_incident
 from reconcile.host_ports import find_allocation
-from reconcile.plan import EmitEvent, Observed, Outcome, Plan, Settings
+from reconcile.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.rendezvous import all_have_addresses, build_variables, oversized_variable
 from reconcile.restart import answer_incident, find_exhausted_in_place
 from reconcile.startup_errors import find_startup_failure, seconds_to_startup_failure
@@ -42,7 +43,7 @@ def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
     view = build_view(observed, now, settings)
     if not view.job.is_ours:
         return Plan()
-    if view.job.is_deleting:
+    if view.job.is_deleting or view.is_behind:
         return _finish(view, Changes())
     if view.job.status.is_terminal:
         return _tend_ended(view)
@@ -55,19 +56,20 @@ def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
 
 def _transitions(view: View) -> Iterable[Callable[[View], Transition | None]]:
     """The changes of state that may be due, the first that is wins."""
-    common = (find_suspension,)
+    is_elastic = view.job.spec.is_elastic
+    ending = find_elastic_completion if is_elastic else find_completion
     if view.job.spec.suspend:
-        return common
-    training = _elastic_transitions() if view.job.spec.is_elastic else _gang_transitions()
-    return (*common, *training, find_expiry, find_startup_failure, find_allocation)
-
-
-def _gang_transitions() -> tuple[Callable[[View], Transition | None], ...]:
-    return (find_completion, _find_restart, find_exhausted_in_place, _find_oversize)
-
-
-def _elastic_transitions() -> tuple[Callable[[View], Transition | None], ...]:
-    return (find_elastic_completion, find_elastic_transition)
+        return (ending, find_suspension)
+    return (
+        ending,
+        find_suspension,
+        find_elastic_transition if is_elastic else _find_restart,
+        find_exhausted_in_place,
+        _find_oversize,
+        find_expiry,
+        find_startup_failure,
+        find_allocation,
+    )
 
 
 def _find_restart(view: View) -> Transition | None:
@@ -76,7 +78,7 @@ def _find_restart(view: View) -> Transition | None:
 
 
 def _find_oversize(view: View) -> Transition | None:
-    if view.config_map is not None or not all_have_addresses(view):
+    if view.job.spec.is_elastic or view.config_map is not None or not all_have_addresses(view):
         return None
     name = oversized_variable(build_variables(view))
     if name is None:
@@ -89,12 +91,12 @@ def _move(view: View, transition: Transition) -> Plan:
     """Write the new state; the write itself wakes the job for the next pass."""
     moved = replace(view, job=replace(view.job, status=transition.status))
     status = _stamp(summarize(moved), view.job.generation)
+    events, outcomes = _news(view, status)
     return Plan(
-        status=diff_status(view.job.raw_status, status),
-        events=transition.events,
-        outcomes=transition.outcomes,
+        status=_patch_status(view, status),
+        events=events + transition.events,
+        outcomes=outcomes + transition.outcomes,
         verify_gone=transition.verify_gone,
-        requeue_after=None,
     )
 
 
@@ -109,10 +111,12 @@ def _tend_ended(view: View) -> Plan:
 def _finish(view: View, changes: Changes) -> Plan:
     """Tend the children and write what they amount to, at most so often."""
     status = _stamp(summarize(view), view.job.generation)
-    patch = diff_status(view.job.raw_status, status)
+    patch = _patch_status(view, status)
     events, outcomes = _news(view, status)
     wait = _status_wait(view, status) if patch else 0.0
     stuck = force_deletes(view)
+    if stuck:
+        wait, events = 0.0, (*events, _force_delete_event(stuck))
     return Plan(
         deletes=changes.deletes + stuck,
         patches=changes.patches,
@@ -125,7 +129,7 @@ def _finish(view: View, changes: Changes) -> Plan:
 
 
 def _timers(view: View) -> tuple[float | None, ...]:
-    if view.job.status.is_terminal:
+    if view.job.status.is_terminal or view.job.is_deleting:
         return (seconds_to_force_delete(view),)
     return (
         seconds_to_next_deadline(view),
@@ -136,6 +140,15 @@ def _timers(view: View) -> tuple[float | None, ...]:
 
 def _earliest(*times: float | None) -> float | None:
     return min((max(0.0, seconds) for seconds in times if seconds is not None), default=None)
+
+
+def _patch_status(view: View, status: JobStatus) -> Raw | None:
+    """The patch to the new status; it fails with Conflict where another write came between."""
+    patch = diff_status(view.job.raw_status, status)
+    version = view.observed.job["metadata"].get("resourceVersion")
+    if patch is None or version is None:
+        return patch
+    return {"metadata": {"resourceVersion": version}, **patch}
 
 
 def _stamp(status: JobStatus, generation: int) -> JobStatus:
@@ -158,13 +171,13 @@ def _is_minor(old: JobStatus, new: JobStatus) -> bool:
 
 
 def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[Outcome, ...]]:
-    """What users and metrics are told about a pass that changes no state."""
+    """What users and metrics are told about the way from the stored status to the new one."""
     old = view.job.status
     events: list[EmitEvent] = []
     outcomes: list[Outcome] = []
     mode = view.job.spec.mode
     if not old.phase and not view.job.is_deleting:
-        events += _first_events(view)
+        events += _first_events(view, status)
         outcomes.append(Outcome("created", mode))
     if status.is_true(Condition.RUNNING) and not old.is_true(Condition.RUNNING):
         total = view.job.spec.total_replicas
@@ -175,16 +188,22 @@ def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[O
     return tuple(events), tuple(outcomes)
 
 
-def _first_events(view: View) -> list[EmitEvent]:
+def _first_events(view: View, status: JobStatus) -> list[EmitEvent]:
     roles = view.job.spec.roles
     pods = ", ".join(f"{spec.replicas} {role}" for role, spec in roles.items())
     events = [EmitEvent("Normal", Reason.CREATED, f"a {view.job.spec.mode} job of {pods}")]
-    overridden = overridden_variables(view)
+    overridden = [] if status.is_terminal else overridden_variables(view)
     if overridden:
         names = ", ".join(overridden)
         message = f"the operator sets these variables itself, the template's are dropped: {names}"
         events.append(EmitEvent("Warning", Reason.OWNED_VARIABLE, message))
     return events
+
+
+def _force_delete_event(stuck: tuple[Delete, ...]) -> EmitEvent:
+    names = ", ".join(sorted(delete.name for delete in stuck))
+    message = f"deleted without waiting for their lost nodes: {names}"
+    return EmitEvent("Warning", Reason.FORCE_DELETED, message)
 
 
 def _refusal_events(view: View, status: JobStatus) -> list[EmitEvent]:

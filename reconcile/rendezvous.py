@@ -16,7 +16,15 @@ from api.constants import (
 )
 from api.job import PaddleJob, config_map_name
 from api.objects import Raw
-from reconcile.addresses import endpoints_of, format_endpoint, hosts_of, job_port, port_of
+from reconcile.addresses import (
+    endpoints_of,
+    format_endpoint,
+    host_of,
+    hosts_of,
+    job_port,
+    port_of,
+)
+from reconcile.pods import PodView
 from reconcile.view import View
 
 GLOO_RENDEZVOUS_HTTP = "3"
@@ -43,6 +51,14 @@ CONFIG_MAP_VARIABLES = frozenset(
     }
 )
 """Names that the ConfigMap may hold; a template's own entries of them are dropped."""
+
+
+ENDPOINT_LISTS = {
+    Role.PS: "PADDLE_PSERVERS_IP_PORT_LIST",
+    Role.WORKER: "PADDLE_TRAINER_ENDPOINTS",
+    Role.HETER: "PADDLE_HETER_ENDPOINTS",
+}
+"""Where the ConfigMap tells each role's endpoints, in index order."""
 
 
 def all_have_addresses(view: View) -> bool:
@@ -110,17 +126,23 @@ def oversized_variable(variables: dict[str, str]) -> str | None:
     return None
 
 
-def changed_addresses(view: View) -> list[str]:
-    """Variables whose value no longer fits the pods' addresses; empty while they agree.
-
-    Only pods with an address count: one that is on its way has not disagreed yet.
-    """
-    if view.config_map is None or not all(pod.address for pod in view.pods.values()):
-        return []
-    if len(view.pods) != len(view.wanted):
+def moved_pods(view: View) -> list[str]:
+    """Live pods whose address is not the one that their peers were told."""
+    if view.config_map is None:
         return []
     told = view.config_map.get("data") or {}
-    return [name for name, value in build_variables(view).items() if told.get(name) != value]
+    return [
+        pod.name
+        for pod in view.pods.values()
+        if pod.is_live and pod.address and not _is_told(view, told, pod)
+    ]
+
+
+def _is_told(view: View, told: dict[str, str], pod: PodView) -> bool:
+    """Whether the endpoint at the pod's index is the pod's."""
+    endpoints = told.get(ENDPOINT_LISTS[pod.role], "").split(",") if pod.role else []
+    endpoint = format_endpoint(host_of(view, pod.name), port_of(view, pod.name))
+    return pod.index < len(endpoints) and endpoints[pod.index] == endpoint
 
 
 def _server_variables(view: View) -> dict[str, str]:

@@ -20,9 +20,7 @@ IN_PLACE_LIMIT = 6
 
 def answer_incident(view: View, incident: Incident) -> Transition:
     """The transition that an incident leads to: the end of the job, or its next attempt."""
-    recorded = view.job.status
-    if incident.pod is not None and (incident.is_charged or incident.pod.end is not None):
-        recorded = recorded.with_failure(build_failure(view, incident))
+    recorded = view.job.status.with_failure(build_failure(view, incident))
     recorded = replace(recorded, avoid_nodes=_avoid(recorded, incident))
     if incident.is_fatal:
         return _fail(view, recorded, incident, incident.reason)
@@ -102,7 +100,7 @@ def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> 
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
-    """The nodes where this job failed, the latest last. A program's own exit blames no node."""
+    """The nodes where this job failed, the latest last. A restart by request blames none."""
     node = incident.pod.node if incident.pod else ""
     blames_node = incident.reason in (Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_FAILED)
     if not node or not blames_node:

@@ -10,12 +10,13 @@ from datetime import datetime
 from api.constants import Reason
 from api.job import config_map_name
 from api.objects import parse_time
-from reconcile.pods import PodView, pod_condition, waiting_state
+from reconcile.pods import PodView, pod_condition, waiting_states
 from reconcile.transition import Transition, fail_job
 from reconcile.view import View
 
 IMAGE_NAME_ERRORS = ("InvalidImageName", "ErrImageNeverPull")
 IMAGE_PULL_ERRORS = ("ErrImagePull", "ImagePullBackOff", "RegistryUnavailable")
+IMAGE_ERRORS = (*IMAGE_NAME_ERRORS, *IMAGE_PULL_ERRORS)
 CONFIG_ERRORS = ("CreateContainerConfigError", "CreateContainerError")
 
 
@@ -50,26 +51,35 @@ def startup_errors(view: View) -> list[StartupError]:
 
 
 def _startup_error(view: View, pod: PodView) -> StartupError | None:
-    waiting = waiting_state(pod.raw)
-    if waiting is None or pod.is_deleting:
+    if pod.is_deleting:
         return None
-    container, reason, text = waiting
-    message = f"{pod.name}: {reason}: {text or container}"
-    since = _scheduled_at(pod) or view.now
-    settings = view.settings
-    if reason in IMAGE_NAME_ERRORS:
-        grace = settings.config_error_grace_seconds
-        return StartupError(pod, Reason.IMAGE_ERROR, message, since, grace)
-    if reason in IMAGE_PULL_ERRORS:
-        grace = settings.image_pull_grace_seconds
-        return StartupError(pod, Reason.IMAGE_ERROR, message, since, grace)
-    if reason in CONFIG_ERRORS and not _is_normal_wait(view, text):
-        since = max(since, _config_map_made_at(view) or since)
-        # A missing object may still be made; a missing key of an existing one hardly.
-        heals = "not found" in text
-        grace = settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
-        return StartupError(pod, Reason.CONFIG_ERROR, message, since, grace)
+    for container, reason, text in waiting_states(pod.raw):
+        message = f"{pod.name}: {reason}: {text or container}"
+        if reason in IMAGE_ERRORS:
+            return StartupError(
+                pod, Reason.IMAGE_ERROR, message, _since(view, pod), _grace(view, reason, text)
+            )
+        if reason in CONFIG_ERRORS and not _is_normal_wait(view, text):
+            since = max(_since(view, pod), _config_map_made_at(view) or view.job.created_at)
+            return StartupError(
+                pod, Reason.CONFIG_ERROR, message, since, _grace(view, reason, text)
+            )
     return None
+
+
+def _grace(view: View, reason: str, text: str) -> float:
+    """A pull may yet succeed and a missing object be made; a wrong name or key stays wrong."""
+    heals = reason in IMAGE_PULL_ERRORS or (reason in CONFIG_ERRORS and "not found" in text)
+    settings = view.settings
+    return settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
+
+
+def _since(view: View, pod: PodView) -> datetime:
+    """When the kubelet began with the containers, or began anew after the last one ended."""
+    condition = pod_condition(pod.raw, "PodScheduled") or {}
+    scheduled = parse_time(condition.get("lastTransitionTime")) or view.now
+    ended = pod.end.finished_at if pod.end else None
+    return max(scheduled, ended) if ended else scheduled
 
 
 def _is_normal_wait(view: View, text: str) -> bool:
@@ -83,11 +93,6 @@ def _config_map_made_at(view: View) -> datetime | None:
     if view.config_map is None:
         return None
     return parse_time(view.config_map["metadata"].get("creationTimestamp"))
-
-
-def _scheduled_at(pod: PodView) -> datetime | None:
-    condition = pod_condition(pod.raw, "PodScheduled") or {}
-    return parse_time(condition.get("lastTransitionTime"))
 
 
 def _seconds_left(view: View, error: StartupError) -> float:

@@ -56,37 +56,43 @@ def _first_start(view: View) -> str:
 
 
 def _count_role(view: View, role: Role) -> RoleStatus:
-    """The role's counts. Once the job has ended, what failed and succeeded stays as it was."""
     states = Counter(pod.state for pod in view.of_role(role))
-    if view.job.status.is_terminal:
-        frozen = view.role_status(role)
-        failed, succeeded = frozen.failed, frozen.succeeded
-        failed, succeeded = (
-            max(failed, states[PodState.FAILED]),
-            max(succeeded, states[PodState.SUCCEEDED]),
-        )
-        completed = frozen.completed_indexes
-    else:
-        failed, succeeded = states[PodState.FAILED], len(view.completed[role])
-        completed = format_indexes(view.completed[role])
-    return RoleStatus(
+    counts = RoleStatus(
         replicas=view.job.spec.roles[role].replicas,
         pending=states[PodState.PENDING],
         starting=states[PodState.STARTING],
         running=states[PodState.RUNNING],
-        failed=failed,
-        succeeded=succeeded,
+        failed=states[PodState.FAILED],
+        succeeded=len(view.completed[role]),
         unknown=states[PodState.UNKNOWN],
-        completed_indexes=completed,
+        completed_indexes=format_indexes(view.completed[role]),
+    )
+    return _freeze(view.role_status(role), counts) if _had_ended(view) else counts
+
+
+def _had_ended(view: View) -> bool:
+    """Whether the job had ended before this pass, which the stored status tells."""
+    return view.job.raw_status.get("phase") in TERMINAL_PHASES
+
+
+def _freeze(end: RoleStatus, counts: RoleStatus) -> RoleStatus:
+    """The counts after the job's end: what failed and succeeded stays as it was then.
+
+    Pods go, and servers that are told to go fail on their way.
+    """
+    return replace(
+        counts,
+        failed=end.failed,
+        succeeded=end.succeeded,
+        completed_indexes=end.completed_indexes,
     )
 
 
 def _decide_phase(view: View) -> Phase:
-    if any(pod.attempt < view.attempt for pod in view.obsolete) or _waits_for_restart(view):
+    if view.remains or _waits_for_restart(view):
         return Phase.RESTARTING
     if _all_run(view):
-        is_ending = any(view.completed.get(Role.WORKER, ())) or view.completed.get(Role.WORKER)
-        return Phase.COMPLETING if is_ending else Phase.RUNNING
+        return Phase.COMPLETING if view.completed.get(Role.WORKER) else Phase.RUNNING
     if view.job.spec.is_elastic and _has_run(view):
         return Phase.SCALING
     if not view.missing and all(pod.is_scheduled for pod in view.pods.values()):

@@ -20,19 +20,22 @@ def find_suspension(view: View) -> Transition | None:
 
 
 def _suspend(view: View) -> Transition:
-    """Pods of the attempt become obsolete by its number; a job without pods keeps it."""
+    """Pods of the attempt become obsolete by its number; a job that never had any keeps it.
+
+    Its ConfigMap counts too: those made later must not read addresses of before.
+    """
     status = end_conditions(
         view.job.status, view.now, Condition.RUNNING, Condition.RESTARTING, Condition.PENDING
     )
     message = "the job is suspended"
     status = set_condition(status, Condition.SUSPENDED, True, Reason.SUSPENDED, message, view.now)
-    has_pods = bool(view.observed.pods)
+    has_begun = bool(view.observed.pods or view.observed.config_maps)
     status = replace(
         status,
         phase=Phase.SUSPENDED,
         mode=str(view.job.spec.mode),
-        attempt=view.attempt + has_pods,
-        restart_count=status.restart_count + has_pods,
+        attempt=view.attempt + has_begun,
+        restart_count=status.restart_count + has_begun,
         host_ports={},
         start_time="",
         roles={},

@@ -25,8 +25,17 @@ class View:
 
     @cached_property
     def attempt(self) -> int:
-        """The attempt that runs or is to run; a job never looked at is at its first."""
-        return max(1, self.job.status.attempt)
+        """The attempt that runs or is to run; where status does not say, what the pods say."""
+        return self.job.status.attempt or max((1, *(pod.attempt for pod in self.all_pods)))
+
+    @cached_property
+    def is_behind(self) -> bool:
+        """Whether there are pods of an attempt that status does not know yet.
+
+        The cache shows each kind as of another moment: a standby that takes over may see its
+        predecessor's last pods before the status that they follow from.
+        """
+        return any(pod.attempt > self.attempt for pod in self.all_pods)
 
     @cached_property
     def all_pods(self) -> tuple[PodView, ...]:
@@ -43,6 +52,11 @@ class View:
     def obsolete(self) -> tuple[PodView, ...]:
         """Pods of ended attempts, and those beyond the replicas."""
         return tuple(pod for pod in self.all_pods if not self._is_wanted(pod))
+
+    @cached_property
+    def remains(self) -> tuple[PodView, ...]:
+        """Pods of ended attempts."""
+        return tuple(pod for pod in self.all_pods if pod.attempt < self.attempt)
 
     @cached_property
     def wanted(self) -> dict[str, tuple[Role, int]]:
