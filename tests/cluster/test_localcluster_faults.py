@@ -18,7 +18,8 @@ DEADLINE_SECONDS = 30.0
 OWNER = """
 import pathlib, sys
 from localcluster import Cluster, ClusterConfig
-with Cluster(ClusterConfig(nodes=0, state_dir=pathlib.Path(sys.argv[1]))) as cluster:
+config = ClusterConfig(nodes=0, state_dir=pathlib.Path(sys.argv[1]), report=lambda line: None)
+with Cluster(config):
     print("ready", flush=True)
     sys.stdin.read()
 """
