@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MANIFESTS = ROOT / "manifests" / "v1"
 JOB = Path(__file__).with_name("job.yaml")
 NAMESPACE = "paddle-system"
+CRD = "paddlejobs.batch.paddlepaddle.org"
 SERVICE_ACCOUNT = "paddle-controller-manager"
 NOT_LINUX = (
     "This runs Kubernetes as plain processes, which takes Linux (127.0.0.0/8 as addresses, mount\n"
@@ -76,7 +77,15 @@ def install(cluster: Cluster) -> None:
     documents = yaml.safe_load_all((MANIFESTS / "operator.yaml").read_text())
     kept = [doc for doc in documents if doc and doc["kind"] != "Deployment"]
     cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(kept))
-    cluster.kubectl("wait", "--for=condition=Established", "crd/paddlejobs.batch.paddlepaddle.org")
+    wait_for_crd(cluster)
+
+
+def wait_for_crd(cluster: Cluster) -> None:
+    """`kubectl wait` gives up on an object that has no conditions at all yet: ask again."""
+    deadline = time.monotonic() + 30.0
+    arguments = ("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=10s")
+    while cluster.kubectl(*arguments, check=time.monotonic() > deadline).returncode:
+        time.sleep(0.1)
 
 
 def start_operator(cluster: Cluster) -> None:
