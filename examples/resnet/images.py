@@ -47,7 +47,7 @@ def synthetic(count: int, seed: int) -> Images:
     draw = np.random.default_rng(seed)
     patterns = draw.normal(0.0, 1.0, (CLASSES, CHANNELS, SIDE, SIDE))
     labels = np.arange(count) % CLASSES
-    noise = draw.normal(0.0, 2.0, (count, CHANNELS, SIDE, SIDE))
+    noise = draw.normal(0.0, 3.0, (count, CHANNELS, SIDE, SIDE))
     return Images((patterns[labels] + noise).astype("float32"), labels.astype("int64"))
 
 

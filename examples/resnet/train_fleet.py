@@ -20,9 +20,10 @@ from typing import Any
 import images
 import numpy as np
 import paddle
+import peers
 from checkpoint import Checkpoints, Position
 from network import ResNet
-from paddle.distributed import fleet
+from paddle import distributed
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Settings:
 
 def settings_from_environment() -> Settings:
     return Settings(
-        samples=_number("SAMPLES", 4_096),
+        samples=_number("SAMPLES", 3_072),
         epochs=_number("EPOCHS", 4),
         batch_size=_number("BATCH_SIZE", 32),
         learning_rate=float(os.environ.get("LEARNING_RATE", "0.05")),
@@ -77,13 +78,18 @@ def main() -> None:
     if not paddle.device.is_compiled_with_cuda():
         # The launcher says so itself; without it Paddle would look for a GPU's backend.
         os.environ.setdefault("PADDLE_DISTRI_BACKEND", "gloo")
-    fleet.init(is_collective=True)
-    tell(f"rank {fleet.worker_index()} of {fleet.worker_num()}")
-    trainer = Trainer(settings_from_environment())
-    trainer.run()
-    trainer.compare_workers()
+    with peers.held_for_relaunch():
+        distributed.init_parallel_env()
+        tell(f"rank {distributed.get_rank()} of {distributed.get_world_size()}")
+        trainer = Trainer(settings_from_environment())
+        trainer.run()
+        trainer.compare_workers()
     trainer.save_model()
     tell("done")
+
+
+class WorkersDisagree(Exception):
+    """The collective training was none."""
 
 
 class Trainer:
@@ -91,8 +97,8 @@ class Trainer:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._rank = fleet.worker_index()
-        self._world = fleet.worker_num()
+        self._rank = distributed.get_rank()
+        self._world = distributed.get_world_size()
         self._images = images.load(settings.data_dir, settings.samples, settings.seed)
         self._seen = images.Checksum()
         directory = settings.checkpoint_dir
@@ -100,10 +106,10 @@ class Trainer:
         # A seed of its own for each rank: only the start's broadcast makes the weights equal.
         paddle.seed(settings.seed + self._rank)
         network = ResNet(self._images.pixels.shape[1], self._images.classes)
-        self._optimizer = fleet.distributed_optimizer(
-            paddle.optimizer.Momentum(settings.learning_rate, parameters=network.parameters())
+        self._optimizer = paddle.optimizer.Momentum(
+            settings.learning_rate, parameters=network.parameters()
         )
-        self._model = fleet.distributed_model(network)
+        self._model = paddle.DataParallel(network)
 
     def run(self) -> None:
         position = self._resume()
@@ -133,29 +139,23 @@ class Trainer:
     def _step(self, rows: np.ndarray) -> float:
         batch = self._images.batch(rows)
         self._seen.add(rows)
-        scores = self._model(paddle.to_tensor(batch.pixels))
-        loss = paddle.nn.functional.cross_entropy(scores, paddle.to_tensor(batch.labels))
-        loss.backward()
+        with self._model.no_sync():
+            scores = self._model(paddle.to_tensor(batch.pixels))
+            loss = paddle.nn.functional.cross_entropy(scores, paddle.to_tensor(batch.labels))
+            loss.backward()
+        peers.reduce_gradients(self._model)
         self._optimizer.step()
         self._optimizer.clear_grad()
         return float(loss)
 
     def _mean(self, value: float) -> float:
-        return float(np.mean(self._gather(value)))
-
-    def _gather(self, value: Any) -> list[Any]:
-        """This value of every worker, by rank."""
-        if self._world == 1:
-            return [value]
-        values: list[Any] = []
-        paddle.distributed.all_gather_object(values, value)
-        return values
+        return float(np.mean(peers.gather(value)))
 
     def _resume(self) -> Position:
         """Go on where rank 0's newest checkpoint stands; its word holds for all ranks."""
         if not self._checkpoints:
             return Position(0, 0)
-        name = self._gather(self._checkpoints.latest())[0]
+        name = peers.gather(self._checkpoints.latest())[0]
         if name is None:
             return Position(0, 0)
         position, state = self._checkpoints.load(name)
@@ -176,10 +176,10 @@ class Trainer:
         weights = self._weights_checksum()
         data = str(self._seen)
         tell(f"rank {self._rank}: weights {weights}, {self._seen.rows} images {data}")
-        if len(set(self._gather(weights))) != 1:
-            raise RuntimeError("the workers' weights differ: gradients were not reduced")
-        if self._seen.rows and len(set(self._gather(data))) != self._world:
-            raise RuntimeError("two workers have trained on the same images")
+        if len(set(peers.gather(weights))) != 1:
+            raise WorkersDisagree("the workers' weights differ: gradients were not reduced")
+        if self._seen.rows and len(set(peers.gather(data))) != self._world:
+            raise WorkersDisagree("two workers have trained on the same images")
 
     def _weights_checksum(self) -> str:
         checksum = hashlib.sha256()

@@ -10,6 +10,7 @@ restarted. Servers serve until they are told to stop.
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import shutil
 import signal
@@ -85,6 +86,8 @@ def stop_at_once_on_sigterm() -> None:
     def wait() -> None:
         signal.sigwait({signal.SIGTERM})
         tell("told to stop")
+        for helper in multiprocessing.active_children():  # Gloo's rendezvous is a process
+            helper.kill()
         os._exit(128 + signal.SIGTERM)
 
     threading.Thread(target=wait, name="sigterm", daemon=True).start()
