@@ -1,17 +1,21 @@
 """`python -m localcluster`, as a user runs it."""
 
+import functools
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from localcluster import clock
 
 DEADLINE_SECONDS = 30.0
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+KUBECTL = ["sh", "-c", "kubectl get --raw /readyz"]
 NOTHING_ENDS = """
 apiVersion: v1
 kind: ConfigMap
@@ -19,45 +23,75 @@ metadata: {name: settings}
 """
 
 
+class Running(NamedTuple):
+    """How to run the command, what `up` said, and the cluster's state folder."""
+
+    run: Run
+    up: Done
+    folder: Path
+
+
+def localcluster(state: Path, *arguments: str) -> Done:
+    """Run the command with its state below this folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "localcluster", *arguments],
+        env={**os.environ, "XDG_STATE_HOME": str(state)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    """Runs a command with its state below the test's folder; stops what is left at the end."""
+    """Runs the command with its state in the test's folder; stops what is left at the end."""
+    yield functools.partial(localcluster, tmp_path)
+    localcluster(tmp_path, "down")
 
-    def run(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "localcluster", *arguments],
-            env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
 
-    yield run
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A cluster that `up` started."""
+    state = tmp_path_factory.mktemp("running")
+    run = functools.partial(localcluster, state)
+    yield Running(run, run("up", "--nodes", "0"), state / "paddlejob-operator" / "default")
     run("down")
 
 
-def exported(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
+def exported(done: Done) -> dict[str, str]:
     """The environment after the shell has evaluated what `up` printed."""
     shell = ["sh", "-c", 'eval "$1"; env', "sh", done.stdout]
     environment = subprocess.run(shell, capture_output=True, text=True, check=True).stdout
     return dict(line.split("=", 1) for line in environment.splitlines() if "=" in line)
 
 
-def test_up_leaves_a_cluster_that_kubectl_uses(run: Run) -> None:
-    up = run("up", "--nodes", "0")
-    assert up.returncode == 0, up.stderr
-    environment = exported(up)
-    kubectl = ["sh", "-c", "kubectl get --raw /readyz"]
-    assert subprocess.run(kubectl, env=environment, capture_output=True).stdout == b"ok"
-    assert run("kubeconfig").stdout.strip() == environment["KUBECONFIG"]
+def test_up_leaves_a_cluster_that_kubectl_uses(running: Running) -> None:
+    assert running.up.returncode == 0, running.up.stderr
+    environment = exported(running.up)
+    assert subprocess.run(KUBECTL, env=environment, capture_output=True).stdout == b"ok"
 
 
-def test_second_up_says_that_it_runs_and_how_to_use_it(run: Run) -> None:
-    first = run("up", "--nodes", "0")
-    second = run("up", "--nodes", "0")
+def test_kubeconfig_is_the_one_that_up_told(running: Running) -> None:
+    assert running.run("kubeconfig").stdout.strip() == exported(running.up)["KUBECONFIG"]
+
+
+def test_second_up_says_that_it_runs_and_how_to_use_it(running: Running) -> None:
+    second = running.run("up", "--nodes", "0")
     assert second.returncode == 0
     assert "cluster default is already running" in second.stderr
-    assert second.stdout == first.stdout
+    assert second.stdout == running.up.stdout
+
+
+def test_dead_component_is_started_again(running: Running) -> None:
+    log = running.folder / "logs" / "daemon.log"
+    os.kill(pid_of("/kube-apiserver", str(running.folder)), 9)
+    died = "kube-apiserver died: starting it again"
+    assert clock.wait_until(lambda: died in log.read_text(), DEADLINE_SECONDS)
+    environment = exported(running.up)
+    assert clock.wait_until(
+        lambda: subprocess.run(KUBECTL, env=environment, capture_output=True).returncode == 0,
+        DEADLINE_SECONDS,
+    )
 
 
 def test_down_leaves_nothing(run: Run, tmp_path: Path) -> None:
@@ -69,12 +103,11 @@ def test_down_leaves_nothing(run: Run, tmp_path: Path) -> None:
     assert str(tmp_path) not in command_lines()
 
 
-def test_clusters_of_different_names_run_at_once(run: Run) -> None:
-    run("up", "--nodes", "0")
-    run("up", "--nodes", "0", "--name", "second")
-    assert run("down", "--name", "second").returncode == 0
-    assert run("kubeconfig", "--name", "second").returncode == 1
-    assert run("kubeconfig").returncode == 0
+def test_clusters_of_different_names_run_at_once(running: Running) -> None:
+    running.run("up", "--nodes", "0", "--name", "second")
+    assert running.run("down", "--name", "second").returncode == 0
+    assert running.run("kubeconfig", "--name", "second").returncode == 1
+    assert running.run("kubeconfig").returncode == 0
 
 
 def test_killed_daemon_is_followed_by_a_new_start(run: Run, tmp_path: Path) -> None:
@@ -96,19 +129,6 @@ def test_interrupted_up_leaves_nothing(run: Run, tmp_path: Path) -> None:
         assert clock.wait_until(lambda: lock.exists(), DEADLINE_SECONDS)
         up.kill()
     assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
-
-
-def test_dead_component_is_started_again(run: Run, tmp_path: Path) -> None:
-    environment = exported(run("up", "--nodes", "0"))
-    logs = tmp_path / "paddlejob-operator" / "default" / "logs"
-    os.kill(pid_of("/kube-apiserver", str(tmp_path)), 9)
-    died = "kube-apiserver died: starting it again"
-    assert clock.wait_until(lambda: died in (logs / "daemon.log").read_text(), DEADLINE_SECONDS)
-    kubectl = ["sh", "-c", "kubectl get --raw /readyz"]
-    assert clock.wait_until(
-        lambda: subprocess.run(kubectl, env=environment, capture_output=True).returncode == 0,
-        DEADLINE_SECONDS,
-    )
 
 
 def test_start_that_fails_says_why_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
