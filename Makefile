@@ -58,3 +58,15 @@ up: $(STAMP) ## Start a local cluster in the background; prints how kubectl find
 .PHONY: down
 down: $(STAMP) ## Stop the local cluster
 	@$(BIN)/python -m localcluster down
+
+.PHONY: generate
+generate: $(STAMP) ## Write the generated manifests
+	@$(BIN)/python -m manifests
+
+.PHONY: generate-check
+generate-check: $(STAMP) ## Fail when a generated manifest is stale
+	@$(BIN)/python -m manifests --check
+
+.PHONY: openapi
+openapi: $(STAMP) ## Renew the pod template's schema from the cluster that kubectl finds
+	@kubectl get --raw /openapi/v3/api/v1 | $(BIN)/python -m manifests.openapi

@@ -1,0 +1,63 @@
+"""The CustomResourceDefinition of PaddleJob, for apiextensions.k8s.io/v1."""
+
+from api.constants import GROUP, KIND, PLURAL, SHORT_NAME, SINGULAR, VERSION
+from api.objects import Raw
+from api.schema import job_schema
+
+CRD_NAME = f"{PLURAL}.{GROUP}"
+COLUMNS = (
+    ("Status", "string", ".status.phase", "The job in one word."),
+    ("Mode", "string", ".status.mode", "How the job trains."),
+    ("PS", "string", ".status.ps.ready", "Servers that run, of those wanted."),
+    ("Worker", "string", ".status.worker.ready", "Workers that run, of those wanted."),
+    ("Age", "date", ".metadata.creationTimestamp", "Time since the job was created."),
+)
+SCALE = {
+    "specReplicasPath": ".spec.worker.replicas",
+    "statusReplicasPath": ".status.replicas",
+    "labelSelectorPath": ".status.selector",
+}
+
+
+def build_crd() -> Raw:
+    """The CRD as kubectl installs it on Kubernetes 1.25 and newer."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": CRD_NAME},
+        "spec": {
+            "group": GROUP,
+            "names": names(),
+            "scope": "Namespaced",
+            "versions": [
+                {
+                    "name": VERSION,
+                    "served": True,
+                    "storage": True,
+                    "additionalPrinterColumns": columns("jsonPath"),
+                    "subresources": {"status": {}, "scale": dict(SCALE)},
+                    "schema": {"openAPIV3Schema": job_schema()},
+                }
+            ],
+        },
+    }
+
+
+def names() -> Raw:
+    """How the resource is called."""
+    return {
+        "kind": KIND,
+        "listKind": f"{KIND}List",
+        "plural": PLURAL,
+        "singular": SINGULAR,
+        "shortNames": [SHORT_NAME],
+        "categories": ["all"],
+    }
+
+
+def columns(path_key: str) -> list[Raw]:
+    """What `kubectl get pdj` prints after the name; v1beta1 spells `jsonPath` otherwise."""
+    return [
+        {"name": name, "type": kind, path_key: path, "description": description}
+        for name, kind, path, description in COLUMNS
+    ]

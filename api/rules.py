@@ -1,0 +1,220 @@
+"""The rules that a schema cannot say, in CEL, for API servers to check at admission.
+
+`validation` holds the same rules in Python. The expressions use only what Kubernetes 1.25
+knows (no optionals, no fieldPath), so each stands at the field that its error should name, and
+its message names the field where it cannot. A rule that reads `oldSelf` is checked on updates.
+
+No rule walks a list of the pod template: those have no bounds in Kubernetes, and the API server
+multiplies the worst cases before it accepts a rule. What needs such a walk is in `validation`.
+"""
+
+from api.constants import MAX_CHILD_NAME, MAX_REPLICAS, Role
+from api.objects import Raw
+
+MUTABLE_POD_FIELDS = frozenset({"nodeSelector", "affinity", "tolerations", "schedulingGates"})
+"""What a queue controller may change in a template while the job is held."""
+
+_INVISIBLE = frozenset({"overhead"})
+"""A map of quantities, which have no type in the schema: CEL does not see it."""
+
+NAME_PATTERN = "^[a-z]([-a-z0-9]*[a-z0-9])?$"
+NAME_MESSAGE = (
+    "must be a DNS-1035 label: lower case letters, digits and '-', a letter first, and a letter "
+    "or digit last"
+)
+CHILD_NAME_MESSAGE = (
+    "metadata.name is too long: a pod's name, <name>-<role>-<index>, must fit in "
+    f"{MAX_CHILD_NAME} characters for the highest index of every role"
+)
+ELASTIC_ROLES_MESSAGE = "an elastic job has workers only: spec.elastic needs ps and heter unset"
+TOTAL_MESSAGE = f"the replicas (or limits) of all roles must not sum up to more than {MAX_REPLICAS}"
+FAILURE_POLICY_MESSAGE = (
+    "podFailurePolicy needs restartPolicy Never in the template of every role: the node restarts "
+    "the containers of others in place"
+)
+CLEAN_POLICY_MESSAGE = (
+    "cleanPolicy and cleanPodPolicy mean the same and must not differ; set cleanPodPolicy alone"
+)
+MIN_AVAILABLE_MESSAGE = (
+    "schedulingPolicy.minAvailable must not be more than the replicas of all roles together"
+)
+REQUESTS_MESSAGE = "requests must not be more than replicas"
+LIMITS_MESSAGE = "limits must not be less than replicas"
+PORT_MESSAGE = (
+    "PADDLE_PORT in a template must be a literal port from 1 to 65535: it becomes the port of "
+    "every endpoint of the job"
+)
+SAME_PORT_MESSAGE = "PADDLE_PORT must be the same in the templates of all roles, or in none"
+FAILURE_RULE_MESSAGE = "set exactly one of onExitCodes and onPodConditions"
+EXIT_CODE_MESSAGE = "values must not hold 0 for the operator In: a pod that exits 0 has not failed"
+
+_HELD = (
+    "(has(oldSelf.spec.suspend) && oldSelf.spec.suspend && (!has(oldSelf.status) || "
+    "!has(oldSelf.status.phase) || oldSelf.status.phase == 'Suspended'))"
+)
+"""Whether the job was suspended and had no pods before the update."""
+
+
+def name_rules() -> Raw:
+    """The rule of `metadata.name`."""
+    return _validations(_rule(f"self.matches('{NAME_PATTERN}')", NAME_MESSAGE))
+
+
+def job_rules() -> Raw:
+    """Rules over the whole object: lengths of names, and what only a held job may change."""
+    return _validations(
+        *(_child_name_rule(role) for role in Role),
+        *(_held_rule(role, "template") for role in Role),
+        *(_held_rule(role, "replicas") for role in (Role.PS, Role.HETER)),
+        _worker_replicas_rule(),
+        _rule(
+            f"{_HELD} || {_same('self.spec', 'oldSelf.spec', 'schedulingPolicy')}",
+            "spec.schedulingPolicy may change only while the job is suspended and has no pods",
+        ),
+    )
+
+
+def spec_rules() -> Raw:
+    """Rules over `spec`: what fields ask of each other, and what never changes."""
+    return _validations(
+        _rule(
+            "!has(self.elastic) || self.elastic == 0 || (!has(self.ps) && !has(self.heter))",
+            ELASTIC_ROLES_MESSAGE,
+        ),
+        _rule(f"{_sum('limits')} <= {MAX_REPLICAS}", TOTAL_MESSAGE),
+        _rule(
+            "!has(self.podFailurePolicy) || ("
+            + " && ".join(_if_role(role, _never(role)) for role in Role)
+            + ")",
+            FAILURE_POLICY_MESSAGE,
+        ),
+        _rule(
+            "!has(self.cleanPolicy) || !has(self.cleanPodPolicy) || "
+            "self.cleanPolicy == self.cleanPodPolicy",
+            CLEAN_POLICY_MESSAGE,
+        ),
+        _rule(
+            "!has(self.schedulingPolicy) || !has(self.schedulingPolicy.minAvailable) || "
+            f"self.schedulingPolicy.minAvailable <= {_sum('replicas')}",
+            MIN_AVAILABLE_MESSAGE,
+        ),
+        *(_fixed_rule(name) for name in _FIXED),
+        *(
+            _rule(f"has(self.{role}) == has(oldSelf.{role})", f"spec.{role} cannot come or go")
+            for role in (Role.PS, Role.HETER)
+        ),
+    )
+
+
+_FIXED = ("elastic", "podFailurePolicy", "startingDeadlineSeconds", "managedBy")
+
+
+def role_rules() -> Raw:
+    """Rules over one role: its bounds hold its replicas and never change."""
+    return _validations(
+        _rule("!has(self.requests) || self.requests <= self.replicas", REQUESTS_MESSAGE),
+        _rule("!has(self.limits) || self.limits >= self.replicas", LIMITS_MESSAGE),
+        *(
+            _rule(_same("self", "oldSelf", name), f"{name} cannot change after creation")
+            for name in ("requests", "limits")
+        ),
+    )
+
+
+def fixed_value_rules() -> Raw:
+    """The rule of a field that always has a value and never changes it."""
+    return _validations(_rule("self == oldSelf", "cannot change after creation"))
+
+
+def pod_rules(fields: Raw) -> Raw:
+    """Rules over a template's pod spec: of these fields, what not even a held job may change."""
+    fixed = sorted(set(fields) - MUTABLE_POD_FIELDS - _INVISIBLE)
+    same = " && ".join(_same("new", "old", name) for name in fixed)
+    return _validations(
+        _rule(
+            f"[self].all(new, [oldSelf].all(old, {same}))",
+            "only nodeSelector, affinity, tolerations, schedulingGates and the template's labels "
+            "and annotations may change, and those while the job is suspended and has no pods",
+        )
+    )
+
+
+def failure_rule_rules() -> Raw:
+    """Rules over one rule of podFailurePolicy."""
+    return _validations(
+        _rule("has(self.onExitCodes) != has(self.onPodConditions)", FAILURE_RULE_MESSAGE)
+    )
+
+
+def exit_code_rules() -> Raw:
+    """Rules over onExitCodes."""
+    return _validations(_rule("self.operator != 'In' || !(0 in self.values)", EXIT_CODE_MESSAGE))
+
+
+def _validations(*rules: Raw) -> Raw:
+    return {"x-kubernetes-validations": list(rules)}
+
+
+def _rule(expression: str, message: str) -> Raw:
+    return {"rule": expression, "message": message}
+
+
+def _same(new: str, old: str, name: str) -> str:
+    """Whether an optional field is as it was, unset included."""
+    return (
+        f"has({new}.{name}) == has({old}.{name}) && "
+        f"(!has({new}.{name}) || {new}.{name} == {old}.{name})"
+    )
+
+
+def _fixed_rule(name: str) -> Raw:
+    return _rule(_same("self", "oldSelf", name), f"spec.{name} cannot change after creation")
+
+
+def _if_role(role: Role, expression: str) -> str:
+    return f"(!has(self.{role}) || {expression})"
+
+
+def _never(role: Role) -> str:
+    pod = f"self.{role}.template.spec"
+    return f"!has({pod}.restartPolicy) || {pod}.restartPolicy != 'OnFailure'"
+
+
+def _sum(bound: str) -> str:
+    """The pods of all roles: by `limits` where they are set, or by replicas alone."""
+    terms = []
+    for role in Role:
+        most = f"self.{role}.replicas"
+        if bound == "limits":
+            most = f"(has(self.{role}.limits) ? self.{role}.limits : {most})"
+        terms.append(f"(has(self.{role}) ? {most} : 0)")
+    return " + ".join(terms)
+
+
+def _child_name_rule(role: Role) -> Raw:
+    spec = f"self.spec.{role}"
+    most = f"(has({spec}.limits) ? {spec}.limits : {spec}.replicas)"
+    length = f"size(self.metadata.name) + size(string({most} - 1)) + {len(f'-{role}-')}"
+    return _rule(f"!has({spec}) || {length} <= {MAX_CHILD_NAME}", CHILD_NAME_MESSAGE)
+
+
+def _held_rule(role: Role, name: str) -> Raw:
+    """A role's field that changes only while the job is held. The role is there before or not."""
+    new, old = f"self.spec.{role}", f"oldSelf.spec.{role}"
+    return _rule(
+        f"{_HELD} || !has({new}) || !has({old}) || {new}.{name} == {old}.{name}",
+        f"spec.{role}.{name} may change only while the job is suspended and has no pods",
+    )
+
+
+def _worker_replicas_rule() -> Raw:
+    new, old = "self.spec.worker", "oldSelf.spec.worker"
+    elastic = (
+        "(has(self.spec.elastic) && self.spec.elastic > 0 && "
+        f"has({new}.requests) && has({new}.limits))"
+    )
+    return _rule(
+        f"{_HELD} || {elastic} || {new}.replicas == {old}.replicas",
+        "spec.worker.replicas may change only in an elastic job with worker.requests and "
+        "worker.limits, or while the job is suspended and has no pods",
+    )

@@ -1,0 +1,255 @@
+"""The OpenAPI schema of a PaddleJob: names, types, bounds, defaults and what they mean.
+
+What a schema cannot say stands in `rules`. Only fields that the user can never unset again
+(`replicas`, `withGloo`, `intranet`) have a default here: writing the default down later must
+not look like a change of a field that may not change. Everything else is defaulted on reading.
+"""
+
+from api import rules
+from api.constants import MAX_REPLICAS, CleanPodPolicy, Intranet, Role
+from api.objects import Raw
+from api.pod_template import load_pod_template
+from api.schema_types import (
+    a_boolean,
+    a_list,
+    a_long,
+    a_map,
+    a_string,
+    an_enum,
+    an_integer,
+    an_object,
+)
+from api.status_schema import status_schema
+
+RESTART_POLICIES = ("Never", "OnFailure", "")
+"""The empty string is unset, as in a Pod. Always would restart a trainer that has finished."""
+PATH_OF_DOMAIN = (
+    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
+    r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$"
+)
+
+ROLE_DESCRIPTIONS = {
+    Role.PS: "The parameter servers. With them the job trains in PS mode; without, collectively.",
+    Role.WORKER: "The workers, which train. The job is complete when every worker has succeeded.",
+    Role.HETER: "The heter workers of a heterogeneous parameter-server job, between the workers "
+    "and the servers.",
+}
+
+
+def job_schema() -> Raw:
+    """The schema of the whole object, rules included."""
+    schema = an_object(
+        "A distributed PaddlePaddle training: parameter servers, workers and heter workers that "
+        "start together, find each other and end together.",
+        {
+            "apiVersion": {"type": "string"},
+            "kind": {"type": "string"},
+            "metadata": {
+                "type": "object",
+                "properties": {"name": {"type": "string"} | rules.name_rules()},
+            },
+            "spec": spec_schema(),
+            "status": status_schema(),
+        },
+        required=["spec"],
+    )
+    return schema | rules.job_rules()
+
+
+def spec_schema() -> Raw:
+    """The schema of `spec`."""
+    schema = an_object(
+        "What to run.",
+        {role.value: _role(role) for role in Role} | _behaviour() | _failure() | _lifecycle(),
+        required=["worker"],
+    )
+    return schema | rules.spec_rules()
+
+
+def _role(role: Role) -> Raw:
+    elastic = "of an elastic job" if role is Role.WORKER else "of the role"
+    schema = an_object(
+        ROLE_DESCRIPTIONS[role],
+        {
+            "replicas": an_integer("How many pods.", 1, MAX_REPLICAS, default=1),
+            "requests": an_integer(
+                f"The least pods {elastic}, at most replicas. Unset: replicas.", 1, MAX_REPLICAS
+            ),
+            "limits": an_integer(
+                f"The most pods {elastic}, at least replicas. Unset: replicas.", 1, MAX_REPLICAS
+            ),
+            "template": _template(),
+        },
+        required=["template"],
+    )
+    return schema | rules.role_rules()
+
+
+def _template() -> Raw:
+    """The pod template: as Kubernetes has it, and what this operator holds against it."""
+    schema = load_pod_template()
+    schema["description"] = (
+        "The pods of the role. Passed through as it is, but for names, the labels, annotations "
+        "and variables that are the operator's, and what intranet and the gang ask for. The "
+        "trainer container is the one named paddle, else the first. An unset restartPolicy "
+        "means Never; Always is refused."
+    )
+    schema["required"] = ["spec"]
+    for part in ("metadata", "spec"):
+        schema["properties"][part].pop("nullable")
+    pod = schema["properties"]["spec"]["properties"]
+    pod["containers"]["minItems"] = 1
+    pod["restartPolicy"] = {"type": "string", "enum": list(RESTART_POLICIES)}
+    schema["properties"]["spec"] |= rules.pod_rules(pod)
+    return schema
+
+
+def _behaviour() -> Raw:
+    return {
+        "withGloo": an_enum(
+            "Where Gloo, the CPU barrier of parameter-server jobs, runs: 0 nowhere, 1 on the "
+            "workers, 2 on the workers and the servers. Without ps it has no effect.",
+            [0, 1, 2],
+            default=1,
+            **rules.fixed_value_rules(),
+        ),
+        "intranet": an_enum(
+            "How the pods reach each other: PodIP by their addresses, Service through one "
+            "headless Service per pod, Host over the nodes' own network on a port range of "
+            "each pod's own.",
+            list(Intranet),
+            default=Intranet.POD_IP.value,
+            **rules.fixed_value_rules(),
+        ),
+        "elastic": an_integer(
+            "The elastic level of PaddlePaddle's launcher. 1 or more lets workers come and go "
+            "between worker.requests and worker.limits while the job trains. Unset: 0. Not with "
+            "ps or heter.",
+            0,
+        ),
+        "schedulingPolicy": an_object(
+            "Makes the pods a gang: all of them get nodes, or none.",
+            {
+                "minAvailable": an_integer(
+                    "The least pods that have to get nodes together. Unset: all.", 1, MAX_REPLICAS
+                ),
+                "queue": a_string("The batch scheduler's queue.", 253),
+                "priorityClass": a_string("The gang's PriorityClass.", 253),
+                "minResources": a_map(
+                    "The least resources that the whole gang needs.", _quantity()
+                ),
+            },
+        ),
+    }
+
+
+def _quantity() -> Raw:
+    limits = load_pod_template()["properties"]["spec"]["properties"]["overhead"]
+    quantity: Raw = limits["additionalProperties"]
+    return quantity
+
+
+def _failure() -> Raw:
+    return {
+        "backoffLimit": an_integer(
+            "How many times the whole gang may start anew after failures. Unset: 0. Eviction, "
+            "preemption and the loss of a node are not counted. With restartPolicy OnFailure it "
+            "bounds the restarts of containers in place too, where unset means 6.",
+            0,
+        ),
+        "podFailurePolicy": an_object(
+            "What a failed pod means, by exit code or condition. The first rule that matches "
+            "decides; where none does, a pod that was disrupted restarts the gang uncounted, and "
+            "any other counts against backoffLimit. Needs restartPolicy Never in every role.",
+            {"rules": a_list("The rules, in order.", _failure_rule(), 20)},
+            required=["rules"],
+        ),
+    }
+
+
+def _failure_rule() -> Raw:
+    rule = an_object(
+        "One rule: an action, and either onExitCodes or onPodConditions.",
+        {
+            "action": an_enum(
+                "FailJob ends the job at once, Ignore restarts the gang uncounted, Count "
+                "restarts it counted against backoffLimit.",
+                ["FailJob", "Ignore", "Count"],
+            ),
+            "onExitCodes": _on_exit_codes(),
+            "onPodConditions": a_list(
+                "Matches a failed pod that has one of these conditions.",
+                an_object(
+                    "A pod's condition.",
+                    {
+                        "type": a_string("The condition's type, e.g. DisruptionTarget.", 316),
+                        "status": an_enum(
+                            "The condition's status.", ["True", "False", "Unknown"], default="True"
+                        ),
+                    },
+                    required=["type"],
+                ),
+                20,
+            ),
+        },
+        required=["action"],
+    )
+    return rule | rules.failure_rule_rules()
+
+
+def _on_exit_codes() -> Raw:
+    schema = an_object(
+        "Matches a failed pod by a container's exit code.",
+        {
+            "containerName": a_string(
+                "Looks at this container or init container only. Unset: at all.", 63
+            ),
+            "operator": an_enum(
+                "In: the exit code is one of values. NotIn: it is neither 0 nor one of them.",
+                ["In", "NotIn"],
+            ),
+            "values": a_list(
+                "Exit codes, each once.",
+                {"type": "integer", "format": "int32"},
+                255,
+                minItems=1,
+                **{"x-kubernetes-list-type": "set"},
+            ),
+        },
+        required=["operator", "values"],
+    )
+    return schema | rules.exit_code_rules()
+
+
+def _lifecycle() -> Raw:
+    clean = list(CleanPodPolicy)
+    return {
+        "cleanPodPolicy": an_enum(
+            "Whether pods and Services go when the job has ended: Always, Never, OnFailure, or "
+            "OnCompletion, when it has succeeded. Unset: OnCompletion. When a job fails, pods "
+            "that still run are deleted unless it is Never.",
+            clean,
+        ),
+        "cleanPolicy": an_enum("Another spelling of cleanPodPolicy.", clean),
+        "suspend": a_boolean(
+            "True holds the job without pods. A running job's pods are deleted; false starts "
+            "them anew, uncounted. Unset: false."
+        ),
+        "activeDeadlineSeconds": a_long(
+            "Ends the job as Failed this long after its start or resume."
+        ),
+        "startingDeadlineSeconds": a_long(
+            "Ends the job as Failed when its pods do not all run this long after its start or "
+            "resume.",
+            1,
+        ),
+        "ttlSecondsAfterFinished": an_integer(
+            "Deletes the job this long after its end. Unset: never.", 0
+        ),
+        "managedBy": a_string(
+            "Names the controller that runs the job, as domain/path. Unset: this operator, which "
+            "leaves a job that names another alone. Never changes.",
+            63,
+            pattern=PATH_OF_DOMAIN,
+        ),
+    }

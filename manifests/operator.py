@@ -1,0 +1,147 @@
+"""The operator's own objects: namespace, account, rights, Deployment and the metrics' Service."""
+
+from dataclasses import dataclass
+
+from api.objects import Raw
+from manifests.rbac import CLUSTER_RULES, LEASE_RULES, RULES, policy_rules
+
+NAMESPACE = "paddle-system"
+NAME = "paddle-controller-manager"
+IMAGE = "paddlejob-operator:0.1.0"
+LABELS = {"app.kubernetes.io/name": "paddlejob-operator"}
+RBAC = "rbac.authorization.k8s.io"
+METRICS_PORT = 8080
+HEALTH_PORT = 8081
+USER_ID = 65532
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to install: for one namespace's jobs or all, on a Kubernetes of today or 1.15."""
+
+    all_namespaces: bool = False
+    has_seccomp_field: bool = True
+
+
+def build_operator(variant: Variant) -> list[Raw]:
+    """All objects, in the order in which they are created."""
+    account = _object("v1", "ServiceAccount", NAME)
+    return [
+        _namespace(),
+        account,
+        *_roles(variant),
+        _deployment(variant),
+        _metrics_service(),
+    ]
+
+
+def _object(api_version: str, kind: str, name: str, *, in_cluster_scope: bool = False) -> Raw:
+    metadata: Raw = {"name": name, "labels": dict(LABELS)}
+    if not in_cluster_scope:
+        metadata["namespace"] = NAMESPACE
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+def _namespace() -> Raw:
+    return _object("v1", "Namespace", NAMESPACE, in_cluster_scope=True)
+
+
+def _roles(variant: Variant) -> list[Raw]:
+    if variant.all_namespaces:
+        own = _role_and_binding(NAME, (*RULES, *CLUSTER_RULES), in_cluster_scope=True)
+    else:
+        own = _role_and_binding(NAME, RULES)
+    return own + _role_and_binding(f"{NAME}-leader-election", LEASE_RULES)
+
+
+def _role_and_binding(
+    name: str,
+    table: tuple[tuple[str, str, tuple[str, ...]], ...],
+    *,
+    in_cluster_scope: bool = False,
+) -> list[Raw]:
+    kind = "ClusterRole" if in_cluster_scope else "Role"
+    role = _object(f"{RBAC}/v1", kind, name, in_cluster_scope=in_cluster_scope)
+    role["rules"] = policy_rules(table)
+    binding = _object(f"{RBAC}/v1", f"{kind}Binding", name, in_cluster_scope=in_cluster_scope)
+    binding["roleRef"] = {"apiGroup": RBAC, "kind": kind, "name": name}
+    binding["subjects"] = [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}]
+    return [role, binding]
+
+
+def _deployment(variant: Variant) -> Raw:
+    deployment = _object("apps/v1", "Deployment", NAME)
+    deployment["spec"] = {
+        "replicas": 1,
+        "selector": {"matchLabels": dict(LABELS)},
+        "template": {
+            "metadata": {"labels": dict(LABELS)} | _seccomp_annotation(variant),
+            "spec": {
+                "serviceAccountName": NAME,
+                "securityContext": {
+                    "runAsNonRoot": True,
+                    "runAsUser": USER_ID,
+                    "runAsGroup": USER_ID,
+                }
+                | _seccomp_field(variant),
+                "containers": [_container(variant)],
+            },
+        },
+    }
+    return deployment
+
+
+def _seccomp_field(variant: Variant) -> Raw:
+    profile: Raw = {"seccompProfile": {"type": "RuntimeDefault"}}
+    return profile if variant.has_seccomp_field else {}
+
+
+def _seccomp_annotation(variant: Variant) -> Raw:
+    if variant.has_seccomp_field:
+        return {}
+    return {"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "runtime/default"}}
+
+
+def _container(variant: Variant) -> Raw:
+    scope = [] if variant.all_namespaces else [f"--namespace={NAMESPACE}"]
+    return {
+        "name": "manager",
+        "image": IMAGE,
+        "args": [
+            *scope,
+            "--leader-elect",
+            f"--metrics-bind-address=:{METRICS_PORT}",
+            f"--health-probe-bind-address=:{HEALTH_PORT}",
+        ],
+        "ports": [
+            {"name": "metrics", "containerPort": METRICS_PORT},
+            {"name": "health", "containerPort": HEALTH_PORT},
+        ],
+        "livenessProbe": {
+            "httpGet": {"path": "/healthz", "port": "health"},
+            "initialDelaySeconds": 15,
+            "periodSeconds": 20,
+        },
+        "readinessProbe": {
+            "httpGet": {"path": "/readyz", "port": "health"},
+            "periodSeconds": 5,
+        },
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "128Mi"},
+            "limits": {"memory": "512Mi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+        },
+    }
+
+
+def _metrics_service() -> Raw:
+    service = _object("v1", "Service", f"{NAME}-metrics")
+    service["spec"] = {
+        "selector": dict(LABELS),
+        "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
+    }
+    return service

@@ -1,0 +1,54 @@
+"""The same CRD for apiextensions.k8s.io/v1beta1, that is for Kubernetes 1.15 and older.
+
+The schema loses what came later: CEL rules, defaults and the list types of server-side apply.
+What those refuse or fill in, the operator's own validation refuses and its reading fills in.
+"""
+
+from api.crd import SCALE, build_crd, columns
+from api.objects import Raw
+from api.rules import NAME_PATTERN
+
+LATER = frozenset(
+    {
+        "default",
+        "x-kubernetes-validations",
+        "x-kubernetes-list-type",
+        "x-kubernetes-list-map-keys",
+        "x-kubernetes-map-type",
+    }
+)
+
+
+def build_v1beta1_crd() -> Raw:
+    """The CRD in v1beta1, pruning unknown fields as v1 does."""
+    crd = build_crd()
+    version = crd["spec"]["versions"][0]
+    schema = _without_later(version["schema"]["openAPIV3Schema"])
+    schema["properties"]["metadata"]["properties"]["name"]["pattern"] = NAME_PATTERN
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1beta1",
+        "kind": crd["kind"],
+        "metadata": crd["metadata"],
+        "spec": {
+            "group": crd["spec"]["group"],
+            "names": crd["spec"]["names"],
+            "scope": crd["spec"]["scope"],
+            "preserveUnknownFields": False,
+            "version": version["name"],
+            "versions": [{"name": version["name"], "served": True, "storage": True}],
+            "additionalPrinterColumns": columns("JSONPath"),
+            "subresources": {"status": {}, "scale": dict(SCALE)},
+            "validation": {"openAPIV3Schema": schema},
+        },
+    }
+
+
+def _without_later(schema: Raw) -> Raw:
+    """The schema without later keywords. Properties may have such names; keywords only go."""
+    kept = {key: value for key, value in schema.items() if key not in LATER}
+    if "properties" in kept:
+        kept["properties"] = {n: _without_later(s) for n, s in kept["properties"].items()}
+    for nested in ("items", "additionalProperties"):
+        if isinstance(kept.get(nested), dict):
+            kept[nested] = _without_later(kept[nested])
+    return kept
