@@ -8,6 +8,8 @@ No rule walks a list of the pod template: those have no bounds in Kubernetes, an
 multiplies the worst cases before it accepts a rule. What needs such a walk is in `validation`.
 """
 
+from itertools import combinations
+
 from api.constants import MAX_CHILD_NAME, MAX_REPLICAS, Role
 from api.objects import Raw
 
@@ -38,13 +40,11 @@ CLEAN_POLICY_MESSAGE = (
 MIN_AVAILABLE_MESSAGE = (
     "schedulingPolicy.minAvailable must not be more than the replicas of all roles together"
 )
+SCHEDULER_MESSAGE = (
+    "schedulerName must be the same in every template that sets it: one scheduler places a gang"
+)
 REQUESTS_MESSAGE = "requests must not be more than replicas"
 LIMITS_MESSAGE = "limits must not be less than replicas"
-PORT_MESSAGE = (
-    "PADDLE_PORT in a template must be a literal port from 1 to 65535: it becomes the port of "
-    "every endpoint of the job"
-)
-SAME_PORT_MESSAGE = "PADDLE_PORT must be the same in the templates of all roles, or in none"
 FAILURE_RULE_MESSAGE = "set exactly one of onExitCodes and onPodConditions"
 EXIT_CODE_MESSAGE = "values must not hold 0 for the operator In: a pod that exits 0 has not failed"
 
@@ -98,6 +98,7 @@ def spec_rules() -> Raw:
             f"self.schedulingPolicy.minAvailable <= {_sum('replicas')}",
             MIN_AVAILABLE_MESSAGE,
         ),
+        *(_scheduler_rule(*pair) for pair in combinations(Role, 2)),
         *(_fixed_rule(name) for name in _FIXED),
         *(
             _rule(f"has(self.{role}) == has(oldSelf.{role})", f"spec.{role} cannot come or go")
@@ -178,6 +179,15 @@ def _if_role(role: Role, expression: str) -> str:
 def _never(role: Role) -> str:
     pod = f"self.{role}.template.spec"
     return f"!has({pod}.restartPolicy) || {pod}.restartPolicy != 'OnFailure'"
+
+
+def _scheduler_rule(one: Role, other: Role) -> Raw:
+    first, second = (f"self.{role}.template.spec.schedulerName" for role in (one, other))
+    return _rule(
+        f"!has(self.{one}) || !has(self.{other}) || !has({first}) || !has({second}) || "
+        f"{first} == {second}",
+        SCHEDULER_MESSAGE,
+    )
 
 
 def _sum(bound: str) -> str:

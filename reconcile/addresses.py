@@ -6,12 +6,9 @@ launcher ignores a POD_IP without a dot. Host: the node's IP and a port range of
 
 from api.constants import PORT, Intranet, Role
 from api.job import pod_name
-from api.objects import Raw
 from api.spec import JobSpec
-from reconcile.pods import trainer_name
+from api.trainer import PORT_VARIABLE, trainer_of
 from reconcile.view import View
-
-PORT_VARIABLE = "PADDLE_PORT"
 
 
 def job_port(spec: JobSpec) -> int:
@@ -25,16 +22,6 @@ def job_port(spec: JobSpec) -> int:
             if variable.get("name") == PORT_VARIABLE and value.isdecimal():
                 return int(value)
     return PORT
-
-
-def trainer_of(pod_spec: Raw) -> Raw:
-    """The trainer container of a pod spec; empty where there is no container."""
-    name = trainer_name(pod_spec)
-    for container in pod_spec.get("containers") or ():
-        if container.get("name") == name:
-            found: Raw = container
-            return found
-    return {}
 
 
 def port_of(view: View, name: str) -> int:

@@ -7,7 +7,8 @@ command resolves. A user's entry of an owned name is dropped: the rendezvous dec
 from api.constants import Intranet, Role
 from api.job import config_map_name
 from api.objects import Raw
-from reconcile.addresses import PORT_VARIABLE, format_endpoint, port_of
+from api.trainer import PORT_VARIABLE
+from reconcile.addresses import format_endpoint, port_of
 from reconcile.rendezvous import CONFIG_MAP_VARIABLES
 from reconcile.view import View
 

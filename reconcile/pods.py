@@ -123,14 +123,6 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
     )
 
 
-def trainer_name(pod_spec: Raw) -> str:
-    """The trainer container's name: `paddle` where there is one, else the first's."""
-    names = [container.get("name", "") for container in pod_spec.get("containers") or ()]
-    if TRAINER_CONTAINER in names or not names:
-        return TRAINER_CONTAINER
-    return str(names[0])
-
-
 def pod_condition(raw: Raw, type_: str) -> Raw | None:
     """The pod's condition of this type if it is True, else None."""
     for condition in (raw.get("status") or {}).get("conditions") or ():

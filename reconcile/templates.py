@@ -26,10 +26,10 @@ from api.constants import (
     Role,
 )
 from api.objects import Raw
+from api.trainer import trainer_name
 from reconcile.addresses import port_of
 from reconcile.environment import build_env, build_env_from, merge_env
 from reconcile.gang import Gang, GangKind
-from reconcile.pods import trainer_name
 from reconcile.rendezvous import child_labels
 from reconcile.view import View
 

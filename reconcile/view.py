@@ -9,9 +9,10 @@ from api.constants import LABEL_ATTEMPT, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
 from api.objects import Raw, is_deleting, labels_of, name_of
 from api.status import RoleStatus
+from api.trainer import trainer_name
 from reconcile.indexes import parse_indexes
 from reconcile.plan import Observed, Settings
-from reconcile.pods import PodState, PodView, trainer_name, view_pod
+from reconcile.pods import PodState, PodView, view_pod
 
 
 @dataclass(frozen=True)
