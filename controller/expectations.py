@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from cachetools import TTLCache
 
-from api.objects import Raw, is_deleting, uid_of
+from api.objects import Raw
 from controller.clock import Clock
 from controller.resources import Resource
 from controller.store import Key, Store, version_of
@@ -79,8 +79,4 @@ class Expectations:
     def _has_arrived(self, notes: _Notes) -> bool:
         if any(self._store.version(r) < version for r, version in notes.versions.items()):
             return False
-        return not any(self._still_stands(*place, uid) for place, uid in notes.deleted.items())
-
-    def _still_stands(self, resource: Resource, key: Key, uid: str) -> bool:
-        obj = self._store.get(resource, key)
-        return obj is not None and uid_of(obj) == uid and not is_deleting(obj)
+        return not any(self._store.is_standing(*place, uid) for place, uid in notes.deleted.items())

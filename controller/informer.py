@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from api.objects import Raw
 from controller.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
-from controller.store import Key, Store, key_of, owner_key
+from controller.store import Entry, Key, Store, pack
 from controller.trim import trim
 
 
@@ -19,40 +19,36 @@ class Informer:
         self._store = store
         self._enqueue = enqueue
 
-    def trim(self, obj: Raw) -> Raw:
+    def pack(self, obj: Raw) -> Entry:
         """The part of an object that is kept; a page of a list need not stay whole in memory."""
-        return trim(self.resource, obj)
+        return pack(self.resource, trim(self.resource, obj))
 
-    def replace(self, objects: list[Raw], version: str) -> None:
-        """A full list of trimmed objects was read."""
-        for obj in self._store.replace(self.resource, objects, version):
-            self._wake(obj)
+    def replace(self, entries: list[Entry], version: str) -> None:
+        """A full list was read."""
+        for entry in self._store.replace(self.resource, entries, version):
+            self._wake(entry)
 
     def put(self, obj: Raw) -> None:
         """An object is new or changed."""
-        obj = self.trim(obj)
-        before = self._store.put(self.resource, obj)
-        self._wake(obj)
-        if before is not None and owner_key(before) != owner_key(obj):
+        entry = self.pack(obj)
+        before = self._store.put(self.resource, entry)
+        self._wake(entry)
+        if before is not None and before.job != entry.job:
             self._wake(before)
 
     def remove(self, obj: Raw) -> None:
         """An object is gone."""
-        obj = self.trim(obj)
-        self._store.remove(self.resource, obj)
-        self._wake(obj)
+        entry = self.pack(obj)
+        self._store.remove(self.resource, entry)
+        self._wake(entry)
 
     def advance(self, version: str) -> None:
         """All up to this version has been told."""
         self._store.advance(self.resource, version)
 
-    def _wake(self, obj: Raw) -> None:
-        if self.resource is PADDLE_JOB:
-            self._enqueue(key_of(obj))
-            return
-        job = owner_key(obj)
-        if job is not None:
-            self._enqueue(job)
-        elif self.resource is VOLCANO_POD_GROUP and self._store.get(PADDLE_JOB, key_of(obj)):
+    def _wake(self, entry: Entry) -> None:
+        if entry.job is not None:
+            self._enqueue(entry.job)
+        elif self.resource is VOLCANO_POD_GROUP and self._store.has(PADDLE_JOB, entry.key):
             # A user's own PodGroup has no owner; it belongs to the job by its name.
-            self._enqueue(key_of(obj))
+            self._enqueue(entry.key)

@@ -10,9 +10,10 @@ from datetime import datetime
 
 from cachetools import TTLCache
 
-from api.constants import TERMINAL_PHASES, Intranet
+from api.constants import Intranet
 from api.objects import Raw, name_of, uid_of
 from controller.clock import Clock
+from controller.facts import JobFacts
 from controller.refusals import Refusals
 from controller.resources import (
     CONFIG_MAP,
@@ -100,13 +101,8 @@ class Observer:
     def _taken_host_ports(self, job: Raw) -> frozenset[int]:
         if job["spec"].get("intranet") != Intranet.HOST:
             return frozenset()
-        uid = uid_of(job)
-        others = (j for j in self._store.all(PADDLE_JOB) if uid_of(j) != uid)
-        return frozenset(port for other in others for port in _host_ports(other))
-
-
-def _host_ports(job: Raw) -> frozenset[int]:
-    status: Raw = job.get("status") or {}
-    if status.get("phase") in TERMINAL_PHASES:
-        return frozenset()
-    return frozenset((status.get("hostPorts") or {}).values())
+        own = key_of(job)
+        others = (facts for key, facts in self._store.facts(PADDLE_JOB) if key != own)
+        return frozenset(
+            port for facts in others if isinstance(facts, JobFacts) for port in facts.host_ports
+        )

@@ -26,6 +26,7 @@ from controller.clock import Clock
 from controller.errors import ApiError, Forbidden, Gone, NotFound, Transient, error_from_status
 from controller.informer import Informer
 from controller.rate_limiter import Backoff
+from controller.store import Entry
 from metrics.runtime import ClientMetrics
 
 PAGE_SIZE = 500
@@ -130,39 +131,39 @@ class Reflector:
             return self._pause("watch_failed", error)
 
     def _list(self) -> float:
-        objects, version = self._read_list()
-        self._informer.replace(objects, version)
+        entries, version = self._read_list()
+        self._informer.replace(entries, version)
         self._metrics.relisted(self.kind)
         if not self._is_served:
-            self._log.info("listed", objects=len(objects))
+            self._log.info("listed", objects=len(entries))
         self._version = version
         self._is_served = True
         self._hear()
         return 0.0
 
-    def _read_list(self) -> tuple[list[Raw], str]:
+    def _read_list(self) -> tuple[list[Entry], str]:
         try:
             return self._read_pages(PAGE_SIZE)
         except Gone:
             # The pages took longer than the server keeps a version: all in one answer, then.
             return self._read_pages(0)
 
-    def _read_pages(self, limit: int) -> tuple[list[Raw], str]:
-        objects: list[Raw] = []
+    def _read_pages(self, limit: int) -> tuple[list[Entry], str]:
+        entries: list[Entry] = []
         query = self._query | {"limit": limit}
         while True:
             page = self._client.get(self._path, query)
-            objects += self._trimmed(page.get("items") or ())
+            entries += self._pack_all(page.get("items") or ())
             metadata: Raw = page.get("metadata") or {}
             if self._stop.is_set() or not metadata.get("continue"):
-                return objects, str(metadata.get("resourceVersion", ""))
+                return entries, str(metadata.get("resourceVersion", ""))
             query = query | {"continue": str(metadata["continue"])}
 
-    def _trimmed(self, items: Any) -> list[Raw]:
+    def _pack_all(self, items: Any) -> list[Entry]:
         kept = []
         for item in items:
             try:
-                kept.append(self._informer.trim(item))
+                kept.append(self._informer.pack(item))
             except (KeyError, TypeError, AttributeError) as error:
                 self._log.warning("object_unreadable", error=repr(error))
         return kept

@@ -5,8 +5,6 @@ that a pass wants to know. What is left is as the API server sent it, names and 
 """
 
 from collections.abc import Callable, Iterable
-from sys import intern
-from typing import Any
 
 from api.objects import Raw
 from controller.resources import CONFIG_MAP, NODE, PADDLE_JOB, POD, SERVICE, Resource
@@ -87,20 +85,11 @@ def _trim_metadata(obj: Raw) -> Raw:
 
 
 def _pick(obj: Raw, fields: tuple[str, ...]) -> Raw:
-    return {field: _shared(obj[field]) for field in fields if field in obj}
+    return {field: obj[field] for field in fields if field in obj}
 
 
 def _pick_each(objects: Iterable[Raw] | None, fields: tuple[str, ...]) -> list[Raw]:
     return [_pick(obj, fields) for obj in objects or ()]
-
-
-def _shared(value: Any) -> Any:
-    """The value, its string and its labels' strings kept once however many objects have them."""
-    if isinstance(value, str):
-        return intern(value)
-    if isinstance(value, dict) and all(isinstance(v, str) for v in value.values()):
-        return {intern(k): intern(v) for k, v in value.items()}
-    return value
 
 
 _TRIMMERS: dict[Resource, Callable[[Raw], Raw]] = {

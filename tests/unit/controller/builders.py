@@ -3,6 +3,8 @@
 from typing import Any
 
 from api.constants import API_VERSION, KIND
+from controller.resources import Resource
+from controller.store import Store, pack
 
 Raw = dict[str, Any]
 
@@ -48,3 +50,19 @@ def manifest(name: str = "train-worker-0", kind: str = "Pod", owner: Raw | None 
     if owner is not None:
         metadata["ownerReferences"] = [owner_reference(owner)]
     return {"apiVersion": "v1", "kind": kind, "metadata": metadata}
+
+
+def put(store: Store, resource: Resource, obj: Raw) -> None:
+    """Have an object in the store."""
+    store.put(resource, pack(resource, obj))
+
+
+def remove(store: Store, resource: Resource, obj: Raw) -> None:
+    """Have it leave the store."""
+    store.remove(resource, pack(resource, obj))
+
+
+def replace(store: Store, resource: Resource, objects: list[Raw], version: str) -> list[str]:
+    """Have a full list in the store; the names of what it changed."""
+    entries = [pack(resource, obj) for obj in objects]
+    return sorted(entry.key.name for entry in store.replace(resource, entries, version))

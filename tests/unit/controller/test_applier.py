@@ -11,7 +11,7 @@ from controller.expectations import Expectations
 from controller.resources import PADDLE_JOB, POD
 from controller.store import Family, Key, Store
 from reconcile.plan import Create, Delete, EmitEvent, Outcome, Patch, Plan
-from tests.unit.controller.builders import a_job, a_pod, manifest
+from tests.unit.controller.builders import a_job, a_pod, manifest, put
 from tests.unit.controller.fakes import drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 
@@ -199,7 +199,7 @@ def test_a_former_namesakes_pod_is_waited_for(bench):
 
 def test_a_delete_is_awaited_until_the_store_shows_it(bench):
     pod = bench.api.put(f"{PODS}/a", a_pod("a", JOB))
-    bench.store.put(POD, pod)
+    put(bench.store, POD, pod)
     bench.apply(Plan(deletes=(Delete("Pod", "a", "uid-of-a"),)), pod)
     assert bench.pods() == []
     assert not bench.expectations.is_fulfilled(KEY)

@@ -3,15 +3,15 @@
 from controller.census import take_census
 from controller.resources import PADDLE_JOB, POD
 from controller.store import Store
-from tests.unit.controller.builders import a_job, a_pod
+from tests.unit.controller.builders import a_job, a_pod, put
 
 
 def a_census(*jobs, pods=()):
     store = Store((PADDLE_JOB, POD))
     for job in jobs:
-        store.put(PADDLE_JOB, job)
+        put(store, PADDLE_JOB, job)
     for pod in pods:
-        store.put(POD, pod)
+        put(store, POD, pod)
     return take_census(store)
 
 

@@ -5,7 +5,7 @@ import pytest
 from controller.expectations import EXPIRY_SECONDS, Expectations
 from controller.resources import PADDLE_JOB, POD
 from controller.store import Key, Store
-from tests.unit.controller.builders import a_job, a_pod
+from tests.unit.controller.builders import a_job, a_pod, put, remove
 
 JOB, OTHER = Key("ns", "train"), Key("ns", "other")
 
@@ -27,45 +27,43 @@ def test_nothing_written_nothing_awaited(expectations):
 def test_a_created_pod_is_awaited(expectations, store):
     expectations.expect_written(JOB, POD, a_pod(version=10))
     assert not expectations.is_fulfilled(JOB)
-    store.put(POD, a_pod(version=10))
+    put(store, POD, a_pod(version=10))
     assert expectations.is_fulfilled(JOB)
 
 
 def test_a_pod_created_and_gone_again_is_not_awaited_for_ever(expectations, store):
     expectations.expect_written(JOB, POD, a_pod(version=10))
-    store.remove(POD, a_pod(version=11))
+    remove(store, POD, a_pod(version=11))
     assert expectations.is_fulfilled(JOB)
 
 
 def test_every_one_of_many_writes_is_awaited(expectations, store):
     expectations.expect_written(JOB, POD, a_pod("b", version=12))
     expectations.expect_written(JOB, POD, a_pod("a", version=10))
-    store.put(POD, a_pod("a", version=10))
+    put(store, POD, a_pod("a", version=10))
     assert not expectations.is_fulfilled(JOB)
-    store.put(POD, a_pod("b", version=12))
+    put(store, POD, a_pod("b", version=12))
     assert expectations.is_fulfilled(JOB)
 
 
 def test_kinds_are_awaited_apart(expectations, store):
     expectations.expect_written(JOB, PADDLE_JOB, a_job(version=10))
-    store.put(POD, a_pod(version=99))
+    put(store, POD, a_pod(version=99))
     assert not expectations.is_fulfilled(JOB)
 
 
 @pytest.mark.parametrize(
     "arrival",
     [
-        lambda s, p: s.remove(POD, p),
-        lambda s, p: s.put(
-            POD, a_pod(p["metadata"]["name"], deletionTimestamp="2026-01-02T03:04:05Z")
-        ),
-        lambda s, p: s.put(POD, a_pod(p["metadata"]["name"], uid="another")),
+        lambda s, p: remove(s, POD, p),
+        lambda s, p: put(s, POD, a_pod("p", deletionTimestamp="2026-01-02T03:04:05Z")),
+        lambda s, p: put(s, POD, a_pod("p", uid="another")),
     ],
     ids=["gone", "marked", "another in its place"],
 )
 def test_a_deletion_is_awaited(expectations, store, arrival):
     pod = a_pod("p")
-    store.put(POD, pod)
+    put(store, POD, pod)
     expectations.expect_deleted(JOB, POD, "p", "uid-of-p")
     assert not expectations.is_fulfilled(JOB)
     arrival(store, pod)

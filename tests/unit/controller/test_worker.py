@@ -14,7 +14,7 @@ from controller.resources import PADDLE_JOB, POD
 from controller.store import Key, Store
 from controller.worker import PERSISTENT_FAILURES, Machine, Worker
 from reconcile.plan import Create, Observed, Plan, Settings
-from tests.unit.controller.builders import a_job, manifest
+from tests.unit.controller.builders import a_job, manifest, put, remove
 from tests.unit.controller.fakes import drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 
@@ -31,7 +31,7 @@ class Bench:
         self.clock, self.metrics = clock, metrics
         self.api = MemoryApi(server)
         self.store = Store((PADDLE_JOB, POD))
-        self.store.put(PADDLE_JOB, JOB)
+        put(self.store, PADDLE_JOB, JOB)
         self.plan = Plan()
         self.observed: list[Observed] = []
         self.queue = WorkQueue(clock, metrics.queue)
@@ -94,7 +94,7 @@ def test_a_pass_may_ask_to_come_back(bench):
 
 
 def test_a_job_that_is_gone_is_forgotten(bench):
-    bench.store.remove(PADDLE_JOB, JOB)
+    remove(bench.store, PADDLE_JOB, JOB)
     assert bench.run() is None
     assert bench.observed == []
 
@@ -106,7 +106,7 @@ def test_own_writes_hold_the_job_back_until_they_are_seen(bench):
     assert bench.run() == EXPIRY_SECONDS
     assert len(bench.observed) == 1
     for pod in list(bench.api.objects.values()):
-        bench.store.put(POD, pod)
+        put(bench.store, POD, pod)
     assert bench.run() is None
     assert len(bench.observed) == 2
 
@@ -174,7 +174,7 @@ def test_a_quota_that_is_raised_lets_the_job_go_on(bench):
     assert bench.run() is None
     bench.plan = Plan()
     for pod in list(bench.api.objects.values()):
-        bench.store.put(POD, pod)
+        put(bench.store, POD, pod)
     bench.run()
     assert bench.observed[-1].refusals == ()
 
@@ -196,7 +196,7 @@ def test_when_the_status_was_written_is_told(bench):
     stored = bench.api.put(job_path, JOB)
     bench.plan = Plan(status={"status": {"phase": "Running"}})
     bench.run()
-    bench.store.put(PADDLE_JOB, bench.api.objects[job_path])
+    put(bench.store, PADDLE_JOB, bench.api.objects[job_path])
     bench.run()
     assert stored
     assert [o.status_written_at for o in bench.observed] == [None, bench.clock.now()]
