@@ -1,0 +1,82 @@
+"""Under which address and port each pod is reached."""
+
+import pytest
+
+from api.constants import Role
+from api.objects import Raw
+from api.spec import parse_spec
+from reconcile.addresses import endpoints_of, format_endpoint, host_of, job_port, port_of
+from tests.builders import a_job, a_pod, a_template, view_of
+
+
+def template_with_port(value: str, container: str = "paddle") -> Raw:
+    """A template whose container of this name sets PADDLE_PORT."""
+    template = a_template()
+    env = [{"name": "PADDLE_PORT", "value": value}]
+    template["spec"]["containers"].append({"name": container, "image": "i", "env": env})
+    return template
+
+
+@pytest.mark.parametrize(
+    ("template", "port"),
+    [
+        pytest.param(a_template(), 36000, id="default"),
+        pytest.param(
+            {
+                "spec": {
+                    "containers": [{"name": "a", "env": [{"name": "PADDLE_PORT", "value": "7"}]}]
+                }
+            },
+            7,
+            id="first-container-where-none-is-named-paddle",
+        ),
+        pytest.param(template_with_port("30236", "sidecar"), 36000, id="not-a-sidecars"),
+        pytest.param(template_with_port("$(OTHER)", "x"), 36000, id="not-a-reference"),
+    ],
+)
+def test_port_is_the_trainers_own(template: Raw, port: int) -> None:
+    job = a_job().with_workers(1, template).build()
+    assert job_port(parse_spec(job["spec"])) == port
+
+
+def test_port_of_one_role_is_the_port_of_all() -> None:
+    template = a_template()
+    template["spec"]["containers"][0]["env"] = [{"name": "PADDLE_PORT", "value": "30236"}]
+    job = a_job().with_ps(1, template).with_workers(1, template).build()
+    view = view_of(job, a_pod(job, Role.PS).running())
+    assert endpoints_of(view, Role.PS) == ["10.0.0.1:30236"]
+
+
+@pytest.mark.parametrize(
+    ("intranet", "host"),
+    [("PodIP", "10.0.1.1"), ("Host", "10.0.1.1"), ("Service", "train-worker-0.default")],
+)
+def test_host_follows_intranet(intranet: str, host: str) -> None:
+    job = a_job().with_workers(1).with_spec(intranet=intranet).build()
+    assert host_of(view_of(job, a_pod(job).running()), "train-worker-0") == host
+
+
+def test_pod_without_address_has_no_host() -> None:
+    job = a_job().with_workers(1).build()
+    assert host_of(view_of(job, a_pod(job).bound()), "train-worker-0") == ""
+
+
+def test_host_mode_gives_each_pod_its_own_port() -> None:
+    ports = {"train-worker-0": 30020, "train-worker-1": 30040}
+    job = a_job().with_workers(2).with_spec(intranet="Host").with_status(hostPorts=ports).build()
+    view = view_of(job)
+    assert [port_of(view, name) for name in view.wanted] == [30020, 30040]
+
+
+def test_endpoints_stand_in_index_order() -> None:
+    job = a_job().with_workers(11).build()
+    pods = [a_pod(job, index=index).running() for index in reversed(range(11))]
+    hosts = [f"10.0.1.{index + 1}:36000" for index in range(11)]
+    assert endpoints_of(view_of(job, *pods), Role.WORKER) == hosts
+
+
+@pytest.mark.parametrize(
+    ("host", "text"), [("10.0.0.1", "10.0.0.1:1"), ("fd00::1", "[fd00::1]:1"), ("a.b", "a.b:1")]
+)
+def test_ipv6_hosts_are_bracketed(host: str, text: str) -> None:
+    assert format_endpoint(host, 1) == text

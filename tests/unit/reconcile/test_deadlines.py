@@ -1,0 +1,107 @@
+"""Deadlines are read off timestamps in status, so a restart of the operator loses none."""
+
+import pytest
+
+from tests.builders import a_job
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+
+def test_active_deadline_fails_the_job(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_ps(1).with_workers(1).with_spec(activeDeadlineSeconds=60))
+    run_job(world, kubelet)
+    assert world.settle().requeue_after == 60
+    world.advance(59)
+    world.settle()
+    assert world.phase() == "Running"
+    world.advance(1)
+    world.settle()
+    assert world.condition("Failed")["reason"] == "DeadlineExceeded"
+    assert "60 s" in world.condition("Failed")["message"]
+
+
+def test_active_deadline_spans_attempts(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60, backoffLimit=9))
+    run_job(world, kubelet)
+    world.advance(50)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    world.advance(10)
+    world.settle()
+    assert world.condition("Failed")["reason"] == "DeadlineExceeded"
+
+
+def test_active_deadline_begins_anew_with_a_resume(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
+    run_job(world, kubelet)
+    world.advance(50)
+    world.edit_spec(suspend=True)
+    assert world.settle().requeue_after is None
+    kubelet.reap_all()
+    world.advance(1000)
+    world.edit_spec(suspend=False)
+    run_job(world, kubelet)
+    world.advance(59)
+    world.settle()
+    assert world.phase() == "Running"
+
+
+def test_starting_deadline_fails_a_job_that_does_not_run(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2).with_spec(startingDeadlineSeconds=30))
+    world.settle()
+    kubelet.refuse_to_bind("train-worker-1", "0/3 nodes are available")
+    world.settle()
+    world.advance(30)
+    world.settle()
+    failed = world.condition("Failed")
+    assert failed["reason"] == "StartingDeadlineExceeded"
+    assert "0/3 nodes are available" in failed["message"]
+
+
+@pytest.mark.parametrize("pause", [0, 5])
+def test_starting_deadline_is_met_by_a_run(world: World, kubelet: Kubelet, pause: float) -> None:
+    world.submit(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
+    world.settle()
+    world.advance(pause)
+    run_job(world, kubelet)
+    world.advance(60)
+    world.settle()
+    assert world.phase() == "Running"
+
+
+def test_starting_deadline_does_not_hurry_a_restart(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
+    world.settle()
+    world.advance(2)
+    run_job(world, kubelet)
+    world.advance(20)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    world.advance(60)
+    world.settle()
+    assert world.phase() != "Failed"
+
+
+def test_ttl_deletes_an_ended_job(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(ttlSecondsAfterFinished=100))
+    run_job(world, kubelet)
+    kubelet.end_all("worker")
+    world.settle()
+    kubelet.reap_all()
+    assert world.settle().requeue_after == 100
+    world.advance(99)
+    world.settle()
+    assert world.phase() == "Completed"
+    world.advance(1)
+    world.settle()
+    assert world.objects == {}
+
+
+def test_job_being_deleted_waits_for_no_deadline(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
+    run_job(world, kubelet)
+    gone = "2026-01-02T03:04:05Z"
+    world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=gone))
+    world.advance(100)
+    assert world.settle().requeue_after is None
+    assert world.phase() == "Terminating"

@@ -1,0 +1,233 @@
+"""What ends an attempt, whether it is charged, and who caused it."""
+
+import pytest
+
+from api.constants import Reason, Role
+from api.objects import Raw
+from reconcile.failure import build_failure, describe_end, find_incident
+from reconcile.view import View
+from tests.builders import PodBuilder, a_job, a_pod, view_of
+
+JOB = a_job().with_ps(1).with_workers(2).build()
+FAIL_ON_42 = {"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}]}
+IGNORE_1 = {"rules": [{"action": "Ignore", "onExitCodes": {"operator": "In", "values": [1]}}]}
+COUNT_DISRUPTED = {
+    "rules": [{"action": "Count", "onPodConditions": [{"type": "DisruptionTarget"}]}]
+}
+EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
+
+
+def config_map(**data: str) -> Raw:
+    """The first attempt's ConfigMap."""
+    labels = {"batch.paddlepaddle.org/attempt": "1"}
+    return {"metadata": {"name": "train", "labels": labels}, "data": data}
+
+
+def started(*pods: PodBuilder, policy: Raw | None = None) -> View:
+    """A view of a job whose other pods run."""
+    job = a_job().with_ps(1).with_workers(2).with_spec(podFailurePolicy=policy).build()
+    built = {pod.build()["metadata"]["name"]: pod for pod in pods}
+    for role, index in ((Role.PS, 0), (Role.WORKER, 0), (Role.WORKER, 1)):
+        pod = a_pod(job, role, index).running()
+        built.setdefault(pod.build()["metadata"]["name"], pod)
+    return view_of(job, *built.values())
+
+
+@pytest.mark.parametrize(
+    ("pod", "policy", "reason", "is_charged", "is_fatal"),
+    [
+        pytest.param(a_pod(JOB).ended(1), None, Reason.POD_FAILED, True, False, id="exit-1"),
+        pytest.param(a_pod(JOB).ended(137), None, Reason.POD_FAILED, True, False, id="killed"),
+        pytest.param(a_pod(JOB).ended(15), None, Reason.POD_FAILED, True, False, id="15-undeleted"),
+        pytest.param(
+            a_pod(JOB).ended(101), None, Reason.TRAINER_ASKED_RESTART, False, False, id="101"
+        ),
+        pytest.param(
+            a_pod(JOB).ended(102), None, Reason.TRAINER_ASKED_RESTART, False, False, id="102"
+        ),
+        pytest.param(EVICTED, None, Reason.POD_EVICTED, False, False, id="evicted"),
+        pytest.param(
+            a_pod(JOB)
+            .ended(143)
+            .with_condition("DisruptionTarget", reason="DeletionByTaintManager"),
+            None,
+            Reason.NODE_LOST,
+            False,
+            False,
+            id="node-lost",
+        ),
+        pytest.param(EVICTED, COUNT_DISRUPTED, Reason.POD_FAILED, True, False, id="evicted-counts"),
+        pytest.param(
+            a_pod(JOB).ended(42), FAIL_ON_42, Reason.POD_FAILURE_POLICY, False, True, id="fail-job"
+        ),
+        pytest.param(
+            a_pod(JOB).ended(1), IGNORE_1, Reason.FAILURE_POLICY_IGNORE, False, False, id="ignore"
+        ),
+        pytest.param(
+            a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu"),
+            None,
+            Reason.POD_EVICTED,
+            False,
+            False,
+            id="not-admitted",
+        ),
+    ],
+)
+def test_end_of_a_pod_is_judged(
+    pod: PodBuilder, policy: Raw | None, reason: Reason, is_charged: bool, is_fatal: bool
+) -> None:
+    incident = find_incident(started(pod, policy=policy))
+    assert incident is not None
+    found = (incident.reason, incident.is_charged, incident.is_fatal)
+    assert found == (reason, is_charged, is_fatal)
+
+
+@pytest.mark.parametrize("code", [0, 1, 15, 143, 137])
+def test_pod_being_deleted_is_never_charged(code: int) -> None:
+    incident = find_incident(started(a_pod(JOB).ended(code).deleting()))
+    assert incident is None or (incident.reason, incident.is_charged) == (
+        Reason.POD_VANISHED,
+        False,
+    )
+
+
+def test_pod_that_ended_well_may_be_deleted() -> None:
+    assert find_incident(started(a_pod(JOB).ended(0).deleting())) is None
+
+
+def test_first_to_end_is_the_cause() -> None:
+    first = a_pod(JOB, index=1).ended(139, seconds=5)
+    incident = find_incident(started(a_pod(JOB).ended(1, seconds=6), first))
+    assert incident is not None
+    assert incident.pod is not None
+    assert incident.pod.name == "train-worker-1"
+
+
+def test_disruption_is_the_cause_among_those_that_end_at_once() -> None:
+    evicted = a_pod(JOB, index=1).ended(143, seconds=5).with_condition("DisruptionTarget")
+    incident = find_incident(started(a_pod(JOB).ended(1, seconds=5), evicted))
+    assert incident is not None
+    assert not incident.is_charged
+
+
+def test_fatal_end_outweighs_an_earlier_one() -> None:
+    fatal = a_pod(JOB, index=1).ended(42, seconds=9)
+    incident = find_incident(started(a_pod(JOB).ended(1, seconds=5), fatal, policy=FAIL_ON_42))
+    assert incident is not None
+    assert incident.is_fatal
+
+
+@pytest.mark.parametrize(
+    ("pods", "reason"),
+    [
+        pytest.param([a_pod(JOB).running()], Reason.POD_VANISHED, id="vanished"),
+        pytest.param(
+            [a_pod(JOB).running(), a_pod(JOB, index=1).running().deleting()],
+            Reason.POD_VANISHED,
+            id="being-deleted",
+        ),
+        pytest.param(
+            [
+                a_pod(JOB).running(),
+                a_pod(JOB, index=1).running().with_condition("DisruptionTarget").deleting(),
+            ],
+            Reason.POD_EVICTED,
+            id="being-evicted",
+        ),
+    ],
+)
+def test_loss_of_a_peer_ends_the_attempt(pods: list[PodBuilder], reason: Reason) -> None:
+    job = a_job().with_workers(2).build()
+    incident = find_incident(view_of(job, *pods))
+    assert incident is not None
+    assert (incident.reason, incident.is_charged) == (reason, False)
+
+
+def test_pods_taken_for_gone_are_verified() -> None:
+    incident = find_incident(view_of(a_job().with_workers(2), a_pod(JOB).running()))
+    assert incident is not None
+    assert incident.verify_gone == ("train-worker-1",)
+
+
+@pytest.mark.parametrize(
+    "pods",
+    [
+        pytest.param([], id="none-yet"),
+        pytest.param([a_pod(JOB).bound().with_address("10.0.1.1")], id="some-placed"),
+        pytest.param([a_pod(JOB).bound().deleting()], id="one-deleted"),
+    ],
+)
+def test_nothing_is_lost_before_addresses_are_told(pods: list[PodBuilder]) -> None:
+    assert find_incident(view_of(a_job().with_workers(2), *pods)) is None
+
+
+def test_missing_pod_is_a_loss_once_the_config_map_exists() -> None:
+    job = a_job().with_workers(2).build()
+    waiting = a_pod(job).bound().with_address("10.0.1.1")
+    incident = find_incident(view_of(job, waiting, config_maps=(config_map(),)))
+    assert incident is not None
+    assert incident.reason is Reason.POD_VANISHED
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        pytest.param("10.0.1.1:36000,10.0.1.2:36000", None, id="same"),
+        pytest.param("10.0.1.1:36000,10.9.9.9:36000", Reason.ADDRESS_CHANGED, id="other"),
+        pytest.param("10.0.1.2:36000,10.0.1.1:36000", Reason.ADDRESS_CHANGED, id="swapped"),
+        pytest.param("10.0.1.1:36000", Reason.ADDRESS_CHANGED, id="too-few"),
+    ],
+)
+def test_address_that_peers_were_not_told_ends_the_attempt(
+    told: str, reason: Reason | None
+) -> None:
+    job = a_job().with_workers(2).build()
+    pods = [a_pod(job, index=index).running() for index in range(2)]
+    maps = (config_map(PADDLE_TRAINER_ENDPOINTS=told),)
+    incident = find_incident(view_of(job, *pods, config_maps=maps))
+    assert (incident and incident.reason) == reason
+
+
+def test_variables_of_another_version_are_no_change_of_address() -> None:
+    job = a_job().with_workers(1).build()
+    maps = (config_map(PADDLE_TRAINER_ENDPOINTS="10.0.1.1:36000", PADDLE_OF_OLD="1"),)
+    assert find_incident(view_of(job, a_pod(job).running(), config_maps=maps)) is None
+
+
+@pytest.mark.parametrize(
+    ("pod", "text"),
+    [
+        pytest.param(
+            a_pod(JOB).ended(1, message="Traceback: boom\n"),
+            "train-worker-0 on node-1 exited with code 1: Traceback: boom",
+            id="last-words",
+        ),
+        pytest.param(
+            a_pod(JOB).ended(139), "train-worker-0 on node-1 was ended by signal 11", id="signal"
+        ),
+        pytest.param(
+            a_pod(JOB).ended(137, reason="OOMKilled"),
+            "train-worker-0 on node-1 ran out of memory (OOMKilled)",
+            id="oom",
+        ),
+        pytest.param(
+            a_pod(JOB).bound().with_status(phase="Failed", reason="Evicted", message="disk"),
+            "train-worker-0 on node-1 failed: Evicted: disk",
+            id="evicted",
+        ),
+    ],
+)
+def test_end_is_told_in_one_sentence(pod: PodBuilder, text: str) -> None:
+    view = started(pod)
+    assert describe_end(view.pods["train-worker-0"]) == text
+
+
+def test_failure_record_outlives_the_pod() -> None:
+    view = started(a_pod(JOB, index=1).ended(137, seconds=9, reason="OOMKilled", message="a" * 900))
+    incident = find_incident(view)
+    assert incident is not None
+    record = build_failure(view, incident)
+    assert (record.pod, record.role, record.index) == ("train-worker-1", "worker", 1)
+    assert (record.exit_code, record.signal, record.reason) == (137, 9, "OOMKilled")
+    assert (record.node, record.time) == ("node-1", "2026-01-02T03:04:14Z")
+    assert len(record.message) == 600

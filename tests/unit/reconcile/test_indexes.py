@@ -1,0 +1,32 @@
+"""Sets of indexes as compact text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconcile.indexes import format_indexes, parse_indexes
+
+
+@pytest.mark.parametrize(
+    ("indexes", "text"),
+    [
+        pytest.param((), "", id="none"),
+        pytest.param((3,), "3", id="one"),
+        pytest.param((0, 1, 2, 5), "0-2,5", id="a-run-and-one"),
+        pytest.param((1, 0), "0-1", id="any-order"),
+        pytest.param((0, 2, 4), "0,2,4", id="no-run"),
+    ],
+)
+def test_indexes_are_written_as_runs(indexes: tuple[int, ...], text: str) -> None:
+    assert format_indexes(indexes) == text
+
+
+@given(st.frozensets(st.integers(0, 200)))
+def test_what_is_written_reads_the_same(indexes: frozenset[int]) -> None:
+    assert parse_indexes(format_indexes(indexes)) == indexes
+
+
+@pytest.mark.parametrize("text", ["a", "1-x", "1-2-3"])
+def test_other_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        parse_indexes(text)

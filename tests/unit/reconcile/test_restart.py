@@ -1,0 +1,204 @@
+"""Gang restarts: one incident, one attempt, one charge; back-off between."""
+
+import pytest
+
+from reconcile.restart import find_exhausted_in_place, restart_delay
+from tests.builders import a_job, a_pod, view_of
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+
+def start(world: World, kubelet: Kubelet, **spec: object) -> None:
+    """A job of one server and two workers, all running."""
+    world.submit(a_job().with_ps(1).with_workers(2).with_spec(**spec))
+    run_job(world, kubelet)
+    assert world.phase() == "Running"
+
+
+def recover(world: World, kubelet: Kubelet) -> None:
+    """Let the pods of the ended attempt go, the back-off pass, and the next attempt run."""
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    world.advance(360)
+    run_job(world, kubelet)
+
+
+def test_failure_without_a_limit_fails_the_job(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet)
+    kubelet.end("train-worker-0", 1, message="boom")
+    world.settle()
+    assert world.phase() == "Failed"
+    assert world.condition("Failed")["reason"] == "PodFailed"
+    assert (
+        "train-worker-0 on node-1 exited with code 1: boom" in world.condition("Failed")["message"]
+    )
+    assert world.status()["failures"][0]["exitCode"] == 1
+
+
+def test_failure_within_the_limit_restarts_the_gang(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=1)
+    before = {pod["metadata"]["uid"] for pod in world.of_kind("Pod")}
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    assert world.phase() == "Restarting"
+    recover(world, kubelet)
+    assert world.phase() == "Running"
+    assert before.isdisjoint(pod["metadata"]["uid"] for pod in world.of_kind("Pod"))
+    status = world.status()
+    assert (status["attempt"], status["restartCount"], status["failureCount"]) == (2, 1, 1)
+    assert world.condition("Restarting")["status"] == "False"
+
+
+def test_incident_that_fails_all_pods_is_charged_once(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=3)
+    for name in world.names("Pod"):
+        kubelet.end(name, 1)
+    recover(world, kubelet)
+    assert world.status()["failureCount"] == 1
+    assert [outcome.kind for outcome in world.counted].count("restarted") == 1
+
+
+def test_echo_of_an_incident_is_not_charged(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=3)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    kubelet.end("train-ps-0", 1)
+    kubelet.end("train-worker-1", 15)
+    recover(world, kubelet)
+    assert world.status()["failureCount"] == 1
+
+
+def test_failure_beyond_the_limit_fails_the_job(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=1)
+    kubelet.end("train-worker-0", 1)
+    recover(world, kubelet)
+    kubelet.end("train-worker-1", 1)
+    world.settle()
+    assert world.phase() == "Failed"
+    assert world.condition("Failed")["reason"] == "BackoffLimitExceeded"
+    assert world.status()["failureCount"] == 1
+    assert [failure["attempt"] for failure in world.status()["failures"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "incident",
+    [
+        pytest.param(lambda kubelet: kubelet.evict("train-worker-0"), id="evicted"),
+        pytest.param(lambda kubelet: kubelet.end("train-worker-0", 101), id="asked"),
+        pytest.param(lambda kubelet: kubelet.delete("train-worker-0"), id="deleted"),
+        pytest.param(lambda kubelet: kubelet.vanish("train-worker-0"), id="vanished"),
+        pytest.param(lambda kubelet: kubelet.give_address("train-worker-0"), id="moved"),
+    ],
+)
+def test_disruption_restarts_uncharged(world: World, kubelet: Kubelet, incident: object) -> None:
+    start(world, kubelet)
+    incident(kubelet)  # type: ignore[operator]
+    recover(world, kubelet)
+    status = world.status()
+    assert world.phase() == "Running"
+    assert (status["attempt"], status["restartCount"]) == (2, 1)
+    assert "failureCount" not in status
+    assert status["failures"][0]["attempt"] == 1
+
+
+def test_next_attempt_waits_for_the_last_pod_to_go(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=1)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    world.advance(3600)
+    world.settle()
+    assert {
+        pod["metadata"]["labels"]["batch.paddlepaddle.org/attempt"] for pod in world.of_kind("Pod")
+    } == {"1"}
+    assert world.condition("Pending")["reason"] == "PodsTerminating"
+
+
+def test_next_attempt_waits_for_its_back_off(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=1)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    kubelet.reap_all()
+    plan = world.settle()
+    assert world.names("Pod") == []
+    assert plan.requeue_after == 10.0
+    assert world.condition("Pending")["reason"] == "BackOff"
+    world.advance(9)
+    world.settle()
+    assert world.names("Pod") == []
+    world.advance(1)
+    world.settle()
+    assert len(world.names("Pod")) == 3
+
+
+@pytest.mark.parametrize(
+    ("restarts", "seconds"), [(0, 10), (1, 10), (2, 20), (3, 40), (6, 320), (7, 360), (1000, 360)]
+)
+def test_back_off_doubles_up_to_six_minutes(restarts: int, seconds: float) -> None:
+    assert restart_delay(restarts) == seconds
+
+
+def test_each_attempt_has_its_own_config_map(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=1)
+    assert world.names("ConfigMap") == ["train"]
+    kubelet.end("train-worker-0", 1)
+    recover(world, kubelet)
+    assert world.names("ConfigMap") == ["train-attempt-2"]
+    pod = world.get("Pod", "train-worker-0")
+    sources = pod["spec"]["containers"][0]["envFrom"]
+    assert sources == [{"configMapRef": {"name": "train-attempt-2"}}]
+
+
+def test_node_of_a_failure_is_avoided(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=1)
+    kubelet.end("train-worker-0", 1)
+    recover(world, kubelet)
+    assert world.status()["avoidNodes"] == ["node-1"]
+    affinity = world.get("Pod", "train-ps-0")["spec"]["affinity"]["nodeAffinity"]
+    term = affinity["preferredDuringSchedulingIgnoredDuringExecution"][0]["preference"]
+    assert term["matchExpressions"][0]["values"] == ["node-1"]
+
+
+def test_fatal_policy_ends_a_job_with_restarts_left(world: World, kubelet: Kubelet) -> None:
+    rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
+    start(world, kubelet, backoffLimit=5, podFailurePolicy={"rules": [rule]})
+    kubelet.end("train-worker-0", 42)
+    world.settle()
+    assert world.condition("Failed")["reason"] == "PodFailurePolicy"
+
+
+def test_transition_is_written_before_it_is_acted_upon(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=1)
+    kubelet.end("train-worker-0", 1)
+    plan = world.work()
+    assert plan.status is not None
+    assert not (plan.deletes or plan.creates)
+
+
+@pytest.mark.parametrize(
+    ("limit", "restarts", "ends"),
+    [
+        pytest.param(None, [5], False, id="default-not-reached"),
+        pytest.param(None, [3, 3], True, id="default-reached-together"),
+        pytest.param(0, [1], True, id="zero-allows-none"),
+        pytest.param(2, [1], False, id="not-reached"),
+        pytest.param(2, [2], True, id="reached"),
+    ],
+)
+def test_in_place_restarts_count_as_in_batch_v1(
+    limit: int | None, restarts: list[int], ends: bool
+) -> None:
+    job = a_job().with_workers(len(restarts)).with_spec(backoffLimit=limit).build()
+    pods = [a_pod(job, index=i).running().restarted(count) for i, count in enumerate(restarts)]
+    transition = find_exhausted_in_place(view_of(job, *pods))
+    assert (transition is not None) == ends
+
+
+def test_in_place_restart_is_no_incident(world: World, kubelet: Kubelet) -> None:
+    template = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "paddle"}]}}
+    world.submit(a_job().with_workers(2, template))
+    run_job(world, kubelet)
+    kubelet.restart("train-worker-1")
+    world.settle()
+    assert world.phase() == "Running"
+    assert world.status()["attempt"] == 1

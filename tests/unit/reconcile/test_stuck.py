@@ -1,0 +1,70 @@
+"""Pods that stay Terminating on lost nodes are let go, on others never."""
+
+import pytest
+
+from api.objects import Raw
+from reconcile.stuck import force_deletes, seconds_to_force_delete
+from tests.builders import a_job, a_pod, view_of
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+JOB = a_job().with_workers(1).build()
+
+
+def node(ready: str) -> Raw:
+    """A node with this status of the condition Ready."""
+    return {
+        "metadata": {"name": "node-1"},
+        "status": {"conditions": [{"type": "Ready", "status": ready}]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("nodes", "seconds", "goes"),
+    [
+        pytest.param({"node-1": node("Unknown")}, 300, True, id="not-ready"),
+        pytest.param({"node-1": node("False")}, 299, False, id="not-long-enough"),
+        pytest.param({}, 300, True, id="gone"),
+        pytest.param({"node-1": node("True")}, 10_000, False, id="ready"),
+        pytest.param(None, 10_000, False, id="nodes-are-not-to-be-read"),
+    ],
+)
+def test_only_pods_of_lost_nodes_are_let_go(
+    nodes: dict[str, Raw] | None, seconds: float, goes: bool
+) -> None:
+    view = view_of(JOB, a_pod(JOB).running().deleting(), seconds=seconds, nodes=nodes)
+    assert bool(force_deletes(view)) == goes
+    for delete in force_deletes(view):
+        assert (delete.name, delete.uid) == ("train-worker-0", "uid-train-worker-0-1")
+        assert delete.grace_seconds == 0
+
+
+def test_time_until_it_may_go_is_told() -> None:
+    view = view_of(JOB, a_pod(JOB).running().deleting(30), seconds=40, nodes={})
+    assert seconds_to_force_delete(view) == 290
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(a_pod(JOB).running(), id="live"),
+        pytest.param(a_pod(JOB).deleting(), id="unbound"),
+    ],
+)
+def test_other_pods_stay(pod: object) -> None:
+    assert force_deletes(view_of(JOB, pod, seconds=10_000, nodes={})) == ()  # type: ignore[arg-type]
+
+
+def test_attempt_goes_on_without_the_lost_node(world: World, kubelet: Kubelet) -> None:
+    world.nodes = {"node-1": node("True")}
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    world.nodes = {"node-1": node("Unknown")}
+    kubelet.delete("train-worker-0")
+    plan = world.settle()
+    assert plan.requeue_after == 330
+    world.advance(330)
+    world.settle()
+    assert world.names("Pod") == ["train-worker-0"]
+    assert world.status()["attempt"] == 2
+    assert "ForceDeleted" in {event.reason for event in world.told}
