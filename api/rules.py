@@ -28,6 +28,10 @@ CHILD_NAME_MESSAGE = (
     "metadata.name is too long: a pod's name, <name>-<role>-<index>, must fit in "
     f"{MAX_CHILD_NAME} characters for the highest index of every role"
 )
+RESTART_POLICY_MESSAGE = (
+    "must be Never (as when unset) or OnFailure: with Always a trainer that has finished would "
+    "start again"
+)
 ELASTIC_ROLES_MESSAGE = "an elastic job has workers only: spec.elastic needs ps and heter unset"
 TOTAL_MESSAGE = f"the replicas (or limits) of all roles must not sum up to more than {MAX_REPLICAS}"
 FAILURE_POLICY_MESSAGE = (
@@ -138,6 +142,11 @@ def pod_rules(fields: Raw) -> Raw:
             "and annotations may change, and those while the job is suspended and has no pods",
         )
     )
+
+
+def restart_policy_rules() -> Raw:
+    """The rule of a template's restartPolicy."""
+    return _validations(_rule("self != 'Always'", RESTART_POLICY_MESSAGE))
 
 
 def failure_rule_rules() -> Raw:

@@ -21,8 +21,6 @@ from api.schema_types import (
 )
 from api.status_schema import status_schema
 
-RESTART_POLICIES = ("Never", "OnFailure", "")
-"""The empty string is unset, as in a Pod. Always would restart a trainer that has finished."""
 PATH_OF_DOMAIN = (
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
     r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$"
@@ -99,7 +97,7 @@ def _template() -> Raw:
         schema["properties"][part].pop("nullable")
     pod = schema["properties"]["spec"]["properties"]
     pod["containers"]["minItems"] = 1
-    pod["restartPolicy"] = {"type": "string", "enum": list(RESTART_POLICIES)}
+    pod["restartPolicy"] |= rules.restart_policy_rules()
     schema["properties"]["spec"] |= rules.pod_rules(pod)
     return schema
 

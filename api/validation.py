@@ -80,9 +80,7 @@ def _check_role(path: str, role: RoleSpec) -> Errors:
     if not role.pod_spec.get("containers"):
         yield FieldError(f"{path}.template.spec.containers", "must hold at least one container")
     if role.pod_spec.get("restartPolicy") == "Always":
-        yield FieldError(
-            f"{path}.template.spec.restartPolicy", "must be Never or OnFailure: a trainer ends"
-        )
+        yield FieldError(f"{path}.template.spec.restartPolicy", rules.RESTART_POLICY_MESSAGE)
 
 
 def _check_elastic(_raw: Raw, spec: JobSpec) -> Errors:

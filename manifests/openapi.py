@@ -9,6 +9,7 @@ Usage: kubectl get --raw /openapi/v3/api/v1 | python -m manifests.openapi
 """
 
 import json
+import re
 import sys
 
 from api.objects import Raw
@@ -129,9 +130,13 @@ def _reference(schema: Raw) -> str:
 
 
 def _optional(field: Raw) -> Raw:
-    """A Pod reads null as unset, and so it does the empty string of an optional enum."""
-    if "enum" in field and "" not in field["enum"]:
-        field["enum"] = [*field["enum"], ""]
+    """A Pod reads null as unset, and so it does the empty string of an optional enum.
+
+    A pattern takes the enum's place: it lets null pass, which an enum in a CRD never does.
+    """
+    if "enum" in field:
+        words = "|".join(re.escape(word) for word in field.pop("enum") if word)
+        field["pattern"] = f"^({words})?$".replace(r"\-", "-")
     return _nullable(field)
 
 
