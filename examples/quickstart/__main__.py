@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import yaml
-from localcluster.environments import ensure_environment
 
 from examples.quickstart.follow import Follower
 from localcluster import Cluster, ClusterConfig
+from localcluster.environments import ensure_environment
 from localcluster.errors import LocalClusterError
 
 ROOT = Path(__file__).resolve().parents[2]
