@@ -7,8 +7,8 @@ command resolves. A user's entry of an owned name is dropped: the rendezvous dec
 from api.constants import Intranet, Role
 from api.job import config_map_name
 from api.objects import Raw
-from api.trainer import PORT_VARIABLE
-from reconcile.addresses import format_endpoint, port_of
+from api.trainer import PORT_VARIABLE, trainer_of
+from reconcile.addresses import format_endpoint, host_of, port_of
 from reconcile.rendezvous import CONFIG_MAP_VARIABLES
 from reconcile.view import View
 
@@ -60,7 +60,7 @@ def owned_variables(view: View) -> frozenset[str]:
 def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
     """The operator's entries for one pod, in an order in which `$(VAR)` resolves."""
     if view.job.spec.is_elastic:
-        return _elastic_env(view)
+        return _elastic_env(view, name)
     env = [
         *_address_env(view, name),
         _literal("TRAINING_ROLE", TRAINING_ROLES[role]),
@@ -94,29 +94,28 @@ def overridden_variables(view: View) -> list[str]:
     for name, (role, index) in view.wanted.items():
         if index == 0:
             own = {entry["name"]: entry for entry in build_env(view, name, role, index)}
-            for entry in _template_env(view, role):
+            for entry in trainer_of(view.job.spec.roles[role].pod_spec).get("env") or ():
                 if entry.get("name") in owned and own.get(entry["name"]) != entry:
                     found.add(entry["name"])
     return sorted(found)
 
 
-def _template_env(view: View, role: Role) -> list[Raw]:
-    containers = view.job.spec.roles[role].pod_spec.get("containers") or ()
-    return [entry for container in containers for entry in container.get("env") or ()]
-
-
 def _address_env(view: View, name: str) -> list[Raw]:
     port = port_of(view, name)
-    env = []
-    if view.job.spec.intranet is Intranet.SERVICE:
-        env.append(_literal("POD_IP", f"{name}.{view.job.namespace}"))
-    else:
-        env.append(_field("POD_IP", "status.podIP"))
-    env.append(_literal("PADDLE_CURRENT_IP", "$(POD_IP)"))
-    env.append(_literal("PADDLE_CURRENT_ENDPOINT", format_endpoint("$(POD_IP)", port)))
+    env = [
+        _pod_ip(view, name),
+        _literal("PADDLE_CURRENT_IP", "$(POD_IP)"),
+        _literal("PADDLE_CURRENT_ENDPOINT", format_endpoint("$(POD_IP)", port)),
+    ]
     if view.job.spec.intranet is Intranet.HOST:
         env.append(_literal(PORT_VARIABLE, str(port)))
     return env
+
+
+def _pod_ip(view: View, name: str) -> Raw:
+    if view.job.spec.intranet is Intranet.SERVICE:
+        return _literal("POD_IP", host_of(view, name))
+    return _field("POD_IP", "status.podIP")
 
 
 def _heter_env(view: View, role: Role) -> list[Raw]:
@@ -145,10 +144,11 @@ def _device_type(view: View, role: Role) -> str:
     return "cpu"
 
 
-def _elastic_env(view: View) -> list[Raw]:
+def _elastic_env(view: View, name: str) -> list[Raw]:
     worker = view.job.spec.roles[Role.WORKER]
     return [
-        *_elastic_address_env(view),
+        _pod_ip(view, name),
+        _literal("PADDLE_CURRENT_IP", "$(POD_IP)"),
         _literal("PADDLE_JOB_NAME", view.job.name),
         _literal("PADDLE_MASTER", f"etcd://{view.settings.elastic_server}"),
         _literal("PADDLE_NNODES", f"{worker.least}:{worker.most}"),
@@ -156,13 +156,6 @@ def _elastic_env(view: View) -> list[Raw]:
         _literal("PADDLE_ELASTIC_LEVEL", str(min(view.job.spec.elastic, 1))),
         _literal("PADDLE_ELASTIC_TIMEOUT", str(view.settings.elastic_timeout_seconds)),
         _literal("PADDLE_MAX_RESTART", str(ELASTIC_MAX_RESTART)),
-    ]
-
-
-def _elastic_address_env(view: View) -> list[Raw]:
-    return [
-        _field("POD_IP", "status.podIP"),
-        _literal("PADDLE_CURRENT_IP", "$(POD_IP)"),
     ]
 
 

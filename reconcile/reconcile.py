@@ -28,6 +28,7 @@ from reconcile.stuck import force_deletes, seconds_to_force_delete
 from reconcile.summary import summarize
 from reconcile.suspend import find_suspension
 from reconcile.transition import Transition, fail_job
+from reconcile.validation import find_invalid_spec
 from reconcile.view import View, build_view
 
 STATUS_INTERVAL_SECONDS = 2.0
@@ -59,8 +60,9 @@ def _transitions(view: View) -> Iterable[Callable[[View], Transition | None]]:
     is_elastic = view.job.spec.is_elastic
     ending = find_elastic_completion if is_elastic else find_completion
     if view.job.spec.suspend:
-        return (ending, find_suspension)
+        return (find_invalid_spec, ending, find_suspension)
     return (
+        find_invalid_spec,
         ending,
         find_suspension,
         find_elastic_transition if is_elastic else _find_restart,

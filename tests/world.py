@@ -56,11 +56,14 @@ class World:
     counted: list[Outcome] = field(default_factory=list)
     nodes: dict[str, Raw] | None = None
     taken_host_ports: frozenset[int] = frozenset()
+    spares_writes: bool = False
+    """Whether passes are told when status was last written, so that counts alone wait."""
     before_write: Callable[[str], None] = lambda verb: None
     """Called before each write with its verb; what it raises is raised to the test."""
     _number: int = 0
     _refused: dict[Place, Refusal] = field(default_factory=dict)
     _create_again_at: datetime = NOW
+    _written_at: datetime | None = None
 
     # The API server
 
@@ -197,6 +200,7 @@ class World:
             named_pod_group=self.objects.get(("PodGroup", name)),
             nodes=self.nodes,
             refusals=tuple(self._refused.values()),
+            status_written_at=self._written_at if self.spares_writes else None,
             taken_host_ports=self.taken_host_ports,
         )
 
@@ -273,6 +277,7 @@ class World:
                 self._write("status", lambda: self.patch_status(name_of(job), uid_of(job), patch))
             except Conflict:
                 return
+            self._written_at = self.now
         self.told += plan.events
         self.counted += plan.outcomes
 

@@ -3,7 +3,8 @@
 import pytest
 
 from api.constants import Role
-from reconcile.pods import PodState, PodView, trainer_name, view_pod
+from api.trainer import trainer_name
+from reconcile.pods import PodState, PodView, view_pod
 from tests.builders import PodBuilder, a_job, a_pod
 
 JOB = a_job().with_ps(1).with_workers(2).build()

@@ -1,0 +1,103 @@
+"""What goes when a job has ended, by cleanPodPolicy."""
+
+import pytest
+
+from reconcile.cleanup import cleanup_deletes
+from tests.builders import a_job, a_pod, view_of
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+SERVER, ENDED, RUNNING = "train-ps-0", "train-worker-0", "train-worker-1"
+ALL = [SERVER, ENDED, RUNNING]
+
+
+def end(world: World, kubelet: Kubelet, policy: str | None, outcome: str) -> None:
+    """A job with one server and two workers comes to its end."""
+    world.submit(
+        a_job().with_ps(1).with_workers(2).with_spec(cleanPodPolicy=policy, intranet="Service")
+    )
+    run_job(world, kubelet)
+    if outcome == "Completed":
+        kubelet.end_all("worker")
+    else:
+        kubelet.end(ENDED, 1)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert world.phase() == outcome
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome", "left"),
+    [
+        pytest.param(None, "Completed", [], id="unset-completed"),
+        pytest.param("OnCompletion", "Completed", [], id="OnCompletion-completed"),
+        pytest.param("Always", "Completed", [], id="Always-completed"),
+        pytest.param("OnFailure", "Completed", ALL, id="OnFailure-completed"),
+        pytest.param("Never", "Completed", ALL, id="Never-completed"),
+        pytest.param(None, "Failed", [ENDED], id="unset-failed"),
+        pytest.param("OnCompletion", "Failed", [ENDED], id="OnCompletion-failed"),
+        pytest.param("Always", "Failed", [], id="Always-failed"),
+        pytest.param("OnFailure", "Failed", [], id="OnFailure-failed"),
+        pytest.param("Never", "Failed", ALL, id="Never-failed"),
+    ],
+)
+def test_policy_decides_which_pods_stay(
+    world: World, kubelet: Kubelet, policy: str | None, outcome: str, left: list[str]
+) -> None:
+    end(world, kubelet, policy, outcome)
+    assert world.names("Pod") == left
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome", "stay"),
+    [
+        ("OnCompletion", "Completed", False),
+        ("Never", "Completed", True),
+        ("OnCompletion", "Failed", True),
+        ("Always", "Failed", False),
+    ],
+)
+def test_services_go_with_all_pods(
+    world: World, kubelet: Kubelet, policy: str, outcome: str, stay: bool
+) -> None:
+    end(world, kubelet, policy, outcome)
+    assert bool(world.names("Service")) == stay
+
+
+def test_finished_servers_read_as_they_run(world: World, kubelet: Kubelet) -> None:
+    end(world, kubelet, "Never", "Completed")
+    assert world.status()["ps"]["ready"] == "1/1"
+    kubelet.vanish(SERVER)
+    world.settle()
+    assert world.status()["ps"]["ready"] == "0/1"
+
+
+def test_counts_of_the_end_stay_when_pods_go(world: World, kubelet: Kubelet) -> None:
+    end(world, kubelet, "Always", "Failed")
+    assert (world.status()["worker"]["failed"], world.status()["ps"]["failed"]) == (1, 0)
+
+
+def test_nothing_is_made_again_after_the_end(world: World, kubelet: Kubelet) -> None:
+    end(world, kubelet, "Never", "Completed")
+    for name in ALL:
+        kubelet.vanish(name)
+    world.remove("ConfigMap", "train")
+    world.settle()
+    assert world.names("Pod") == world.names("ConfigMap") == []
+    assert world.phase() == "Completed"
+
+
+def test_sidecar_that_goes_on_does_not_hold_its_place() -> None:
+    job = a_job().with_workers(1).with_status(phase="Failed", attempt=1).build()
+    running = {"running": {}}
+    pod = a_pod(job).ended(1).with_container("logs", running).with_status(phase="Running")
+    assert [delete.name for delete in cleanup_deletes(view_of(job, pod))] == [ENDED]
+
+
+def test_policy_may_change_after_the_end(world: World, kubelet: Kubelet) -> None:
+    end(world, kubelet, "Never", "Completed")
+    world.edit_spec(cleanPodPolicy="Always")
+    world.settle()
+    kubelet.reap_all()
+    assert world.names("Pod") == []

@@ -1,0 +1,199 @@
+"""An elastic job: workers come and go alone, and an end without training is no success."""
+
+import pytest
+
+from reconcile import Settings
+from tests.builders import a_job
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+TIMEOUT = 60
+
+
+@pytest.fixture
+def world() -> World:
+    return World(Settings(elastic_server="etcd:2379", elastic_timeout_seconds=TIMEOUT))
+
+
+def start(world: World, kubelet: Kubelet, replicas: int = 2, least: int = 2, most: int = 4) -> None:
+    """An elastic job whose workers all run for a while."""
+    world.submit(a_job().with_elastic_workers(replicas, least, most))
+    run_job(world, kubelet)
+    world.advance(100)
+    assert world.phase() == "Running"
+
+
+def scale(world: World, replicas: int) -> None:
+    """What `kubectl scale` does."""
+    world.edit_spec(worker=world.job()["spec"]["worker"] | {"replicas": replicas})
+
+
+def test_workers_wait_for_no_config_map(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet)
+    assert world.names("ConfigMap") == []
+
+
+def test_job_grows_at_the_top(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet)
+    scale(world, 3)
+    world.settle()
+    assert world.names("Pod") == [f"train-worker-{index}" for index in range(3)]
+    assert world.phase() == "Scaling"
+    run_job(world, kubelet)
+    assert world.phase() == "Running"
+    assert world.status()["attempt"] == 1
+
+
+def test_job_shrinks_from_the_top(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, replicas=3)
+    scale(world, 2)
+    world.settle()
+    assert world.phase() == "Scaling"
+    kubelet.reap_all()
+    world.settle()
+    assert world.names("Pod") == ["train-worker-0", "train-worker-1"]
+    assert world.phase() == "Running"
+    assert "failures" not in world.status()
+
+
+@pytest.mark.parametrize("index", [0, 2])
+def test_dead_worker_is_replaced_alone(world: World, kubelet: Kubelet, index: int) -> None:
+    start(world, kubelet, replicas=3)
+    name = f"train-worker-{index}"
+    before = {other: kubelet.uid(other) for other in world.names("Pod") if other != name}
+    kubelet.end(name, 137)
+    world.settle()
+    kubelet.reap_all()
+    run_job(world, kubelet)
+    assert world.phase() == "Running"
+    assert {other: kubelet.uid(other) for other in before} == before
+    status = world.status()
+    assert status["attempt"] == 1
+    assert [failure["pod"] for failure in status["failures"]] == [name]
+
+
+def test_too_few_workers_restart_the_gang(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_elastic_workers(2, 2, 4).with_spec(backoffLimit=1))
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    status = world.status()
+    assert (status["attempt"], status["failureCount"]) == (2, 1)
+
+
+def test_many_dead_workers_are_all_replaced(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, replicas=9, least=1, most=9)
+    for index in range(1, 9):
+        kubelet.end(f"train-worker-{index}", 1)
+    for _ in range(4):
+        world.settle()
+        kubelet.reap_all()
+    run_job(world, kubelet)
+    assert world.phase() == "Running"
+    assert len(world.status()["failures"]) == 5
+
+
+def test_worker_that_dies_again_is_replaced_later(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, replicas=3)
+    for _ in range(2):
+        world.advance(1)
+        kubelet.end("train-worker-2", 1)
+        world.settle()
+        kubelet.reap_all()
+        plan = world.settle()
+        kubelet.place_all()
+        kubelet.start_all()
+    assert "train-worker-2" not in world.names("Pod")
+    assert plan.requeue_after == 10
+    world.advance(10)
+    world.settle()
+    assert "train-worker-2" in world.names("Pod")
+
+
+def test_vanished_worker_comes_back_alone(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet)
+    kubelet.vanish("train-worker-0")
+    world.settle()
+    assert len(world.names("Pod")) == 2
+    assert world.status()["attempt"] == 1
+
+
+def test_workers_that_trained_together_complete_the_job(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet)
+    kubelet.end("train-worker-0", 0)
+    world.settle()
+    assert world.phase() == "Completing"
+    world.advance(5)
+    kubelet.end("train-worker-1", 0)
+    world.settle()
+    assert world.phase() == "Completed"
+
+
+def test_launcher_that_found_no_peers_is_no_success(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_elastic_workers(2, 2, 3))
+    world.settle()
+    kubelet.bind("train-worker-0")
+    kubelet.start("train-worker-0")
+    world.settle()
+    world.advance(TIMEOUT)
+    kubelet.end("train-worker-0", 0)
+    world.settle()
+    assert world.phase() == "Restarting"
+    assert world.condition("Restarting")["reason"] == "ElasticUntrained"
+    assert "failureCount" not in world.status()
+
+
+def test_launcher_that_was_left_alone_is_no_success(world: World, kubelet: Kubelet) -> None:
+    """The second one started just before the first gave up, and waited for peers in its turn."""
+    world.submit(a_job().with_elastic_workers(2, 2, 3))
+    world.settle()
+    for name in world.names("Pod"):
+        kubelet.bind(name)
+    kubelet.start("train-worker-0")
+    world.advance(TIMEOUT - 1)
+    kubelet.start("train-worker-1")
+    world.advance(1)
+    kubelet.end("train-worker-0", 0)
+    world.settle()
+    world.advance(TIMEOUT)
+    kubelet.end("train-worker-1", 0)
+    world.settle()
+    assert world.condition("Restarting")["reason"] == "ElasticUntrained"
+
+
+def test_late_worker_does_not_hold_the_end(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, replicas=3)
+    kubelet.end("train-worker-2", 1)
+    world.settle()
+    kubelet.reap_all()
+    for index in range(2):
+        kubelet.end(f"train-worker-{index}", 0)
+    world.work()
+    world.advance(1)
+    assert world.phase() == "Completed"
+
+
+def test_worker_that_ended_well_counts_after_its_pod_is_gone(
+    world: World, kubelet: Kubelet
+) -> None:
+    start(world, kubelet)
+    kubelet.end("train-worker-0", 0)
+    world.settle()
+    kubelet.vanish("train-worker-0")
+    world.settle()
+    kubelet.end("train-worker-1", 0)
+    world.settle()
+    assert world.phase() == "Completed"
+
+
+@pytest.mark.parametrize("code", [15, 143])
+def test_removed_worker_is_no_failure(world: World, kubelet: Kubelet, code: int) -> None:
+    start(world, kubelet, replicas=3)
+    scale(world, 2)
+    world.settle()
+    kubelet.end("train-worker-2", code)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert "failures" not in world.status()
+    assert world.phase() == "Running"

@@ -1,0 +1,183 @@
+"""The trainer container's own environment, and the names that the operator owns."""
+
+import pytest
+
+from api.constants import Role
+from api.job import pod_name
+from api.objects import Raw
+from reconcile import Settings
+from reconcile.environment import build_env, merge_env, overridden_variables
+from tests.builders import JobBuilder, a_job, a_template, view_of
+
+POD_IP = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
+PS_JOB = a_job().with_ps(2).with_workers(2)
+
+
+def env(job: JobBuilder, role: Role = Role.WORKER, index: int = 0) -> dict[str, object]:
+    """Name -> value of the operator's own entries for one pod."""
+    view = view_of(job, settings=Settings(elastic_server="etcd:2379", elastic_timeout_seconds=60))
+    entries = build_env(view, pod_name("train", role, index), role, index)
+    return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in entries}
+
+
+def with_env(*entries: Raw, container: str = "paddle") -> Raw:
+    """A template whose container sets these variables."""
+    return {"spec": {"containers": [{"name": container, "env": list(entries)}]}}
+
+
+@pytest.mark.parametrize(
+    ("role", "word", "index_variable"),
+    [
+        (Role.PS, "PSERVER", "PADDLE_PSERVER_ID"),
+        (Role.WORKER, "TRAINER", "PADDLE_TRAINER_ID"),
+        (Role.HETER, "HETER_TRAINER", "PADDLE_TRAINER_ID"),
+    ],
+)
+def test_role_is_told_in_fleets_words(role: Role, word: str, index_variable: str) -> None:
+    found = env(a_job().with_ps(2).with_workers(2).with_heter(2), role, 1)
+    assert found["TRAINING_ROLE"] == found["PADDLE_TRAINING_ROLE"] == word
+    assert found[index_variable] == "1"
+    assert len({"PADDLE_PSERVER_ID", "PADDLE_TRAINER_ID"} & set(found)) == 1
+
+
+@pytest.mark.parametrize(
+    ("intranet", "pod_ip"),
+    [("PodIP", POD_IP), ("Host", POD_IP), ("Service", "train-worker-0.default")],
+)
+def test_pod_is_told_its_own_address(intranet: str, pod_ip: object) -> None:
+    found = env(a_job().with_workers(2).with_spec(intranet=intranet))
+    assert found["POD_IP"] == pod_ip
+    assert found["PADDLE_CURRENT_IP"] == "$(POD_IP)"
+    assert found["PADDLE_CURRENT_ENDPOINT"] == "$(POD_IP):36000"
+
+
+def test_pod_on_its_hosts_network_is_told_its_own_port() -> None:
+    job = a_job().with_workers(1).with_spec(intranet="Host")
+    found = env(job.with_status(hostPorts={"train-worker-0": 30100}))
+    assert found["PADDLE_PORT"] == "30100"
+    assert found["PADDLE_CURRENT_ENDPOINT"] == "$(POD_IP):30100"
+
+
+@pytest.mark.parametrize("intranet", ["PodIP", "Service"])
+def test_port_of_all_stands_in_the_config_map_alone(intranet: str) -> None:
+    assert "PADDLE_PORT" not in env(a_job().with_workers(1).with_spec(intranet=intranet))
+
+
+def test_heter_stages_are_told_their_neighbours() -> None:
+    job = a_job().with_ps(1).with_workers(2).with_heter(3)
+    worker, heter, server = (env(job, role) for role in (Role.WORKER, Role.HETER, Role.PS))
+    next_, previous = (f"PADDLE_{side}_HETER_TRAINER_IP_PORT_LIST" for side in ("NEXT", "PREVIOUS"))
+    heters = {"configMapKeyRef": {"name": "train", "key": "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"}}
+    workers = {"configMapKeyRef": {"name": "train", "key": "PADDLE_TRAINER_ENDPOINTS"}}
+    assert (worker[next_], worker[previous]) == (heters, "")
+    assert (heter[next_], heter[previous]) == ("", workers)
+    assert (server[next_], server[previous]) == ("", "")
+    assert (worker["STAGE_ID"], heter["STAGE_ID"]) == ("1", "2")
+    assert worker["STAGE_NUM"] == "2"
+    assert worker["PADDLE_STAGE_TRAINERS_NUM"] == "[2, 3]"
+
+
+@pytest.mark.parametrize(
+    ("resources", "device"),
+    [({}, "cpu"), ({"limits": {"nvidia.com/gpu": 1}}, "gpu"), ({"limits": {"cpu": 1}}, "cpu")],
+)
+def test_device_follows_the_limits(resources: Raw, device: str) -> None:
+    template = {"spec": {"containers": [{"name": "paddle", "resources": resources}]}}
+    job = a_job().with_ps(1).with_workers(1).with_heter(1, template)
+    assert env(job, Role.HETER)["HETER_DEVICE_TYPE"] == device
+
+
+def test_jobs_without_heter_have_no_stages() -> None:
+    assert not {name for name in env(PS_JOB) if "HETER" in name or "STAGE" in name}
+
+
+def test_elastic_worker_gets_no_rank() -> None:
+    found = env(a_job().with_elastic_workers(2, 2, 3))
+    assert found == {
+        "POD_IP": POD_IP,
+        "PADDLE_CURRENT_IP": "$(POD_IP)",
+        "PADDLE_JOB_NAME": "train",
+        "PADDLE_MASTER": "etcd://etcd:2379",
+        "PADDLE_NNODES": "2:3",
+        "PADDLE_JOB_ID": "0123abcd-uid-000001",
+        "PADDLE_ELASTIC_LEVEL": "1",
+        "PADDLE_ELASTIC_TIMEOUT": "60",
+        "PADDLE_MAX_RESTART": "1000000",
+    }
+
+
+def test_no_attempts_id_is_the_prefix_of_another() -> None:
+    ids = []
+    for attempt in (1, 10, 100, 1000, 10_000):
+        job = a_job().with_elastic_workers(2, 2, 3).with_status(attempt=attempt)
+        ids.append(str(env(job)["PADDLE_JOB_ID"]))
+    assert not [(a, b) for a in ids for b in ids if a != b and b.startswith(a)]
+
+
+def merged(job: JobBuilder, *template: Raw) -> dict[str, object]:
+    """Name -> value after the template's entries were added."""
+    view = view_of(job)
+    entries = merge_env(view, build_env(view, "train-worker-0", Role.WORKER, 0), list(template))
+    assert len({entry["name"] for entry in entries}) == len(entries)
+    return {entry["name"]: entry.get("value") for entry in entries}
+
+
+@pytest.mark.parametrize(
+    "name", ["PADDLE_TRAINER_ID", "POD_IP", "TRAINING_ROLE", "PADDLE_TRAINER_ENDPOINTS"]
+)
+def test_owned_variables_are_dropped(name: str) -> None:
+    assert merged(PS_JOB, {"name": name, "value": "mine"}).get(name) != "mine"
+
+
+@pytest.mark.parametrize("name", ["PADDLE_MASTER", "PADDLE_JOB_ID", "PADDLE_NNODES", "PADDLE_RANK"])
+def test_launchers_variables_are_owned_by_elastic_jobs_alone(name: str) -> None:
+    mine = {"name": name, "value": "mine"}
+    assert merged(PS_JOB, mine)[name] == "mine"
+    assert merged(a_job().with_elastic_workers(1, 1, 2), mine).get(name) != "mine"
+
+
+def test_users_variables_follow_so_that_references_resolve() -> None:
+    view = view_of(PS_JOB)
+    own = build_env(view, "train-worker-0", Role.WORKER, 0)
+    mine = {"name": "ME", "value": "$(PADDLE_CURRENT_ENDPOINT)"}
+    entries = merge_env(view, own, [mine])
+    assert entries == [*own, mine]
+
+
+@pytest.mark.parametrize(
+    ("intranet", "kept"), [("PodIP", True), ("Service", True), ("Host", False)]
+)
+def test_template_chooses_the_port_where_all_share_one(intranet: str, kept: bool) -> None:
+    port = {"name": "PADDLE_PORT", "value": "30236"}
+    found = merged(a_job().with_workers(1).with_spec(intranet=intranet), port)
+    assert (found["PADDLE_PORT"] == "30236") == kept
+
+
+def test_template_chooses_the_heter_device() -> None:
+    job = a_job().with_ps(1).with_workers(1).with_heter(1)
+    assert merged(job, {"name": "HETER_DEVICE_TYPE", "value": "xpu"})["HETER_DEVICE_TYPE"] == "xpu"
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        pytest.param(
+            {"name": "PADDLE_TRAINER_ID", "value": "7"}, ["PADDLE_TRAINER_ID"], id="other"
+        ),
+        pytest.param({"name": "TRAINING_ROLE", "value": "TRAINER"}, [], id="the-same"),
+        pytest.param({"name": "MINE", "value": "7"}, [], id="not-owned"),
+        pytest.param({"name": "PADDLE_PORT", "value": "7"}, [], id="port"),
+        pytest.param(
+            {"name": "PADDLE_TRAINERS_NUM", "value": "7"}, ["PADDLE_TRAINERS_NUM"], id="config-map"
+        ),
+    ],
+)
+def test_overridden_variables_are_told(entry: Raw, told: list[str]) -> None:
+    assert overridden_variables(view_of(a_job().with_workers(2, with_env(entry)))) == told
+
+
+def test_sidecars_variables_are_their_own() -> None:
+    template = a_template()
+    entry = {"name": "PADDLE_TRAINER_ID", "value": "7"}
+    template["spec"]["containers"].append({"name": "sidecar", "env": [entry]})
+    assert overridden_variables(view_of(a_job().with_workers(1, template))) == []

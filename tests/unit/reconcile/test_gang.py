@@ -1,0 +1,232 @@
+"""The gang: who forms it, whose PodGroup it is, and what holds it back."""
+
+import pytest
+
+from api.constants import Role
+from api.objects import Raw
+from reconcile import Settings
+from reconcile.gang import GangKind, least_members, own_name, wanted_kind
+from tests.builders import JobBuilder, a_job, a_template, view_of
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+VOLCANO = a_template(schedulerName="volcano")
+SERVED = Settings(volcano_served=True, gang_served=True)
+OWN = "train-0123abcd"
+
+
+def pod_group(name: str = "train", least: int = 2) -> Raw:
+    """A PodGroup that a user made."""
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name},
+        "spec": {"minMember": least},
+    }
+
+
+def volcano_job() -> JobBuilder:
+    """A job whose worker template alone names Volcano."""
+    return a_job().with_ps(1).with_workers(2, VOLCANO)
+
+
+@pytest.mark.parametrize(
+    ("job", "scheduling", "kind"),
+    [
+        pytest.param(a_job().with_workers(1), "none", None, id="none"),
+        pytest.param(volcano_job(), "none", GangKind.VOLCANO, id="worker-template"),
+        pytest.param(
+            a_job().with_ps(1, VOLCANO).with_workers(1), "none", None, id="only-the-workers-counts"
+        ),
+        pytest.param(
+            a_job().with_workers(1).with_spec(schedulingPolicy={"minAvailable": 1}),
+            "none",
+            GangKind.VOLCANO,
+            id="policy",
+        ),
+        pytest.param(a_job().with_workers(1), "volcano", GangKind.VOLCANO, id="flag"),
+        pytest.param(a_job().with_workers(1), "kubernetes", GangKind.KUBERNETES, id="in-tree"),
+        pytest.param(volcano_job(), "kubernetes", GangKind.VOLCANO, id="template-over-flag"),
+    ],
+)
+def test_gang_is_asked_for(job: JobBuilder, scheduling: str, kind: GangKind | None) -> None:
+    assert wanted_kind(view_of(job, settings=Settings(scheduling=scheduling))) is kind
+
+
+@pytest.mark.parametrize(
+    ("job", "least"),
+    [
+        pytest.param(a_job().with_ps(2).with_workers(3), 5, id="all"),
+        pytest.param(
+            a_job().with_workers(3).with_spec(schedulingPolicy={"minAvailable": 2}), 2, id="policy"
+        ),
+        pytest.param(a_job().with_elastic_workers(3, 2, 4), 2, id="elastic-least"),
+    ],
+)
+def test_least_members(job: JobBuilder, least: int) -> None:
+    assert least_members(view_of(job)) == least
+
+
+def test_own_group_comes_first_and_names_the_job(world: World) -> None:
+    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    policy = {"queue": "research", "priorityClass": "high", "minResources": {"cpu": "4"}}
+    world.submit(a_job().with_ps(1).with_workers(2).with_spec(schedulingPolicy=policy))
+    plan = world.work()
+    assert [create.kind for create in plan.creates[0]] == ["PodGroup"]
+    group = world.get("PodGroup", OWN)
+    assert group["spec"] == {
+        "minMember": 3,
+        "queue": "research",
+        "priorityClassName": "high",
+        "minResources": {"cpu": "4"},
+    }
+    assert group["metadata"]["ownerReferences"][0]["uid"] == "0123abcd-uid"
+    assert world.status()["podGroup"] == OWN
+
+
+def test_every_pod_joins_the_gang(world: World) -> None:
+    world.settings = SERVED
+    world.submit(volcano_job())
+    world.put(pod_group())
+    world.settle()
+    for pod in world.of_kind("Pod"):
+        assert pod["spec"]["schedulerName"] == "volcano"
+        assert pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "train"
+
+
+def test_users_group_is_used_as_it_is(world: World, kubelet: Kubelet) -> None:
+    world.settings = SERVED
+    world.submit(volcano_job())
+    before = world.put(pod_group())
+    run_job(world, kubelet)
+    kubelet.end_all("worker")
+    world.settle()
+    assert world.phase() == "Completed"
+    assert world.names("PodGroup") == ["train"]
+    assert world.get("PodGroup", "train") == before
+
+
+def test_users_group_gets_five_seconds_to_arrive(world: World) -> None:
+    world.settings = SERVED
+    world.submit(volcano_job())
+    plan = world.settle()
+    assert plan.requeue_after == 5
+    assert world.names("Pod") == []
+    assert world.condition("Pending")["reason"] == "PodGroupPending"
+    world.advance(4)
+    world.put(pod_group())
+    world.settle()
+    assert len(world.names("Pod")) == 3
+    assert world.names("PodGroup") == ["train"]
+
+
+def test_own_group_stands_in_for_one_that_does_not_come(world: World) -> None:
+    world.settings = SERVED
+    world.submit(volcano_job())
+    world.settle()
+    world.advance(5)
+    world.settle()
+    assert world.names("PodGroup") == [OWN]
+    assert len(world.names("Pod")) == 3
+
+
+def test_pods_stay_with_the_group_that_they_name(world: World) -> None:
+    world.settings = SERVED
+    world.submit(volcano_job())
+    world.settle()
+    world.advance(5)
+    world.settle()
+    world.put(pod_group())
+    world.settle()
+    assert world.names("PodGroup") == ["train", OWN]
+    assert world.status()["podGroup"] == OWN
+
+
+def test_users_group_that_is_deleted_is_told(world: World) -> None:
+    world.settings = SERVED
+    world.submit(volcano_job())
+    world.put(pod_group())
+    world.settle()
+    world.remove("PodGroup", "train")
+    world.settle()
+    assert world.names("PodGroup") == []
+    assert world.condition("Pending")["reason"] == "PodGroupUnavailable"
+    assert "is gone" in world.condition("Pending")["message"]
+
+
+def test_group_that_wants_more_than_there_is_holds_the_job(world: World) -> None:
+    world.settings = SERVED
+    world.submit(volcano_job())
+    world.put(pod_group(least=4))
+    world.settle()
+    assert world.names("Pod") == []
+    assert world.condition("Pending")["reason"] == "PodGroupInvalid"
+
+
+def test_job_waits_for_volcano(world: World) -> None:
+    world.submit(volcano_job())
+    world.settle()
+    assert world.names("Pod") == []
+    assert world.condition("Pending")["reason"] == "PodGroupUnavailable"
+    world.settings = SERVED
+    world.advance(10)
+    world.settle()
+    assert len(world.names("Pod")) == 3
+
+
+def test_least_members_follow_the_replicas(world: World) -> None:
+    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    world.submit(a_job().with_workers(2).with_spec(suspend=True))
+    world.settle()
+    world.edit_spec(suspend=False)
+    world.settle()
+    world.change("PodGroup", OWN, lambda group: group["spec"].update(minMember=1))
+    world.settle()
+    assert world.get("PodGroup", OWN)["spec"]["minMember"] == 2
+
+
+def test_own_group_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
+    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    world.remove("PodGroup", OWN)
+    world.settle()
+    assert world.names("PodGroup") == [OWN]
+
+
+@pytest.mark.parametrize("end", ["complete", "suspend"])
+def test_own_group_gives_its_place_back(world: World, kubelet: Kubelet, end: str) -> None:
+    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    if end == "complete":
+        kubelet.end_all("worker")
+    else:
+        world.edit_spec(suspend=True)
+    world.settle()
+    assert world.names("PodGroup") == []
+
+
+def test_group_stays_while_servers_of_an_ended_job_run(world: World, kubelet: Kubelet) -> None:
+    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    world.submit(a_job().with_ps(1).with_workers(1).with_spec(cleanPodPolicy="Never"))
+    run_job(world, kubelet)
+    kubelet.end_all("worker")
+    world.settle()
+    assert world.names("PodGroup") == [OWN]
+
+
+def test_in_tree_gang_names_the_scheduling_group(world: World) -> None:
+    world.settings = Settings(scheduling="kubernetes", gang_served=True)
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    assert world.get("PodGroup", OWN)["spec"] == {"schedulingPolicy": {"gang": {"minCount": 2}}}
+    spec = world.get("Pod", "train-worker-0")["spec"]
+    assert spec["schedulingGroup"] == {"podGroupName": OWN}
+    assert "schedulerName" not in spec
+
+
+def test_own_groups_name_is_valid_for_long_jobs() -> None:
+    name = own_name(view_of(a_job(name="j" * 63).with_role(Role.WORKER, 1)))
+    assert len(name) == 63
+    assert name.endswith("-0123abcd")

@@ -1,0 +1,120 @@
+"""Why a job waits, in one sentence that does not tick."""
+
+import pytest
+
+from reconcile.pending import explain_wait
+from reconcile.plan import Refusal
+from tests.builders import PodBuilder, a_job, a_pod, view_of
+from tests.kubelet import Kubelet
+from tests.world import World
+
+JOB = a_job().with_ps(1).with_workers(3).build()
+NO_GPU = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu"
+QUOTA = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: gpu, requested: 4", 403)
+TAKEN = Refusal("ConfigMap", "train", "AlreadyExists", "exists", 409)
+POLICY = Refusal("Pod", "train-ps-0", "Forbidden", "violates PodSecurity", 403)
+
+
+def unscheduled(index: int, seconds: float) -> PodBuilder:
+    """A worker that the scheduler could not place."""
+    return a_pod(JOB, index=index).with_condition(
+        "PodScheduled", "False", seconds, reason="Unschedulable", message=NO_GPU
+    )
+
+
+@pytest.mark.parametrize(
+    ("pods", "refusals", "reason", "message"),
+    [
+        pytest.param([], (), "WaitingForPods", "waiting for 4 pods to start", id="nothing-yet"),
+        pytest.param(
+            [unscheduled(1, 60), unscheduled(0, 5)],
+            (),
+            "Unschedulable",
+            f"2 of 4 pods unscheduled since 03:04:10Z: {NO_GPU}",
+            id="unscheduled",
+        ),
+        pytest.param(
+            [a_pod(JOB).bound().waiting("ErrImagePull", "no such image")],
+            (),
+            "ImageError",
+            "train-worker-0: ErrImagePull: no such image",
+            id="image",
+        ),
+        pytest.param(
+            [],
+            (QUOTA,),
+            "QuotaExceeded",
+            "quota exceeded: exceeded quota: gpu, requested: 4",
+            id="quota",
+        ),
+        pytest.param(
+            [],
+            (TAKEN, QUOTA),
+            "NameConflict",
+            "ConfigMap train exists and does not belong to this job; it is left untouched "
+            "(and 1 more)",
+            id="name-taken",
+        ),
+        pytest.param(
+            [], (POLICY,), "CreateRefused", "Pod train-ps-0: violates PodSecurity", id="refused"
+        ),
+    ],
+)
+def test_cause_is_told(
+    pods: list[PodBuilder], refusals: tuple[Refusal, ...], reason: str, message: str
+) -> None:
+    wait = explain_wait(view_of(JOB, *pods, refusals=refusals))
+    assert (wait.reason, wait.message) == (reason, message)
+
+
+def test_wait_does_not_rewrite_itself(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    kubelet.refuse_to_bind("train-worker-0", NO_GPU)
+    world.settle()
+    world.advance(3600)
+    assert world.work().is_empty
+
+
+def test_message_is_bounded() -> None:
+    refusal = Refusal("Pod", "train-ps-0", "Invalid", "x" * 5000, 422)
+    assert len(explain_wait(view_of(JOB, refusals=(refusal,))).message) <= 500
+
+
+def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
+    world.settings = type(world.settings)(scheduling="volcano", volcano_served=True)
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    (name,) = world.names("PodGroup")
+    refused = {"type": "Unschedulable", "status": "True", "message": "queue default is full"}
+    world.change("PodGroup", name, lambda group: group.update(status={"conditions": [refused]}))
+    world.settle()
+    pending = world.condition("Pending")
+    assert pending["reason"] == "PodGroupPending"
+    assert pending["message"] == "PodGroup not scheduled: queue default is full"
+
+
+def test_refusal_is_told_once(world: World) -> None:
+    world.refusals[("Pod", "train-worker-1")] = Refusal(
+        "Pod", "train-worker-1", "Forbidden", "no", 403
+    )
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    world.advance(10)
+    world.work()
+    world.settle()
+    assert [event.reason for event in world.told].count("CreateRefused") == 1
+    assert world.names("Pod") == ["train-worker-0"]
+
+
+def test_job_goes_on_when_the_refusal_ends(world: World) -> None:
+    world.refusals[("Pod", "train-worker-1")] = Refusal(
+        "Pod", "train-worker-1", "Forbidden", "no", 403
+    )
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    world.refusals.clear()
+    world.advance(10)
+    world.settle()
+    assert len(world.names("Pod")) == 2
+    assert world.condition("Pending")["reason"] == "WaitingForPods"

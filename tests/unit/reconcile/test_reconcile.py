@@ -1,0 +1,239 @@
+"""A whole pass: order, one state change at a time, nothing to do twice, nothing foreign touched."""
+
+from dataclasses import replace
+
+import pytest
+
+from reconcile import reconcile
+from reconcile.plan import Refusal
+from tests.builders import a_job, a_pod, stamp
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+
+def test_servers_are_created_before_workers(world: World) -> None:
+    world.submit(a_job().with_ps(2).with_workers(2).with_heter(1))
+    plan = world.work()
+    assert [[create.name for create in group] for group in plan.creates] == [
+        ["train-ps-0", "train-ps-1"],
+        ["train-worker-0", "train-worker-1"],
+        ["train-heter-0"],
+    ]
+
+
+def test_start_of_a_job_costs_no_more_than_it_must(world: World, kubelet: Kubelet) -> None:
+    verbs: list[str] = []
+    world.before_write = verbs.append
+    world.spares_writes = True
+    world.submit(a_job().with_ps(2).with_workers(2))
+    for move in (kubelet.place_all, kubelet.start_all, kubelet.start_all):
+        world.settle()
+        world.advance(1)
+        move()
+    world.settle()
+    assert world.phase() == "Running"
+    assert verbs.count("create") == 5
+    assert verbs.count("status") <= 3
+    assert set(verbs) == {"create", "status"}
+    assert [event.reason for event in world.told] == ["Created", "AllPodsRunning"]
+    assert [outcome.kind for outcome in world.counted] == ["created", "running"]
+
+
+@pytest.mark.parametrize("stage", ["Pending", "Running", "Completed", "Failed", "Suspended"])
+def test_settled_job_costs_nothing(world: World, kubelet: Kubelet, stage: str) -> None:
+    world.submit(a_job().with_ps(1).with_workers(2))
+    if stage != "Pending":
+        run_job(world, kubelet)
+    if stage in ("Completed", "Failed"):
+        kubelet.end_all("worker", 0 if stage == "Completed" else 1)
+    if stage == "Suspended":
+        world.edit_spec(suspend=True)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert world.phase() == stage
+    world.advance(3600)
+    assert world.work().is_empty
+
+
+def test_pod_deleted_before_the_start_comes_back(world: World) -> None:
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    world.remove("Pod", "train-worker-1")
+    world.settle()
+    assert len(world.names("Pod")) == 2
+    assert world.status()["attempt"] == 1
+
+
+def test_foreign_object_is_left_alone(world: World) -> None:
+    foreign = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "train-worker-0"},
+        "spec": {},
+    }
+    before = world.put(foreign)
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    assert world.get("Pod", "train-worker-0") == before
+    assert world.condition("Pending")["reason"] == "NameConflict"
+    assert [event.reason for event in world.told].count("NameConflict") == 1
+    world.remove("Pod", "train-worker-0")
+    world.advance(10)
+    world.settle()
+    assert world.get("Pod", "train-worker-0")["metadata"]["uid"] != before["metadata"]["uid"]
+
+
+def test_pods_of_a_former_job_are_not_ours(world: World, kubelet: Kubelet) -> None:
+    """The collector has not come round to them yet; they end as the new job waits."""
+    world.submit(a_job(uid="old-uid").with_workers(1))
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 0)
+    left = world.get("Pod", "train-worker-0")
+    world.remove("PaddleJob", "train")
+    world.put(left)
+    world.submit(a_job(uid="new-uid").with_workers(1))
+    world.settle()
+    assert world.phase() == "Pending"
+    assert world.get("Pod", "train-worker-0")["metadata"]["uid"] == left["metadata"]["uid"]
+    world.remove("Pod", "train-worker-0")
+    world.advance(10)
+    run_job(world, kubelet)
+    assert world.phase() == "Running"
+
+
+def test_job_of_another_controller_is_left_alone(world: World) -> None:
+    world.submit(a_job().with_workers(1).with_spec(managedBy="example.com/other"))
+    assert world.work().is_empty
+    assert world.status() == {}
+
+
+def test_job_managed_by_this_operator_by_name_is_run(world: World) -> None:
+    ours = "paddlejob.batch.paddlepaddle.org/operator"
+    world.submit(a_job().with_workers(1).with_spec(managedBy=ours))
+    world.settle()
+    assert world.names("Pod") == ["train-worker-0"]
+
+
+def test_job_being_deleted_gets_no_children(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=stamp()))
+    kubelet.vanish("train-worker-0")
+    world.settle()
+    assert world.phase() == "Terminating"
+    assert world.names("Pod") == ["train-worker-1"]
+
+
+def test_status_written_on_an_old_view_is_refused(world: World, kubelet: Kubelet) -> None:
+    """A new leader's cache shows the job as it ran; its predecessor has completed it since."""
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    stale = world.observe()
+    kubelet.end("train-worker-0", 0)
+    world.settle()
+    kubelet.reap_all()
+    without_pods = replace(stale, pods=())
+    world.apply(stale.job, reconcile(without_pods, world.now, world.settings))
+    assert world.phase() == "Completed"
+
+
+def test_pods_of_an_attempt_that_status_does_not_know_yet_are_left_alone(world: World) -> None:
+    job = world.submit(a_job().with_workers(1).with_status(phase="Running", attempt=1))
+    world.put(a_pod(job, attempt=2).running().build())
+    plan = world.work()
+    assert not (plan.deletes or plan.creates)
+
+
+def test_status_that_was_wiped_is_told_from_the_pods(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    kubelet.evict("train-worker-0")
+    world.settle()
+    kubelet.reap_all()
+    world.advance(60)
+    run_job(world, kubelet)
+    before = kubelet.uid("train-worker-0")
+    world.change("PaddleJob", "train", lambda job: job.pop("status"))
+    world.settle()
+    assert world.status()["attempt"] == 2
+    assert kubelet.uid("train-worker-0") == before
+
+
+def test_pod_whose_labels_were_tampered_with_is_replaced(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    before = kubelet.uid("train-worker-0")
+    attempt = "batch.paddlepaddle.org/attempt"
+    world.change("Pod", "train-worker-0", lambda pod: pod["metadata"]["labels"].pop(attempt))
+    world.settle()
+    assert kubelet.uid("train-worker-0") != before
+
+
+def test_pod_that_was_abandoned_is_not_touched(world: World) -> None:
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    world.change("Pod", "train-worker-0", lambda pod: pod["metadata"].pop("ownerReferences"))
+    before = world.get("Pod", "train-worker-0")
+    world.settle()
+    assert world.get("Pod", "train-worker-0") == before
+    assert world.condition("Pending")["reason"] == "NameConflict"
+
+
+def test_spec_that_validation_refuses_ends_the_job_before_it_starts(world: World) -> None:
+    world.submit(a_job().with_ps(1))
+    world.settle()
+    assert world.phase() == "Failed"
+    assert world.condition("Failed")["reason"] == "InvalidSpec"
+    assert "spec.worker" in world.condition("Failed")["message"]
+    assert world.names("Pod") == []
+
+
+def test_overridden_variables_are_told_at_the_start(world: World) -> None:
+    container = {"name": "paddle", "env": [{"name": "PADDLE_TRAINER_ID", "value": "7"}]}
+    world.submit(a_job().with_workers(1, {"spec": {"containers": [container]}}))
+    world.settle()
+    warning = next(event for event in world.told if event.type == "Warning")
+    assert warning.reason == "OwnedVariable"
+    assert "PADDLE_TRAINER_ID" in warning.message
+
+
+def test_no_more_is_created_after_a_refusal(world: World) -> None:
+    world.refusals[("Pod", "train-ps-0")] = Refusal("Pod", "train-ps-0", "Forbidden", "quota", 403)
+    world.submit(a_job().with_ps(1).with_workers(2))
+    world.settle()
+    assert world.names("Pod") == []
+
+
+@pytest.mark.parametrize("write", range(12))
+def test_operator_that_dies_at_any_write_changes_nothing_in_the_end(
+    world: World, kubelet: Kubelet, write: int
+) -> None:
+    left = write
+
+    def die(_verb: str) -> None:
+        nonlocal left
+        if left == 0:
+            left = -1
+            raise KeyboardInterrupt
+        left -= 1
+
+    world.before_write = die
+    world.submit(a_job().with_ps(1).with_workers(2).with_spec(backoffLimit=1, intranet="Service"))
+    for _ in range(2):
+        try:
+            run_job(world, kubelet)
+        except KeyboardInterrupt:
+            continue
+    assert world.phase() == "Running"
+    assert (world.status()["attempt"], len(world.names("Pod"))) == (1, 3)
+
+
+def test_counts_alone_are_written_seldom(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(3))
+    world.settle()
+    kubelet.bind("train-worker-0")
+    observed = replace(world.observe(), status_written_at=world.now)
+    plan = reconcile(observed, world.now, world.settings)
+    assert plan.status is None
+    assert plan.requeue_after == 2

@@ -1,0 +1,136 @@
+"""The attempt's ConfigMap: what all pods are told, and when."""
+
+import pytest
+
+from api.constants import Role
+from api.objects import Raw
+from reconcile.rendezvous import all_have_addresses, build_variables, oversized_variable
+from tests.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+
+def variables(job: JobBuilder) -> dict[str, str]:
+    """What the ConfigMap tells once all pods are placed."""
+    raw = job.build()
+    roles = {role: raw["spec"][str(role)]["replicas"] for role in Role if str(role) in raw["spec"]}
+    pods = [a_pod(raw, role, i).running() for role, count in roles.items() for i in range(count)]
+    return build_variables(view_of(raw, *pods))
+
+
+def test_ps_job_is_told_its_servers_and_trainers() -> None:
+    assert variables(a_job().with_ps(2).with_workers(2)) == {
+        "PADDLE_JOB_NAME": "train",
+        "PADDLE_IS_LOCAL": "0",
+        "PADDLE_PORT": "36000",
+        "TRAINER_PORTS_NUM": "20",
+        "PADDLE_PSERVERS_IP_PORT_LIST": "10.0.0.1:36000,10.0.0.2:36000",
+        "PADDLE_PSERVERS": "10.0.0.1,10.0.0.2",
+        "PADDLE_PSERVERS_NUM": "2",
+        "PADDLE_TRAINER_ENDPOINTS": "10.0.1.1:36000,10.0.1.2:36000",
+        "PADDLE_TRAINERS": "10.0.1.1,10.0.1.2",
+        "PADDLE_TRAINER_IPS": "10.0.1.1,10.0.1.2",
+        "PADDLE_TRAINERS_NUM": "2",
+        "PADDLE_WITH_GLOO": "1",
+        "PADDLE_GLOO_RENDEZVOUS": "3",
+        "PADDLE_GLOO_HTTP_ENDPOINT": "10.0.0.1:36018",
+    }
+
+
+def test_collective_job_is_told_its_trainers_alone() -> None:
+    told = variables(a_job().with_workers(2))
+    assert told["PADDLE_TRAINER_ENDPOINTS"] == "10.0.1.1:36000,10.0.1.2:36000"
+    assert not {name for name in told if "PSERVER" in name or "GLOO" in name or "HETER" in name}
+
+
+def test_heter_job_is_told_its_heter_trainers() -> None:
+    told = variables(a_job().with_ps(1).with_workers(1).with_heter(2))
+    assert told["PADDLE_HETER_ENDPOINTS"] == "10.0.2.1:36000,10.0.2.2:36000"
+    assert told["PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"] == told["PADDLE_HETER_ENDPOINTS"]
+
+
+def test_service_job_is_told_names() -> None:
+    told = variables(a_job().with_workers(1).with_spec(intranet="Service"))
+    assert told["PADDLE_TRAINER_ENDPOINTS"] == "train-worker-0.default:36000"
+
+
+@pytest.mark.parametrize(
+    ("with_gloo", "told"),
+    [
+        pytest.param(None, {"PADDLE_WITH_GLOO": "1"}, id="unset"),
+        pytest.param(0, {"PADDLE_WITH_GLOO": "0"}, id="off"),
+        pytest.param(1, {"PADDLE_WITH_GLOO": "1"}, id="workers"),
+        pytest.param(2, {"PADDLE_WITH_GLOO": "2"}, id="workers-and-servers"),
+    ],
+)
+def test_gloo_is_told_where_there_are_servers(with_gloo: int | None, told: dict[str, str]) -> None:
+    found = variables(a_job().with_ps(1).with_workers(1).with_spec(withGloo=with_gloo))
+    assert found["PADDLE_WITH_GLOO"] == told["PADDLE_WITH_GLOO"]
+    assert ("PADDLE_GLOO_HTTP_ENDPOINT" in found) == (with_gloo != 0)
+
+
+def test_gloo_follows_the_servers_own_port() -> None:
+    ports = {"train-ps-0": 30100, "train-worker-0": 30200}
+    job = a_job().with_ps(1).with_workers(1).with_spec(intranet="Host")
+    told = variables(job.with_status(hostPorts=ports))
+    assert told["PADDLE_GLOO_HTTP_ENDPOINT"] == "10.0.0.1:30118"
+    assert told["PADDLE_TRAINER_ENDPOINTS"] == "10.0.1.1:30200"
+
+
+JOB = a_job().with_workers(2).build()
+
+
+@pytest.mark.parametrize(
+    ("pod", "ready"),
+    [
+        pytest.param(a_pod(JOB, index=1).bound().with_address("10.0.1.2"), True, id="placed"),
+        pytest.param(a_pod(JOB, index=1).bound(), False, id="no-address"),
+        pytest.param(
+            a_pod(JOB, index=1).bound().with_address("10.0.1.2").deleting(), False, id="deleting"
+        ),
+        pytest.param(a_pod(JOB, index=1).ended(1), False, id="failed"),
+        pytest.param(
+            a_pod(JOB, index=1, attempt=2).bound().with_address("10.0.1.2"),
+            False,
+            id="of-another-attempt",
+        ),
+    ],
+)
+def test_config_map_waits_for_every_address(pod: PodBuilder, ready: bool) -> None:
+    job = a_job().with_workers(2).with_status(attempt=1).build()
+    view = view_of(job, a_pod(JOB).bound().with_address("10.0.1.1"), pod)
+    assert all_have_addresses(view) == ready
+
+
+def test_config_map_belongs_to_its_attempt(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    config_map = world.get("ConfigMap", "train")
+    labels: Raw = config_map["metadata"]["labels"]
+    assert config_map["immutable"] is True
+    assert labels["batch.paddlepaddle.org/attempt"] == "1"
+    assert labels["batch.paddlepaddle.org/job-uid"] == "0123abcd-uid"
+
+
+def test_config_map_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    before = world.get("ConfigMap", "train")["data"]
+    world.remove("ConfigMap", "train")
+    world.settle()
+    assert world.get("ConfigMap", "train")["data"] == before
+
+
+@pytest.mark.parametrize(("size", "name"), [(131_000, None), (131_001, "LIST")])
+def test_value_that_the_kernel_refuses_is_found(size: int, name: str | None) -> None:
+    assert oversized_variable({"LIST": "x" * size}) == name
+
+
+def test_job_with_too_many_endpoints_fails_with_the_reason(
+    world: World, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reconcile.rendezvous.MAX_ENV_VALUE_BYTES", 20)
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    assert world.condition("Failed")["reason"] == "EndpointsTooLong"
+    assert world.names("ConfigMap") == []

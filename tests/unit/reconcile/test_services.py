@@ -1,0 +1,65 @@
+"""One headless Service per pod, for `intranet: Service`."""
+
+import pytest
+
+from tests.builders import a_job
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+SERVICE = {"intranet": "Service"}
+
+
+def test_each_pod_has_a_service_of_its_name(world: World) -> None:
+    world.submit(a_job().with_ps(1).with_workers(2).with_spec(**SERVICE))
+    world.settle()
+    assert world.names("Service") == world.names("Pod")
+
+
+def test_service_finds_its_pod_before_it_is_ready(world: World) -> None:
+    world.submit(a_job().with_workers(1).with_spec(**SERVICE))
+    world.settle()
+    spec = world.get("Service", "train-worker-0")["spec"]
+    labels = world.get("Pod", "train-worker-0")["metadata"]["labels"]
+    assert spec["clusterIP"] == "None"
+    assert spec["publishNotReadyAddresses"] is True
+    assert spec["selector"].items() <= labels.items()
+    assert [port["port"] for port in spec["ports"]] == list(range(36000, 36020))
+
+
+@pytest.mark.parametrize("intranet", ["PodIP", "Host"])
+def test_other_modes_have_none(world: World, intranet: str) -> None:
+    world.submit(a_job().with_workers(2).with_spec(intranet=intranet))
+    world.settle()
+    assert world.names("Service") == []
+
+
+def test_service_survives_an_attempt(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(**SERVICE))
+    run_job(world, kubelet)
+    before = world.get("Service", "train-worker-0")
+    kubelet.vanish("train-worker-0")
+    world.settle()
+    world.advance(60)
+    run_job(world, kubelet)
+    assert world.status()["attempt"] == 2
+    assert world.get("Service", "train-worker-0") == before
+
+
+def test_service_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(**SERVICE))
+    run_job(world, kubelet)
+    world.remove("Service", "train-worker-0")
+    world.settle()
+    assert world.names("Service") == ["train-worker-0"]
+
+
+def test_service_of_a_worker_that_is_no_more_goes(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2).with_spec(suspend=True, **SERVICE))
+    world.settle()
+    world.edit_spec(suspend=False)
+    world.settle()
+    world.edit_spec(suspend=True)
+    world.settle()
+    world.edit_spec(suspend=False, worker=world.job()["spec"]["worker"] | {"replicas": 1})
+    world.settle()
+    assert world.names("Service") == ["train-worker-0"]

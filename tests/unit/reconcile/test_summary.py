@@ -1,0 +1,158 @@
+"""Phases, counts and conditions: what the children amount to."""
+
+import pytest
+
+from reconcile.summary import summarize
+from tests.builders import JobBuilder, PodBuilder, a_job, a_pod, stamp, view_of
+from tests.kubelet import Kubelet, run_job
+from tests.world import World
+
+JOB = a_job().with_workers(2).build()
+ELASTIC = a_job().with_elastic_workers(2, 1, 3).with_condition("Running", True)
+
+
+def worker(index: int = 0, attempt: int = 1) -> PodBuilder:
+    """A worker's pod, not bound."""
+    return a_pod(JOB, index=index, attempt=attempt)
+
+
+@pytest.mark.parametrize(
+    ("job", "pods", "phase"),
+    [
+        pytest.param(a_job().with_workers(2), [], "Pending", id="no-pod"),
+        pytest.param(a_job().with_workers(2), [worker().running()], "Pending", id="one-missing"),
+        pytest.param(
+            a_job().with_workers(2), [worker().bound(), worker(1)], "Pending", id="one-unscheduled"
+        ),
+        pytest.param(
+            a_job().with_workers(2),
+            [worker().running(), worker(1).bound()],
+            "Starting",
+            id="one-starts",
+        ),
+        pytest.param(
+            a_job().with_workers(2),
+            [worker().running(), worker(1).running()],
+            "Running",
+            id="all-run",
+        ),
+        pytest.param(
+            a_job().with_workers(2),
+            [worker().ended(0), worker(1).running()],
+            "Completing",
+            id="one-done",
+        ),
+        pytest.param(
+            a_job().with_workers(2).with_status(attempt=2),
+            [worker().running().deleting()],
+            "Restarting",
+            id="last-attempt-goes",
+        ),
+        pytest.param(
+            a_job().with_workers(2).with_status(attempt=2).with_condition("Restarting", True),
+            [],
+            "Restarting",
+            id="backs-off",
+        ),
+        pytest.param(
+            a_job().with_workers(2).with_status(attempt=2).with_condition("Restarting", True),
+            [worker(attempt=2), worker(1, attempt=2)],
+            "Pending",
+            id="next-attempt-begins",
+        ),
+        pytest.param(ELASTIC, [worker().running()], "Scaling", id="elastic-grows"),
+        pytest.param(
+            ELASTIC,
+            [worker().running(), worker(1).running(), worker(2).running().deleting()],
+            "Scaling",
+            id="elastic-shrinks",
+        ),
+        pytest.param(
+            a_job().with_elastic_workers(2, 1, 3),
+            [worker().running()],
+            "Pending",
+            id="elastic-starts",
+        ),
+        pytest.param(
+            a_job().with_workers(2).with_metadata(deletionTimestamp=stamp()),
+            [worker().running()],
+            "Terminating",
+            id="being-deleted",
+        ),
+    ],
+)
+def test_phase_follows_the_pods(job: JobBuilder, pods: list[PodBuilder], phase: str) -> None:
+    assert summarize(view_of(job, *pods)).phase == phase
+
+
+def test_roles_are_counted() -> None:
+    pods = [
+        worker(0),
+        worker(1).bound(),
+        worker(2).running(),
+        worker(3).ended(0),
+        worker(4).ended(1),
+        worker(5).bound().with_status(phase="Unknown"),
+    ]
+    counts = summarize(view_of(a_job().with_workers(6), *pods)).roles
+    (role,) = counts.values()
+    found = (role.pending, role.starting, role.running, role.succeeded, role.failed, role.unknown)
+    assert found == (1, 1, 1, 1, 1, 1)
+    assert role.ready == "1/6"
+    assert role.completed_indexes == "3"
+
+
+def test_worker_that_ended_well_is_counted_after_it_is_gone(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 0)
+    world.settle()
+    kubelet.vanish("train-worker-0")
+    world.settle()
+    assert world.phase() == "Completing"
+    kubelet.end("train-worker-1", 0)
+    world.settle()
+    assert world.phase() == "Completed"
+    assert world.status()["worker"]["succeeded"] == 2
+
+
+def test_status_names_what_scaling_needs(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    status = world.status()
+    assert status["replicas"] == 2
+    assert status["mode"] == "Collective"
+    labels = world.get("Pod", "train-worker-0")["metadata"]["labels"]
+    wanted = dict(part.split("=") for part in status["selector"].split(","))
+    assert wanted.items() <= labels.items()
+
+
+def test_transition_time_stays_until_the_status_flips(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    world.advance(5)
+    kubelet.place_all()
+    world.settle()
+    assert world.condition("Running")["lastTransitionTime"] == stamp(0)
+    assert world.condition("PodsScheduled")["lastTransitionTime"] == stamp(5)
+    world.advance(5)
+    kubelet.start_all()
+    world.settle()
+    assert world.condition("Running")["lastTransitionTime"] == stamp(10)
+    assert world.condition("PodsScheduled")["lastTransitionTime"] == stamp(5)
+    assert world.condition("Pending")["status"] == "False"
+
+
+def test_generation_is_observed_everywhere(world: World) -> None:
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    world.edit_spec(backoffLimit=3)
+    world.settle()
+    assert world.status()["observedGeneration"] == 2
+    assert {c["observedGeneration"] for c in world.status()["conditions"]} == {2}
+
+
+def test_conditions_of_others_are_left_alone(world: World) -> None:
+    world.submit(a_job().with_workers(1).with_condition("QuotaReserved", True))
+    world.settle()
+    assert world.condition("QuotaReserved")["status"] == "True"

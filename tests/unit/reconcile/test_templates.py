@@ -1,0 +1,175 @@
+"""The pod that a role's template becomes: what is set here, and that all else passes through."""
+
+from copy import deepcopy
+
+import pytest
+
+from api.constants import Role
+from api.objects import Raw
+from reconcile.templates import build_pod
+from tests.builders import JobBuilder, a_job, a_template, view_of
+
+GROUP = "batch.paddlepaddle.org"
+GPU = {"nvidia.com/gpu": 1}
+
+
+def pod(job: JobBuilder, name: str = "train-worker-0") -> Raw:
+    """The pod with this name as it would be created, without a gang."""
+    return build_pod(view_of(job), name, None)
+
+
+def test_pod_is_named_and_owned() -> None:
+    built = pod(a_job().with_ps(1).with_workers(2), "train-worker-1")
+    assert built["metadata"]["name"] == "train-worker-1"
+    assert built["spec"]["hostname"] == built["spec"]["subdomain"] == "train-worker-1"
+    assert built["metadata"]["ownerReferences"] == [
+        {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "PaddleJob",
+            "name": "train",
+            "uid": "0123abcd-uid",
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+    ]
+
+
+def test_pod_is_labelled() -> None:
+    built = pod(a_job().with_ps(1).with_workers(1).with_status(attempt=3), "train-ps-0")
+    assert built["metadata"]["labels"] == {
+        f"{GROUP}/job-name": "train",
+        f"{GROUP}/job-uid": "0123abcd-uid",
+        f"{GROUP}/role": "ps",
+        f"{GROUP}/index": "0",
+        f"{GROUP}/attempt": "3",
+        "paddle-res-name": "train-ps-0",
+        "paddle-res-type": "ps",
+        "app.kubernetes.io/name": "paddlejob",
+        "app.kubernetes.io/instance": "train",
+        "app.kubernetes.io/component": "ps",
+        "app.kubernetes.io/managed-by": "paddlejob-operator",
+    }
+    assert built["metadata"]["annotations"] == {"paddle-resource": "PS"}
+
+
+def test_templates_labels_and_annotations_reach_the_pod_but_not_over_ours() -> None:
+    template = a_template()
+    template["metadata"] = {
+        "name": "ignored",
+        "labels": {"paddle-job": "ctr", "paddle-res-type": "mine"},
+        "annotations": {"note": "1"},
+    }
+    metadata = pod(a_job().with_workers(1, template))["metadata"]
+    assert metadata["name"] == "train-worker-0"
+    assert metadata["labels"]["paddle-job"] == "ctr"
+    assert metadata["labels"]["paddle-res-type"] == "worker"
+    assert metadata["annotations"]["note"] == "1"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"nodeSelector": {"gpu": "a100"}}, id="node-selector"),
+        pytest.param({"tolerations": [{"operator": "Exists"}]}, id="tolerations"),
+        pytest.param({"affinity": {"nodeAffinity": {"x": []}}}, id="affinity"),
+        pytest.param({"imagePullSecrets": [{"name": "registry"}]}, id="pull-secrets"),
+        pytest.param({"volumes": [{"name": "shm", "emptyDir": {"medium": "Memory"}}]}, id="shm"),
+        pytest.param({"priorityClassName": "high"}, id="priority"),
+        pytest.param({"schedulerName": "mine"}, id="scheduler"),
+        pytest.param({"dnsPolicy": "Default", "unheardOf": {"a": [1]}}, id="unknown-fields"),
+        pytest.param({"restartPolicy": "OnFailure"}, id="restart-policy"),
+        pytest.param({"hostNetwork": True}, id="host-network"),
+    ],
+)
+def test_pod_spec_passes_through(fields: Raw) -> None:
+    spec = pod(a_job().with_workers(1, a_template(**fields)))["spec"]
+    assert {key: spec[key] for key in fields} == fields
+
+
+def test_container_passes_through() -> None:
+    container = {
+        "name": "paddle",
+        "image": "train:1",
+        "command": ["python", "train.py", "$(PADDLE_TRAINER_ID)"],
+        "resources": {"limits": GPU, "requests": {"cpu": 0.5}},
+        "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],
+    }
+    job = a_job().with_workers(1, {"spec": {"containers": [container]}})
+    built = pod(job)["spec"]["containers"][0]
+    assert {key: built[key] for key in container} == container
+
+
+def test_unset_restart_policy_is_never() -> None:
+    assert pod(a_job().with_workers(1))["spec"]["restartPolicy"] == "Never"
+
+
+@pytest.mark.parametrize(("policy", "result"), [(None, "FallbackToLogsOnError"), ("File", "File")])
+def test_last_log_lines_are_kept_unless_the_user_says_otherwise(
+    policy: str | None, result: str
+) -> None:
+    template = a_template()
+    if policy:
+        template["spec"]["containers"][0]["terminationMessagePolicy"] = policy
+    built = pod(a_job().with_workers(1, template))
+    assert built["spec"]["containers"][0]["terminationMessagePolicy"] == result
+
+
+@pytest.mark.parametrize(
+    ("names", "trainer"), [(["logs", "paddle"], "paddle"), (["main", "logs"], "main")]
+)
+def test_trainer_container_alone_gets_the_rendezvous(names: list[str], trainer: str) -> None:
+    template = {"spec": {"containers": [{"name": name, "image": "i"} for name in names]}}
+    containers = pod(a_job().with_workers(1, template))["spec"]["containers"]
+    assert [c["name"] for c in containers] == names
+    assert {c["name"] for c in containers if "env" in c} == {trainer}
+    assert {c["name"] for c in containers if "envFrom" in c} == {trainer}
+
+
+def test_config_map_comes_after_the_users_sources() -> None:
+    template = a_template()
+    mine = {"secretRef": {"name": "mine"}}
+    template["spec"]["containers"][0]["envFrom"] = [mine]
+    job = a_job().with_workers(1, template).with_status(attempt=2)
+    sources = pod(job)["spec"]["containers"][0]["envFrom"]
+    assert sources == [mine, {"configMapRef": {"name": "train-attempt-2"}}]
+
+
+def test_init_containers_and_native_sidecars_get_no_environment() -> None:
+    sidecar = {"name": "proxy", "image": "p", "restartPolicy": "Always"}
+    job = a_job().with_workers(1, a_template(initContainers=[sidecar]))
+    built = pod(job)["spec"]["initContainers"][0]
+    assert built == sidecar | {"terminationMessagePolicy": "FallbackToLogsOnError"}
+
+
+def test_elastic_trainer_waits_for_no_config_map() -> None:
+    container = pod(a_job().with_elastic_workers(1, 1, 2))["spec"]["containers"][0]
+    assert container["envFrom"] == []
+
+
+def test_host_mode_puts_the_pod_on_its_hosts_network() -> None:
+    template = a_template()
+    template["spec"]["containers"][0]["ports"] = [{"name": "http", "containerPort": 80}]
+    job = a_job().with_workers(1, template).with_spec(intranet="Host")
+    spec = pod(job.with_status(hostPorts={"train-worker-0": 30100}))["spec"]
+    assert spec["hostNetwork"] is True
+    assert spec["dnsPolicy"] == "ClusterFirstWithHostNet"
+    assert spec["containers"][0]["ports"][1]["hostPort"] == 30100
+
+
+def test_own_affinity_rules_join_the_templates() -> None:
+    rule = "preferredDuringSchedulingIgnoredDuringExecution"
+    mine = {"weight": 1, "preference": {}}
+    template = a_template(affinity={"nodeAffinity": {rule: [mine]}})
+    job = a_job().with_workers(1, template).with_status(avoidNodes=["bad"])
+    rules = pod(job)["spec"]["affinity"]["nodeAffinity"][rule]
+    assert rules[0] == mine
+    assert rules[1]["preference"]["matchExpressions"][0]["values"] == ["bad"]
+
+
+@pytest.mark.parametrize("role", [Role.PS, Role.WORKER])
+def test_template_is_never_changed(role: Role) -> None:
+    job = a_job().with_ps(1).with_workers(1).with_spec(intranet="Host").build()
+    job["status"] = {"avoidNodes": ["bad"], "attempt": 1}
+    before = deepcopy(job)
+    build_pod(view_of(job), f"train-{role}-0", None)
+    assert job == before
