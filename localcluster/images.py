@@ -1,0 +1,125 @@
+"""The image table: image name -> program folder, default command, and environment.
+
+Read again whenever a file changed, so that an image added while the cluster runs can be pulled.
+"""
+
+import re
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from localcluster.environments import CHECKOUT, LOCKS, ensure_environment, is_ready
+from localcluster.errors import LocalClusterError
+
+DEFAULT_TABLE = Path(__file__).with_name("images.yaml")
+DEFAULT_MOUNT = "/workspace"
+FIELDS = {"folder", "mount", "workdir", "command", "environment", "env"}
+# The reference grammar of container registries: path of lower-case names, tag, digest.
+REFERENCE = re.compile(
+    r"(?P<repository>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?"
+    r"(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*)"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>[a-z0-9]+:[0-9a-f]{32,}))?"
+)
+
+
+class ImageTableError(LocalClusterError):
+    """An image table cannot be read; the message names the file and the entry."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """What stands behind one image name."""
+
+    name: str
+    folder: Path | None = None
+    mount: str = DEFAULT_MOUNT
+    workdir: str = "/"
+    command: list[str] = field(default_factory=list)
+    environment: str = "system"
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_present(self) -> bool:
+        return self.environment not in LOCKS or is_ready(self.environment)
+
+    def prepare(self, report: Callable[[str], None]) -> list[Path]:
+        """Make the environment if need be; the folders that the container must see for it.
+
+        The first folder's `bin` comes first in PATH. Raises LocalClusterError.
+        """
+        if self.environment in LOCKS:
+            return [ensure_environment(self.environment, report), Path(sys.base_prefix)]
+        if self.environment == "operator":
+            return [Path(sys.prefix), Path(sys.base_prefix)]
+        return []
+
+
+def split_reference(name: str) -> tuple[str, str] | None:
+    """Repository and tag of an image name; None for what is no image name."""
+    match = REFERENCE.fullmatch(name)
+    if match is None or "//" in name or match["repository"] != match["repository"].lower():
+        return None
+    return match["repository"], match["tag"] or ""
+
+
+class ImageTable:
+    """Tables in order of precedence, the project's own last. Any thread may ask."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self._files = [*files, DEFAULT_TABLE]
+        self._lock = threading.Lock()  # guards the two below
+        self._read_at: list[float] = []
+        self._images: dict[str, Image] = {}
+        self._refresh()
+
+    def find(self, name: str) -> Image | None:
+        """The image, or None if no table has it. Raises ImageTableError."""
+        reference = split_reference(name)
+        if reference is None:
+            return None
+        with self._lock:
+            self._refresh()
+            return self._images.get(name) or self._images.get(reference[0])
+
+    def _refresh(self) -> None:
+        changed_at = [file.stat().st_mtime for file in self._files]
+        if changed_at != self._read_at:
+            images: dict[str, Image] = {}
+            for file in reversed(self._files):
+                images |= read_table(file)
+            self._images, self._read_at = images, changed_at
+
+
+def read_table(file: Path) -> dict[str, Image]:
+    """One table. Raises ImageTableError."""
+    try:
+        entries = (yaml.safe_load(file.read_text()) or {}).get("images") or {}
+    except (OSError, yaml.YAMLError, AttributeError) as error:
+        raise ImageTableError(f"{file}: {error}") from error
+    root = CHECKOUT if file == DEFAULT_TABLE else file.resolve().parent
+    return {name: _read_entry(file, name, entry or {}, root) for name, entry in entries.items()}
+
+
+def _read_entry(file: Path, name: str, entry: dict[str, Any], root: Path) -> Image:
+    where = f"{file}: image {name}"
+    if unknown := set(entry) - FIELDS:
+        raise ImageTableError(f"{where}: unknown field {', '.join(sorted(unknown))}")
+    environment = entry.get("environment", "system")
+    if environment not in {"system", "operator", *LOCKS}:
+        raise ImageTableError(f"{where}: unknown environment {environment}")
+    folder = root / entry["folder"] if "folder" in entry else None
+    mount = entry.get("mount", DEFAULT_MOUNT)
+    return Image(
+        name=name,
+        folder=folder,
+        mount=mount,
+        workdir=entry.get("workdir", mount if folder else "/"),
+        command=[str(word) for word in entry.get("command") or []],
+        environment=environment,
+        env={key: str(value) for key, value in (entry.get("env") or {}).items()},
+    )

@@ -1,0 +1,6 @@
+"""A kubelet of plain processes: it runs the containers of the pods bound to one node.
+
+Two processes make a node. The node itself talks to the API server; its spawner, single-threaded and
+first process of a PID namespace, forks the containers. When either dies, by whatever signal, the
+kernel kills that namespace, and with it every container.
+"""

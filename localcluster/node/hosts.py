@@ -1,0 +1,135 @@
+"""Every pod's /etc/hosts, kept in step with Services and pods.
+
+Informer threads tell of changes; one thread of its own writes the files, a moment after the first
+of a burst of changes. A file is replaced whole, so a reader sees the old one or the new one.
+"""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from localcluster import clock
+from localcluster.node.client import Raw
+from localcluster.node.names import (
+    DOMAIN,
+    Line,
+    PodAddress,
+    ServiceName,
+    build_lines,
+    pod_address,
+    service_name,
+)
+
+SETTLE_SECONDS = 0.05
+API_SERVER_NAMES = (
+    "kubernetes.default.svc.cluster.local kubernetes.default.svc kubernetes.default kubernetes"
+)
+
+
+@dataclass(frozen=True)
+class HostsFile:
+    """One pod's file: the lines of its own come before those of Services."""
+
+    path: Path
+    namespace: str
+    head: str
+
+    def write(self, lines: list[Line]) -> None:
+        text = self.head + "".join(line.text(self.namespace) + "\n" for line in lines)
+        if self.path.exists() and self.path.read_text() == text:
+            return
+        replacement = self.path.with_name(".hosts")
+        replacement.write_text(text)
+        replacement.chmod(0o644)
+        replacement.rename(self.path)
+
+
+def build_head(pod: Raw, address: str, hostname: str, api_server_host: str) -> str:
+    """The pod's own lines, as a kubelet writes them."""
+    spec, namespace = pod["spec"], pod["metadata"]["namespace"]
+    own = hostname
+    if subdomain := spec.get("subdomain"):
+        own = f"{hostname}.{subdomain}.{namespace}.{DOMAIN}\t{hostname}"
+    lines = ["127.0.0.1\tlocalhost", "::1\tlocalhost ip6-localhost ip6-loopback"]
+    lines.append(f"{address}\t{own}")
+    lines.append(f"{api_server_host}\t{API_SERVER_NAMES}")
+    for alias in spec.get("hostAliases") or []:
+        lines.append("\t".join([alias["ip"], *alias.get("hostnames", [])]))
+    return "\n".join(lines) + "\n"
+
+
+class Hosts:
+    """The hosts files of a node's pods."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # guards all below
+        self._pods: dict[str, PodAddress] = {}
+        self._services: dict[str, ServiceName] = {}
+        self._files: dict[str, HostsFile] = {}
+        self._lines: list[Line] = []
+        self._changed = threading.Event()
+        self._writing = threading.Lock()  # held while files are written
+
+    def start(self) -> None:
+        threading.Thread(target=self._write_forever, name="hosts", daemon=True).start()
+
+    def add_file(self, uid: str, file: HostsFile) -> None:
+        """Write a new pod's file now, and keep it until it is removed."""
+        with self._writing:
+            with self._lock:
+                self._files[uid] = file
+                lines = self._lines
+            file.write(lines)
+
+    def remove_file(self, uid: str) -> None:
+        with self._writing, self._lock:
+            self._files.pop(uid, None)
+
+    def replace_pods(self, pods: list[Raw]) -> None:
+        found = {pod["metadata"]["uid"]: pod_address(pod) for pod in pods}
+        with self._lock:
+            self._pods = {uid: each for uid, each in found.items() if each is not None}
+        self._changed.set()
+
+    def pod_event(self, kind: str, pod: Raw) -> None:
+        uid = pod["metadata"]["uid"]
+        address = None if kind == "DELETED" else pod_address(pod)
+        with self._lock:
+            if self._pods.get(uid) == address:
+                return
+            if address is None:
+                del self._pods[uid]
+            else:
+                self._pods[uid] = address
+        self._changed.set()
+
+    def replace_services(self, services: list[Raw]) -> None:
+        with self._lock:
+            self._services = {each["metadata"]["uid"]: service_name(each) for each in services}
+        self._changed.set()
+
+    def service_event(self, kind: str, service: Raw) -> None:
+        uid = service["metadata"]["uid"]
+        with self._lock:
+            if kind == "DELETED":
+                self._services.pop(uid, None)
+            else:
+                self._services[uid] = service_name(service)
+        self._changed.set()
+
+    def _write_forever(self) -> None:
+        while self._changed.wait():
+            clock.sleep(SETTLE_SECONDS)
+            self._changed.clear()
+            self._write_all()
+
+    def _write_all(self) -> None:
+        with self._lock:
+            services, pods = list(self._services.values()), list(self._pods.values())
+        lines = build_lines(services, pods)
+        with self._writing:
+            with self._lock:
+                self._lines = lines
+                files = list(self._files.values())
+            for file in files:
+                file.write(lines)

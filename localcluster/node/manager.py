@@ -1,0 +1,153 @@
+"""The pods of the node: one worker for each that lives, and what to do with those that do not.
+
+Told of pods by the informer's thread; workers tell of their end from their own threads.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from localcluster import clock
+from localcluster.node.addresses import AddressPool
+from localcluster.node.client import CONNECTION_ERRORS, ApiError, Raw
+from localcluster.node.env import PodFacts
+from localcluster.node.pods import PodWorker, Surroundings
+from localcluster.node.reporting import TERMINAL, delete_pod
+from localcluster.node.starter import PodPlace
+
+RETRY_SECONDS = 1.0
+
+
+class PodManager:
+    """Workers by the pod's UID; also where each pod's logs are."""
+
+    def __init__(
+        self, around: Surroundings, addresses: AddressPool, folder: Path, allocatable: Raw
+    ) -> None:
+        self._around = around
+        self._addresses = addresses
+        self._folder = folder
+        self._allocatable = allocatable
+        self._lock = threading.Lock()  # guards the two below
+        self._workers: dict[str, PodWorker] = {}
+        self._uids: dict[tuple[str, str], str] = {}
+        self._ended: queue.Queue[Raw] = queue.Queue()
+
+    def start(self) -> None:
+        threading.Thread(target=self._delete_ended, name="deletions", daemon=True).start()
+
+    def replace(self, pods: list[Raw]) -> None:
+        """All pods of the cluster as they are now."""
+        mine = [pod for pod in pods if self._is_mine(pod)]
+        uids = {pod["metadata"]["uid"] for pod in mine}
+        with self._lock:
+            lost = [worker for uid, worker in self._workers.items() if uid not in uids]
+            self._uids = {_key(pod): pod["metadata"]["uid"] for pod in mine}
+        for worker in lost:
+            worker.abandon()
+        for pod in mine:
+            self._take(pod)
+        if self._folder.is_dir():
+            self._remove([path for path in self._folder.iterdir() if path.name not in uids])
+
+    def event(self, kind: str, pod: Raw) -> None:
+        """One change of one pod of the cluster."""
+        if not self._is_mine(pod):
+            return
+        if kind == "DELETED":
+            self._forget(pod)
+        else:
+            self._take(pod)
+
+    def config_changed(self, kind: str, namespace: str, name: str) -> None:
+        with self._lock:
+            workers = list(self._workers.values())
+        for worker in workers:
+            worker.config_changed(kind, namespace, name)
+
+    def log_folder(self, namespace: str, pod: str) -> Path | None:
+        """Where a pod's logs are, by container and restart."""
+        with self._lock:
+            uid = self._uids.get((namespace, pod))
+        return None if uid is None else self._folder / uid / "logs"
+
+    def log_watch(self, namespace: str, pod: str, path: Path) -> Callable[[], bool]:
+        """A question to ask again and again: will nothing more be written to this log?"""
+
+        def is_complete() -> bool:
+            with self._lock:
+                worker = self._workers.get(self._uids.get((namespace, pod), ""))
+            return worker is None or worker.is_log_complete(path)
+
+        return is_complete
+
+    def _is_mine(self, pod: Raw) -> bool:
+        return bool(pod["spec"].get("nodeName") == self._around.node_name)
+
+    def _take(self, pod: Raw) -> None:
+        uid = pod["metadata"]["uid"]
+        with self._lock:
+            self._uids[_key(pod)] = uid
+            worker = self._workers.get(uid)
+            if worker is None and (pod.get("status") or {}).get("phase") not in TERMINAL:
+                worker = self._workers[uid] = self._new_worker(pod)
+                worker.start()
+                return
+        if worker is not None:
+            worker.update(pod)
+        elif "deletionTimestamp" in pod["metadata"]:
+            self._ended.put(pod)
+
+    def _new_worker(self, pod: Raw) -> PodWorker:
+        spec, metadata = pod["spec"], pod["metadata"]
+        on_host = bool(spec.get("hostNetwork"))
+        node_address = self._addresses.node_address
+        address = node_address if on_host else self._addresses.take()
+        hostname = self._around.node_name if on_host else spec.get("hostname") or metadata["name"]
+        place = PodPlace(
+            self._folder / metadata["uid"],
+            hostname[:63],
+            PodFacts(address, node_address, self._allocatable),
+        )
+        return PodWorker(pod, place, self._around, self._finished)
+
+    def _finished(self, worker: PodWorker) -> None:
+        pod = worker.newest
+        if worker.address != self._addresses.node_address:
+            self._addresses.release(worker.address)
+        with self._lock:
+            self._workers.pop(pod["metadata"]["uid"], None)
+            is_known = self._uids.get(_key(pod)) == pod["metadata"]["uid"]
+        if not is_known:
+            self._remove([self._folder / pod["metadata"]["uid"]])
+        elif "deletionTimestamp" in pod["metadata"]:
+            self._ended.put(pod)
+
+    def _forget(self, pod: Raw) -> None:
+        uid = pod["metadata"]["uid"]
+        with self._lock:
+            if self._uids.get(_key(pod)) == uid:
+                del self._uids[_key(pod)]
+            worker = self._workers.get(uid)
+        if worker is not None:
+            worker.abandon()
+        else:
+            self._remove([self._folder / uid])
+
+    def _remove(self, folders: list[Path]) -> None:
+        if folders:
+            self._around.machine.runtime.remove(folders, [])
+
+    def _delete_ended(self) -> None:
+        while True:
+            pod = self._ended.get()
+            try:
+                delete_pod(self._around.client, pod)
+            except (ApiError, *CONNECTION_ERRORS):
+                clock.sleep(RETRY_SECONDS)
+                self._ended.put(pod)
+
+
+def _key(pod: Raw) -> tuple[str, str]:
+    return pod["metadata"]["namespace"], pod["metadata"]["name"]

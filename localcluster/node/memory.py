@@ -1,0 +1,66 @@
+"""Memory limits without cgroups: a container over its limit is killed, as the kernel would.
+
+What counts is the memory that a container's processes do not share with files: an estimate of what
+a memory cgroup charges. Looked at a few times a second, and only while some container has a limit.
+Used by the spawner alone, in whose PID namespace every process of every container has a number.
+"""
+
+import contextlib
+import os
+import resource
+import signal
+from collections import defaultdict
+from pathlib import Path
+
+INTERVAL_SECONDS = 0.25
+PAGE_BYTES = resource.getpagesize()
+
+
+class Watchdog:
+    """Limits by the container's first process."""
+
+    def __init__(self) -> None:
+        self._limits: dict[int, int] = {}
+        self._killed: set[int] = set()
+        self._next_check = 0.0
+
+    @property
+    def interval_seconds(self) -> float | None:
+        return INTERVAL_SECONDS if self._limits else None
+
+    def watch(self, process: int, limit_bytes: int) -> None:
+        self._limits[process] = limit_bytes
+
+    def forget(self, process: int) -> bool:
+        """The container has ended: True if that was for its memory."""
+        self._limits.pop(process, None)
+        killed = process in self._killed
+        self._killed.discard(process)
+        return killed
+
+    def check(self, now: float) -> None:
+        if not self._limits or now < self._next_check:
+            return
+        self._next_check = now + INTERVAL_SECONDS
+        used = _used_by_namespace()
+        for process, limit in self._limits.items():
+            if used.get(_namespace(str(process)), 0) > limit:
+                self._killed.add(process)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+
+
+def _namespace(process: str) -> str:
+    try:
+        return os.readlink(f"/proc/{process}/ns/pid")  # noqa: PTH115 - no path, but a name
+    except OSError:
+        return ""
+
+
+def _used_by_namespace() -> dict[str, int]:
+    used: dict[str, int] = defaultdict(int)
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            _, resident, shared = (process / "statm").read_text().split()[:3]
+            used[_namespace(process.name)] += (int(resident) - int(shared)) * PAGE_BYTES
+    return used

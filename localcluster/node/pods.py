@@ -1,0 +1,399 @@
+"""One pod on the node: a thread that takes it from its sandbox to its end.
+
+The thread looks at what is and does the next thing, whenever something wakes it: a new version of
+the pod, the end of a process, a probe, a deadline. Only this thread touches the containers. When it
+ends, no process of the pod is left.
+"""
+
+import contextlib
+import shutil
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from localcluster import clock
+from localcluster.node.backoff import Backoff
+from localcluster.node.client import CONNECTION_ERRORS, ApiError, Client, Raw
+from localcluster.node.containers import Container, seconds_of
+from localcluster.node.hosts import Hosts, HostsFile, build_head
+from localcluster.node.keeping import Keeper, Timing
+from localcluster.node.probes import Prober
+from localcluster.node.reporting import TERMINAL, Reporter, delete_pod, pod_path
+from localcluster.node.starter import Machine, PodPlace, Starter
+from localcluster.node.status import decide_phase
+from localcluster.node.stopping import Stopper
+from localcluster.node.tokens import Tokens
+from localcluster.node.volumes import VolumeError, VolumeRoots, Volumes
+
+API_RETRY_SECONDS = 1.0
+DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
+UNEXPECTED_RETRY_SECONDS = 5.0
+# What a pod's folder holds that nobody needs once it has ended; its logs stay until it is deleted.
+WORK_FOLDERS = ("containers", "volumes", "etc")
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a pod's thread works with."""
+
+    client: Client
+    machine: Machine
+    hosts: Hosts
+    roots: VolumeRoots
+    timing: Timing
+    node_name: str
+
+
+class Gone(Exception):
+    """The pod is no longer in the API server, or another one has its name."""
+
+
+class PodWorker:
+    """Runs one pod, in a thread of its own. Its public methods may be called from any thread."""
+
+    def __init__(
+        self,
+        pod: Raw,
+        place: PodPlace,
+        around: Surroundings,
+        on_finish: Callable[["PodWorker"], None],
+    ) -> None:
+        self._place = place
+        self._around = around
+        self._on_finish = on_finish
+        self._lock = threading.Lock()  # guards _newest
+        self._newest = pod
+        self._pod = pod
+        self._wakeup = threading.Event()
+        self._abandoned = threading.Event()
+        self._inits = [self._container(each, _init_role(each)) for each in _inits_of(pod)]
+        self._mains = [self._container(each, "main") for each in pod["spec"]["containers"]]
+        self._volumes = Volumes(
+            pod,
+            place.folder / "volumes",
+            around.roots,
+            around.machine.runtime,
+            around.client,
+            around.machine.objects,
+            place.facts,
+            Tokens(around.client, pod),
+        )
+        self._starter = Starter(around.machine, place, self._volumes)
+        self._prober = Prober(
+            around.machine.runtime, around.machine.events, place.facts.pod_ip, self.wake
+        )
+        self._stopper = Stopper(around.machine, self._pause)
+        self._keeper = Keeper(self._starter, self._prober, around.timing, self.wake)
+        self._reporter = Reporter(around.client, pod, self._inits, self._mains)
+        self._has_sandbox = False
+        self._volumes_ready = False
+        self._initialized = False
+        self._look_again = 0.0
+        self._refresh_wanted = False
+        self._adopt(pod.get("status") or {})
+
+    def _container(self, spec: Raw, role: str) -> Container:
+        timing = self._around.timing
+        return Container(
+            spec,
+            role,
+            Backoff(timing.crash_backoff, first_is_free=True),
+            Backoff(timing.image_backoff, first_is_free=False),
+        )
+
+    def _adopt(self, status: Raw) -> None:
+        known = {
+            each["name"]: each
+            for section in ("initContainerStatuses", "containerStatuses")
+            for each in status.get(section) or []
+        }
+        for container in self._all:
+            if container.name in known:
+                container.adopt(known[container.name])
+
+    @property
+    def _all(self) -> list[Container]:
+        return [*self._inits, *self._mains]
+
+    @property
+    def _policy(self) -> str:
+        return str(self._pod["spec"].get("restartPolicy") or "Always")
+
+    @property
+    def address(self) -> str:
+        return self._place.facts.pod_ip
+
+    @property
+    def newest(self) -> Raw:
+        """The pod as it was last heard of."""
+        with self._lock:
+            return self._newest
+
+    def is_log_complete(self, path: Path) -> bool:
+        """Whether nothing more will be written there."""
+        logs = [each.log for each in self._all if each.log is not None]
+        return not any(log.path == path and not log.complete.is_set() for log in logs)
+
+    def update(self, pod: Raw) -> None:
+        with self._lock:
+            self._newest = pod
+        self.wake()
+
+    def wake(self) -> None:
+        self._wakeup.set()
+
+    def config_changed(self, kind: str, namespace: str, name: str) -> None:
+        """A ConfigMap has changed or appeared: start what waits for it, show it in volumes."""
+        if namespace != self._pod["metadata"]["namespace"]:
+            return
+        if self._volumes_ready and self._volumes.refers_to(kind, name):
+            self._refresh_wanted = True
+            self.wake()
+        elif self._around.timing.wakes_on_config and self._is_waiting_for_config():
+            self.wake()
+
+    def _is_waiting_for_config(self) -> bool:
+        if not self._volumes_ready:
+            return True
+        reasons = [(each.state.get("waiting") or {}).get("reason") for each in self._all]
+        return "CreateContainerConfigError" in reasons
+
+    def abandon(self) -> None:
+        """The pod is gone from the API server: kill it, and say nothing to anyone."""
+        self._abandoned.set()
+        self.wake()
+
+    def start(self) -> None:
+        name = f"pod {self._pod['metadata']['name']}"
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._live()
+        except Gone:
+            pass
+        finally:
+            self._prober.stop_all()
+            self._stopper.kill(self._all)
+            self._remove_work()
+            self._on_finish(self)
+
+    def _live(self) -> None:
+        while True:
+            self._take_newest()
+            if "deletionTimestamp" in self._pod["metadata"]:
+                self._end_deleted()
+                return
+            self._look_again = clock.monotonic() + 3600.0
+            with self._retrying():
+                self._step()
+                if self._publish() in TERMINAL:
+                    return
+            self._pause(self._look_again)
+
+    def _take_newest(self) -> None:
+        with self._lock:
+            self._pod = self._newest
+        self._volumes.pod = self._pod
+
+    def _pause(self, until: float) -> None:
+        """Wait for something to happen, at most until then. Raises Gone."""
+        self._wakeup.wait(max(0.0, until - clock.monotonic()))
+        self._wakeup.clear()
+        if self._abandoned.is_set():
+            raise Gone
+
+    @contextlib.contextmanager
+    def _retrying(self) -> Any:
+        """What the API server cannot answer now is tried again soon."""
+        try:
+            yield
+        except ApiError as error:
+            if error.status in (404, 409) and self._is_gone():
+                raise Gone from error
+            self._look_at(clock.monotonic() + API_RETRY_SECONDS)
+        except CONNECTION_ERRORS:
+            self._look_at(clock.monotonic() + API_RETRY_SECONDS)
+        except Gone:
+            raise
+        except Exception:  # one pod's trouble must not leave its processes without a keeper
+            traceback.print_exc()
+            self._look_at(clock.monotonic() + UNEXPECTED_RETRY_SECONDS)
+
+    def _is_gone(self) -> bool:
+        try:
+            found = self._around.client.get(pod_path(self._pod))
+        except ApiError as error:
+            return error.status == 404
+        except CONNECTION_ERRORS:
+            return False
+        return bool(found["metadata"]["uid"] != self._pod["metadata"]["uid"])
+
+    def _look_at(self, moment: float) -> None:
+        self._look_again = min(self._look_again, moment)
+
+    # -- the steps of a pod's life -------------------------------------------------------------
+
+    def _step(self) -> None:
+        if not self._has_sandbox:
+            self._make_sandbox()
+        self._collect_ends()
+        if self._is_past_deadline():
+            self._fail("DeadlineExceeded", DEADLINE_MESSAGE)
+            return
+        if not self._make_volumes():
+            return
+        if self._run_inits():
+            self._run_mains()
+        elif decide_phase(self._inits, self._mains, self._policy) == "Failed":
+            self._stop_sidecars()
+        self._refresh_volumes()
+
+    def _make_sandbox(self) -> None:
+        place, pod = self._place, self._pod
+        place.etc.mkdir(parents=True, exist_ok=True)
+        (place.etc / "hostname").write_text(place.hostname + "\n")
+        head = build_head(pod, place.facts.pod_ip, place.hostname, self._around.machine.api_host)
+        file = HostsFile(place.etc / "hosts", pod["metadata"]["namespace"], head)
+        self._around.hosts.add_file(pod["metadata"]["uid"], file)
+        self._has_sandbox = True
+        if self._inits:
+            for main in self._mains:
+                if not main.has_started_ever:
+                    main.set_waiting("PodInitializing")
+        self._publish()
+
+    def _collect_ends(self) -> None:
+        for container in self._all:
+            if container.collect_end():
+                self._prober.stop(container)
+                if container.scratch is not None:
+                    self._around.machine.runtime.remove([container.scratch], [])
+
+    def _is_past_deadline(self) -> bool:
+        seconds = self._pod["spec"].get("activeDeadlineSeconds")
+        if seconds is None or self._reporter.verdict:
+            return False
+        left = seconds_of(self._reporter.start_time) + seconds - clock.now()
+        self._look_at(clock.monotonic() + left)
+        return bool(left <= 0)
+
+    def _fail(self, reason: str, message: str) -> None:
+        self._stopper.stop(self._pod, self._inits, self._mains, None)
+        self._collect_ends()
+        self._reporter.verdict = {"phase": "Failed", "reason": reason, "message": message}
+
+    def _make_volumes(self) -> bool:
+        if self._volumes_ready:
+            return True
+        try:
+            self._volumes.prepare()
+        except VolumeError as error:
+            self._around.machine.events.record(self._pod, "Warning", "FailedMount", str(error))
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            self._around.machine.events.record(self._pod, "Warning", "FailedMount", error.message)
+        except OSError as error:
+            if error.filename is None:  # it is the API server that cannot be reached
+                raise
+            self._around.machine.events.record(self._pod, "Warning", "FailedMount", str(error))
+        else:
+            self._volumes_ready = True
+            return True
+        self._look_at(clock.monotonic() + self._around.timing.config_retry)
+        return False
+
+    def _refresh_volumes(self) -> None:
+        renew_at = self._volumes.tokens.renew_at
+        is_due = renew_at is not None and clock.monotonic() >= renew_at
+        if self._refresh_wanted or is_due:
+            self._refresh_wanted = False
+            with contextlib.suppress(VolumeError):
+                self._volumes.refresh()
+            renew_at = self._volumes.tokens.renew_at
+        if renew_at is not None:
+            self._look_at(renew_at)
+
+    def _run_inits(self) -> bool:
+        """Go on with the init containers, in order; True when the main ones may run."""
+        for container in self._inits:
+            if container.role == "sidecar":
+                if not self._is_ending():
+                    self._keep_running(container)
+                if not container.started and not self._initialized:
+                    return False
+            elif not self._initialized and container.exit_code != 0:
+                self._keep_running(container)
+                return False
+        if not self._initialized:
+            self._initialized = True
+            for main in self._mains:
+                if not main.has_started_ever:
+                    main.set_waiting("ContainerCreating")
+        return True
+
+    def _run_mains(self) -> None:
+        for container in self._mains:
+            self._keep_running(container)
+        if self._is_ending():
+            self._stop_sidecars()
+
+    def _stop_sidecars(self) -> None:
+        if any(each.is_running for each in self._inits):
+            self._publish()  # that the main containers have ended is known before the sidecars have
+            self._stopper.stop(self._pod, self._inits, [], None)
+            self._collect_ends()
+
+    def _is_ending(self) -> bool:
+        return all(self._is_over(main) for main in self._mains)
+
+    def _is_over(self, container: Container) -> bool:
+        return container.exit_code is not None and not container.should_restart(self._policy)
+
+    def _keep_running(self, container: Container) -> None:
+        if container.is_running or self._is_over(container):
+            return
+        moment = self._keeper.keep_running(self._pod, container)
+        if moment is not None:
+            self._look_at(moment)
+
+    # -- its end ---------------------------------------------------------------------------------
+
+    def _end_deleted(self) -> None:
+        grace = self._pod["metadata"].get("deletionGracePeriodSeconds")
+        self._stopper.stop(self._pod, self._inits, self._mains, grace)
+        self._collect_ends()
+        for container in self._all:
+            if container.exit_code is None:
+                container.ready = False
+        while True:
+            self._look_again = clock.monotonic()
+            with self._retrying():
+                self._publish(is_deleted=True)
+                delete_pod(self._around.client, self._pod)
+                return
+            self._pause(clock.monotonic() + API_RETRY_SECONDS)
+
+    def _publish(self, is_deleted: bool = False) -> str:
+        return self._reporter.publish(self._pod, self._place.facts, is_deleted)
+
+    def _remove_work(self) -> None:
+        self._around.hosts.remove_file(self._pod["metadata"]["uid"])
+        paths = [self._place.folder / name for name in WORK_FOLDERS]
+        try:
+            self._around.machine.runtime.remove(paths, self._volumes.memory_volumes)
+        except OSError:
+            for path in paths:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _inits_of(pod: Raw) -> list[Raw]:
+    return pod["spec"].get("initContainers") or []
+
+
+def _init_role(spec: Raw) -> str:
+    return "sidecar" if spec.get("restartPolicy") == "Always" else "init"

@@ -1,0 +1,105 @@
+"""Stop containers as a kubelet does: preStop hooks, SIGTERM, the grace period, SIGKILL.
+
+Main containers stop together; then the sidecars, the last one first. Runs in the pod's thread;
+hooks have threads of their own.
+"""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Sequence
+
+from localcluster import clock
+from localcluster.node.client import Raw
+from localcluster.node.containers import Container
+from localcluster.node.probes import run_handler
+from localcluster.node.runtime import StartFailed
+from localcluster.node.starter import Machine
+
+DEFAULT_GRACE_SECONDS = 30
+LEAST_GRACE_SECONDS = 2.0  # for sidecars, when the main containers have used all of it
+KILL_SECONDS = 10.0
+
+
+class Stopper:
+    """Stops containers of one pod. `pause` waits for a wake-up, and raises when the pod is gone."""
+
+    def __init__(self, machine: Machine, pause: Callable[[float], None]) -> None:
+        self._machine = machine
+        self._pause = pause
+
+    def stop(
+        self,
+        pod: Raw,
+        inits: Sequence[Container],
+        mains: Sequence[Container],
+        grace_seconds: float | None,
+    ) -> None:
+        """End all of them; returns when their processes are gone."""
+        if grace_seconds is None:
+            configured = pod["spec"].get("terminationGracePeriodSeconds")
+            grace_seconds = DEFAULT_GRACE_SECONDS if configured is None else configured
+        deadline = clock.monotonic() + grace_seconds
+        ordinary = [each for each in inits if each.role == "init"]
+        self._stop_together(pod, [*mains, *ordinary], deadline)
+        for sidecar in reversed([each for each in inits if each.role == "sidecar"]):
+            least = clock.monotonic() + min(LEAST_GRACE_SECONDS, grace_seconds)
+            self._stop_together(pod, [sidecar], max(deadline, least))
+
+    def kill(self, containers: Sequence[Container]) -> None:
+        """End all of them at once."""
+        processes = [each.process for each in containers if each.process is not None]
+        for process in processes:
+            try:
+                self._machine.runtime.kill(process, signal.SIGKILL)
+            except StartFailed:
+                return  # the spawner is gone, and every process with it
+        for process in processes:
+            process.ended.wait(KILL_SECONDS)
+
+    def _stop_together(self, pod: Raw, containers: Sequence[Container], deadline: float) -> None:
+        running = [each for each in containers if each.is_running and each.process is not None]
+        for container in running:
+            self._ask_to_stop(pod, container, deadline)
+        while clock.monotonic() < deadline and _some_run(running):
+            self._pause(min(deadline, clock.monotonic() + 0.2))
+        self.kill([each for each in running if _some_run([each])])
+
+    def _ask_to_stop(self, pod: Raw, container: Container, deadline: float) -> None:
+        section = "containers" if container.role == "main" else "initContainers"
+        self._machine.events.record(
+            pod,
+            "Normal",
+            "Killing",
+            f"Stopping container {container.name}",
+            f"spec.{section}{{{container.name}}}",
+        )
+        hook = (container.spec.get("lifecycle") or {}).get("preStop")
+        if hook is None:
+            self._terminate(container)
+            return
+        threading.Thread(
+            target=self._run_hook,
+            args=(pod, container, hook, deadline),
+            name=f"preStop {container.name}",
+            daemon=True,
+        ).start()
+
+    def _run_hook(self, pod: Raw, container: Container, hook: Raw, deadline: float) -> None:
+        address = (pod.get("status") or {}).get("podIP", "127.0.0.1")
+        left = max(0.1, deadline - clock.monotonic())
+        error = run_handler(self._machine.runtime, container, hook, address, left)
+        if error:
+            self._machine.events.record(pod, "Warning", "FailedPreStopHook", error)
+        self._terminate(container)
+
+    def _terminate(self, container: Container) -> None:
+        process = container.process
+        if process is not None:
+            # Without a spawner there is no process left, either.
+            with contextlib.suppress(StartFailed):
+                self._machine.runtime.kill(process, signal.SIGTERM)
+
+
+def _some_run(containers: Sequence[Container]) -> bool:
+    return any(each.process is not None and not each.process.ended.is_set() for each in containers)
