@@ -1,9 +1,9 @@
-"""Synthetic click log: who saw which advertisement where, and whether they clicked.
+"""Click logs: who saw which advertisement where, and whether they clicked.
 
-The clicks are drawn from a logistic model whose weights are known, so the best AUC that any
-model can reach on the held-out set is known too (`ceiling_auc`). Everything follows from one
-seed: part `p` of the log is the same on whichever worker it is made, and no worker makes
-another's.
+A synthetic log is drawn from a logistic model whose weights are known, so the best AUC that any
+model can reach on its held-out set is known too. Everything follows from one seed: part `p` of
+the log is the same on whichever worker it is made, and no worker makes another's. Logs are
+written and read in the lines that Paddle's data feed parses.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ HELD_OUT_PART = 2**31
 
 @dataclass(frozen=True)
 class Samples:
-    """Columns of equal length: ids (n, fields), dense (n, DENSE), clicks (n,), truth (n,)."""
+    """Columns of equal length: ids (n, fields), dense (n, DENSE), clicks (n,).
+
+    Ids count through all fields, so that one table holds them; 0 stays unused.
+    """
 
     ids: np.ndarray
     dense: np.ndarray
     clicks: np.ndarray
-    truth: np.ndarray
 
     def __len__(self) -> int:
         return len(self.clicks)
 
 
 class ClickModel:
-    """The world behind the log; two of the same seed are equal."""
+    """The world behind a synthetic log; two of the same seed are equal."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -49,15 +51,18 @@ class ClickModel:
         """Part `number` of the log; the held-out set is `HELD_OUT_PART`."""
         draw = np.random.default_rng([self._seed, number])
         ids = np.stack([_popular(draw, field, size) for field in FIELDS], axis=1)
-        dense = draw.normal(0.0, 1.0, (size, DENSE))
-        truth = 1.0 / (1.0 + np.exp(-self._logit(ids, dense)))
-        clicks = draw.random(size) < truth
-        return Samples(ids, dense.astype("float32"), clicks.astype("int64"), truth)
+        dense = draw.normal(0.0, 1.0, (size, DENSE)).astype("float32")
+        clicked = draw.random(size) < self._click_rate(ids, dense)
+        return Samples(ids + _field_starts(), dense, clicked.astype("int64"))
 
-    def _logit(self, ids: np.ndarray, dense: np.ndarray) -> np.ndarray:
+    def ceiling_auc(self, samples: Samples) -> float:
+        """What a model that knows the true weights reaches on these samples."""
+        return auc(samples.clicks, self._click_rate(samples.ids - _field_starts(), samples.dense))
+
+    def _click_rate(self, ids: np.ndarray, dense: np.ndarray) -> np.ndarray:
         wide = sum(weights[ids[:, n]] for n, weights in enumerate(self._wide))
         taste = np.sum(self._users[ids[:, 0]] * self._ads[ids[:, 1]], axis=1)
-        return -1.0 + wide + taste + dense @ self._dense
+        return 1.0 / (1.0 + np.exp(1.0 - wide - taste - dense @ self._dense))
 
 
 def _popular(draw: np.random.Generator, size: int, count: int) -> np.ndarray:
@@ -65,28 +70,33 @@ def _popular(draw: np.random.Generator, size: int, count: int) -> np.ndarray:
     return (size * draw.random(count) ** 1.5).astype("int64")
 
 
-def table_ids(ids: np.ndarray) -> np.ndarray:
-    """One id space for all fields, so that one table holds them; 0 is left for padding."""
-    starts = np.concatenate([[0], np.cumsum(FIELDS)[:-1]])
-    return ids + starts + 1
+def _field_starts() -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(FIELDS)[:-1]]) + 1
 
 
-def auc(truth: np.ndarray, score: np.ndarray) -> float:
+def auc(clicked: np.ndarray, score: np.ndarray) -> float:
     """Area under the ROC curve: the share of (click, no click) pairs in the right order."""
     order = np.argsort(score, kind="stable")
     ranks = np.empty(len(score))
     ranks[order] = np.arange(1, len(score) + 1)
-    positives = int(np.sum(truth))
-    negatives = len(truth) - positives
-    below = np.sum(ranks[truth == 1]) - positives * (positives + 1) / 2
+    positives = int(np.sum(clicked))
+    negatives = len(clicked) - positives
+    below = np.sum(ranks[clicked == 1]) - positives * (positives + 1) / 2
     return float(below / (positives * negatives))
 
 
-def write_part(samples: Samples, path: Path) -> None:
-    """As lines of the format that Paddle's data feed parses: length and values, slot by slot."""
-    ids = table_ids(samples.ids)
+def write_lines(samples: Samples, path: Path) -> None:
+    """A sample a line; of each slot its length, then its values."""
     with path.open("w") as lines:
         for row in range(len(samples)):
-            slots = [f"1 {number}" for number in ids[row]]
+            slots = " ".join(f"1 {number}" for number in samples.ids[row])
             dense = " ".join(f"{value:.4f}" for value in samples.dense[row])
-            lines.write(f"{' '.join(slots)} {DENSE} {dense} 1 {samples.clicks[row]}\n")
+            lines.write(f"{slots} {DENSE} {dense} 1 {samples.clicks[row]}\n")
+
+
+def read_lines(path: Path) -> Samples:
+    table = np.loadtxt(path, ndmin=2)
+    fields = 2 * len(FIELDS)
+    ids = table[:, 1:fields:2].astype("int64")
+    dense = table[:, fields + 1 : fields + 1 + DENSE].astype("float32")
+    return Samples(ids, dense, table[:, -1].astype("int64"))

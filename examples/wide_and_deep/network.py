@@ -12,6 +12,8 @@ from typing import Any
 import clicks
 import numpy as np
 import paddle
+from paddle.distributed import fleet
+from paddle.distributed.fleet.utils.ps_util import DistributedInfer
 
 Variable = Any
 
@@ -27,21 +29,28 @@ TABLES = ("wide", "deep")
 
 @dataclass(frozen=True)
 class Network:
-    """The variables by which the program is fed and read."""
+    """The variables by which the program is fed and read.
+
+    `inference` makes the program that scores samples with the rows that the servers hold.
+    """
 
     ids: list[Variable]
     dense: Variable
     label: Variable
     prediction: Variable
-    loss: Variable
+    inference: DistributedInfer
+
+    @property
+    def features(self) -> list[Variable]:
+        return [*self.ids, self.dense]
 
     @property
     def inputs(self) -> list[Variable]:
-        """In the order in which `clicks.write_part` writes the slots."""
-        return [*self.ids, self.dense, self.label]
+        """In the order in which `clicks.write_lines` writes the slots."""
+        return [*self.features, self.label]
 
     def feed(self, samples: clicks.Samples) -> dict[str, np.ndarray]:
-        columns = np.split(clicks.table_ids(samples.ids), len(self.ids), axis=1)
+        columns = np.split(samples.ids, len(self.ids), axis=1)
         named = {slot.name: column for slot, column in zip(self.ids, columns, strict=True)}
         return named | {
             self.dense.name: samples.dense,
@@ -49,8 +58,8 @@ class Network:
         }
 
 
-def build() -> Network:
-    """Into the default main program."""
+def build(learning_rate: float) -> Network:
+    """Into the default programs, trained asynchronously; after `fleet.init`."""
     names = [f"field_{number}" for number in range(len(clicks.FIELDS))]
     ids = [paddle.static.data(name, [None, 1], "int64", lod_level=1) for name in names]
     dense = paddle.static.data("dense", [None, clicks.DENSE], "float32")
@@ -59,7 +68,20 @@ def build() -> Network:
     loss = paddle.mean(
         paddle.nn.functional.binary_cross_entropy(prediction, paddle.cast(label, "float32"))
     )
-    return Network(ids, dense, label, prediction, loss)
+    # It copies the program as it is before Fleet cuts it into servers' and workers' parts.
+    inference = DistributedInfer(startup_program=paddle.static.Program())
+    _minimize(loss, learning_rate)
+    return Network(ids, dense, label, prediction, inference)
+
+
+def _minimize(loss: Variable, learning_rate: float) -> None:
+    strategy = fleet.DistributedStrategy()
+    strategy.a_sync = True
+    strategy.sparse_table_configs = {
+        name: {f"table_parameters.{name}.shard_num": TABLE_SHARDS} for name in TABLES
+    }
+    optimizer = fleet.distributed_optimizer(paddle.optimizer.Adam(learning_rate), strategy)
+    optimizer.minimize(loss)
 
 
 def _wide(ids: list[Variable], dense: Variable) -> Variable:
@@ -83,8 +105,3 @@ def _embeddings(table: str, ids: list[Variable], width: int) -> list[Variable]:
         for slot in ids
     ]
     return [paddle.reshape(rows_of_slot, [-1, width]) for rows_of_slot in found]
-
-
-def table_configs() -> dict[str, dict[str, int]]:
-    """How each table is cut into files, for the strategy."""
-    return {name: {f"table_parameters.{name}.shard_num": TABLE_SHARDS} for name in TABLES}

@@ -13,47 +13,44 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """`samples` are those of one epoch over all workers; `checkpoint_every` counts parts.
+    """`checkpoint_every` counts parts; `samples`, `part_size` and so on are of made-up data.
 
-    Both directories are of a volume that servers and workers share. Without an `output_dir` the
-    model goes to a new temporary directory; without a `checkpoint_dir` there are no checkpoints.
+    Both directories to write are of a volume that servers and workers share. Without an
+    `output_dir` the model goes to a new temporary directory; without a `checkpoint_dir` there
+    are no checkpoints. With `save_passes` there is a model of each epoch, not of the last only.
+    `shards` other than the number of workers, which 0 stands for, leaves some of the data out.
     """
 
+    data_dir: Path
     samples: int
     part_size: int
     held_out: int
+    seed: int
+    shards: int
     epochs: int
     batch_size: int
     learning_rate: float
-    seed: int
-    shards: int
     checkpoint_every: int
     checkpoint_dir: Path | None
     output_dir: Path | None
-
-    @property
-    def parts(self) -> int:
-        return -(-self.samples // self.part_size)
-
-    def part_samples(self, part: int) -> int:
-        """The last part may be smaller."""
-        return min(self.part_size, self.samples - part * self.part_size)
+    save_passes: bool
 
 
-def from_environment(workers: int) -> Settings:
-    """SHARDS other than the number of workers trains on some of the data only."""
+def from_environment() -> Settings:
     return Settings(
+        data_dir=_directory("DATA_DIR") or Path(__file__).with_name("data"),
         samples=_number("SAMPLES", 60_000),
         part_size=_number("PART_SIZE", 2_000),
         held_out=_number("HELD_OUT", 8_000),
+        seed=_number("SEED", 7),
+        shards=_number("SHARDS", 0),
         epochs=_number("EPOCHS", 3),
         batch_size=_number("BATCH_SIZE", 64),
         learning_rate=float(os.environ.get("LEARNING_RATE", "0.0015")),
-        seed=_number("SEED", 7),
-        shards=_number("SHARDS", workers),
         checkpoint_every=_number("CHECKPOINT_EVERY", 2),
         checkpoint_dir=_directory("CHECKPOINT_DIR"),
         output_dir=_directory("OUTPUT_DIR"),
+        save_passes=_number("SAVE_PASSES", 0) != 0,
     )
 
 
@@ -63,4 +60,4 @@ def _number(name: str, default: int) -> int:
 
 def _directory(name: str) -> Path | None:
     value = os.environ.get(name)
-    return Path(value) if value else None
+    return Path(value).absolute() if value else None

@@ -1,0 +1,29 @@
+"""What the programs tell, and keeping Fleet from telling more."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def tell(line: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Fleet prints pages about its inner tables; VERBOSE=1 lets them through."""
+    if os.environ.get("VERBOSE"):
+        yield
+        return
+    with (
+        Path(os.devnull).open("w") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", UserWarning)
+        yield

@@ -1,0 +1,73 @@
+"""One process of a parameter-server job: a server or a worker, from its start to its end.
+
+Servers hold their share of the tables until they are told to stop. Workers train on disjoint
+parts of a click log, tell the AUC on a held-out set after each epoch, and go on from the last
+checkpoint when the job was restarted.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+# Paddle's C++ side reads it once, when it is loaded.
+os.environ.setdefault("GLOG_minloglevel", "2")
+
+import network
+import paddle
+import settings as settings_module
+from console import quiet, tell
+from paddle.distributed import fleet
+from trainer import Trainer
+
+
+def run(make_role_maker: Callable[[], Any]) -> None:
+    """`make_role_maker` gives Fleet's role maker: which process this is, and who the others are."""
+    settings = settings_module.from_environment()
+    with tempfile.TemporaryDirectory(prefix="fleet-") as scratch:
+        exit_on_sigterm()
+        os.chdir(scratch)  # Fleet writes logs of its own where it stands
+        paddle.enable_static()
+        with quiet():
+            fleet.init(make_role_maker())
+        tell(f"{_role()} of {fleet.server_num()} servers and {fleet.worker_num()} workers")
+        with quiet():
+            built = network.build(settings.learning_rate)
+        if fleet.is_server():
+            _serve()
+        else:
+            settings = replace(settings, shards=settings.shards or fleet.worker_num())
+            Trainer(settings, built, Path(scratch)).run()
+
+
+def exit_on_sigterm() -> None:
+    """End at once with 15, as Paddle's launcher does, and also as process 1 of a container.
+
+    The handler is C's own `_exit`: Fleet's server never returns to Python, so no Python handler
+    would run there. Nothing has to be finished first: a checkpoint is whole or absent.
+    """
+    paddle.disable_signal_handler()
+    libc = ctypes.CDLL(None)
+    libc.signal.argtypes = [ctypes.c_int, ctypes.c_void_p]
+    libc.signal(signal.SIGTERM, ctypes.cast(libc._exit, ctypes.c_void_p))
+
+
+def _role() -> str:
+    if fleet.is_server():
+        return f"server {fleet.server_index()}"
+    return f"worker {fleet.worker_index()}"
+
+
+def _serve() -> None:
+    """Never returns."""
+    with quiet():
+        fleet.init_server()
+    tell("serving")
+    with quiet():
+        fleet.run_server()

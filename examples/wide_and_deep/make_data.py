@@ -1,0 +1,35 @@
+"""Write a click log to a directory, as files for `train.py`: `python make_data.py DIRECTORY`.
+
+With `--shards N` it lies cut by worker, in directories 0 to N-1.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import clicks
+from source import HELD_OUT_FILE
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--samples", type=int, default=60_000)
+    parser.add_argument("--part-size", type=int, default=2_000)
+    parser.add_argument("--held-out", type=int, default=8_000)
+    parser.add_argument("--shards", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=7)
+    given = parser.parse_args()
+    model = clicks.ClickModel(given.seed)
+    for part, start in enumerate(range(0, given.samples, given.part_size)):
+        shard = given.directory / str(part % given.shards) if given.shards else given.directory
+        shard.mkdir(parents=True, exist_ok=True)
+        size = min(given.part_size, given.samples - start)
+        clicks.write_lines(model.part(part, size), shard / f"part-{part:05}.txt")
+    held_out = model.part(clicks.HELD_OUT_PART, given.held_out)
+    clicks.write_lines(held_out, given.directory / HELD_OUT_FILE)
+
+
+if __name__ == "__main__":
+    main()

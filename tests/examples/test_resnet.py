@@ -1,0 +1,110 @@
+"""ResNet on real collective training."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.examples.pods import EXAMPLES, Job, python, wait_until
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(180)]
+
+PROGRAM = str(EXAMPLES / "resnet" / "train_fleet.py")
+LAUNCHER = ["-m", "paddle.distributed.launch"]
+TINY = {"SAMPLES": "1024", "EPOCHS": "3"}
+
+
+def a_job(folder: Path, workers: int = 2, arguments: list[str] | None = None) -> Job:
+    return Job(folder, [python(), *(arguments or [*LAUNCHER, PROGRAM])], workers)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("resnet")
+
+
+@pytest.fixture(scope="module")
+def trained(folder: Path) -> Iterator[Job]:
+    """Two workers under the launcher, after their end."""
+    with a_job(folder / "pods") as job:
+        job.start(TINY | {"OUTPUT_DIR": str(folder / "model")})
+        assert job.wait() == [0, 0], job.workers[0].log
+        yield job
+
+
+def checksums(job: Job) -> list[tuple[str, str]]:
+    """Of the weights and of the images, by worker."""
+    found = r"rank \d+: weights (\w+), \d+ images (\w+)"
+    return [worker.find(found)[0] for worker in job.workers]
+
+
+def test_the_launchers_form_one_job(trained: Job) -> None:
+    ranks = [worker.find(r"rank (\d) of 2")[0] for worker in trained.workers]
+    assert ranks == ["0", "1"]
+
+
+def test_the_loss_falls(trained: Job) -> None:
+    losses = [float(loss) for loss in trained.workers[0].find(r"mean loss (\d+\.\d+)")]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def test_the_workers_end_with_equal_weights_from_different_images(trained: Job) -> None:
+    (first_weights, first_images), (second_weights, second_images) = checksums(trained)
+    assert first_weights == second_weights
+    assert first_images != second_images
+
+
+def test_the_model_is_saved_by_rank_0(trained: Job, folder: Path) -> None:
+    model = folder / "model" / "resnet.pdparams"
+    assert [worker.find(r"model saved in (\S+)") for worker in trained.workers] == [
+        [str(model)],
+        [],
+    ]
+    assert model.stat().st_size > 10_000
+
+
+def test_without_the_launcher_it_trains_the_same(trained: Job, tmp_path: Path) -> None:
+    with a_job(tmp_path / "pods", arguments=[PROGRAM]) as job:
+        job.start(TINY | {"OUTPUT_DIR": str(tmp_path / "model")})
+        assert job.wait() == [0, 0], job.workers[0].log
+        assert checksums(job) == checksums(trained)
+
+
+def test_gradients_that_are_not_reduced_fail_the_job(tmp_path: Path) -> None:
+    sabotaged = (
+        f"import sys; sys.path.insert(0, {str(EXAMPLES / 'resnet')!r});"
+        "import peers, train_fleet; peers.reduce_gradients = lambda model: None;"
+        "train_fleet.main()"
+    )
+    with a_job(tmp_path / "pods", arguments=["-c", sabotaged]) as job:
+        job.start(TINY | {"EPOCHS": "1", "OUTPUT_DIR": str(tmp_path / "model")})
+        assert job.wait() == [1, 1]
+        assert "weights differ" in job.workers[0].log
+
+
+def test_a_killed_job_goes_on_with_more_workers(tmp_path: Path) -> None:
+    checkpoints = tmp_path / "checkpoints"
+    settings = TINY | {
+        "CHECKPOINT_DIR": str(checkpoints),
+        "CHECKPOINT_EVERY": "2",
+        "OUTPUT_DIR": str(tmp_path / "model"),
+    }
+    with a_job(tmp_path / "first") as job:
+        job.start(settings)
+        wait_until(lambda: list(checkpoints.glob("0001-0000[0-9][1-9]*")), "a step of epoch 1", 90)
+    with a_job(tmp_path / "second", workers=3) as job:
+        job.start(settings)
+        assert job.wait() == [0, 0, 0], job.workers[0].log
+        resumed = {tuple(worker.find(r"resumed at (epoch 1 images \d+)")) for worker in job.workers}
+        assert len(resumed) == 1
+        assert int(next(iter(resumed))[0].split()[-1]) > 0
+        assert len({weights for weights, _ in checksums(job)}) == 1
+
+
+def test_a_worker_whose_peer_dies_fails(tmp_path: Path) -> None:
+    with a_job(tmp_path / "pods", arguments=[PROGRAM]) as job:
+        job.start(TINY | {"EPOCHS": "1000", "OUTPUT_DIR": str(tmp_path / "model")})
+        wait_until(lambda: job.workers[0].find("epoch 0 ended"), "an epoch", 90)
+        job.workers[1].kill()
+        assert job.workers[0].wait(30) == 1
