@@ -52,7 +52,7 @@ def main() -> int:
 def run(file: Path, timeout_seconds: float) -> int:
     """One job on a cluster of its own."""
     started = time.monotonic()
-    ensure_environment("examples")
+    ensure_environment("examples", print)
     say(started, "starting etcd, kube-apiserver, controller-manager, scheduler and a node")
     with Cluster(ClusterConfig(nodes=1)) as cluster:
         say(started, "installing the CRD, the operator's account and its roles")
