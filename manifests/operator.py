@@ -110,9 +110,11 @@ def _container(variant: Variant) -> Raw:
         "args": [
             *scope,
             "--leader-elect",
-            f"--metrics-bind-address=:{METRICS_PORT}",
-            f"--health-probe-bind-address=:{HEALTH_PORT}",
+            f"--metrics-bind-address=$(POD_IP):{METRICS_PORT}",
+            f"--health-probe-bind-address=$(POD_IP):{HEALTH_PORT}",
         ],
+        # Its own address and no other: on the hosts' network too, two never meet on a port.
+        "env": [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
         "ports": [
             {"name": "metrics", "containerPort": METRICS_PORT},
             {"name": "health", "containerPort": HEALTH_PORT},

@@ -1,5 +1,10 @@
-"""Shared fixtures. Tests that need a real API server take `cluster` and run against one for all."""
+"""Shared fixtures: one cluster for all tests of a kind, and a namespace of its own for each test.
 
+`cluster` is an API server without nodes; in `operated` there are nodes and the operator too, and a
+`lab` is a namespace of it with what a user does there.
+"""
+
+import contextlib
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,14 +13,18 @@ import pytest
 
 from localcluster import Cluster, ClusterConfig
 from localcluster.build import ensure_binaries
+from tests.lab import Lab
+from tests.operated import start_operator
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
+CLUSTER_FIXTURES = {"cluster", "operated"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test that needs the local cluster."""
     for item in items:
-        if "cluster" in getattr(item, "fixturenames", ()) or CLUSTER_TESTS in item.path.parents:
+        needs = CLUSTER_FIXTURES & set(getattr(item, "fixturenames", ()))
+        if needs or CLUSTER_TESTS in item.path.parents:
             item.add_marker("cluster")
 
 
@@ -32,9 +41,38 @@ def cluster() -> Iterator[Cluster]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def operated() -> Iterator[Cluster]:
+    """A cluster of three nodes in which the operator runs the jobs of all namespaces."""
+    with Cluster(ClusterConfig(nodes=3)) as running:
+        start_operator(running)
+        yield running
+
+
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
     """A new namespace, in which pods can be created already; deleted after the test."""
+    with new_namespace(cluster) as name:
+        yield name
+
+
+@pytest.fixture
+def lab(operated: Cluster) -> Iterator[Lab]:
+    """A namespace of the test's own beside the running operator."""
+    with new_namespace(operated) as name:
+        yield Lab(operated, name)
+
+
+@pytest.fixture(scope="module")
+def module_lab(operated: Cluster) -> Iterator[Lab]:
+    """The same for all tests of a module: their jobs run at once."""
+    with new_namespace(operated) as name:
+        yield Lab(operated, name)
+
+
+@contextlib.contextmanager
+def new_namespace(cluster: Cluster) -> Iterator[str]:
+    """A namespace that is ready for pods, and goes at the end with all that is in it."""
     name = f"test-{uuid.uuid4().hex[:8]}"
     cluster.kubectl("create", "namespace", name)
     # Admission refuses pods until a controller has made the ServiceAccount.
