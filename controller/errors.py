@@ -89,6 +89,9 @@ class NotLeader(ApiError):
     """Not sent: the lease does not cover the write."""
 
 
+_YOUNG_KIND = "cannot find RESTMapping"
+"""What admission says for some seconds of the owner of a child whose CRD has just come."""
+
 _BY_CODE: dict[int, type[ApiError]] = {
     HTTPStatus.BAD_REQUEST: Invalid,
     HTTPStatus.UNAUTHORIZED: Unauthorized,
@@ -113,6 +116,8 @@ def error_from_status(code: int, status: dict[str, Any], retry_after: float | No
     throttled = code == HTTPStatus.TOO_MANY_REQUESTS
     if throttled or (code == HTTPStatus.SERVICE_UNAVAILABLE and retry_after is not None):
         return Throttled(message, retry_after=retry_after, code=code)
+    if code == HTTPStatus.FORBIDDEN and _YOUNG_KIND in message:
+        return Transient(message, code=code, reason=reason)
     kind = AlreadyExists if reason == "AlreadyExists" else _BY_CODE.get(code, Transient)
     details = status.get("details")
     return kind(

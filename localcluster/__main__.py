@@ -88,6 +88,10 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--images", type=Path, action="append", default=[], metavar="FILE", help=images
     )
+    nfs = "what NFS volumes show, as <server>/<path> (a folder of the cluster's own)"
+    parser.add_argument("--nfs-root", type=Path, metavar="FOLDER", help=nfs)
+    host_path = "what pods see as the hosts' folders (this machine's own)"
+    parser.add_argument("--host-path-root", type=Path, metavar="FOLDER", help=host_path)
     parser.add_argument("--config-retry-seconds", type=float, metavar="S", help=argparse.SUPPRESS)
 
 
@@ -105,6 +109,8 @@ def _config(options: argparse.Namespace) -> ClusterConfig:
         labels={name: value for pairs in options.label for name, value in pairs.items()},
         taints=options.taint,
         images=options.images,
+        nfs_root=options.nfs_root,
+        host_path_root=options.host_path_root,
         config_retry_seconds=options.config_retry_seconds,
         report=_tell,
     )

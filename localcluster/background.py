@@ -22,6 +22,7 @@ from localcluster.statefolder import LOCK, remove_tree
 
 READY = "cluster is ready"
 STOP_DEADLINE_SECONDS = 30.0
+FOLDERS = ("nfs_root", "host_path_root")
 Report = Callable[[str], None]
 
 
@@ -84,6 +85,8 @@ def config_from_json(text: str) -> ClusterConfig:
     """What `start` gave to the daemon."""
     fields = json.loads(text)
     fields["images"] = [Path(path) for path in fields["images"]]
+    for folder in FOLDERS:
+        fields[folder] = Path(fields[folder]) if fields[folder] else None
     return ClusterConfig(**fields)
 
 
@@ -92,6 +95,8 @@ def _to_json(config: ClusterConfig) -> str:
     for owned_by_daemon in ("report", "state_dir"):
         del fields[owned_by_daemon]
     fields["images"] = [str(path.absolute()) for path in config.images]
+    for folder in FOLDERS:
+        fields[folder] = str(fields[folder].absolute()) if fields[folder] else None
     return json.dumps(fields)
 
 

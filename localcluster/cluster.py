@@ -41,6 +41,8 @@ class ClusterConfig:
     `state_dir` is private to the cluster, wiped at its start, and keeps the logs and the audit log
     after its stop; without one it is a temporary folder that goes at the stop. `images` are image
     tables (the node has its own without one); `taints` are `key=value:effect`.
+    `nfs_root` holds what NFS volumes show, as <server>/<path> (without it, a folder of the run),
+    and `host_path_root` what pods see as the hosts' folders (the machine's own without it).
     `config_retry_seconds` is how long a node waits before it looks again for a ConfigMap that a
     container lacks.
     """
@@ -53,6 +55,8 @@ class ClusterConfig:
     taints: Sequence[str] = ()
     state_dir: Path | None = None
     images: Sequence[Path] = ()
+    nfs_root: Path | None = None
+    host_path_root: Path | None = None
     config_retry_seconds: float | None = None
     start_timeout_seconds: float = 60.0
     report: Callable[[str], None] = field(default=print, repr=False)
@@ -282,6 +286,9 @@ class Cluster:
             arguments += ["--taint", taint]
         for table in config.images:
             arguments += ["--images", str(table.absolute())]
+        arguments += ["--nfs-root", str((config.nfs_root or self._run_folder / "nfs").absolute())]
+        if config.host_path_root is not None:
+            arguments += ["--host-path-root", str(config.host_path_root.absolute())]
         if config.config_retry_seconds is not None:
             arguments += ["--config-retry-seconds", str(config.config_retry_seconds)]
         return arguments

@@ -105,7 +105,7 @@ class Lab:
     def wait(
         self, holds: Callable[[], Any], what: str, timeout_seconds: float = WAIT_SECONDS
     ) -> Any:
-        """The first true value of `holds`; fails with the state of the namespace at the deadline."""
+        """The first true value of `holds`; fails with what there is at the deadline."""
         deadline = time.monotonic() + timeout_seconds
         while not (value := holds()):
             if time.monotonic() > deadline:
@@ -113,9 +113,7 @@ class Lab:
             clock.sleep(POLL_SECONDS)
         return value
 
-    def wait_phase(
-        self, name: str, *phases: str, timeout_seconds: float = WAIT_SECONDS
-    ) -> Raw:
+    def wait_phase(self, name: str, *phases: str, timeout_seconds: float = WAIT_SECONDS) -> Raw:
         """The job's status once its phase is one of these; fails when it ends otherwise."""
 
         def look() -> Raw | None:
@@ -165,3 +163,29 @@ def environment_of(text: str) -> dict[str, str]:
     """The variables that `env` has printed."""
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
     return {name: value for name, _, value in pairs}
+
+
+def shell(script: str, **container: Any) -> Raw:
+    """A pod template whose trainer container runs a shell script."""
+    trainer = {"name": "paddle", "image": "busybox", "command": ["sh", "-c", script], **container}
+    return {"spec": {"containers": [trainer]}}
+
+
+def paddle_job(name: str, roles: dict[str, tuple[int, Raw]], **spec: Any) -> Raw:
+    """A PaddleJob with replicas and template by role."""
+    return {
+        "apiVersion": "batch.paddlepaddle.org/v1",
+        "kind": "PaddleJob",
+        "metadata": {"name": name},
+        "spec": {
+            **spec,
+            **{
+                role: {"replicas": count, "template": template}
+                for role, (count, template) in roles.items()
+            },
+        },
+    }
+
+
+SERVER = shell("exec sleep 3600")
+"""A parameter server to the operator: it serves until it is stopped."""
