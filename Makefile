@@ -70,3 +70,7 @@ generate-check: $(STAMP) ## Fail when a generated manifest is stale
 .PHONY: openapi
 openapi: $(STAMP) ## Renew the pod template's schema from the cluster that kubectl finds
 	@kubectl get --raw /openapi/v3/api/v1 | $(BIN)/python -m manifests.openapi
+
+.PHONY: bench
+bench: $(STAMP) ## Measure the operator: benchmarks/RESULTS.md; QUICK=1 small sizes, CHECK=1 fail on broken budgets
+	$(BIN)/python -m benchmarks $(if $(QUICK),--quick,--output benchmarks) $(if $(CHECK),--check) $(BENCH_ARGUMENTS)

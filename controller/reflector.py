@@ -131,11 +131,12 @@ class Reflector:
             return self._pause("watch_failed", error)
 
     def _list(self) -> float:
+        started = self._clock.monotonic()
         entries, version = self._read_list()
         self._informer.replace(entries, version)
         self._metrics.relisted(self.kind)
-        if not self._is_served:
-            self._log.info("listed", objects=len(entries))
+        seconds = round(self._clock.monotonic() - started, 3)
+        self._log.info("listed", objects=len(entries), seconds=seconds)
         self._version = version
         self._is_served = True
         self._hear()

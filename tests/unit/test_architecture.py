@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("api", "metrics", "reconcile", "controller", "localcluster")
+PACKAGES = ("api", "metrics", "reconcile", "controller", "localcluster", "benchmarks")
 ALLOWED = {
     "api": {"api"},
     "metrics": {"metrics"},
     "reconcile": {"reconcile", "api", "metrics"},
     "controller": {"controller", "reconcile", "api", "metrics"},
     "localcluster": {"localcluster"},
+    "benchmarks": {"benchmarks", "localcluster"},
 }
 CLOCKS = {"controller": {"clock.py"}, "localcluster": {"clock.py"}}
 CLOCK_CALLS = {("time", "sleep"), ("time", "time"), ("datetime", "now"), ("datetime", "utcnow")}

@@ -1,0 +1,75 @@
+"""`python -m benchmarks`: measure, print what is going on, write the results."""
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+from benchmarks.figures import broken
+from benchmarks.jobwatch import Report
+from benchmarks.machine import describe_machine
+from benchmarks.operators import Operator, other_operator, own_operator, peer_operator
+from benchmarks.report import Run, build_page, write_report
+from benchmarks.series import FULL, QUICK, measure_series
+from localcluster import clock
+
+
+def main() -> int:
+    """Measure every operator that was asked for; 1 if `--check` found something broken."""
+    arguments = _parse_arguments()
+    report = _with_elapsed(clock.monotonic())
+    machine, started = describe_machine(), clock.monotonic()
+    sizes = QUICK if arguments.quick else FULL
+    series = []
+    for operator in _operators(arguments):
+        report(f"=== {operator.name}")
+        series.append(measure_series(operator, sizes, report))
+    command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
+    run = Run(command, clock.monotonic() - started, machine, tuple(series))
+    print(build_page(run))
+    if arguments.output is not None:
+        write_report(run, arguments.output)
+        report(f"written to {arguments.output}")
+    wrong = broken(series[0]) if arguments.check else []
+    for line in wrong:
+        print(f"BROKEN: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    add = parser.add_argument
+    add("--quick", action="store_true", help="small sizes, in about a minute")
+    add("--check", action="store_true", help="fail on what does not depend on the machine")
+    add(
+        "--operator",
+        action="append",
+        default=[],
+        metavar="[NAME=]COMMAND",
+        help="measure another operator for the same CRD; COMMAND gets KUBECONFIG",
+    )
+    add(
+        "--peer",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="measure an operator with another CRD, described by an adapter",
+    )
+    add("--only-others", action="store_true", help="leave this project's operator out")
+    add("--output", type=Path, default=None, metavar="FOLDER", help="where to write the results")
+    return parser.parse_args()
+
+
+def _operators(arguments: argparse.Namespace) -> list[Operator]:
+    own = [] if arguments.only_others else [own_operator()]
+    others = [other_operator(text) for text in arguments.operator]
+    return [*own, *others, *(peer_operator(path) for path in arguments.peer)]
+
+
+def _with_elapsed(started: float) -> Report:
+    return lambda text: print(f"{clock.monotonic() - started:6.1f} s  {text}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

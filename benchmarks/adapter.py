@@ -1,0 +1,101 @@
+"""What the harness has to know of a kind of job: how to make one and how to read its state.
+
+A peer with another CRD brings a Python file that subclasses `Adapter` and names the instance
+`ADAPTER`; `--peer FILE` measures it on the same work.
+"""
+
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.rest import Raw
+
+IMAGE = "registry.k8s.io/pause:3.10"
+PROJECT = Path(__file__).parent.parent
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """The PaddleJob of this project; a base for others.
+
+    `manifests` are applied before the operator starts, but for Deployments: the operator runs
+    as a process here. `command` starts it, where a peer's file brings it along.
+    """
+
+    name: str = "paddlejob"
+    group: str = "batch.paddlepaddle.org"
+    version: str = "v1"
+    resource: str = "paddlejobs"
+    manifests: Sequence[Path] = (
+        PROJECT / "manifests" / "v1" / "crd.yaml",
+        PROJECT / "manifests" / "v1" / "operator-all-namespaces.yaml",
+    )
+    command: Sequence[str] = ()
+
+    @property
+    def collection(self) -> str:
+        """The API path of all jobs."""
+        return f"/apis/{self.group}/{self.version}/{self.resource}"
+
+    def path(self, namespace: str, name: str = "") -> str:
+        """The API path of a job, or of a namespace's."""
+        base = f"/apis/{self.group}/{self.version}/namespaces/{namespace}/{self.resource}"
+        return f"{base}/{name}" if name else base
+
+    def build_job(self, name: str, servers: int, workers: int) -> Raw:
+        """A job of so many parameter servers and workers."""
+        roles = {"ps": servers, "worker": workers}
+        return {
+            "apiVersion": f"{self.group}/{self.version}",
+            "kind": "PaddleJob",
+            "metadata": {"name": name},
+            "spec": {
+                role: {"replicas": count, "template": pod_template("paddle")}
+                for role, count in roles.items()
+                if count
+            },
+        }
+
+    def keep_pods(self, job: Raw) -> Raw:
+        """The same job, whose pods stay when it has ended."""
+        return {**job, "spec": {**job["spec"], "cleanPodPolicy": "Never"}}
+
+    def state(self, job: Raw) -> str:
+        """The job's state: "Running" and "Completed" are what the harness waits for."""
+        return str((job.get("status") or {}).get("phase", ""))
+
+    def is_worker(self, pod: Raw) -> bool:
+        """Whether the pod's end is what completes the job."""
+        return bool(pod["metadata"].get("labels", {}).get("paddle-res-type") == "worker")
+
+
+def pod_template(container: str) -> Raw:
+    """A pod as users write it: small requests, a command, some variables."""
+    return {
+        "spec": {
+            "containers": [
+                {
+                    "name": container,
+                    "image": IMAGE,
+                    "command": ["python", "train.py"],
+                    "args": ["--epochs=10"],
+                    "env": [{"name": "EPOCHS", "value": "10"}],
+                    "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}},
+                }
+            ]
+        }
+    }
+
+
+def load_adapter(path: Path) -> Adapter:
+    """The ADAPTER of a peer's file."""
+    spec = importlib.util.spec_from_file_location(f"peer_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    adapter = module.ADAPTER
+    if not isinstance(adapter, Adapter):
+        raise TypeError(f"ADAPTER in {path} is no Adapter")
+    return adapter

@@ -1,0 +1,150 @@
+"""The figures that are shown, what each must be, and which of them hold on any machine."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from benchmarks.series import RatedBurst, Series
+
+LEASE_SECONDS = 15.0
+RATIO_TO_FLOOR = 0.62
+WRITES_PER_JOB = 10.0
+CROWD_JOBS = 11_000
+KB_PER_JOB = 64.0
+"""For any number of jobs. 400 MB for 11,000 is 32 KB a job; few jobs pay for the pages read."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row: its value for each series, and the most (or least) that it may be."""
+
+    name: str
+    unit: str
+    value: Callable[[Series], float | None]
+    most: float | None = None
+    least: float | None = None
+    is_portable: bool = False
+    """It does not depend on the machine: continuous integration fails on it."""
+
+    def holds(self, series: Series) -> bool | None:
+        """Whether the value is within its bounds; None where there is none, or no bound."""
+        value = self.value(series)
+        if value is None or (self.most is None and self.least is None):
+            return None
+        above = self.least is None or value >= self.least
+        return above and (self.most is None or value <= self.most)
+
+    @property
+    def target(self) -> str:
+        """The bound as it is shown."""
+        if self.most is not None:
+            return f"≤ {self.most:g}"
+        return f"≥ {self.least:g}" if self.least is not None else ""
+
+
+def figures(series: Series) -> Iterator[Figure]:
+    """All rows, for series of these sizes."""
+    for number, rated in enumerate(series.bursts):
+        yield from _burst_figures(number, rated)
+    yield from _wide_figures(series)
+    yield Figure(
+        f"{series.fairness.jobs} small jobs beside one of {series.fairness.wide_workers} pods:"
+        " p99 against alone",
+        "×",
+        lambda s: s.fairness.ratio,
+        most=1.5,
+    )
+    yield Figure(
+        "take-over after SIGTERM",
+        "s",
+        lambda s: s.takeover.terminated_seconds if s.takeover else None,
+        most=2.0,
+    )
+    yield Figure(
+        "take-over after a kill",
+        "s",
+        lambda s: s.takeover.killed_seconds if s.takeover else None,
+        most=LEASE_SECONDS,
+    )
+    yield from _crowd_figures(series)
+
+
+def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
+    is_small = rated.burst.jobs <= 100
+
+    def figure(name: str, unit: str, read: Callable[[RatedBurst], float]) -> Figure:
+        title = f"{rated.burst.jobs} jobs: {name}"
+        return Figure(title, unit, lambda series: read(series.bursts[number]))
+
+    yield figure("floor", "jobs/s", lambda r: r.floor_jobs_per_second)
+    yield figure("to Running", "jobs/s", lambda r: r.burst.jobs_per_second)
+    ratio = figure("share of the floor", "×", lambda r: r.ratio)
+    yield replace(ratio, least=RATIO_TO_FLOOR)
+    p50 = figure("creation to Running, p50", "s", lambda r: r.burst.p50_seconds)
+    yield replace(p50, most=2.0 if is_small else None)
+    p99 = figure("creation to Running, p99", "s", lambda r: r.burst.p99_seconds)
+    yield replace(p99, most=2.5 if is_small else None)
+    ended = "all Completed after the workers' end"
+    yield figure(ended, "s", lambda r: r.burst.to_completed_seconds)
+    cpu = figure("operator's CPU per start", "ms", lambda r: r.burst.operator_cpu_ms_per_job)
+    yield replace(cpu, most=8.0)
+    cpu = figure("API server's CPU per start", "ms", lambda r: r.burst.server_cpu_ms_per_job)
+    yield replace(cpu, most=33.0)
+    writes = figure("operator's writes per start", "", lambda r: r.burst.writes_per_job)
+    yield replace(writes, most=WRITES_PER_JOB, is_portable=True)
+    peak = figure("peak memory", "MB", lambda r: r.burst.peak_mb)
+    yield replace(peak, most=80.0, is_portable=True) if is_small else peak
+
+
+def _wide_figures(series: Series) -> Iterator[Figure]:
+    for number, wide in enumerate(series.wide):
+        title = f"one job of 1 + {wide.workers}"
+
+        def created(series: Series, number: int = number) -> float:
+            return series.wide[number].created_seconds
+
+        def config_map(series: Series, number: int = number) -> float | None:
+            return series.wide[number].config_map_seconds
+
+        def within(series: Series, number: int = number) -> float:
+            return float(series.wide[number].is_within_limits)
+
+        yield Figure(f"{title}: all pods created", "s", created)
+        yield Figure(f"{title}: ConfigMap created", "s", config_map)
+        yield Figure(
+            f"{title}: sizes within limits (1 = yes)", "", within, least=1, is_portable=True
+        )
+
+
+def _crowd_figures(series: Series) -> Iterator[Figure]:
+    crowd = series.crowd
+    title = f"{crowd.finished} finished, {crowd.running} running"
+    is_full = crowd.finished + crowd.running >= CROWD_JOBS
+    yield Figure(
+        f"{title}: peak memory", "MB", lambda s: s.crowd.peak_mb, most=400.0 if is_full else None
+    )
+    yield Figure(
+        f"{title}: memory a job",
+        "KB",
+        lambda s: s.crowd.kb_per_job,
+        most=KB_PER_JOB,
+        is_portable=True,
+    )
+    yield Figure(f"{title}: start until it acts", "s", lambda s: s.crowd.started_seconds)
+    yield Figure(f"{title}: one list of everything", "s", lambda s: s.crowd.list_seconds)
+    yield Figure(f"{title}: CPU at rest", "% of a core", lambda s: s.crowd.cpu_percent_at_rest)
+    yield Figure(
+        f"{title}: writes at rest",
+        "",
+        lambda s: s.crowd.writes_at_rest,
+        most=0,
+        is_portable=True,
+    )
+
+
+def broken(series: Series) -> list[str]:
+    """The portable figures that do not hold, in words."""
+    return [
+        f"{figure.name}: {figure.value(series):.3g} {figure.unit}, must be {figure.target}"
+        for figure in figures(series)
+        if figure.is_portable and figure.holds(series) is False
+    ]

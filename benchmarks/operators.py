@@ -1,0 +1,117 @@
+"""Operators under measurement: a name, a command line, and the kind of job that it runs."""
+
+import json
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from benchmarks import procfs
+from benchmarks.adapter import PROJECT, Adapter, load_adapter
+from localcluster import clock
+from localcluster.process import Command, Process
+
+STOP_SECONDS = 30.0
+OWN = "paddlejob-operator"
+ACCOUNT = ("paddle-system", "paddle-controller-manager")
+_LISTED = '"event": "listed"'
+
+
+@dataclass(frozen=True)
+class Operator:
+    """What can be started.
+
+    `account` is the (namespace, name) of its ServiceAccount; without one it is an administrator,
+    whom the API server does not queue. `elects` says that two of them agree on a leader.
+    """
+
+    name: str
+    command: Sequence[str]
+    adapter: Adapter
+    account: tuple[str, str] | None = None
+    elects: bool = False
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the one of this project."""
+        return self.name == OWN
+
+
+def own_operator() -> Operator:
+    """The operator of this project, as it is deployed: with a Lease."""
+    command = [
+        *(sys.executable, "-m", "controller", "--leader-elect"),
+        *("--leader-election-namespace", ACCOUNT[0]),
+        *("--metrics-bind-address", "0", "--health-probe-bind-address", "0"),
+        *("--log-format", "json"),
+    ]
+    return Operator(OWN, command, Adapter(), ACCOUNT, elects=True)
+
+
+def other_operator(text: str) -> Operator:
+    """[NAME=]COMMAND, for the same CRD. COMMAND gets KUBECONFIG in its environment."""
+    name, equals, command = text.partition("=")
+    if not equals or not name.isidentifier():
+        name, command = "other", text
+    return Operator(name, shlex.split(command), Adapter())
+
+
+def peer_operator(path: Path) -> Operator:
+    """The operator that an adapter's file describes."""
+    adapter = load_adapter(path)
+    return Operator(adapter.name, adapter.command, adapter)
+
+
+class RunningOperator:
+    """A started operator; a context manager that stops it."""
+
+    def __init__(self, operator: Operator, kubeconfig: Path, log: Path) -> None:
+        command = Command(
+            operator.name,
+            list(operator.command),
+            log=log,
+            folder=PROJECT,
+            environment={"KUBECONFIG": str(kubeconfig), "PYTHONUNBUFFERED": "1"},
+        )
+        self.process = Process(command)
+        self.started_at = clock.monotonic()
+        self.peak_mb = 0.0
+
+    def __enter__(self) -> "RunningOperator":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def cpu_seconds(self) -> float:
+        """CPU that it has taken so far."""
+        self.process.raise_if_dead()
+        return procfs.cpu_seconds(self.process.pid)
+
+    def memory(self) -> procfs.Memory:
+        """Its memory now."""
+        self.process.raise_if_dead()
+        return procfs.memory(self.process.pid)
+
+    def list_seconds(self) -> float | None:
+        """How long its longest list took; only this project's operator logs it."""
+        lines = self.process.command.log.read_text().splitlines()
+        entries = [json.loads(line) for line in lines if _LISTED in line]
+        return max((float(entry["seconds"]) for entry in entries), default=None)
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        os.kill(self.process.pid, number)
+
+    def stop(self) -> None:
+        """Ask it to end, and wait."""
+        self.process.stop(STOP_SECONDS)

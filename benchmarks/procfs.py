@@ -1,0 +1,45 @@
+"""What the kernel knows of a process and its children: the CPU taken and the memory held."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_MB = 1024.0
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Resident memory in MiB, now and at most so far."""
+
+    resident_mb: float
+    peak_mb: float
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU taken so far by the process, its threads and its children."""
+    own = _stat(pid)
+    return (sum(own) / _TICKS) + sum(cpu_seconds(child) for child in _children(pid))
+
+
+def memory(pid: int) -> Memory:
+    """Memory of the process and its children."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    own = [float(fields[name].split()[0]) / _MB for name in ("VmRSS", "VmHWM")]
+    below = [memory(child) for child in _children(pid)]
+    return Memory(
+        own[0] + sum(each.resident_mb for each in below),
+        own[1] + sum(each.peak_mb for each in below),
+    )
+
+
+def _stat(pid: int) -> list[int]:
+    # The name in parentheses may hold spaces; after it come the numbered fields from 3 on.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return [int(fields[number - 3]) for number in (14, 15, 16, 17)]
+
+
+def _children(pid: int) -> list[int]:
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(child) for child in path.read_text().split()] if path.exists() else []

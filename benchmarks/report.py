@@ -1,0 +1,96 @@
+"""RESULTS.md and RESULTS.json: what was measured, against what it must be."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.chart import draw_chart
+from benchmarks.figures import Figure, figures
+from benchmarks.machine import Machine
+from benchmarks.series import Series
+
+CHART = "chart.svg"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the benchmarks: the first series is of this project's operator, if it ran."""
+
+    command: str
+    seconds: float
+    machine: Machine
+    series: tuple[Series, ...]
+
+
+def write_report(run: Run, folder: Path) -> None:
+    """Write the page, its chart, and the data."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CHART).write_text(draw_chart(run.series))
+    (folder / "RESULTS.md").write_text(build_page(run))
+    (folder / "RESULTS.json").write_text(json.dumps(asdict(run), indent=1) + "\n")
+
+
+def build_page(run: Run) -> str:
+    """The results as Markdown."""
+    lines = [*_head(run), *_table(run.series), "", *_requests(run.series[0])]
+    return "\n".join(lines) + "\n"
+
+
+def _head(run: Run) -> list[str]:
+    machine = run.machine
+    return [
+        "# Results of the benchmarks",
+        "",
+        f"`{run.command}`, {machine.date}, revision {machine.revision}, {run.seconds:.0f} s.",
+        f"{machine.processor}, {machine.cores} cores, {machine.memory_gb} GB, load average"
+        f" {machine.load} before the run. Kubernetes {machine.kubernetes}, {machine.simulator},"
+        f" Python {machine.python}.",
+        "",
+        "Absolute figures depend on the machine and on what else it does; compare ratios of one"
+        " run. The floor is a bare loop of 16 threads that creates the same objects with no"
+        " operator; it is measured before and after each burst. Pods are simulated: they run at"
+        " once, also before their ConfigMap exists. A kubelet may take 10–15 s to look again for"
+        " a ConfigMap that it missed; that wait is in none of these figures.",
+        "",
+        f"![jobs per second]({CHART})",
+        "",
+    ]
+
+
+def _table(series: Sequence[Series]) -> list[str]:
+    names = " | ".join(each.operator for each in series)
+    lines = [f"| | {names} | must be | holds |", "|---|" + "---|" * (len(series) + 2)]
+    return lines + [_row(figure, series) for figure in figures(series[0])]
+
+
+def _row(figure: Figure, series: Sequence[Series]) -> str:
+    cells = " | ".join(_format(figure.value(each), figure.unit) for each in series)
+    words = {None: "", True: "yes", False: "**no**"}
+    return f"| {figure.name} | {cells} | {figure.target} | {words[figure.holds(series[0])]} |"
+
+
+def _format(value: float | None, unit: str) -> str:
+    if value is None:
+        return "–"
+    number = f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+    return f"{number} {unit}".strip()
+
+
+def _requests(series: Series) -> list[str]:
+    burst = series.bursts[0].burst
+    kinds = sorted({*burst.requests_to_running, *burst.requests_to_completed})
+    lines = [
+        f"## Requests per job, {burst.jobs} jobs",
+        "",
+        "As the API server counts them, of everyone: also the scheduler (bindings, its Events), the"
+        " node simulator (statuses of pods) and the controller manager.",
+        "",
+        "| request | until Running | until Completed |",
+        "|---|---|---|",
+    ]
+    for kind in kinds:
+        running = burst.requests_to_running.get(kind, 0.0)
+        completed = burst.requests_to_completed.get(kind, 0.0)
+        lines.append(f"| {kind} | {running:g} | {completed:g} |")
+    return lines

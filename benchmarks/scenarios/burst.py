@@ -1,0 +1,97 @@
+"""Burst: many small jobs created at once, until all run, and until all have completed."""
+
+from dataclasses import dataclass
+
+from benchmarks.counters import Counts, since
+from benchmarks.load import create_jobs, end_workers
+from benchmarks.operators import Operator, RunningOperator
+from benchmarks.scenarios.common import (
+    COMPLETED,
+    SERVERS,
+    WORKERS,
+    job_names,
+    percentile,
+    wait_running,
+    working_operator,
+)
+from benchmarks.site import Reading, Site
+from localcluster import clock
+
+SECONDS_PER_JOB = 1.0
+LEAST_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Burst:
+    """Times in seconds, CPU in milliseconds a job, requests a job."""
+
+    jobs: int
+    to_running_seconds: float
+    p50_seconds: float
+    p99_seconds: float
+    to_completed_seconds: float
+    operator_cpu_ms_per_job: float
+    server_cpu_ms_per_job: float
+    peak_mb: float
+    writes_per_job: float
+    requests_to_running: dict[str, float]
+    requests_to_completed: dict[str, float]
+
+    @property
+    def jobs_per_second(self) -> float:
+        """From the first creation until the last job ran."""
+        return self.jobs / self.to_running_seconds
+
+
+def measure_burst(site: Site, operator: Operator, jobs: int, prefix: str) -> Burst:
+    """Create so many jobs at once, and end them when all run."""
+    site.report(f"burst: {jobs} jobs of {SERVERS} + {WORKERS}")
+    with working_operator(site, operator, prefix) as running:
+        return _measure(site, running, job_names(prefix, jobs))
+
+
+def _measure(site: Site, running: RunningOperator, names: list[str]) -> Burst:
+    manifests = [site.adapter.build_job(name, SERVERS, WORKERS) for name in names]
+    before, cpu = site.read(), running.cpu_seconds()
+    server_cpu = site.server_cpu()
+    asked = create_jobs(site.rest, site.adapter, manifests)
+    ran = wait_running(site, running, names, LEAST_SECONDS + len(names) * SECONDS_PER_JOB)
+    # What is written after the last job runs belongs to the start as well: Events come late.
+    cpu, server_cpu = running.cpu_seconds() - cpu, site.server_cpu() - server_cpu
+    site.settle()
+    started = site.read()
+    times = [when - asked[name] for name, when in zip(names, ran, strict=True)]
+    to_completed = _complete(site, names)
+    site.settle()
+    ended = site.read()
+    return Burst(
+        jobs=len(names),
+        to_running_seconds=max(ran) - min(asked.values()),
+        p50_seconds=percentile(times, 50),
+        p99_seconds=percentile(times, 99),
+        to_completed_seconds=to_completed,
+        operator_cpu_ms_per_job=cpu * 1000 / len(names),
+        server_cpu_ms_per_job=server_cpu * 1000 / len(names),
+        peak_mb=running.memory().peak_mb,
+        writes_per_job=_writes(site, before, started) / len(names),
+        requests_to_running=_per_job(since(before.counts, started.counts), len(names)),
+        requests_to_completed=_per_job(since(started.counts, ended.counts), len(names)),
+    )
+
+
+def _complete(site: Site, names: list[str]) -> float:
+    started = clock.monotonic()
+    end_workers(site.rest, site.adapter)
+    seconds = LEAST_SECONDS + len(names) * SECONDS_PER_JOB
+    ended = site.watch.wait(names, COMPLETED, seconds, site.report)
+    return max(ended) - started
+
+
+def _writes(site: Site, before: Reading, after: Reading) -> int:
+    return site.writes_of(since(before.counts, after.counts)).total()
+
+
+def _per_job(counts: Counts, jobs: int) -> dict[str, float]:
+    """Rounded, without what happens now and then, whatever the number of jobs."""
+    rates = {str(request): round(count / jobs, 2) for request, count in sorted(counts.items())}
+    return {request: rate for request, rate in rates.items() if rate >= 0.1}

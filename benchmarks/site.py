@@ -1,0 +1,169 @@
+"""Where the measurements take place: a control plane, simulated nodes, and the CRD."""
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import yaml
+
+from benchmarks import procfs
+from benchmarks.adapter import Adapter
+from benchmarks.counters import Counts, operator_writes, parse_counts, since
+from benchmarks.family import NAMESPACE
+from benchmarks.jobwatch import JobWatch, Report
+from benchmarks.rest import Rest, RestError
+from benchmarks.simulator import build_nodes, ensure_simulator, start_simulator
+from localcluster import Cluster, ClusterConfig, clock
+from localcluster.components import API_SERVER, ETCD
+from localcluster.process import Process
+
+SETTLED_SECONDS = 1.5
+SETTLE_TIMEOUT_SECONDS = 120.0
+READY_SECONDS = 60.0
+_CHILDREN = {
+    "pods": "",
+    "configmaps": "?fieldSelector=metadata.name!=kube-root-ca.crt",
+    "services": "?fieldSelector=metadata.name!=kubernetes",
+}
+"""What clean deletes at once, so that no garbage collector works on during what follows."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the API server had done at a moment."""
+
+    counts: Counts
+    server_cpu: float
+
+
+class Site:
+    """A running site; a context manager."""
+
+    def __init__(self, adapter: Adapter, report: Report) -> None:
+        self.adapter = adapter
+        self.report = report
+        self._logs = tempfile.TemporaryDirectory(prefix="benchmark-")
+        self._cluster = Cluster(ClusterConfig(nodes=0, report=report))
+        self._simulator: Process | None = None
+
+    def __enter__(self) -> "Site":
+        home = ensure_simulator(self.report)
+        self._cluster.start()
+        try:
+            self._prepare(home)
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    def _prepare(self, home: Path) -> None:
+        cluster = self._cluster
+        self.rest = Rest(cluster.server, cluster.ca_file, cluster.token)
+        for manifest in self.adapter.manifests:
+            self._apply(manifest)
+        for node in build_nodes():
+            self.rest.post("/api/v1/nodes", node)
+        self._simulator = start_simulator(home, cluster.kubeconfig, self.logs / "kwok.log")
+        self._wait_until("the nodes are ready", self._are_nodes_ready)
+        self._wait_until("the CRD is served", self._is_served)
+        self.watch = JobWatch(self.rest, self.adapter)
+        self.watch.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if hasattr(self, "watch"):
+            self.watch.stop()
+        self.stop_simulator()
+        self._cluster.stop_all()
+        self._logs.cleanup()
+
+    def kubeconfig_for(self, account: tuple[str, str] | None) -> Path:
+        """For an operator with this ServiceAccount, or for an administrator."""
+        return self._cluster.kubeconfig_for(*account) if account else self._cluster.kubeconfig
+
+    @property
+    def logs(self) -> Path:
+        """A folder for logs, gone at the end."""
+        return Path(self._logs.name)
+
+    @property
+    def etcd_pid(self) -> int:
+        """The process of etcd."""
+        return self._cluster.process(ETCD).pid
+
+    def stop_simulator(self) -> None:
+        """Leave nodes and pods as they are."""
+        if self._simulator is not None:
+            self._simulator.stop(0)
+            self._simulator = None
+
+    def stop_component(self, name: str) -> None:
+        """Stop a component of the control plane for the rest of the site's life."""
+        self._cluster.stop(name)
+
+    def read(self) -> Reading:
+        """The counters now. A scrape costs the server tens of milliseconds: not while measuring."""
+        cpu = self.server_cpu()
+        return Reading(parse_counts(self.rest.call("GET", "/metrics").decode()), cpu)
+
+    def server_cpu(self) -> float:
+        """CPU seconds that the API server has taken."""
+        return procfs.cpu_seconds(self._cluster.process(API_SERVER).pid)
+
+    def writes_of(self, counts: Counts) -> Counts:
+        """The operator's own writes among all requests."""
+        return operator_writes(counts, [self.adapter.resource])
+
+    def settle(self) -> None:
+        """Wait until the operator writes nothing for a while."""
+        deadline = clock.monotonic() + SETTLE_TIMEOUT_SECONDS
+        before = self.read().counts
+        while clock.monotonic() < deadline:
+            clock.sleep(SETTLED_SECONDS)
+            now = self.read().counts
+            if not self.writes_of(since(before, now)):
+                return
+            before = now
+        raise TimeoutError("the operator does not stop writing")
+
+    def clean(self) -> None:
+        """Delete all jobs and their children, and wait until they are gone."""
+        self.report("cleaning up")
+        self.rest.call("DELETE", self.adapter.path(NAMESPACE))
+        for resource, selector in _CHILDREN.items():
+            path = f"/api/v1/namespaces/{NAMESPACE}/{resource}{selector}"
+            self.rest.call("DELETE", path, b'{"gracePeriodSeconds":0}')
+        self._wait_until("the pods of deleted jobs are gone", self._is_empty)
+
+    def _is_empty(self) -> bool:
+        paths = (self.adapter.path(NAMESPACE), f"/api/v1/namespaces/{NAMESPACE}/pods")
+        return not any(self.rest.get(f"{path}?limit=1")["items"] for path in paths)
+
+    def _apply(self, manifest: Path) -> None:
+        objects = yaml.safe_load_all(manifest.read_text())
+        kept = yaml.safe_dump_all(each for each in objects if each["kind"] != "Deployment")
+        self._cluster.kubectl("apply", "--server-side", "-f", "-", stdin=kept)
+
+    def _are_nodes_ready(self) -> bool:
+        nodes = self.rest.get("/api/v1/nodes")["items"]
+        return all(
+            any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+            for conditions in (node["status"].get("conditions", []) for node in nodes)
+        )
+
+    def _is_served(self) -> bool:
+        try:
+            self.rest.get(f"{self.adapter.collection}?limit=1")
+        except RestError:
+            return False
+        return True
+
+    def _wait_until(self, what: str, condition: Callable[[], bool]) -> None:
+        if not clock.wait_until(condition, READY_SECONDS):
+            raise TimeoutError(f"not in {READY_SECONDS:.0f} s: {what}")

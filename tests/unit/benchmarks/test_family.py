@@ -1,0 +1,79 @@
+"""Copies of a sample: the bytes of an operator, with names and UIDs of their own."""
+
+import json
+
+from benchmarks.adapter import Adapter
+from benchmarks.family import Copies, Family, Requests, as_requested
+from benchmarks.rest import Raw
+
+JOB_UID = "11111111-1111-1111-1111-111111111111"
+POD_UID = "22222222-2222-2222-2222-222222222222"
+
+
+def a_pod() -> Raw:
+    """A pod as the API server shows it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": "sample-ps-0",
+            "namespace": "default",
+            "uid": POD_UID,
+            "resourceVersion": "17",
+            "ownerReferences": [{"uid": JOB_UID, "name": "sample", "kind": "PaddleJob"}],
+        },
+        "spec": {
+            "containers": [
+                {
+                    "name": "paddle",
+                    "imagePullPolicy": "IfNotPresent",
+                    "volumeMounts": [{"name": "kube-api-access-x", "mountPath": "/var"}],
+                }
+            ],
+            "volumes": [{"name": "kube-api-access-x"}],
+            "tolerations": [{"key": "node.kubernetes.io/not-ready"}],
+            "nodeName": "simulated-0",
+            "restartPolicy": "Never",
+            "priority": 0,
+        },
+        "status": {"phase": "Running", "podIP": "10.0.0.7"},
+    }
+
+
+def a_family() -> Family:
+    """A job with one pod."""
+    job = {"metadata": {"name": "sample", "uid": JOB_UID}, "status": {"phase": "Running"}}
+    return Family(Adapter(), "sample", job, {"pods": [a_pod()], "configmaps": [], "services": []})
+
+
+def test_what_the_server_added_is_not_asked_for() -> None:
+    asked = as_requested(a_pod())
+    assert asked["spec"] == {"containers": [{"name": "paddle"}], "restartPolicy": "Never"}
+    assert set(asked["metadata"]) == {"name", "namespace", "ownerReferences"}
+    assert "status" not in asked
+
+
+def test_requests_carry_the_new_job() -> None:
+    [(path, body)] = Requests(a_family()).children("other", "new-uid")
+    pod = json.loads(body)
+    assert path == "/api/v1/namespaces/default/pods"
+    assert pod["metadata"]["name"] == "other-ps-0"
+    assert pod["metadata"]["ownerReferences"][0]["uid"] == "new-uid"
+
+
+def test_copies_are_consistent_in_themselves_and_distinct() -> None:
+    copies = Copies(a_family())
+    (_, job), (key, value) = copies.make(1, "copy-1")
+    pod, uid = json.loads(value), json.loads(job)["metadata"]["uid"]
+    assert key == "/registry/pods/default/copy-1-ps-0"
+    assert pod["metadata"]["ownerReferences"][0]["uid"] == uid != JOB_UID
+    assert "resourceVersion" not in pod["metadata"]
+    other = json.loads(copies.make(2, "copy-2")[1][1])
+    assert other["metadata"]["uid"] != pod["metadata"]["uid"]
+    assert other["status"]["podIP"] != pod["status"]["podIP"]
+
+
+def test_addresses_stay_distinct_over_many_copies() -> None:
+    copies = Copies(a_family())
+    made = {json.loads(copies.make(n, "copy")[1][1])["status"]["podIP"] for n in range(70_000)}
+    assert len(made) == 70_000

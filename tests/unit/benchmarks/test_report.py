@@ -1,0 +1,77 @@
+"""The page, the chart and the verdicts."""
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks.chart import Bar, draw_bars, draw_chart
+from benchmarks.figures import broken, figures
+from benchmarks.machine import describe_machine
+from benchmarks.report import Run, build_page
+from benchmarks.scenarios.burst import Burst
+from benchmarks.scenarios.common import percentile
+from benchmarks.scenarios.crowd import Crowd
+from benchmarks.scenarios.fairness import Fairness
+from benchmarks.scenarios.floor import Floor
+from benchmarks.scenarios.takeover import TakeOver
+from benchmarks.scenarios.wide import Wide
+from benchmarks.series import RatedBurst, Series
+
+
+def a_series() -> Series:
+    """A series in which everything holds."""
+    floors = (Floor(100, 7, 2.0, 2.5, 20.0), Floor(100, 7, 4.0, 4.5, 20.0))
+    burst = Burst(100, 3.0, 1.0, 2.0, 2.0, 5.0, 30.0, 60.0, 9.0, {"POST pods": 4.0}, {})
+    return Series(
+        operator="operator",
+        bursts=(RatedBurst(floors, burst),),
+        wide=(Wide(10, 1.0, None, 2.0, 1000, 1000, 500),),
+        fairness=Fairness(20, 200, 2.0, 2.5),
+        takeover=TakeOver(1.0, None),
+        crowd=Crowd(10, 10, 120, 1.0, 1.0, None, 60.0, 60.0, 59.8, 5.0, 0.1, 0),
+    )
+
+
+def test_nothing_is_broken_where_all_holds() -> None:
+    assert not broken(a_series())
+
+
+def test_the_ratio_takes_the_mean_of_both_floors() -> None:
+    assert a_series().bursts[0].ratio == pytest.approx((100 / 3) / 37.5)
+
+
+def test_a_write_at_rest_breaks_the_budget() -> None:
+    series = a_series()
+    noisy = replace(series, crowd=replace(series.crowd, writes_at_rest=1))
+    assert [line.partition(":")[0] for line in broken(noisy)] == ["10 finished, 10 running"]
+
+
+def test_a_slow_machine_breaks_nothing() -> None:
+    series = a_series()
+    [rated] = series.bursts
+    slow = replace(rated, burst=replace(rated.burst, to_running_seconds=1000.0, p99_seconds=900.0))
+    assert not broken(replace(series, bursts=(slow,)))
+
+
+def test_every_figure_has_a_row() -> None:
+    series = a_series()
+    page = build_page(Run("command", 1.0, describe_machine(), (series, series)))
+    assert [figure.name for figure in figures(series) if f"| {figure.name} |" not in page] == []
+
+
+def test_the_chart_is_svg_with_a_bar_a_rate() -> None:
+    root = ElementTree.fromstring(draw_chart([a_series()]))
+    assert len(root.findall("{*}rect")) == 3  # the ground, the floor and the operator
+
+
+def test_a_label_cannot_break_the_chart() -> None:
+    ElementTree.fromstring(draw_bars("a < b", [Bar("<&>", 1.0, "red")]))
+
+
+@pytest.mark.parametrize(
+    ("percent", "expected"),
+    [pytest.param(50, 2, id="median"), pytest.param(99, 4, id="p99"), pytest.param(1, 1, id="p1")],
+)
+def test_percentile(percent: float, expected: float) -> None:
+    assert percentile([4, 1, 3, 2], percent) == expected
