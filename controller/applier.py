@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from api.objects import uid_of
-from controller.children import ChildWriter, Made, Owner, with_uid
+from controller.children import ChildWriter, Made, Owner
 from controller.client import ApiClient
 from controller.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NotFound
 from controller.events import EventRecorder
@@ -42,6 +42,7 @@ class Report:
 
     `error` is what to try again for, `failed` the create that met it, `refusals` what no retry
     mends. `is_partial` asks for another pass at once: the plan was longer than one pass may be.
+    `is_outdated`: the job has changed since the plan was made, so its status was not written.
     """
 
     error: ApiError | None = None
@@ -50,6 +51,7 @@ class Report:
     created: frozenset[Place] = frozenset()
     is_partial: bool = False
     is_status_written: bool = False
+    is_outdated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ class _Pass:
     refusals: list[Refusal] = field(default_factory=list)
     created: set[Place] = field(default_factory=set)
     is_partial: bool = False
+    is_outdated: bool = False
     is_hopeless: bool = False
     """The namespace is going: nothing can be created in it any more."""
 
@@ -132,6 +135,7 @@ class _Pass:
             frozenset(self.created),
             self.is_partial,
             is_status_true and self.plan.status is not None,
+            self.is_outdated,
         )
 
     @property
@@ -201,15 +205,24 @@ class _Pass:
                 self.failed = refusal
 
     def _write_status(self) -> bool:
-        """Whether the stored status is now what the plan says."""
+        """Whether the stored status is now what the plan says.
+
+        Written only over the version that the plan was made from. A UID would not do: the status
+        subresource of a custom resource ignores it, and the status of a deleted job would reach
+        its namesake.
+        """
         if self.plan.status is None:
             return True
         owner = self.owner
+        version = {"resourceVersion": self.family.job["metadata"]["resourceVersion"]}
         path = PADDLE_JOB.path(*owner.key, "status")
         try:
-            written = self.tools.client.merge_patch(path, with_uid(self.plan.status, owner.uid))
-        except (NotFound, Conflict):
-            return False  # the job is gone, or is another one by now
+            written = self.tools.client.merge_patch(path, {**self.plan.status, "metadata": version})
+        except NotFound:
+            return False
+        except Conflict:
+            self.is_outdated = True
+            return False
         except ApiError as error:
             self.errors.append(error)
             return False

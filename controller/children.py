@@ -70,7 +70,7 @@ class ChildWriter:
         """Change a child, if it still is the one that the plan saw."""
         path = resource.path(owner.key.namespace, item.name)
         try:
-            obj = self._client.merge_patch(path, with_uid(item.body, item.uid))
+            obj = self._client.merge_patch(path, _with_uid(item.body, item.uid))
         except ApiError as error:
             return error
         self._expectations.expect_written(owner.key, resource, obj)
@@ -108,6 +108,6 @@ class ChildWriter:
         return taken
 
 
-def with_uid(body: Raw, uid: str) -> Raw:
-    """A merge patch that the API server refuses with Conflict on an object of another UID."""
+def _with_uid(body: Raw, uid: str) -> Raw:
+    """A merge patch that the API server refuses on an object of another UID."""
     return {**body, "metadata": {**(body.get("metadata") or {}), "uid": uid}}

@@ -8,9 +8,12 @@ from api import constants
 from api.objects import Raw
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Resource:
-    """One kind at one version. `api_version` is `v1` or `group/version`."""
+    """One kind at one version. `api_version` is `v1` or `group/version`.
+
+    There is one object per kind, so they compare by identity: they are keys of hot tables.
+    """
 
     kind: str
     api_version: str

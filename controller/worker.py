@@ -107,6 +107,9 @@ class Worker:
             return self._settle_refusals(key, uid, report, log)
         if report.error is not None:
             return self._settle_error(key, uid, report, log)
+        if report.is_outdated:
+            queue.retry(key)  # its change is on the way here, and wakes it sooner
+            return "requeue"
         queue.forget(key)
         if report.is_partial:
             queue.add(key)

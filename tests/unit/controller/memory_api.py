@@ -1,8 +1,9 @@
 """Objects behind the scripted server: enough of an API server to write to.
 
 Knows: create, get, merge patch, put and delete of single objects; UIDs and one counter of versions;
-AlreadyExists, NotFound, Conflict on a version or a UID. Does not know: lists, watches, defaults,
-validation, graceful deletion, subresources (a status patch changes the object itself).
+AlreadyExists, NotFound, Conflict on a version or (but for a status) a UID. Does not know: lists,
+watches, defaults, validation, graceful deletion, subresources (a status patch changes the object
+itself).
 """
 
 import json
@@ -57,6 +58,7 @@ class MemoryApi:
     def _answer(self, method: str, path: str, body: Raw | None) -> Step:
         if method == "POST":
             return self._create(path, body or {})
+        is_status = path.endswith("/status")
         path = path.removesuffix("/status")
         there = self.objects.get(path)
         if there is None:
@@ -65,6 +67,9 @@ class MemoryApi:
             return reply(200, there)
         if method == "DELETE":
             return self._delete(path, there, body or {})
+        if is_status:
+            # As the API server does for a custom resource: no UID is looked at.
+            (body or {}).get("metadata", {}).pop("uid", None)
         return self._change(method, path, there, body or {})
 
     def _create(self, collection: str, body: Raw) -> Step:

@@ -27,7 +27,7 @@ class Bench:
 
     def __init__(self, client, server, clock, metrics, log) -> None:
         self.api = MemoryApi(server)
-        self.api.put(JOB_PATH, JOB)
+        self.job = self.api.put(JOB_PATH, JOB)
         self.store = Store((PADDLE_JOB, POD))
         self.metrics = metrics
         self.expectations = Expectations(self.store, clock)
@@ -35,7 +35,7 @@ class Bench:
         self.applier = Applier(client, self.expectations, self.recorder, metrics)
 
     def apply(self, plan: Plan, *pods):
-        return self.applier.apply(Family(JOB, {POD: pods} if pods else {}, None), plan)
+        return self.applier.apply(Family(self.job, {POD: pods} if pods else {}, None), plan)
 
     def pods(self) -> list[str]:
         return sorted(p.rpartition("/")[2] for p in self.api.objects if p.startswith(PODS))
@@ -276,12 +276,23 @@ def test_a_status_goes_to_the_subresource_of_that_very_job(bench):
     assert not bench.expectations.is_fulfilled(KEY)
 
 
-def test_a_status_never_reaches_a_namesake(bench):
-    bench.api.put(JOB_PATH, a_job(uid="newer"))
+CHANGED = {"a namesake": a_job(uid="newer"), "another version": JOB}
+
+
+@pytest.mark.parametrize("there", CHANGED.values(), ids=CHANGED.keys())
+def test_a_status_is_written_only_over_the_job_that_was_seen(bench, there):
+    bench.api.put(JOB_PATH, there)
     report = bench.apply(Plan(status=STATUS, events=(EmitEvent("Normal", "r", "m"),)))
     assert bench.phase() is None
+    assert report.is_outdated
     assert report.error is None
     assert bench.events() == 0
+
+
+def test_a_status_of_a_job_that_is_gone_is_dropped(bench):
+    del bench.api.objects[JOB_PATH]
+    report = bench.apply(Plan(status=STATUS))
+    assert (report.error, report.is_outdated) == (None, False)
 
 
 PLAN = Plan(

@@ -131,6 +131,13 @@ def test_an_error_backs_off_and_success_forgets_it(bench):
     assert bench.run() == 0.005
 
 
+def test_a_job_that_changed_meanwhile_is_looked_at_again_and_that_is_no_error(bench):
+    bench.api.put("/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train", JOB)
+    bench.plan = Plan(status={"status": {"phase": "Running"}})
+    assert bench.run() == 0.005
+    assert bench.result("requeue") == 1
+
+
 @pytest.mark.parametrize(("asked", "waits"), [(7, 7), (3600, 300)], ids=["short", "capped"])
 def test_a_throttled_job_waits_as_long_as_the_server_asked(bench, asked, waits):
     bench.plan = CREATE
@@ -193,10 +200,9 @@ def test_an_error_that_persists_is_told_to_the_reconcile(bench):
 
 def test_when_the_status_was_written_is_told(bench):
     job_path = "/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train"
-    stored = bench.api.put(job_path, JOB)
+    put(bench.store, PADDLE_JOB, bench.api.put(job_path, JOB))
     bench.plan = Plan(status={"status": {"phase": "Running"}})
     bench.run()
     put(bench.store, PADDLE_JOB, bench.api.objects[job_path])
     bench.run()
-    assert stored
     assert [o.status_written_at for o in bench.observed] == [None, bench.clock.now()]
