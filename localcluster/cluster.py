@@ -44,7 +44,7 @@ class ClusterConfig:
     `nfs_root` holds what NFS volumes show, as <server>/<path> (without it, a folder of the run),
     and `host_path_root` what pods see as the hosts' folders (the machine's own without it).
     `config_retry_seconds` is how long a node waits before it looks again for a ConfigMap that a
-    container lacks.
+    container lacks; `node_arguments` are further ones of `python -m localcluster.node`.
     """
 
     nodes: int = 1
@@ -58,6 +58,7 @@ class ClusterConfig:
     nfs_root: Path | None = None
     host_path_root: Path | None = None
     config_retry_seconds: float | None = None
+    node_arguments: Sequence[str] = ()
     start_timeout_seconds: float = 60.0
     report: Callable[[str], None] = field(default=print, repr=False)
 
@@ -291,7 +292,7 @@ class Cluster:
             arguments += ["--host-path-root", str(config.host_path_root.absolute())]
         if config.config_retry_seconds is not None:
             arguments += ["--config-retry-seconds", str(config.config_retry_seconds)]
-        return arguments
+        return [*arguments, *config.node_arguments]
 
     def _wait_for_node(self, name: str, deadline: float) -> None:
         self._processes.wait_for(name, lambda: self._is_node_ready(name), deadline)

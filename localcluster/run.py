@@ -43,9 +43,19 @@ def outcome(thing: Raw) -> bool | None:
     return None
 
 
+def parse_stream(text: str) -> list[Raw]:
+    """The JSON objects that stand one after the other, as kubectl prints what it creates."""
+    decoder, objects = json.JSONDecoder(), []
+    text = text.strip()
+    while text:
+        parsed, end = decoder.raw_decode(text)
+        objects.append(parsed)
+        text = text[end:].lstrip()
+    return objects
+
+
 def _create(cluster: Cluster, file: str) -> list[Raw]:
-    created = json.loads(cluster.kubectl("create", "-f", file, "-o", "json").stdout)
-    objects: list[Raw] = created["items"] if created["kind"] == "List" else [created]
+    objects = parse_stream(cluster.kubectl("create", "-f", file, "-o", "json").stdout)
     for each in objects:
         if each["kind"] == "CustomResourceDefinition":
             name = f"crd/{each['metadata']['name']}"

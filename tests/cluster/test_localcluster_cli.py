@@ -184,3 +184,39 @@ def pid_of(program: str, folder: str) -> int:
         except OSError:
             continue
     raise AssertionError(f"no {program} in {folder}")
+
+
+PODS = """
+apiVersion: v1
+kind: Pod
+metadata: {name: first}
+spec:
+  restartPolicy: Never
+  containers:
+  - {name: c, image: busybox, command: [sh, -c, "echo first; exit 0"]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: second}
+spec:
+  restartPolicy: Never
+  containers:
+  - {name: c, image: busybox, command: [sh, -c, "echo last words; exit CODE"]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "words"),
+    [
+        pytest.param(0, ["pod first: Succeeded", "pod second: Succeeded"], id="success"),
+        pytest.param(1, ["pod second: Failed", "last words"], id="failure"),
+    ],
+)
+def test_run_follows_pods_to_their_end(
+    run: Run, tmp_path: Path, exit_code: int, words: list[str]
+) -> None:
+    (tmp_path / "pods.yaml").write_text(PODS.replace("CODE", str(exit_code)))
+    done = run("run", str(tmp_path / "pods.yaml"))
+    assert done.returncode == exit_code, done.stderr
+    for word in words:
+        assert word in done.stdout
