@@ -29,6 +29,7 @@ from localcluster.statefolder import StateFolder, claim
 
 PROJECT = Path(__file__).parent.parent
 NODE_PROGRAM = (sys.executable, "-m", "localcluster.node")
+NOT_READY_TAINT = "node.kubernetes.io/not-ready"
 STOP_GRACE_SECONDS = 2.0  # an API server with open watches takes all that it gets
 NODE_GRACE_SECONDS = 5.0
 TOKEN_SECONDS = 24 * 3600
@@ -59,7 +60,7 @@ class ClusterConfig:
     host_path_root: Path | None = None
     config_retry_seconds: float | None = None
     node_arguments: Sequence[str] = ()
-    start_timeout_seconds: float = 60.0
+    start_timeout_seconds: float = 90.0
     report: Callable[[str], None] = field(default=print, repr=False)
 
 
@@ -303,4 +304,7 @@ class Cluster:
         except (OSError, RestError):
             return False
         conditions = node.get("status", {}).get("conditions", [])
-        return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        is_ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        # A controller takes the taint off a moment later; the scheduler waits for that.
+        taints = [taint["key"] for taint in node["spec"].get("taints", [])]
+        return is_ready and NOT_READY_TAINT not in taints

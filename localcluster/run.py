@@ -95,7 +95,7 @@ class _Run:
 
     def _current(self, thing: Raw) -> Raw:
         group, _, version = thing["apiVersion"].rpartition("/")
-        kind = ".".join(filter(None, (thing["kind"], version, group)))
+        kind = f"{thing['kind']}.{version}.{group}"  # the core group is empty: Pod.v1.
         metadata = thing["metadata"]
         where = ("-n", metadata["namespace"], kind, metadata["name"])
         current: Raw = json.loads(self._cluster.kubectl("get", "-o", "json", *where).stdout)

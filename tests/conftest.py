@@ -37,7 +37,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """One running cluster for the whole test run: a test uses a namespace of its own."""
-    with Cluster(ClusterConfig(nodes=0)) as running:
+    with Cluster(ClusterConfig(nodes=1)) as running:
         yield running
 
 
