@@ -1,0 +1,90 @@
+"""The operator refuses what the API server's rules refuse, and what these cannot see."""
+
+from typing import Any
+
+import pytest
+
+from api.validation import validate_job
+from tests import bad_jobs
+from tests.bad_jobs import BadJob
+from tests.builders import a_job, a_template
+
+GOOD: dict[str, Any] = {
+    "single": a_job().with_workers(1),
+    "collective": a_job().with_workers(4),
+    "ps": a_job().with_ps(2).with_workers(2),
+    "heter": a_job().with_ps(1).with_workers(1).with_heter(1),
+    "elastic": a_job().with_elastic_workers(2, 1, 3),
+    "longest-name": a_job("a" * 54).with_workers(10),
+    "most-pods": a_job().with_ps(1000).with_workers(9000),
+    "clean-policies-agree": a_job()
+    .with_workers(1)
+    .with_spec(cleanPodPolicy="Never", cleanPolicy="Never"),
+    "min-available": a_job().with_workers(2).with_spec(schedulingPolicy={"minAvailable": 2}),
+    "no-queue": a_job().with_workers(2).with_spec(schedulingPolicy={}),
+    "one-scheduler": a_job().with_ps(1).with_workers(1, a_template(schedulerName="volcano")),
+    "in-place-restarts": a_job().with_workers(1, a_template(restartPolicy="OnFailure")),
+    "unset-restart-policy": a_job().with_workers(1, a_template(restartPolicy=None)),
+    "failure-policy": a_job()
+    .with_workers(1)
+    .with_spec(
+        podFailurePolicy={
+            "rules": [
+                {
+                    "action": "FailJob",
+                    "onExitCodes": {"containerName": "paddle", "operator": "In", "values": [3]},
+                },
+                {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]},
+            ]
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", [*bad_jobs.rules(), *bad_jobs.python_only()], ids=str)
+def test_refuses(bad: BadJob) -> None:
+    errors = validate_job(bad.job)
+    assert errors
+    for error in errors:
+        assert bad.field in error.path
+        assert bad.says in error.message or bad.says == "RFC 1123"
+
+
+@pytest.mark.parametrize("job", GOOD.values(), ids=GOOD)
+def test_accepts(job: Any) -> None:
+    assert validate_job(job.build()) == []
+
+
+@pytest.mark.parametrize("port", ["30236", "1", "65516"])
+def test_accepts_a_port(port: str) -> None:
+    assert validate_job(bad_jobs.with_port(port, port)) == []
+
+
+def test_a_sidecars_port_is_its_own_affair() -> None:
+    sidecar = {"name": "side", "env": [{"name": "PADDLE_PORT", "value": "any"}]}
+    trainer = {"name": "paddle", "image": "i"}
+    job = bad_jobs.with_pod(containers=[sidecar, trainer])
+    assert validate_job(job) == []
+
+
+def test_says_all_that_is_wrong() -> None:
+    job = a_job("1st").with_ps(1).with_workers(1).with_spec(elastic=1).build()
+    assert {error.path for error in validate_job(job)} == {"metadata.name", "spec.elastic"}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "says"), [(0, "from 1 to"), (-1, "from 1 to"), (10**9, "from 1 to")]
+)
+def test_bounds_replicas_where_no_schema_does(replicas: int, says: str) -> None:
+    errors = validate_job(bad_jobs.with_worker(replicas=replicas))
+    assert any(says in error.message for error in errors)
+
+
+def test_a_job_needs_workers() -> None:
+    errors = validate_job(a_job().with_ps(1).build())
+    assert [error.path for error in errors] == ["spec.worker"]
+
+
+def test_a_role_needs_containers() -> None:
+    errors = validate_job(bad_jobs.with_pod(containers=[]))
+    assert [error.path for error in errors] == ["spec.worker.template.spec.containers"]
