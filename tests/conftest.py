@@ -13,6 +13,7 @@ import pytest
 
 from localcluster import Cluster, ClusterConfig
 from localcluster.build import ensure_binaries
+from tests import volcano
 from tests.lab import Lab
 from tests.operated import start_operator
 
@@ -42,9 +43,15 @@ def cluster() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def operated() -> Iterator[Cluster]:
-    """A cluster of three nodes in which the operator runs the jobs of all namespaces."""
-    with Cluster(ClusterConfig(nodes=3)) as running:
+def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of three nodes in which the operator runs the jobs of all namespaces.
+
+    The nodes have GPUs to count and a label to select, Volcano's PodGroup API is there.
+    """
+    config = ClusterConfig(nodes=3, labels={"accelerator": "nvidia-tesla-p100"})
+    with Cluster(config) as running:
+        volcano.install_pod_groups(running)
+        volcano.start_scheduler(running, tmp_path_factory.mktemp("volcano"))
         start_operator(running)
         yield running
 
