@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from localcluster import clock
+from tests.cluster.processes import command_lines, pid_of
 
 DEADLINE_SECONDS = 30.0
 Done = subprocess.CompletedProcess[str]
@@ -161,29 +162,6 @@ def test_run_refuses_files_in_which_nothing_ends(run: Run, tmp_path: Path) -> No
     done = run("run", "--nodes", "0", str(tmp_path / "settings.yaml"))
     assert done.returncode == 1
     assert "ever ends" in done.stderr
-
-
-def command_lines() -> str:
-    """The command lines of all processes."""
-    lines = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            lines.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:
-            continue
-    return "\n".join(lines)
-
-
-def pid_of(program: str, folder: str) -> int:
-    """The process of this program that works below this folder, not its guard."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            first = (process / "cmdline").read_text().split("\0")[0]
-            if first.endswith(program) and str((process / "cwd").resolve()).startswith(folder):
-                return int(process.name)
-        except OSError:
-            continue
-    raise AssertionError(f"no {program} in {folder}")
 
 
 PODS = """

@@ -13,13 +13,20 @@ import pytest
 from localcluster import Cluster, ClusterConfig, LocalClusterError, clock, components
 from localcluster.components import API_SERVER, COMPONENTS, CONTROLLER_MANAGER, ETCD, SCHEDULER
 from localcluster.errors import InUseError, StartError
+from tests.cluster.processes import command_lines, processes_in
 
 DEADLINE_SECONDS = 30.0
 OWNER = """
 import pathlib, sys
 from localcluster import Cluster, ClusterConfig
-config = ClusterConfig(nodes=0, state_dir=pathlib.Path(sys.argv[1]), report=lambda line: None)
-with Cluster(config):
+folder = pathlib.Path(sys.argv[1])
+config = ClusterConfig(nodes=1, state_dir=folder, report=lambda line: None)
+with Cluster(config) as cluster:
+    script = f"echo {folder}; sleep 300; true"
+    pod = ["run", "it", "--image=busybox", "--restart=Never", "--command", "--", "sh", "-c", script]
+    cluster.kubectl(*pod)
+    running = "--for=jsonpath={.status.phase}=Running"
+    cluster.kubectl("wait", running, "pod/it", "--timeout=60s")
     print("ready", flush=True)
     sys.stdin.read()
 """
@@ -34,7 +41,7 @@ def other() -> Iterator[Cluster]:
 
 @pytest.fixture
 def owner(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process with a ready cluster in `tmp_path`."""
+    """A process with a cluster in `tmp_path` and a running pod, whose command names the folder."""
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, str(tmp_path)],
         stdin=subprocess.PIPE,
@@ -47,18 +54,6 @@ def owner(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def processes_in(folder: Path) -> list[int]:
-    """Those that work in the folder: all of a cluster do, the guards as well."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "cwd").resolve().is_relative_to(folder):
-                found.append(int(process.name))
-        except OSError:
-            continue
-    return found
-
-
 def become_ready(cluster: Cluster) -> bool:
     return clock.wait_until(
         lambda: cluster.kubectl("get", "--raw", "/readyz", check=False).returncode == 0,
@@ -67,9 +62,11 @@ def become_ready(cluster: Cluster) -> bool:
 
 
 def test_no_process_outlives_a_killed_owner(owner: subprocess.Popen[str], tmp_path: Path) -> None:
-    assert len(processes_in(tmp_path)) == 2 * len(COMPONENTS)
+    assert len(processes_in(tmp_path)) >= 2 * len(COMPONENTS)
+    assert f"echo {tmp_path}; sleep" in command_lines()
     owner.kill()
     assert clock.wait_until(lambda: not processes_in(tmp_path), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: f"echo {tmp_path}; sleep" not in command_lines(), 5)
 
 
 def test_start_over_the_state_of_a_killed_owner(
