@@ -17,12 +17,12 @@ from localcluster.environments import CHECKOUT, LOCKS, ensure_environment, is_re
 from localcluster.errors import LocalClusterError
 
 DEFAULT_TABLE = Path(__file__).with_name("images.yaml")
-DEFAULT_MOUNT = "/workspace"
-FIELDS = {"folder", "mount", "workdir", "command", "environment", "env"}
-# The reference grammar of container registries: path of lower-case names, tag, digest.
+FIELDS = {"folders", "workdir", "command", "environment", "env"}
+# The reference grammar of container registries: host, path of lower-case names, tag, digest.
+NAME = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
 REFERENCE = re.compile(
-    r"(?P<repository>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?"
-    r"(?:/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*)"
+    r"(?P<repository>(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
+    rf"{NAME}(?:/{NAME})*)"
     r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>[a-z0-9]+:[0-9a-f]{32,}))?"
 )
 
@@ -33,11 +33,10 @@ class ImageTableError(LocalClusterError):
 
 @dataclass(frozen=True)
 class Image:
-    """What stands behind one image name."""
+    """What stands behind one image name; `folders` by their paths in the container."""
 
     name: str
-    folder: Path | None = None
-    mount: str = DEFAULT_MOUNT
+    folders: dict[str, Path] = field(default_factory=dict)
     workdir: str = "/"
     command: list[str] = field(default_factory=list)
     environment: str = "system"
@@ -112,13 +111,11 @@ def _read_entry(file: Path, name: str, entry: dict[str, Any], root: Path) -> Ima
     environment = entry.get("environment", "system")
     if environment not in {"system", "operator", *LOCKS}:
         raise ImageTableError(f"{where}: unknown environment {environment}")
-    folder = root / entry["folder"] if "folder" in entry else None
-    mount = entry.get("mount", DEFAULT_MOUNT)
+    folders = {path: root / folder for path, folder in (entry.get("folders") or {}).items()}
     return Image(
         name=name,
-        folder=folder,
-        mount=mount,
-        workdir=entry.get("workdir", mount if folder else "/"),
+        folders=folders,
+        workdir=entry.get("workdir", next(iter(folders), "/")),
         command=[str(word) for word in entry.get("command") or []],
         environment=environment,
         env={key: str(value) for key, value in (entry.get("env") or {}).items()},

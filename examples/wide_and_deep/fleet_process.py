@@ -35,7 +35,7 @@ def run(make_role_maker: Callable[[], Any]) -> None:
         os.chdir(scratch)  # Fleet writes logs of its own where it stands
         paddle.enable_static()
         with quiet():
-            fleet.init(make_role_maker())
+            fleet.init(make_role_maker(), log_level="ERROR")
         tell(f"{_role()} of {fleet.server_num()} servers and {fleet.worker_num()} workers")
         with quiet():
             built = network.build(settings.learning_rate)

@@ -146,7 +146,8 @@ class Trainer:
 
 def _all_workers(value: int) -> list[int]:
     """This number of every worker; empty where Gloo does not connect them (withGloo: 0)."""
-    gathered = fleet.util.all_gather(value, "worker")
+    with quiet():
+        gathered = fleet.util.all_gather(value, "worker")
     return gathered if isinstance(gathered, list) else []
 
 

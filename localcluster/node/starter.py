@@ -193,8 +193,7 @@ class Starter:
             # Without mount namespaces: what a pod asked for itself fails at its start.
             return [mount for mount in mounts if mount.target != TOKEN_FOLDER]
         own = [Mount(str(folder), str(folder), if_hidden=True) for folder in folders]
-        if image.folder is not None:
-            own.append(Mount(str(image.folder), image.mount, overlay=True))
+        own += [Mount(str(folder), path, overlay=True) for path, folder in image.folders.items()]
         message_path = container.spec.get("terminationMessagePath") or "/dev/termination-log"
         own.append(Mount(f"{container.scratch}/termination-log", message_path))
         return own + mounts
@@ -209,5 +208,5 @@ def _command_line(spec: Raw, image: Image, env: dict[str, str]) -> list[str]:
 
 
 def _image_id(image: Image) -> str:
-    digest = hashlib.sha256(f"{image.name} {image.folder}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{image.name} {image.folders}".encode()).hexdigest()
     return f"{image.name}@sha256:{digest}"
