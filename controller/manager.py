@@ -254,7 +254,7 @@ class Manager:
 def _watched(namespace: str) -> list[tuple[Resource, Scope]]:
     """What is watched. Children are selected by the label that every child carries."""
     everything, children = Scope(namespace), Scope(namespace, LABEL_JOB_UID)
-    return [
+    watched = [
         (PADDLE_JOB, everything),
         (POD, children),
         (SERVICE, children),
@@ -262,9 +262,11 @@ def _watched(namespace: str) -> list[tuple[Resource, Scope]]:
         # All of them: a user's own PodGroup has no label of ours.
         (VOLCANO_POD_GROUP, Scope(namespace, is_optional=True)),
         (GANG_POD_GROUP, Scope(namespace, LABEL_JOB_UID, is_optional=True)),
-        # Only a cluster-wide role may read them; without, pods on lost nodes are left alone.
-        (NODE, Scope(is_optional=True)),
     ]
+    if not namespace:
+        # Only a cluster-wide role may read them; without, pods on lost nodes are left alone.
+        watched.append((NODE, Scope(is_optional=True)))
+    return watched
 
 
 _FAILURE_REASONS: Iterable[str] = tuple(
