@@ -127,7 +127,7 @@ def _find_loss(view: View) -> Incident | None:
     for pod in view.pods.values():
         if pod.is_deleting and pod.state is not PodState.SUCCEEDED:
             return _vanishing(pod)
-    if view.missing:
+    if view.missing and view.was_whole:
         message = f"{_some(view.missing)} vanished while its peers hold its address"
         return Incident(Reason.POD_VANISHED, message, False, verify_gone=view.missing[:8])
     moved = moved_pods(view)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from api.constants import LABEL_ATTEMPT, Role
+from api.constants import LABEL_ATTEMPT, Phase, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
 from api.objects import Raw, is_deleting, labels_of, name_of
 from api.status import RoleStatus
@@ -101,6 +101,16 @@ class View:
     def has_started(self) -> bool:
         """Whether any process of this attempt may have read its peers' addresses."""
         return self.config_map is not None or any(pod.has_started for pod in self.pods.values())
+
+    @cached_property
+    def was_whole(self) -> bool:
+        """Whether every pod of this attempt has existed: what is missing then has vanished.
+
+        Before, it is still to come, even if the first pods run already: a wide job's pods are
+        created over several passes.
+        """
+        phase = self.job.status.phase
+        return self.config_map is not None or phase not in ("", Phase.PENDING, Phase.RESTARTING)
 
     @cached_property
     def age_seconds(self) -> float:

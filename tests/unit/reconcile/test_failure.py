@@ -137,14 +137,15 @@ def test_fatal_end_outweighs_an_earlier_one() -> None:
     ],
 )
 def test_loss_of_a_peer_ends_the_attempt(pods: list[PodBuilder], reason: Reason) -> None:
-    job = a_job().with_workers(2).build()
+    job = a_job().with_workers(2).with_status(phase="Running").build()
     incident = find_incident(view_of(job, *pods))
     assert incident is not None
     assert (incident.reason, incident.is_charged) == (reason, False)
 
 
 def test_pods_taken_for_gone_are_verified() -> None:
-    incident = find_incident(view_of(a_job().with_workers(2), a_pod(JOB).running()))
+    job = a_job().with_workers(2).with_status(phase="Running")
+    incident = find_incident(view_of(job, a_pod(JOB).running()))
     assert incident is not None
     assert incident.verify_gone == ("train-worker-1",)
 
@@ -155,6 +156,7 @@ def test_pods_taken_for_gone_are_verified() -> None:
         pytest.param([], id="none-yet"),
         pytest.param([a_pod(JOB).bound().with_address("10.0.1.1")], id="some-placed"),
         pytest.param([a_pod(JOB).bound().deleting()], id="one-deleted"),
+        pytest.param([a_pod(JOB).running()], id="one-runs-before-the-last-is-created"),
     ],
 )
 def test_nothing_is_lost_before_addresses_are_told(pods: list[PodBuilder]) -> None:
