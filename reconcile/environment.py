@@ -9,7 +9,7 @@ from api.job import config_map_name
 from api.objects import Raw
 from api.trainer import PORT_VARIABLE, trainer_of
 from reconcile.addresses import format_endpoint, host_of, port_of
-from reconcile.rendezvous import CONFIG_MAP_VARIABLES
+from reconcile.rendezvous import CONFIG_MAP_VARIABLES, RENDEZVOUS_VARIABLE, rendezvous_key
 from reconcile.view import View
 
 TRAINING_ROLES = {Role.PS: "PSERVER", Role.WORKER: "TRAINER", Role.HETER: "HETER_TRAINER"}
@@ -17,6 +17,7 @@ TRAINING_ROLES = {Role.PS: "PSERVER", Role.WORKER: "TRAINER", Role.HETER: "HETER
 
 POD_VARIABLES = frozenset(
     {
+        RENDEZVOUS_VARIABLE,
         "POD_IP",
         "PADDLE_CURRENT_IP",
         "PADDLE_CURRENT_ENDPOINT",
@@ -62,6 +63,7 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
     if view.job.spec.is_elastic:
         return _elastic_env(view, name)
     env = [
+        _rendezvous(view),
         *_address_env(view, name),
         _literal("TRAINING_ROLE", TRAINING_ROLES[role]),
         _literal("PADDLE_TRAINING_ROLE", TRAINING_ROLES[role]),
@@ -72,11 +74,16 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
     return env
 
 
+def _rendezvous(view: View) -> Raw:
+    source = _from_config_map(_config_map(view), rendezvous_key(view.job))
+    return {"name": RENDEZVOUS_VARIABLE, **source}
+
+
 def build_env_from(view: View) -> list[Raw]:
     """The reference to the attempt's ConfigMap, which holds the container back till it exists."""
     if view.job.spec.is_elastic:
         return []
-    return [{"configMapRef": {"name": config_map_name(view.job.name, view.attempt)}}]
+    return [{"configMapRef": {"name": _config_map(view)}}]
 
 
 def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
@@ -121,7 +128,7 @@ def _pod_ip(view: View, name: str) -> Raw:
 def _heter_env(view: View, role: Role) -> list[Raw]:
     spec = view.job.spec
     counts = [spec.roles[r].replicas for r in (Role.WORKER, Role.HETER) if r in spec.roles]
-    config_map = config_map_name(view.job.name, view.attempt)
+    config_map = _config_map(view)
     trainers = _from_config_map(config_map, "PADDLE_TRAINER_ENDPOINTS")
     heters = _from_config_map(config_map, "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST")
     following = {Role.WORKER: heters}.get(role, {"value": ""})
@@ -161,6 +168,10 @@ def _elastic_env(view: View, name: str) -> list[Raw]:
 
 def _index_variable(role: Role) -> str:
     return "PADDLE_PSERVER_ID" if role is Role.PS else "PADDLE_TRAINER_ID"
+
+
+def _config_map(view: View) -> str:
+    return config_map_name(view.job.name, view.attempt)
 
 
 def _literal(name: str, value: str) -> Raw:

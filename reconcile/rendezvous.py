@@ -1,7 +1,9 @@
 """The attempt's ConfigMap: the one place where processes learn who their peers are.
 
 It is made when every pod of the attempt has its address, and never changed: containers cannot
-start before it exists, so no process ever reads half a list or another attempt's.
+start before it exists, so no process ever reads half a list or another attempt's. Nor another
+job's: trainers also ask for a key that has the job's UID in its name, which neither a ConfigMap
+that a user named as the job has, nor one that a deleted job of the same name left behind.
 """
 
 from api.constants import (
@@ -29,6 +31,9 @@ from reconcile.view import View
 
 GLOO_RENDEZVOUS_HTTP = "3"
 """Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""
+
+RENDEZVOUS_VARIABLE = "PADDLE_RENDEZVOUS"
+"""In a trainer's environment: the attempt, read from the key that only its own job's maps have."""
 
 CONFIG_MAP_VARIABLES = frozenset(
     {
@@ -61,6 +66,11 @@ ENDPOINT_LISTS = {
 """Where the ConfigMap tells each role's endpoints, in index order."""
 
 
+def rendezvous_key(job: PaddleJob) -> str:
+    """The key that only this job's ConfigMaps have; good as a variable's name too."""
+    return f"{RENDEZVOUS_VARIABLE}_{job.uid.replace('-', '_')}"
+
+
 def all_have_addresses(view: View) -> bool:
     """Whether every wanted pod exists, lives and has its address."""
     return len(view.pods) == len(view.wanted) and all(
@@ -81,7 +91,7 @@ def build_config_map(view: View) -> Raw:
             "ownerReferences": [job.owner_reference()],
         },
         "immutable": True,
-        "data": build_variables(view),
+        "data": {rendezvous_key(job): str(view.attempt), **build_variables(view)},
     }
 
 

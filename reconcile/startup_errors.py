@@ -11,6 +11,7 @@ from api.constants import Reason
 from api.job import config_map_name
 from api.objects import parse_time
 from reconcile.pods import PodView, pod_condition, waiting_states
+from reconcile.rendezvous import rendezvous_key
 from reconcile.transition import Transition, fail_job
 from reconcile.view import View
 
@@ -86,7 +87,8 @@ def _is_normal_wait(view: View, text: str) -> bool:
     """Whether the kubelet has not tried again since the attempt's ConfigMap was made."""
     if view.config_map is None and not view.job.spec.is_elastic:
         return True
-    return f'"{config_map_name(view.job.name, view.attempt)}" not found' in text
+    name = config_map_name(view.job.name, view.attempt)
+    return f'"{name}" not found' in text or rendezvous_key(view.job) in text
 
 
 def _config_map_made_at(view: View) -> datetime | None:

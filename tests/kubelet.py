@@ -136,16 +136,23 @@ class Kubelet:
         return uid_of(self.world.get("Pod", name))
 
     def _environment(self, pod: Raw) -> Raw | None:
-        """What the ConfigMaps of the pod's envFrom say; None while one is missing."""
+        """What the pod's ConfigMaps say; None while one of them, or a key, is missing."""
         variables: Raw = {}
         for container in pod["spec"]["containers"]:
             for source in container.get("envFrom") or ():
-                name = source.get("configMapRef", {}).get("name", "")
-                config_map = self.world.objects.get(("ConfigMap", name))
-                if config_map is None:
+                data = self._data(source["configMapRef"]["name"])
+                if data is None:
                     return None
-                variables |= config_map["data"]
+                variables |= data
+            for entry in container.get("env") or ():
+                wanted = (entry.get("valueFrom") or {}).get("configMapKeyRef")
+                if wanted and wanted["key"] not in (self._data(wanted["name"]) or {}):
+                    return None
         return variables
+
+    def _data(self, name: str) -> Raw | None:
+        config_map = self.world.objects.get(("ConfigMap", name))
+        return None if config_map is None else config_map.get("data") or {}
 
     def _set_container(self, name: str, phase: str, state: Raw, **fields: object) -> None:
         pod = self.world.get("Pod", name)

@@ -6,6 +6,7 @@ only when a test moves them (`tests.kubelet`). It checks one thing itself: a pas
 of what it was given.
 """
 
+import json
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -52,6 +53,7 @@ class World:
     objects: dict[Place, Raw] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     refusals: dict[Place, Refusal] = field(default_factory=dict)
+    refused_kinds: set[str] = field(default_factory=set)
     told: list[EmitEvent] = field(default_factory=list)
     counted: list[Outcome] = field(default_factory=list)
     nodes: dict[str, Raw] | None = None
@@ -79,10 +81,15 @@ class World:
         """The names of a kind, sorted."""
         return [name_of(obj) for obj in self.of_kind(kind)]
 
+    @property
+    def version(self) -> int:
+        """The resource version of the newest change."""
+        return self._number
+
     def put(self, obj: Raw) -> Raw:
         """Store an object as it is now: a new resource version, and a UID if it has none."""
         self._number += 1
-        obj = deepcopy(obj)
+        obj = json.loads(json.dumps(obj))
         metadata = obj["metadata"]
         metadata.setdefault("namespace", "default")
         metadata.setdefault("uid", f"{self._number:08x}-uid")
@@ -95,12 +102,17 @@ class World:
 
     def remove(self, kind: str, name: str) -> None:
         """The object is gone at once, and what it controls with it."""
-        obj = self.objects.pop((kind, name))
-        self._number += 1
-        self.changes.append(Change(self._number, (kind, name), None))
+        obj = self.get(kind, name)
+        self.forget(kind, name)
         for place, child in list(self.objects.items()):
             if is_controlled_by(child, kind, uid_of(obj)):
                 self.remove(*place)
+
+    def forget(self, kind: str, name: str) -> None:
+        """The object is gone, and what it controls is not yet."""
+        del self.objects[(kind, name)]
+        self._number += 1
+        self.changes.append(Change(self._number, (kind, name), None))
 
     def change(self, kind: str, name: str, edit: Callable[[Raw], object]) -> Raw:
         """Change an object by a function that edits a copy in place."""
@@ -111,6 +123,8 @@ class World:
     def create(self, body: Raw) -> Raw:
         """Create an object; raises Refused where the name is taken or creation is refused."""
         kind, name = place = (body["kind"], name_of(body))
+        if kind in self.refused_kinds:
+            raise Refused(Refusal(kind, name, "Forbidden", f"exceeded quota: {kind}", 403))
         if place in self.refusals:
             raise Refused(self.refusals[place])
         if place in self.objects:
@@ -130,6 +144,13 @@ class World:
         elif not is_deleting(obj):
             due = format_time(self.now + timedelta(seconds=grace or GRACE_SECONDS))
             self.change(kind, name, lambda o: o["metadata"].update(deletionTimestamp=due))
+
+    def patch(self, kind: str, name: str, body: Raw) -> None:
+        """A merge patch of an object; raises Conflict on another UID."""
+        obj = self.get(kind, name)
+        if (body.get("metadata") or {}).get("uid", uid_of(obj)) != uid_of(obj):
+            raise Conflict(name)
+        self.put(merge(obj, body))
 
     def patch_status(self, name: str, uid: str, patch: Raw) -> None:
         """A merge patch of a job's status; raises Conflict on another UID or version."""
@@ -249,9 +270,8 @@ class World:
             return
 
     def _patch(self, item: Patch) -> None:
-        obj = self.objects.get((item.kind, item.name))
-        if obj is not None and uid_of(obj) == item.uid:
-            self.put(merge(obj, item.body))
+        if (item.kind, item.name) in self.objects:
+            self.patch(item.kind, item.name, {**item.body, "metadata": {"uid": item.uid}})
 
     def _create_all(self, job: Raw, plan: Plan) -> None:
         for group in plan.creates:

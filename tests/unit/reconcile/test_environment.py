@@ -91,6 +91,12 @@ def test_jobs_without_heter_have_no_stages() -> None:
     assert not {name for name in env(PS_JOB) if "HETER" in name or "STAGE" in name}
 
 
+def test_trainer_asks_for_a_key_that_only_its_own_jobs_config_map_has() -> None:
+    key = {"name": "train-attempt-3", "key": "PADDLE_RENDEZVOUS_0123abcd_uid"}
+    found = env(a_job().with_workers(2).with_status(attempt=3))
+    assert found["PADDLE_RENDEZVOUS"] == {"configMapKeyRef": key}
+
+
 def test_elastic_worker_gets_no_rank() -> None:
     found = env(a_job().with_elastic_workers(2, 2, 3))
     assert found == {

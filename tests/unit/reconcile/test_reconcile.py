@@ -84,6 +84,29 @@ def test_foreign_object_is_left_alone(world: World) -> None:
     assert world.get("Pod", "train-worker-0")["metadata"]["uid"] != before["metadata"]["uid"]
 
 
+@pytest.mark.parametrize(
+    "owner", [pytest.param(None, id="a-users"), pytest.param("old-uid", id="a-former-jobs")]
+)
+def test_no_trainer_starts_with_a_namesakes_config_map(
+    world: World, kubelet: Kubelet, owner: str | None
+) -> None:
+    if owner is None:
+        world.put({"kind": "ConfigMap", "metadata": {"name": "train"}, "data": {"MINE": "1"}})
+    else:
+        world.submit(a_job(uid=owner).with_workers(1))
+        run_job(world, kubelet)
+        kubelet.vanish("train-worker-0")
+        world.forget("PaddleJob", "train")
+    world.submit(a_job(uid="new-uid").with_workers(1))
+    run_job(world, kubelet)
+    assert world.phase() == "Starting"
+    assert world.condition("Pending")["reason"] == "NameConflict"
+    world.remove("ConfigMap", "train")
+    world.advance(10)
+    run_job(world, kubelet)
+    assert world.phase() == "Running"
+
+
 def test_pods_of_a_former_job_are_not_ours(world: World, kubelet: Kubelet) -> None:
     """The collector has not come round to them yet; they end as the new job waits."""
     world.submit(a_job(uid="old-uid").with_workers(1))

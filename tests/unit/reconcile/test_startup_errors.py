@@ -66,6 +66,12 @@ def test_error_ends_the_job_after_its_grace(
             (config_map(),),
             id="not-tried-since",
         ),
+        pytest.param(
+            "CreateContainerConfigError",
+            "couldn't find key PADDLE_RENDEZVOUS_0123abcd_uid in ConfigMap default/train",
+            (config_map(),),
+            id="not-tried-since-the-namesake-went",
+        ),
     ],
 )
 def test_normal_waits_never_end_a_job(reason: str, message: str, maps: tuple[Raw, ...]) -> None:

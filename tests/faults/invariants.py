@@ -1,0 +1,155 @@
+"""What must hold at every moment of a job's life, whatever happens to it."""
+
+from dataclasses import dataclass, field
+
+from api.constants import (
+    EXIT_CODE_ELASTIC_RESTART,
+    EXIT_CODE_RELAUNCH,
+    LABEL_ATTEMPT,
+    LABEL_INDEX,
+    LABEL_JOB_UID,
+    LABEL_ROLE,
+)
+from api.objects import Raw, controller_of, is_deleting, labels_of, name_of, uid_of
+from tests.kubelet import Kubelet
+from tests.world import Change, World
+
+LISTS = ("PADDLE_PSERVERS", "PADDLE_TRAINER_IPS")
+TERMINAL = ("Completed", "Failed")
+UNCHARGED_CODES = (0, EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
+
+
+@dataclass
+class Invariants:
+    """Reads every change of a world as it happens.
+
+    `is_warm` relaxes two of them: a standby that takes over with late watches may act on what
+    was, once; what it made so has to go again by the end.
+    """
+
+    world: World
+    kubelet: Kubelet
+    is_warm: bool = False
+    foreign: dict[tuple[str, str], Raw] = field(default_factory=dict)
+    chargeable: int = 0
+    """Ends of pods that may be charged, at most."""
+    most_limit: int = 0
+    _read: int = 0
+    _jobs: dict[str, Raw] = field(default_factory=dict)
+    """By UID, each job's last version."""
+    _pods: set[str] = field(default_factory=set)
+    _addresses: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    """By job UID and attempt, every address that its pods had."""
+
+    def check(self) -> None:
+        """Read the changes since the last check."""
+        for change in self.world.changes[self._read :]:
+            if change.obj is not None:
+                self._check_change(change, change.obj)
+        self._read = len(self.world.changes)
+        self._check_foreign()
+
+    def _check_change(self, change: Change, obj: Raw) -> None:
+        kind = change.place[0]
+        if kind == "PaddleJob":
+            self._check_job(obj)
+        if kind == "Pod" and labels_of(obj).get(LABEL_JOB_UID):
+            self._check_pod(obj)
+        if kind == "ConfigMap" and labels_of(obj).get(LABEL_JOB_UID):
+            self._check_config_map(obj)
+
+    def _check_job(self, job: Raw) -> None:
+        before = (self._jobs.get(uid_of(job)) or {}).get("status") or {}
+        status = job.get("status") or {}
+        self._jobs[uid_of(job)] = job
+        if before.get("phase") in TERMINAL:
+            assert status.get("phase") == before["phase"], "a terminal phase is final"
+        for counter in ("attempt", "restartCount", "failureCount"):
+            assert status.get(counter, 0) >= before.get(counter, 0), f"{counter} fell"
+        charged = status.get("failureCount", 0)
+        assert charged <= self.most_limit, "more charged restarts than the limit"
+        assert charged <= self.chargeable, "one incident was charged twice"
+        assert len(status.get("failures") or ()) <= 5
+
+    def _check_pod(self, pod: Raw) -> None:
+        labels = labels_of(pod)
+        name = f"train-{labels[LABEL_ROLE]}-{labels[LABEL_INDEX]}"
+        assert name_of(pod) == name, "a role and index has one name"
+        address = (pod.get("status") or {}).get("podIP")
+        if address:
+            place = (labels[LABEL_JOB_UID], labels[LABEL_ATTEMPT])
+            self._addresses.setdefault(place, set()).add(address)
+        told = self.kubelet.told.get(uid_of(pod))
+        if told is not None:
+            self._check_told(pod, told)
+        if uid_of(pod) not in self._pods:
+            self._pods.add(uid_of(pod))
+            self._check_birth(pod)
+
+    def _check_birth(self, pod: Raw) -> None:
+        owner = controller_of(pod) or {}
+        job = self._jobs.get(str(owner.get("uid")), {})
+        status = job.get("status") or {}
+        if self.is_warm:
+            return
+        assert status.get("phase") not in TERMINAL, "a pod was made after the end"
+        assert not _is_true(status, "Suspended"), "a pod was made while suspended"
+        attempt = int(labels_of(pod)[LABEL_ATTEMPT])
+        assert attempt == status.get("attempt", attempt), "a pod was made for an ended attempt"
+
+    def _check_told(self, pod: Raw, told: Raw) -> None:
+        """A trainer began with the addresses of its own attempt."""
+        if not told:
+            return
+        labels = labels_of(pod)
+        own = self._addresses.get((labels[LABEL_JOB_UID], labels[LABEL_ATTEMPT]), set())
+        hosts = {host for name in LISTS for host in told.get(name, "").split(",") if host}
+        strangers = {host for host in hosts if host[0].isdigit()} - own
+        assert not strangers, f"{name_of(pod)} was told addresses of another attempt"
+
+    def _check_config_map(self, config_map: Raw) -> None:
+        labels, name = labels_of(config_map), name_of(config_map)
+        attempt = labels[LABEL_ATTEMPT]
+        assert name == ("train" if attempt == "1" else f"train-attempt-{attempt}")
+        assert config_map["immutable"] is True
+
+    def _check_foreign(self) -> None:
+        for place, obj in self.foreign.items():
+            assert self.world.objects.get(place) == obj, f"{place} belongs to someone else"
+
+
+def check_end(world: World) -> None:
+    """What must hold once nothing happens any more."""
+    job = world.job()
+    status = world.status()
+    own = uid_of(job)
+    for kind in ("Pod", "Service", "ConfigMap", "PodGroup"):
+        for obj in world.of_kind(kind):
+            owner = controller_of(obj)
+            assert owner is None or owner["uid"] == own, f"{kind} {name_of(obj)} is an orphan"
+    pods = world.of_kind("Pod")
+    assert not [name_of(pod) for pod in pods if is_deleting(pod)]
+    assert {labels_of(pod)[LABEL_ATTEMPT] for pod in pods} <= {str(status["attempt"])}
+    assert status["phase"] in TERMINAL, f"the job ended nowhere: {status}"
+    assert status["observedGeneration"] == job["metadata"]["generation"]
+    assert not _is_true(status, "Running")
+    assert not _is_true(status, "Pending")
+    _check_cleaned(job, status, pods)
+
+
+def _check_cleaned(job: Raw, status: Raw, pods: list[Raw]) -> None:
+    policy = job["spec"].get("cleanPodPolicy") or "OnCompletion"
+    is_failed = status["phase"] == "Failed"
+    cleaning = ("Always", "OnFailure") if is_failed else ("Always", "OnCompletion")
+    if policy in cleaning:
+        assert not pods, "pods stay that the policy does not keep"
+    elif is_failed and policy != "Never":
+        assert not [p for p in pods if p["status"]["phase"] not in TERMINAL_POD]
+
+
+TERMINAL_POD = ("Succeeded", "Failed")
+
+
+def _is_true(status: Raw, type_: str) -> bool:
+    conditions = status.get("conditions") or ()
+    return any(c["type"] == type_ and c["status"] == "True" for c in conditions)

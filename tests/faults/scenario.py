@@ -1,0 +1,251 @@
+"""A job's life as a list of steps: what the cluster, its users and its faults do to it.
+
+A step is plain data, `{"do": "end", "pod": "train-worker-0", "code": 1}`, so that a sequence can
+be kept and played again. A step that does not apply, as on a pod that is not there, does nothing.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from api.objects import Raw, controller_of, is_deleting, uid_of
+from reconcile import Settings
+from tests.builders import NOW, JobBuilder, a_job
+from tests.faults.invariants import UNCHARGED_CODES, Invariants, check_end
+from tests.faults.machine import Operator
+from tests.kubelet import Kubelet
+from tests.world import World
+
+Step = dict[str, Any]
+MOST_ROUNDS = 600
+SETTINGS = Settings(elastic_server="etcd:2379", elastic_timeout_seconds=60)
+
+
+@dataclass
+class Scenario:
+    """One job and all that happens to it."""
+
+    world: World = field(default_factory=lambda: World(SETTINGS))
+
+    def __post_init__(self) -> None:
+        self.kubelet = Kubelet(self.world)
+        self.operator = Operator(self.world)
+        self.invariants = Invariants(self.world, self.kubelet)
+
+    def do(self, step: Step) -> None:
+        """One step, and a look at what must hold."""
+        arguments = {key: value for key, value in step.items() if key != "do"}
+        getattr(self, f"do_{step['do'].replace('-', '_')}")(**arguments)
+        self.invariants.check()
+
+    # Users
+
+    def do_submit(self, spec: Raw) -> None:
+        """Create the job; `spec` as `build_job` takes it."""
+        self.spec = spec
+        self.invariants.most_limit = spec.get("backoffLimit", 0)
+        self.world.submit(build_job(spec, "first-uid"))
+
+    def do_edit(self, **fields: Any) -> None:
+        """Change fields of the spec that may change in a job that runs."""
+        self.invariants.most_limit = max(self.invariants.most_limit, fields.get("backoffLimit", 0))
+        self.world.edit_spec(**fields)
+
+    def do_scale(self, replicas: int) -> None:
+        """Another number of workers of an elastic job, within its bounds."""
+        worker = self.world.job()["spec"]["worker"]
+        if "limits" in worker and worker["requests"] <= replicas <= worker["limits"]:
+            self.world.edit_spec(worker=worker | {"replicas": replicas})
+
+    def do_recreate(self) -> None:
+        """Delete the job and create it again; the collector comes round to the children later."""
+        uid = f"{self.world.version:08x}-later-uid"
+        self.world.forget("PaddleJob", "train")
+        self.invariants.chargeable = 0
+        self.world.submit(build_job(self.spec, uid))
+
+    def do_collect(self) -> None:
+        """The collector: what belongs to a job that is gone goes, pods by their grace."""
+        uid = uid_of(self.world.job())
+        for (kind, name), obj in list(self.world.objects.items()):
+            owner = controller_of(obj)
+            if owner is not None and owner["uid"] != uid:
+                self.world.delete(kind, name)
+
+    def do_remove(self, kind: str, name: str) -> None:
+        """A user deletes a child."""
+        if self._is_ours(kind, name):
+            self.world.delete(kind, name)
+
+    def do_intrude(self, kind: str, name: str) -> None:
+        """Someone else's object takes a name, if it is free."""
+        if (kind, name) not in self.world.objects:
+            obj = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, "spec": {}}
+            self.invariants.foreign[(kind, name)] = self.world.put(obj)
+
+    def do_retreat(self) -> None:
+        """Everyone else's objects go."""
+        for kind, name in self.invariants.foreign:
+            self.world.remove(kind, name)
+        self.invariants.foreign.clear()
+
+    # The cluster
+
+    def do_place(self, pod: str, node: str = "node-1") -> None:
+        """A pod gets a node and an address."""
+        if self._is_ours("Pod", pod) and not self._status(pod).get("podIP"):
+            self.kubelet.bind(pod, node)
+            self.kubelet.give_address(pod)
+
+    def do_start(self, pod: str) -> None:
+        """A kubelet tries to start a placed pod."""
+        if self._can_start(pod):
+            self.kubelet.start(pod)
+
+    def do_end(self, pod: str, code: int) -> None:
+        """The trainer of a running pod exits."""
+        if self._status(pod).get("phase") == "Running":
+            self.invariants.chargeable += code not in UNCHARGED_CODES
+            self.kubelet.end(pod, code)
+
+    def do_restart_in_place(self, pod: str) -> None:
+        """The trainer exits and its kubelet starts it again."""
+        is_running = self._status(pod).get("phase") == "Running"
+        if is_running and self.world.get("Pod", pod)["spec"]["restartPolicy"] == "OnFailure":
+            self.kubelet.restart(pod)
+
+    def do_evict(self, pod: str) -> None:
+        """The cluster ends a running pod."""
+        if self._status(pod).get("phase") == "Running":
+            self.kubelet.evict(pod)
+
+    def do_readdress(self, pod: str) -> None:
+        """A live pod's sandbox is made anew."""
+        if self._status(pod).get("podIP") and self._status(pod)["phase"] in ("Pending", "Running"):
+            self.kubelet.give_address(pod)
+
+    def do_vanish(self, pod: str) -> None:
+        """A pod is gone without a word."""
+        if self._is_ours("Pod", pod):
+            self.kubelet.vanish(pod)
+
+    def do_reap(self, pod: str, code: int = 143) -> None:
+        """A pod that is being deleted ends."""
+        if self._is_ours("Pod", pod) and is_deleting(self.world.get("Pod", pod)):
+            self.kubelet.reap(pod, code)
+
+    def do_refuse(self, kind: str) -> None:
+        """A quota: nothing of a kind can be created."""
+        self.world.refused_kinds.add(kind)
+
+    def do_allow(self) -> None:
+        """The quota is raised."""
+        self.world.refused_kinds.clear()
+
+    def do_advance(self, seconds: float) -> None:
+        """Time passes."""
+        self.world.advance(seconds)
+
+    # The operator
+
+    def do_work(self, passes: int = 1) -> None:
+        """So many passes, or fewer if nothing is due."""
+        for _ in range(passes):
+            if not self.operator.work():
+                return
+
+    def do_show(self, kind: str, count: int | None = None) -> None:
+        """The watch of a kind catches up, by so many changes or wholly."""
+        self.operator.show(kind, count)
+
+    def do_fault(self, writes: list[str]) -> None:
+        """What becomes of the next writes."""
+        self.operator.faults += writes
+
+    def do_restart(self, warm: bool = False) -> None:
+        """The operator is replaced: by a new process, or by a standby whose watches are late."""
+        self.invariants.is_warm |= warm
+        self.operator.restart(warm)
+
+    # The end
+
+    def finish(self) -> None:
+        """Let all faults end, and see the job to its own end: no more to do, and all is well."""
+        self.operator.faults.clear()
+        self.do_allow()
+        self.do_retreat()
+        if self.world.job()["spec"].get("suspend"):
+            self.do_edit(suspend=False)
+        self._run_to_the_end()
+        check_end(self.world)
+        assert self.world.work().is_empty
+        self.world.advance(3600)
+        assert self.world.work().is_empty
+
+    def _run_to_the_end(self) -> None:
+        for _ in range(MOST_ROUNDS):
+            self.operator.show_all()
+            moved = self.operator.work() or self._move_pods() or self._wait()
+            self.invariants.check()
+            if not moved:
+                return
+        raise AssertionError(f"no end after {MOST_ROUNDS} rounds: {self.world.status()}")
+
+    def _move_pods(self) -> bool:
+        """What a healthy cluster does next to the pods; whether there was anything."""
+        before = self.world.version
+        self.do_collect()
+        for name in self.world.names("Pod"):
+            self.do_reap(name)
+            self.do_place(name)
+            if self._can_start(name) and not self._waits_in_vain(name):
+                self.kubelet.start(name)
+        return self.world.version > before
+
+    def _wait(self) -> bool:
+        """Let time pass until something is due, or until the training is over."""
+        due = self.operator.queue.due
+        if due:
+            now = (self.world.now - NOW).total_seconds()
+            self.world.advance(max(0.0, min(due.values()) - now))
+            return True
+        if self.world.phase() in ("Running", "Completing"):
+            self.world.advance(1000)
+            self.kubelet.end_all("worker")
+            return True
+        return False
+
+    def _can_start(self, pod: str) -> bool:
+        status = self._status(pod)
+        waits = status.get("phase") == "Pending" and status.get("podIP")
+        return bool(waits) and not is_deleting(self.world.get("Pod", pod))
+
+    def _waits_in_vain(self, pod: str) -> bool:
+        """Whether the pod's ConfigMap is missing, and it has been seen to wait for that."""
+        sources = self.world.get("Pod", pod)["spec"]["containers"][0].get("envFrom") or ()
+        names = [source["configMapRef"]["name"] for source in sources]
+        return any(("ConfigMap", name) not in self.world.objects for name in names)
+
+    def _is_ours(self, kind: str, name: str) -> bool:
+        obj = self.world.objects.get((kind, name))
+        return obj is not None and controller_of(obj) is not None
+
+    def _status(self, pod: str) -> Raw:
+        if not self._is_ours("Pod", pod):
+            return {}
+        status: Raw = self.world.get("Pod", pod).get("status") or {}
+        return status
+
+
+def build_job(spec: Raw, uid: str) -> JobBuilder:
+    """A job from the few words of a recorded spec: replicas by role, and fields of the spec."""
+    fields = dict(spec)
+    job = a_job(uid=uid)
+    template = {"spec": {"containers": [{"name": "paddle", "image": "train:1"}]}}
+    if fields.pop("onFailure", False):
+        template["spec"]["restartPolicy"] = "OnFailure"  # type: ignore[assignment]
+    elastic = fields.pop("elastic", None)
+    if elastic:
+        return job.with_elastic_workers(*elastic).with_spec(**fields)
+    if fields.get("ps"):
+        job.with_ps(fields.pop("ps"), template)
+    return job.with_workers(fields.pop("workers"), template).with_spec(**fields)
