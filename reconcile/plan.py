@@ -74,9 +74,8 @@ class Plan:
     """What a pass wants done, in the order of the fields.
 
     `creates` holds groups in order; the members of one group are created in parallel.
-    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`, with the
-    `metadata.resourceVersion` that it was decided on. The API server answers Conflict where
-    the job has changed since; the change itself wakes the job again.
+    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`. It holds only
+    for the version of the job that was observed, and is to be refused on another.
     `requeue_after` is in seconds; None means that only an event wakes the job again.
     `delete_job` asks for the deletion of the job itself (ttlSecondsAfterFinished).
     `verify_gone` names pods that the plan takes for gone. The cache may lag behind: they are

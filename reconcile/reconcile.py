@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from api.constants import Condition, Phase, Reason
-from api.objects import Raw
 from api.status import JobStatus, diff_status
 from reconcile.children import Changes, change_children
 from reconcile.cleanup import cleanup_deletes
@@ -95,7 +94,7 @@ def _move(view: View, transition: Transition) -> Plan:
     status = _stamp(summarize(moved), view.job.generation)
     events, outcomes = _news(view, status)
     return Plan(
-        status=_patch_status(view, status),
+        status=diff_status(view.job.raw_status, status),
         events=events + transition.events,
         outcomes=outcomes + transition.outcomes,
         verify_gone=transition.verify_gone,
@@ -113,7 +112,7 @@ def _tend_ended(view: View) -> Plan:
 def _finish(view: View, changes: Changes) -> Plan:
     """Tend the children and write what they amount to, at most so often."""
     status = _stamp(summarize(view), view.job.generation)
-    patch = _patch_status(view, status)
+    patch = diff_status(view.job.raw_status, status)
     events, outcomes = _news(view, status)
     wait = _status_wait(view, status) if patch else 0.0
     stuck = force_deletes(view)
@@ -142,15 +141,6 @@ def _timers(view: View) -> tuple[float | None, ...]:
 
 def _earliest(*times: float | None) -> float | None:
     return min((max(0.0, seconds) for seconds in times if seconds is not None), default=None)
-
-
-def _patch_status(view: View, status: JobStatus) -> Raw | None:
-    """The patch to the new status; it fails with Conflict where another write came between."""
-    patch = diff_status(view.job.raw_status, status)
-    version = view.observed.job["metadata"].get("resourceVersion")
-    if patch is None or version is None:
-        return patch
-    return {"metadata": {"resourceVersion": version}, **patch}
 
 
 def _stamp(status: JobStatus, generation: int) -> JobStatus:

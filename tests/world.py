@@ -152,13 +152,10 @@ class World:
             raise Conflict(name)
         self.put(merge(obj, body))
 
-    def patch_status(self, name: str, uid: str, patch: Raw) -> None:
-        """A merge patch of a job's status; raises Conflict on another UID or version."""
-        job = self.objects.get(("PaddleJob", name))
-        version = (patch.get("metadata") or {}).get("resourceVersion")
-        if job is None or uid_of(job) != uid:
-            raise Conflict(name)
-        if version and version != job["metadata"]["resourceVersion"]:
+    def patch_status(self, name: str, patch: Raw) -> None:
+        """A merge patch of a job's status, at the version that it names; Conflict at another."""
+        job = self.get("PaddleJob", name)
+        if patch["metadata"]["resourceVersion"] != job["metadata"]["resourceVersion"]:
             raise Conflict(name)
         self.put({**job, "status": merge(job.get("status") or {}, patch["status"])})
 
@@ -292,9 +289,10 @@ class World:
 
     def _write_status(self, job: Raw, plan: Plan) -> None:
         if plan.status is not None:
-            patch = plan.status
+            version = {"resourceVersion": job["metadata"]["resourceVersion"]}
+            patch = {**plan.status, "metadata": version}
             try:
-                self._write("status", lambda: self.patch_status(name_of(job), uid_of(job), patch))
+                self._write("status", lambda: self.patch_status(name_of(job), patch))
             except Conflict:
                 return
             self._written_at = self.now

@@ -100,7 +100,7 @@ class Api:
             raise NotFound(name)
         try:
             if kind == "PaddleJob":
-                self._world.patch_status(name, body["metadata"]["uid"], body)
+                self._world.patch_status(name, body)
             else:
                 self._world.patch(kind, name, body)
         except Conflict:
