@@ -43,13 +43,23 @@ class RestClient:
         """Create something; raises RestError or OSError."""
         return json.loads(self._request("POST", path, body))
 
-    def _request(self, method: str, path: str, body: dict[str, Any] | None) -> bytes:
+    def merge_patch(self, path: str, body: dict[str, Any]) -> Any:
+        """Change something by a JSON merge patch; raises RestError or OSError."""
+        return json.loads(self._request("PATCH", path, body, "application/merge-patch+json"))
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None,
+        content_type: str = "application/json",
+    ) -> bytes:
         connection = http.client.HTTPSConnection(
             self._address, timeout=TIMEOUT_SECONDS, context=self._context
         )
         try:
             content = None if body is None else json.dumps(body)
-            headers = {**self._headers, "Content-Type": "application/json"}
+            headers = {**self._headers, "Content-Type": content_type}
             connection.request(method, path, content, headers)
             response = connection.getresponse()
             answer = response.read()

@@ -1,0 +1,137 @@
+"""The operator is killed after each single write of a job's life, and started again.
+
+Each case is a job of its own in a namespace of its own, with an operator of its own behind a
+proxy that ends it with SIGKILL the moment the API server has done its k-th write. All run at once.
+"""
+
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from localcluster import Cluster, ClusterConfig
+from tests.conftest import new_namespace
+from tests.faults.proxy import FaultProxy, audit_entries
+from tests.lab import CORE, SERVER, Lab, paddle_job, shell
+from tests.operated import install_crd
+
+ROOT = Path(__file__).parents[2]
+KILLS = range(1, 13)
+"""A job of 3 pods writes 3 pods, a ConfigMap, about 4 statuses and 3 deletes."""
+JOB = "victim"
+DEADLINE_SECONDS = 200.0
+
+
+@dataclass
+class Operator:
+    """An operator of one namespace, which dies after its k-th write and comes back."""
+
+    folder: Path
+    namespace: str
+    kill_after: int
+    cluster: Cluster
+    process: subprocess.Popen[bytes] | None = None
+    deaths: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def start(self) -> FaultProxy:
+        """The proxy through which it works."""
+        proxy = FaultProxy(self.cluster, self.after_write)
+        self.kubeconfig = proxy.write_kubeconfig(self.folder / "kubeconfig")
+        self.spawn()
+        return proxy
+
+    def after_write(self, count: int) -> bool:
+        """Kill it after the chosen write; its answer is lost with it."""
+        if count != self.kill_after:
+            return True
+        with self.lock:
+            assert self.process is not None
+            self.process.kill()
+            self.process.wait()
+            self.deaths += 1
+        self.spawn()
+        return False
+
+    def spawn(self) -> None:
+        """Start the operator."""
+        command = [sys.executable, "-m", "controller", "--kubeconfig", str(self.kubeconfig)]
+        command += ["--namespace", self.namespace, "--workers", "2"]
+        command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
+        with (self.folder / "log").open("ab") as log, self.lock:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+
+    def stop(self) -> None:
+        """End it for good."""
+        with self.lock:
+            assert self.process is not None
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture(scope="module")
+def kill_cluster() -> Iterator[Cluster]:
+    """A cluster with a node and the CRD, and no operator but those of the cases."""
+    with Cluster(ClusterConfig(nodes=1, node_capacity={"cpu": "64", "pods": "500"})) as running:
+        install_crd(running)
+        yield running
+
+
+@pytest.mark.timeout(400)
+def test_a_job_ends_the_same_whenever_its_operator_is_killed(
+    kill_cluster: Cluster, tmp_path: Path
+) -> None:
+    labs, operators, proxies, contexts = {}, {}, [], []
+    try:
+        for count in KILLS:
+            context = new_namespace(kill_cluster)
+            namespace = context.__enter__()
+            contexts.append(context)
+            folder = tmp_path / str(count)
+            folder.mkdir()
+            operators[count] = Operator(folder, namespace, count, kill_cluster)
+            labs[count] = Lab(kill_cluster, namespace)
+            proxies.append(operators[count].start())
+        for lab in labs.values():
+            lab.submit(victim())
+        for lab in labs.values():
+            lab.wait_completed(JOB, timeout_seconds=DEADLINE_SECONDS)
+            lab.wait(lambda lab=lab: not lab.items(CORE, "pods"), "no pod left over")
+        killed = {count for count, operator in operators.items() if operator.deaths}
+    finally:
+        for operator in operators.values():
+            operator.stop()
+        for proxy in proxies:
+            proxy.close()
+        for context in contexts:
+            context.__exit__(None, None, None)
+    assert killed >= set(range(1, 8)), "a job has at least seven writes: each was to be the last"
+    assert creations(kill_cluster, labs) == {
+        (lab.namespace, name): 1
+        for lab in labs.values()
+        for name in (f"{JOB}-ps-0", f"{JOB}-worker-0", f"{JOB}-worker-1")
+    }
+
+
+def victim() -> dict[str, object]:
+    """A job of a server and two workers that ends after a second and keeps nothing."""
+    roles = {"ps": (1, SERVER), "worker": (2, shell("sleep 1"))}
+    return paddle_job(JOB, roles, cleanPodPolicy="Always")
+
+
+def creations(cluster: Cluster, labs: dict[int, Lab]) -> Counter[tuple[str, str]]:
+    """How often each pod was really created, by namespace and name."""
+    namespaces = {lab.namespace for lab in labs.values()}
+    found: Counter[tuple[str, str]] = Counter()
+    for entry in audit_entries(cluster):
+        what = entry.get("objectRef") or {}
+        is_pod = what.get("resource") == "pods" and "subresource" not in what
+        was_created = entry["verb"] == "create" and entry["responseStatus"]["code"] == 201
+        if is_pod and was_created and what.get("namespace") in namespaces:
+            found[(what["namespace"], what["name"])] += 1
+    return found
