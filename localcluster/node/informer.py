@@ -2,7 +2,8 @@
 
 Callbacks run in the informer's thread, one at a time: first `on_replace` with all objects of a
 list, then `on_event` for each change. A lost connection resumes at the last version seen; a version
-that the server no longer knows (410) lists again.
+that the server no longer knows (410) lists again. So does a watch that ends at once with nothing in
+it: that is all that a watch of metadata alone says of such a version.
 """
 
 import random
@@ -10,9 +11,12 @@ import threading
 import traceback
 from collections.abc import Callable
 
+from localcluster import clock
 from localcluster.node.client import CONNECTION_ERRORS, ApiError, Client, Raw, Watch
 
 WATCH_SECONDS = 300
+SHORTEST_WATCH_SECONDS = 1.0
+GONE = 410
 BACKOFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 JSON = "application/json"
 METADATA_ONLY = (
@@ -53,7 +57,7 @@ class Informer(threading.Thread):
                 version = self._follow(version)
                 failures = 0
             except ApiError as error:
-                version = "" if error.status == 410 else version
+                version = "" if error.status == GONE else version
                 failures = self._back_off(failures)
             except CONNECTION_ERRORS:
                 failures = self._back_off(failures)
@@ -91,6 +95,7 @@ class Informer(threading.Thread):
             **self._query,
         )
         self._watch = watch
+        started, first = clock.monotonic(), version
         try:
             for event in watch:
                 kind, subject = event["type"], event["object"]
@@ -110,4 +115,6 @@ class Informer(threading.Thread):
         finally:
             self._watch = None
             watch.close()
+        if version == first and clock.monotonic() - started < SHORTEST_WATCH_SECONDS:
+            raise ApiError(GONE, "Expired", "the watch ended at once")
         return version
