@@ -21,6 +21,7 @@ from localcluster.environments import ensure_environment
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PORTS_PER_JOB = 20
 WORKERS = 10  # the last byte of the first worker's address
+TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER", "heter": "HETER_TRAINER"}
 
 
 def python() -> str:
@@ -80,7 +81,13 @@ class Job:
     """Pods that know each other; all are killed when the block ends."""
 
     def __init__(
-        self, folder: Path, command: list[str], workers: int, servers: int = 0, gloo: int = 1
+        self,
+        folder: Path,
+        command: list[str],
+        workers: int,
+        servers: int = 0,
+        heters: int = 0,
+        gloo: int = 1,
     ) -> None:
         self._folder = folder
         self._command = command
@@ -89,14 +96,21 @@ class Job:
         self._addresses = {
             "worker": [f"{self._subnet}.{WORKERS + index}" for index in range(workers)],
             "ps": [f"{self._subnet}.{100 + index}" for index in range(servers)],
+            "heter": [f"{self._subnet}.{200 + index}" for index in range(heters)],
         }
         self._gloo = gloo
         self.workers: list[Pod] = []
         self.servers: list[Pod] = []
+        self.heters: list[Pod] = []
+
+    @property
+    def pods(self) -> list[Pod]:
+        return [*self.servers, *self.workers, *self.heters]
 
     def start(self, settings: dict[str, str]) -> Self:
         """Every pod with these settings besides what the operator says."""
-        for role, pods in (("ps", self.servers), ("worker", self.workers)):
+        roles = {"ps": self.servers, "worker": self.workers, "heter": self.heters}
+        for role, pods in roles.items():
             for index in range(len(self._addresses[role])):
                 env = os.environ | self._config_map() | self._pod(role, index) | settings
                 pods.append(Pod(self._command, env, self._folder / f"{role}-{index}"))
@@ -111,7 +125,7 @@ class Job:
         self.kill()
 
     def kill(self) -> None:
-        for pod in [*self.servers, *self.workers]:
+        for pod in self.pods:
             pod.kill()
 
     def wait(self, seconds: float = 90.0) -> list[int]:
@@ -148,14 +162,29 @@ class Job:
 
     def _pod(self, role: str, index: int) -> dict[str, str]:
         address = self._addresses[role][index]
-        training_role = "PSERVER" if role == "ps" else "TRAINER"
         return {
             "POD_IP": address,
             "PADDLE_CURRENT_IP": address,
             "PADDLE_CURRENT_ENDPOINT": f"{address}:{self._port}",
-            "TRAINING_ROLE": training_role,
-            "PADDLE_TRAINING_ROLE": training_role,
+            "TRAINING_ROLE": TRAINING_ROLES[role],
+            "PADDLE_TRAINING_ROLE": TRAINING_ROLES[role],
             ("PADDLE_PSERVER_ID" if role == "ps" else "PADDLE_TRAINER_ID"): str(index),
+            **(self._stage(role) if self._addresses["heter"] else {}),
+        }
+
+    def _stage(self, role: str) -> dict[str, str]:
+        """Workers are the first stage of a heter job, heter trainers the second."""
+        heters = self._endpoints("heter")
+        counts = [len(self._addresses[each]) for each in ("worker", "heter")]
+        previous = self._endpoints("worker") if role == "heter" else ""
+        return {
+            "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST": heters,
+            "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST": heters if role == "worker" else "",
+            "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST": previous,
+            "STAGE_ID": "2" if role == "heter" else "1",
+            "STAGE_NUM": "2",
+            "PADDLE_STAGE_TRAINERS_NUM": str(counts),
+            "HETER_DEVICE_TYPE": "cpu",
         }
 
 

@@ -16,7 +16,7 @@ AUC = r"epoch \d+: AUC (\d\.\d+)"
 
 def a_job(folder: Path, servers: int = 2, workers: int = 2, gloo: int = 1) -> Job:
     command = [python(), str(EXAMPLES / "wide_and_deep" / "train.py")]
-    return Job(folder, command, workers, servers, gloo)
+    return Job(folder, command, workers, servers, gloo=gloo)
 
 
 @pytest.fixture(scope="module")
