@@ -47,8 +47,20 @@ def _without_later(schema: Raw) -> Raw:
     """The schema without later keywords. Properties may have such names; keywords only go."""
     kept = {key: value for key, value in schema.items() if key not in LATER}
     if "properties" in kept:
-        kept["properties"] = {n: _without_later(s) for n, s in kept["properties"].items()}
+        fields = {n: _without_later(s) for n, s in kept["properties"].items()}
+        if any(_is_mistaken(field) for field in fields.values()):
+            kept["x-kubernetes-preserve-unknown-fields"] = True
+        kept["properties"] = {n: s for n, s in fields.items() if not _is_mistaken(s)}
     for nested in ("items", "additionalProperties"):
         if isinstance(kept.get(nested), dict):
             kept[nested] = _without_later(kept[nested])
     return kept
+
+
+def _is_mistaken(schema: Raw) -> bool:
+    """Whether those servers take the value for a schema of its own: it has a field `items`.
+
+    They then ask for its `type`, and refuse a configMap volume with items. They look only at
+    what the schema describes, so such a field goes undescribed and is let through.
+    """
+    return "items" in schema.get("properties", {})
