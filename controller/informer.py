@@ -47,8 +47,13 @@ class Informer:
         self._store.advance(self.resource, version)
 
     def _wake(self, entry: Entry) -> None:
-        if entry.job is not None:
-            self._enqueue(entry.job)
-        elif self.resource is VOLCANO_POD_GROUP and self._store.has(PADDLE_JOB, entry.key):
-            # A user's own PodGroup has no owner; it belongs to the job by its name.
+        if self.resource is PADDLE_JOB:
             self._enqueue(entry.key)
+            return
+        # A user's own PodGroup has no owner; it belongs to the job by its name.
+        named = entry.key if self.resource is VOLCANO_POD_GROUP else None
+        job = entry.job or named
+        # Without the job there is nothing to do, and thousands of pods may follow it; should it
+        # only not be seen yet, its own event wakes it.
+        if job is not None and self._store.has(PADDLE_JOB, job):
+            self._enqueue(job)

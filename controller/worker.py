@@ -29,6 +29,8 @@ Log = structlog.typing.FilteringBoundLogger
 PERSISTENT_FAILURES = 10
 """A create that has failed so often in a row (about 5 s) is told in the job's conditions."""
 MOST_RETRY_AFTER_SECONDS = 300.0
+REST_FACTOR = 10.0
+"""Looking at one job over and over takes a tenth of one thread at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Worker:
     def __init__(self, machine: Machine, log: Log) -> None:
         self._machine = machine
         self._log = log
+        self._looking_seconds = 0.0
+        """What the present pass took before it wrote."""
 
     def run(self) -> None:
         """Work until the queue is shut down."""
@@ -64,6 +68,7 @@ class Worker:
         log = self._log.bind(job=f"{key.namespace}/{key.name}", pass_id=_new_id())
         started = machine.clock.monotonic()
         machine.metrics.reconcile.started()
+        self._looking_seconds = 0.0
         result = "error"
         try:
             result = self._pass(key, log)
@@ -73,7 +78,7 @@ class Worker:
             machine.queue.retry(key)
         finally:
             machine.metrics.reconcile.finished(result, machine.clock.monotonic() - started)
-            machine.queue.done(key)
+            machine.queue.done(key, self._looking_seconds * REST_FACTOR)
 
     def _pass(self, key: Key, log: Log) -> str:
         machine = self._machine
@@ -81,10 +86,12 @@ class Worker:
         if not machine.expectations.is_fulfilled(key):
             machine.queue.add_after(key, EXPIRY_SECONDS)
             return "requeue_after"
+        started = machine.clock.monotonic()
         family = machine.store.family(key)
         if family is None:
             return self._forget(key)
         plan = self._decide(family)
+        self._looking_seconds = machine.clock.monotonic() - started
         paused_seconds = machine.refusals.pause_seconds(key) if plan.creates else 0.0
         if paused_seconds:
             plan = replace(plan, creates=(), requeue_after=_sooner(plan, paused_seconds))
@@ -112,7 +119,7 @@ class Worker:
             return "requeue"
         queue.forget(key)
         if report.is_partial:
-            queue.add(key)
+            queue.add_after(key, 0.0)
             return "requeue"
         if plan.requeue_after is not None:
             queue.add_after(key, plan.requeue_after)
@@ -125,7 +132,7 @@ class Worker:
         if machine.refusals.add(key, uid, report.refusals):
             first = report.refusals[0]
             log.warning("create_refused", kind=first.kind, name=first.name, error=first.message)
-            machine.queue.add(key)  # so that the job says so at once
+            machine.queue.add_after(key, 0.0)  # so that the job says so at once
         else:
             machine.queue.add_after(key, machine.refusals.pause_seconds(key))
         return "error"

@@ -77,6 +77,37 @@ def test_of_two_delays_the_earlier_counts(queue, clock, delays):
     assert take_all(queue) == []
 
 
+def test_a_costly_key_rests_from_events(queue, clock):
+    queue.add(A)
+    queue.get()
+    queue.add(A)
+    queue.done(A, rest_seconds=0.5)
+    queue.add(A)
+    assert take_all(queue) == []
+    clock.step(0.5)
+    assert take_all(queue) == [A]
+
+
+def test_a_rest_holds_up_no_other_key_and_nothing_that_was_asked_for(queue):
+    queue.add(A)
+    queue.get()
+    queue.done(A, rest_seconds=0.5)
+    queue.add(A)
+    queue.add(B)
+    assert take_all(queue) == [B]
+    queue.add_after(A, 0.0)
+    assert take_all(queue) == [A]
+
+
+def test_a_rest_is_a_second_at_most(queue, clock):
+    queue.add(A)
+    queue.get()
+    queue.done(A, rest_seconds=60)
+    queue.add(A)
+    clock.step(1)
+    assert take_all(queue) == [A]
+
+
 def test_a_waiting_worker_gets_a_key_that_comes(queue):
     got = []
     worker = threading.Thread(target=lambda: got.append(queue.get()))

@@ -7,9 +7,9 @@ import pytest
 
 from controller.informer import Informer
 from controller.reflector import Reflector, Scope
-from controller.resources import POD
+from controller.resources import PADDLE_JOB, POD
 from controller.store import Key, Store
-from tests.unit.controller.builders import a_job, a_pod
+from tests.unit.controller.builders import a_job, a_pod, put
 from tests.unit.controller.fakes import drop, eventually, reply, status, stream
 
 JOB = a_job()
@@ -20,7 +20,8 @@ class Running:
     """A reflector in its thread, the store that it fills and the keys that it added."""
 
     def __init__(self, client, clock, metrics, log, **scope) -> None:
-        self.store = Store((POD,))
+        self.store = Store((PADDLE_JOB, POD))
+        put(self.store, PADDLE_JOB, JOB)
         self.keys: list[Key] = []
         informer = Informer(POD, self.store, self.keys.append)
         self.reflector = Reflector(client, informer, Scope(**scope), clock, metrics.client, log)
@@ -281,6 +282,7 @@ def test_the_age_of_the_newest_event_is_told(running, server, clock, metrics):
 
 def test_a_child_that_changes_its_owner_wakes_both(running, server):
     other = a_job("other", uid="job-2")
+    put(running.store, PADDLE_JOB, other)
     start(
         running,
         server,
@@ -289,3 +291,10 @@ def test_a_child_that_changes_its_owner_wakes_both(running, server):
     )
     eventually(lambda: len(running.keys) == 3)
     assert set(running.keys) == {OWNER, Key("ns", "other")}
+
+
+def test_what_a_deleted_job_left_wakes_nobody(running, server):
+    orphan = a_pod("orphan", a_job("gone", uid="job-9"))
+    start(running, server, reply(200, page(orphan, pod("a"))))
+    eventually(lambda: running.names() == ["a", "orphan"])
+    assert running.keys == [OWNER]
