@@ -19,6 +19,8 @@ from tests.operated import start_operator
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
 CLUSTER_FIXTURES = {"cluster", "operated"}
+LAST = "test_rbac"
+"""It reads what all others have made the operator do."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,6 +29,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         needs = CLUSTER_FIXTURES & set(getattr(item, "fixturenames", ()))
         if needs or CLUSTER_TESTS in item.path.parents:
             item.add_marker("cluster")
+    items.sort(key=lambda item: item.path.stem == LAST)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -1,0 +1,61 @@
+"""`make run`: the first thing that anyone does with this project."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+SMALL = {"SAMPLES": "12000", "EPOCHS": "2", "HELD_OUT": "2000"}
+
+
+def run(file: Path) -> subprocess.CompletedProcess[str]:
+    """`make run` with a job of one's own."""
+    command = [sys.executable, "-m", "examples.quickstart", str(file), "--timeout", "200"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
+
+
+def small_job(tmp_path: Path) -> dict[str, object]:
+    """The quickstart's job with less data, its model in a folder of the test's."""
+    job = yaml.safe_load((ROOT / "examples" / "quickstart" / "job.yaml").read_text())
+    for role in ("ps", "worker"):
+        spec = job["spec"][role]["template"]["spec"]
+        spec["containers"][0]["env"] += [{"name": k, "value": v} for k, v in SMALL.items()]
+        spec["volumes"][0]["hostPath"]["path"] = str(tmp_path / "output")
+        job["spec"][role]["template"] = {"spec": spec}
+    return dict(job)
+
+
+@pytest.mark.training
+@pytest.mark.timeout(300)
+def test_a_job_trains_to_its_end_and_leaves_its_model(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(small_job(tmp_path)))
+    done = run(file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"wide-and-deep +Completed +PS +2/2 +0/2", done.stdout), done.stdout
+    line = re.search(r"AUC per epoch: (.+)", done.stdout)
+    assert line, done.stdout
+    scores = [float(score) for score in line.group(1).split(" -> ")]
+    assert len(scores) == 2
+    assert scores[-1] > max(0.6, scores[0] - 0.01)
+    model = re.search(r"the model is in (\S+)", done.stdout)
+    assert model
+    assert any(Path(model.group(1)).iterdir())
+    shutil.rmtree(tmp_path / "output")
+
+
+@pytest.mark.timeout(300)
+def test_a_failed_job_says_why(tmp_path: Path) -> None:
+    job = small_job(tmp_path)
+    spec = job["spec"]["worker"]["template"]["spec"]  # type: ignore[index]
+    spec["containers"][0]["command"] = ["sh", "-c", "echo no such data set; exit 3"]
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(job))
+    done = run(file)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "exited with code 3: no such data set" in done.stdout
