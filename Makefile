@@ -36,6 +36,10 @@ types: $(STAMP) ## Check the types (strict)
 unit: $(STAMP) ## Run the unit tests
 	$(BIN)/pytest tests/unit
 
+.PHONY: mutants
+mutants: $(STAMP) ## Break the operator in every listed way; each has to fail the tests
+	@$(BIN)/python -m tests.faults.mutants $(NAME)
+
 .PHONY: check
 check: lint types unit ## Format, lint, types and unit tests
 

@@ -35,7 +35,8 @@ def _pods_to_go(view: View) -> list[PodView]:
     policy = view.job.spec.clean_pod_policy
     if view.job.status.phase == Phase.FAILED and policy is not CleanPodPolicy.NEVER:
         return [pod for pod in view.all_pods if not _has_ended(pod)]
-    return []
+    # No policy keeps what an operator that died, or had a late cache, has left of other attempts.
+    return [pod for pod in view.all_pods if pod.attempt != view.attempt]
 
 
 def _group_deletes(view: View) -> tuple[Delete, ...]:

@@ -43,10 +43,12 @@ def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
     view = build_view(observed, now, settings)
     if not view.job.is_ours:
         return Plan()
-    if view.job.is_deleting or view.is_behind:
+    if view.job.is_deleting:
         return _finish(view, Changes())
     if view.job.status.is_terminal:
         return _tend_ended(view)
+    if view.is_behind:
+        return _finish(view, Changes())
     for find in _transitions(view):
         transition = find(view)
         if transition is not None:

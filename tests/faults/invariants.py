@@ -43,11 +43,20 @@ class Invariants:
 
     def check(self) -> None:
         """Read the changes since the last check."""
-        for change in self.world.changes[self._read :]:
-            if change.obj is not None:
-                self._check_change(change, change.obj)
+        changes = [c for c in self.world.changes[self._read :] if c.obj is not None]
         self._read = len(self.world.changes)
+        for change in changes:
+            self._note_address(change.obj or {})
+        for change in changes:
+            self._check_change(change, change.obj or {})
         self._check_foreign()
+
+    def _note_address(self, obj: Raw) -> None:
+        address = (obj.get("status") or {}).get("podIP")
+        if address:
+            labels = labels_of(obj)
+            place = (labels[LABEL_JOB_UID], labels[LABEL_ATTEMPT])
+            self._addresses.setdefault(place, set()).add(address)
 
     def _check_change(self, change: Change, obj: Raw) -> None:
         kind = change.place[0]
@@ -75,10 +84,6 @@ class Invariants:
         labels = labels_of(pod)
         name = f"train-{labels[LABEL_ROLE]}-{labels[LABEL_INDEX]}"
         assert name_of(pod) == name, "a role and index has one name"
-        address = (pod.get("status") or {}).get("podIP")
-        if address:
-            place = (labels[LABEL_JOB_UID], labels[LABEL_ATTEMPT])
-            self._addresses.setdefault(place, set()).add(address)
         told = self.kubelet.told.get(uid_of(pod))
         if told is not None:
             self._check_told(pod, told)

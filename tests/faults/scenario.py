@@ -157,6 +157,13 @@ class Scenario:
         """The watch of a kind catches up, by so many changes or wholly."""
         self.operator.show(kind, count)
 
+    def do_run(self) -> None:
+        """A healthy while: the operator keeps up, and every pod gets as far as it can."""
+        for _ in range(3):
+            self.operator.show_all()
+            self.do_work(passes=3)
+            self._move_pods()
+
     def do_fault(self, writes: list[str]) -> None:
         """What becomes of the next writes."""
         self.operator.faults += writes

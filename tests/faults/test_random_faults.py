@@ -69,14 +69,8 @@ class Faults(RuleBasedStateMachine):
         self._do("work", passes=3)
 
     @rule()
-    def run_all_pods(self) -> None:
-        """A healthy while: the operator keeps up, and every pod gets as far as it can."""
-        for _ in range(3):
-            self.catch_up_and_work()
-            for pod in self.scenario.world.names("Pod"):
-                self._do("reap", pod=pod)
-                self._do("place", pod=pod)
-                self._do("start", pod=pod)
+    def run(self) -> None:
+        self._do("run")
 
     @rule(index=pods, code=st.sampled_from(CODES))
     def end(self, index: int, code: int) -> None:

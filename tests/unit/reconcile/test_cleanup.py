@@ -95,6 +95,13 @@ def test_sidecar_that_goes_on_does_not_hold_its_place() -> None:
     assert [delete.name for delete in cleanup_deletes(view_of(job, pod))] == [ENDED]
 
 
+def test_remains_of_other_attempts_go_whatever_the_policy() -> None:
+    job = a_job().with_workers(1).with_spec(cleanPodPolicy="Never")
+    raw = job.with_status(phase="Completed", attempt=2).build()
+    view = view_of(raw, a_pod(raw, attempt=2).ended(0), a_pod(raw, index=1).running())
+    assert [delete.name for delete in cleanup_deletes(view)] == [RUNNING]
+
+
 def test_policy_may_change_after_the_end(world: World, kubelet: Kubelet) -> None:
     end(world, kubelet, "Never", "Completed")
     world.edit_spec(cleanPodPolicy="Always")
