@@ -160,7 +160,7 @@ class StepQueue:
     def forget(self, key: Key) -> None:
         """There is no backoff to forget."""
 
-    def done(self, key: Key) -> None:
+    def done(self, key: Key, rest_seconds: float = 0.0) -> None:
         """Keys are worked on one at a time."""
 
     def take(self) -> Key | None:
