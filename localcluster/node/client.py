@@ -158,6 +158,11 @@ class Client:
         with self._lock:
             return self._idle.pop() if self._idle else None
 
+    def close(self) -> None:
+        """Close the connections that no request is using."""
+        while (connection := self._take_idle()) is not None:
+            connection.close()
+
     def watch(self, path: str, accept: str, read_timeout_seconds: float, **query: str) -> "Watch":
         """Open a watch; the caller closes it."""
         return Watch(
