@@ -12,7 +12,9 @@ from localcluster import Cluster
 
 Raw = dict[str, Any]
 ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
+EXAMPLES = sorted(
+    path for path in (ROOT / "examples").glob("*.yaml") if "kind: PaddleJob" in path.read_text()
+)
 MAX_CRD_BYTES = 240_000
 pytestmark = pytest.mark.usefixtures("crd")
 
