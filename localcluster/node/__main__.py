@@ -4,6 +4,7 @@ It ends on SIGTERM or SIGINT, and when its spawner dies; its containers end with
 """
 
 import argparse
+import faulthandler
 import os
 import signal
 import sys
@@ -87,6 +88,7 @@ def default_capacity() -> dict[str, str]:
 def main(words: list[str]) -> int:
     """Run the node until it is told to end; the exit code."""
     arguments = parse_arguments(words)
+    faulthandler.register(signal.SIGUSR1)  # tells where every thread is
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())

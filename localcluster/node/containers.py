@@ -22,8 +22,6 @@ UNKNOWN_END: Raw = {
     "exitCode": 137,
     "reason": "ContainerStatusUnknown",
     "message": "The container could not be located when the pod was terminated",
-    "startedAt": None,
-    "finishedAt": None,
 }
 
 
@@ -175,7 +173,9 @@ class Container:
             self.state = {"terminated": state["terminated"]}
             self.ready = self.role == "init" and self.exit_code == 0
         elif "running" in state or self.last_state:
-            self.state = {"terminated": dict(UNKNOWN_END)}
+            started = (state.get("running") or {}).get("startedAt", NEVER_STARTED)
+            times = {"startedAt": started, "finishedAt": rfc3339(clock.now())}
+            self.state = {"terminated": UNKNOWN_END | times | {"containerID": self.container_id}}
 
 
 def _reason(end: End) -> str:

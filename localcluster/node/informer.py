@@ -19,10 +19,7 @@ SHORTEST_WATCH_SECONDS = 1.0
 GONE = 410
 BACKOFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 JSON = "application/json"
-METADATA_ONLY = (
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-)
+METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 
 class Informer(threading.Thread):
@@ -57,6 +54,7 @@ class Informer(threading.Thread):
                 version = self._follow(version)
                 failures = 0
             except ApiError as error:
+                print(f"cannot follow {self._path}: {error}", flush=True)
                 version = "" if error.status == GONE else version
                 failures = self._back_off(failures)
             except CONNECTION_ERRORS:

@@ -29,6 +29,7 @@ from localcluster.node.tokens import Tokens
 from localcluster.node.volumes import VolumeError, VolumeRoots, Volumes
 
 API_RETRY_SECONDS = 1.0
+DEFAULT_GRACE_SECONDS = 30.0
 DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
 UNEXPECTED_RETRY_SECONDS = 5.0
 # What a pod's folder holds that nobody needs once it has ended; its logs stay until it is deleted.
@@ -214,6 +215,7 @@ class PodWorker:
         except ApiError as error:
             if error.status in (404, 409) and self._is_gone():
                 raise Gone from error
+            print(f"{pod_path(self._pod)}: {error}", flush=True)
             self._look_at(clock.monotonic() + API_RETRY_SECONDS)
         except CONNECTION_ERRORS:
             self._look_at(clock.monotonic() + API_RETRY_SECONDS)
@@ -282,7 +284,7 @@ class PodWorker:
         return bool(left <= 0)
 
     def _fail(self, reason: str, message: str) -> None:
-        self._stopper.stop(self._pod, self._inits, self._mains, None)
+        self._stopper.stop(self._pod, self._inits, self._mains, self._own_grace)
         self._collect_ends()
         self._reporter.verdict = {"phase": "Failed", "reason": reason, "message": message}
 
@@ -345,7 +347,7 @@ class PodWorker:
     def _stop_sidecars(self) -> None:
         if any(each.is_running for each in self._inits):
             self._publish()  # that the main containers have ended is known before the sidecars have
-            self._stopper.stop(self._pod, self._inits, [], None)
+            self._stopper.stop(self._pod, self._inits, [], self._own_grace)
             self._collect_ends()
 
     def _is_ending(self) -> bool:
@@ -364,8 +366,7 @@ class PodWorker:
     # -- its end ---------------------------------------------------------------------------------
 
     def _end_deleted(self) -> None:
-        grace = self._pod["metadata"].get("deletionGracePeriodSeconds")
-        self._stopper.stop(self._pod, self._inits, self._mains, grace)
+        self._stopper.stop(self._pod, self._inits, self._mains, self._deletion_grace)
         self._collect_ends()
         for container in self._all:
             if container.exit_code is None:
@@ -380,6 +381,14 @@ class PodWorker:
 
     def _publish(self, is_deleted: bool = False) -> str:
         return self._reporter.publish(self._pod, self._place.facts, is_deleted)
+
+    def _deletion_grace(self) -> float:
+        """As the newest version of the pod has it: a second deletion may shorten it."""
+        return float(self.newest["metadata"].get("deletionGracePeriodSeconds") or 0)
+
+    def _own_grace(self) -> float:
+        seconds = self._pod["spec"].get("terminationGracePeriodSeconds")
+        return DEFAULT_GRACE_SECONDS if seconds is None else float(seconds)
 
     def _remove_work(self) -> None:
         self._around.hosts.remove_file(self._pod["metadata"]["uid"])

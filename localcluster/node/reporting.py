@@ -31,6 +31,11 @@ def delete_pod(client: Client, pod: Raw) -> None:
             raise
 
 
+def _only(address: str) -> list[Raw]:
+    """A list of one address, also where a merge would add it to an older one."""
+    return [{"$patch": "replace"}, {"ip": address}]
+
+
 class Reporter:
     """The status of one pod. `verdict` overrides what its containers say."""
 
@@ -64,9 +69,9 @@ class Reporter:
             "conditions": self._conditions,
             "startTime": self.start_time,
             "hostIP": facts.host_ip,
-            "hostIPs": [{"ip": facts.host_ip}],
+            "hostIPs": _only(facts.host_ip),
             "podIP": facts.pod_ip,
-            "podIPs": [{"ip": facts.pod_ip}],
+            "podIPs": _only(facts.pod_ip),
             "containerStatuses": [each.status() for each in self._mains],
         }
         if self._inits:

@@ -8,6 +8,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from localcluster import clock
 from localcluster.node.client import Raw
@@ -16,7 +17,6 @@ from localcluster.node.probes import run_handler
 from localcluster.node.runtime import StartFailed
 from localcluster.node.starter import Machine
 
-DEFAULT_GRACE_SECONDS = 30
 LEAST_GRACE_SECONDS = 2.0  # for sidecars, when the main containers have used all of it
 KILL_SECONDS = 10.0
 
@@ -33,18 +33,22 @@ class Stopper:
         pod: Raw,
         inits: Sequence[Container],
         mains: Sequence[Container],
-        grace_seconds: float | None,
+        grace_seconds: Callable[[], float],
     ) -> None:
-        """End all of them; returns when their processes are gone."""
-        if grace_seconds is None:
-            configured = pod["spec"].get("terminationGracePeriodSeconds")
-            grace_seconds = DEFAULT_GRACE_SECONDS if configured is None else configured
-        deadline = clock.monotonic() + grace_seconds
+        """End all of them; returns when their processes are gone.
+
+        `grace_seconds` is asked again and again, for it may change while they stop.
+        """
+        started = clock.monotonic()
+
+        def deadline(least: float = 0.0) -> float:
+            return max(started + grace_seconds(), least)
+
         ordinary = [each for each in inits if each.role == "init"]
         self._stop_together(pod, [*mains, *ordinary], deadline)
         for sidecar in reversed([each for each in inits if each.role == "sidecar"]):
-            least = clock.monotonic() + min(LEAST_GRACE_SECONDS, grace_seconds)
-            self._stop_together(pod, [sidecar], max(deadline, least))
+            least = clock.monotonic() + LEAST_GRACE_SECONDS
+            self._stop_together(pod, [sidecar], partial(deadline, least))
 
     def kill(self, containers: Sequence[Container]) -> None:
         """End all of them at once."""
@@ -57,12 +61,14 @@ class Stopper:
         for process in processes:
             process.ended.wait(KILL_SECONDS)
 
-    def _stop_together(self, pod: Raw, containers: Sequence[Container], deadline: float) -> None:
+    def _stop_together(
+        self, pod: Raw, containers: Sequence[Container], deadline: Callable[[], float]
+    ) -> None:
         running = [each for each in containers if each.is_running and each.process is not None]
         for container in running:
-            self._ask_to_stop(pod, container, deadline)
-        while clock.monotonic() < deadline and _some_run(running):
-            self._pause(min(deadline, clock.monotonic() + 0.2))
+            self._ask_to_stop(pod, container, deadline())
+        while clock.monotonic() < deadline() and _some_run(running):
+            self._pause(deadline())
         self.kill([each for each in running if _some_run([each])])
 
     def _ask_to_stop(self, pod: Raw, container: Container, deadline: float) -> None:

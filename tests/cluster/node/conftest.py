@@ -31,13 +31,13 @@ def images(folders: Path) -> Path:
 @pytest.fixture(scope="session")
 def cluster(folders: Path, images: Path) -> Iterator[Cluster]:
     """The cluster of the tests below this folder."""
-    arguments = ["--backoff-seconds", str(BACKOFF_SECONDS)]
-    arguments += ["--host-path-root", str(folders / "host"), "--nfs-root", str(folders / "nfs")]
     config = ClusterConfig(
         nodes=len(NODES),
         labels={"disk": "fast"},
         images=[images],
-        node_arguments=arguments,
+        nfs_root=folders / "nfs",
+        host_path_root=folders / "host",
+        node_arguments=["--backoff-seconds", str(BACKOFF_SECONDS)],
     )
     with Cluster(config) as running:
         yield running
