@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from localcluster import clock
+from localcluster.node.backoff import Backoff
 from localcluster.node.client import Raw
 from localcluster.node.containers import Container
 from localcluster.node.probes import Prober
@@ -24,6 +25,21 @@ class Timing:
     image_backoff: float = 10.0
     config_retry: float = 1.0
     wakes_on_config: bool = True
+
+
+def build_containers(pod: Raw, timing: Timing) -> tuple[list[Container], list[Container]]:
+    """The pod's init containers and sidecars, in order, and its main ones."""
+
+    def build(spec: Raw, role: str) -> Container:
+        crash = Backoff(timing.crash_backoff, first_is_free=True)
+        return Container(spec, role, crash, Backoff(timing.image_backoff, first_is_free=False))
+
+    inits = pod["spec"].get("initContainers") or []
+    roles = ["sidecar" if each.get("restartPolicy") == "Always" else "init" for each in inits]
+    return (
+        [build(spec, role) for spec, role in zip(inits, roles, strict=True)],
+        [build(spec, "main") for spec in pod["spec"]["containers"]],
+    )
 
 
 class Keeper:

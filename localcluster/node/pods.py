@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from localcluster import clock
-from localcluster.node.backoff import Backoff
 from localcluster.node.client import CONNECTION_ERRORS, ApiError, Client, Raw
 from localcluster.node.containers import Container, seconds_of
 from localcluster.node.hosts import Hosts, HostsFile, build_head
-from localcluster.node.keeping import Keeper, Timing
+from localcluster.node.keeping import Keeper, Timing, build_containers
 from localcluster.node.probes import Prober
 from localcluster.node.reporting import TERMINAL, Reporter, delete_pod, pod_path
 from localcluster.node.starter import Machine, PodPlace, Starter
@@ -70,8 +69,7 @@ class PodWorker:
         self._pod = pod
         self._wakeup = threading.Event()
         self._abandoned = threading.Event()
-        self._inits = [self._container(each, _init_role(each)) for each in _inits_of(pod)]
-        self._mains = [self._container(each, "main") for each in pod["spec"]["containers"]]
+        self._inits, self._mains = build_containers(pod, around.timing)
         self._volumes = Volumes(
             pod,
             place.folder / "volumes",
@@ -95,15 +93,6 @@ class PodWorker:
         self._look_again = 0.0
         self._refresh_wanted = False
         self._adopt(pod.get("status") or {})
-
-    def _container(self, spec: Raw, role: str) -> Container:
-        timing = self._around.timing
-        return Container(
-            spec,
-            role,
-            Backoff(timing.crash_backoff, first_is_free=True),
-            Backoff(timing.image_backoff, first_is_free=False),
-        )
 
     def _adopt(self, status: Raw) -> None:
         known = {
@@ -398,11 +387,3 @@ class PodWorker:
         except OSError:
             for path in paths:
                 shutil.rmtree(path, ignore_errors=True)
-
-
-def _inits_of(pod: Raw) -> list[Raw]:
-    return pod["spec"].get("initContainers") or []
-
-
-def _init_role(spec: Raw) -> str:
-    return "sidecar" if spec.get("restartPolicy") == "Always" else "init"

@@ -1,0 +1,132 @@
+"""The parts of the node that only compute."""
+
+from pathlib import Path
+
+import pytest
+
+from localcluster.images import split_reference
+from localcluster.node.backoff import Backoff
+from localcluster.node.expand import expand
+from localcluster.node.keeping import go_duration
+from localcluster.node.logs import LogFile, LogQuery, read_log
+from localcluster.node.names import PodAddress, ServiceName, build_lines
+from localcluster.node.payload import File, write_payload
+from localcluster.node.quantity import divide_up, parse_quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("500m", "0.5"), (2, "2"), ("1.5Gi", "1610612736"), ("1e3", "1000"), ("1k", "1000")],
+)
+def test_quantities(text: str | int, value: str) -> None:
+    assert str(parse_quantity(text).normalize().to_integral_value()) == value or (
+        float(parse_quantity(text)) == float(value)
+    )
+
+
+@pytest.mark.parametrize("text", ["", "x", "1Zi", "1 2"])
+def test_what_is_no_quantity(text: str) -> None:
+    with pytest.raises(ValueError, match="not a quantity"):
+        parse_quantity(text)
+
+
+def test_a_begun_divisor_counts() -> None:
+    assert divide_up("250m", "1") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        ("$(A)", "1"),
+        ("$$(A)", "$(A)"),
+        ("$(B)", "$(B)"),
+        ("$A", "$A"),
+        ("$$", "$"),
+        ("$(A", "$(A"),
+        ("x$(A)y$(A)", "x1y1"),
+    ],
+)
+def test_references(text: str, expanded: str) -> None:
+    assert expand(text, {"A": "1"}) == expanded
+
+
+def test_delays_double_up_to_five_minutes() -> None:
+    backoff = Backoff(10, first_is_free=True)
+    delays = []
+    for _ in range(8):
+        backoff.failed(now=0)
+        delays.append(backoff.seconds)
+    assert delays == [0, 10, 20, 40, 80, 160, 300, 300]
+
+
+def test_a_long_run_starts_the_delays_anew() -> None:
+    backoff = Backoff(10, first_is_free=True)
+    for _ in range(3):
+        backoff.failed(now=0)
+    backoff.failed(now=0, ran_seconds=601)
+    assert backoff.left_seconds(now=0) == 0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(10, "10s"), (80, "1m20s"), (300, "5m0s"), (0.5, "0.5s")]
+)
+def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
+    assert go_duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [
+        ("busybox", ("busybox", "")),
+        ("python:3.11", ("python", "3.11")),
+        ("localhost:5000/a/b:v1", ("localhost:5000/a/b", "v1")),
+        ("Not/Lower", None),
+        ("a//b", None),
+        ("a:b:c", None),
+    ],
+)
+def test_image_names(name: str, reference: tuple[str, str] | None) -> None:
+    assert split_reference(name) == reference
+
+
+def pod(address: str, is_ready: bool = True, **fields: str) -> PodAddress:
+    return PodAddress("ns", frozenset({("a", "b")}), address, is_ready, **fields)
+
+
+def service(publishes_not_ready: bool = False) -> ServiceName:
+    return ServiceName("ns", "web", frozenset({("a", "b")}), publishes_not_ready)
+
+
+@pytest.mark.parametrize(("publishes", "addresses"), [(False, ["1"]), (True, ["1", "2"])])
+def test_names_lead_to_ready_pods_or_to_all(publishes: bool, addresses: list[str]) -> None:
+    lines = build_lines([service(publishes)], [pod("1"), pod("2", is_ready=False)])
+    assert [line.address for line in lines] == addresses
+
+
+def test_a_bare_name_is_for_its_namespace() -> None:
+    (line,) = build_lines([service()], [pod("1")])
+    assert line.text("ns").split() == [
+        "1",
+        "web.ns.svc.cluster.local",
+        "web.ns.svc",
+        "web.ns",
+        "web",
+    ]
+    assert "web" not in line.text("other").split()
+
+
+def test_a_payload_is_replaced_whole(tmp_path: Path) -> None:
+    write_payload(tmp_path, {"a": File(b"1", 0o644), "d/b": File(b"2", 0o400)})
+    write_payload(tmp_path, {"a": File(b"3", 0o644)})
+    assert (tmp_path / "a").read_bytes() == b"3"
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("..")] == ["a"]
+
+
+def test_a_log_without_a_last_newline_is_shown_as_written(tmp_path: Path) -> None:
+    log = LogFile(tmp_path / "0.log")
+    log.write("stdout", b"one\ntw")
+    log.write("stdout", b"o")
+    log.end("stdout")
+    log.end("stderr")
+    assert log.complete.is_set()
+    assert b"".join(read_log(log.path, LogQuery(), lambda: True)) == b"one\ntwo"
