@@ -6,6 +6,7 @@ that a pass wants to know. What is left is as the API server sent it, names and 
 
 from collections.abc import Callable, Iterable
 
+from api.constants import ANNOTATION_GROUP_NAME
 from api.objects import Raw
 from controller.resources import CONFIG_MAP, NODE, PADDLE_JOB, POD, SERVICE, Resource
 
@@ -60,7 +61,11 @@ def _trim_pod(obj: Raw) -> Raw:
     for field in ("containerStatuses", "initContainerStatuses"):
         if status.get(field):
             kept_status[field] = _pick_each(status[field], _CONTAINER_STATUS)
-    return {"metadata": _trim_metadata(obj), "spec": kept_spec, "status": kept_status}
+    metadata = _trim_metadata(obj)
+    group = (obj["metadata"].get("annotations") or {}).get(ANNOTATION_GROUP_NAME)
+    if group is not None:
+        metadata["annotations"] = {ANNOTATION_GROUP_NAME: group}
+    return {"metadata": metadata, "spec": kept_spec, "status": kept_status}
 
 
 def _trim_config_map(obj: Raw) -> Raw:

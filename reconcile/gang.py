@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from api.constants import (
+    ANNOTATION_GROUP_NAME,
     GANG_API_VERSION,
     KIND,
     MAX_CHILD_NAME,
@@ -17,13 +18,15 @@ from api.constants import (
     Reason,
     Role,
 )
-from api.objects import Raw, is_controlled_by, is_deleting, name_of, uid_of
+from api.objects import Raw, is_controlled_by, is_deleting, name_of, parse_time, uid_of
 from reconcile.plan import Create, Delete, Patch
 from reconcile.rendezvous import child_labels
 from reconcile.view import View
 
 USER_POD_GROUP_WAIT_SECONDS = 5.0
 """A user's PodGroup stands behind the job in the same file: it gets this long to arrive."""
+UNSERVED_RETRY_SECONDS = 5.0
+"""No event tells a job that the API server has begun to serve PodGroups."""
 UID_CHARACTERS = 8
 
 
@@ -84,8 +87,10 @@ def find_gang(view: View) -> Gang | None:
 
 def _joins_users(view: View) -> bool:
     """Whether the pods are of the user's PodGroup: those that exist stay with the one they name."""
-    chosen = view.job.status.pod_group if view.pods else ""
-    return chosen == view.job.name if chosen else users_pod_group(view) is not None
+    for pod in view.pods.values():
+        annotations = pod.raw["metadata"].get("annotations") or {}
+        return bool(annotations.get(ANNOTATION_GROUP_NAME) == view.job.name)
+    return users_pod_group(view) is not None
 
 
 def own_name(view: View) -> str:
@@ -113,14 +118,21 @@ def users_pod_group(view: View) -> Raw | None:
 def find_hold(view: View, gang: Gang) -> GangHold | None:
     """What keeps the gang's pods from being created, or None."""
     if not _is_served(view, gang.kind):
-        return GangHold(Reason.POD_GROUP_UNAVAILABLE, _unserved_message(gang.kind), None)
+        message = _unserved_message(gang.kind)
+        return GangHold(Reason.POD_GROUP_UNAVAILABLE, message, UNSERVED_RETRY_SECONDS)
     if gang.is_users:
         return _check_users_group(view)
-    waited = view.age_seconds
+    waited = _waited_seconds(view)
     if names_volcano(view) and not gang.exists and waited < USER_POD_GROUP_WAIT_SECONDS:
         message = f'waiting for a PodGroup named "{view.job.name}" before making one'
         return GangHold(Reason.POD_GROUP_PENDING, message, USER_POD_GROUP_WAIT_SECONDS - waited)
     return None
+
+
+def _waited_seconds(view: View) -> float:
+    """Seconds since the job's start was written: an operator that is late has not looked yet."""
+    started = parse_time(view.job.status.start_time)
+    return (view.now - started).total_seconds() if started else 0.0
 
 
 def own_pod_group_creates(view: View, gang: Gang) -> tuple[Create, ...]:

@@ -178,7 +178,7 @@ def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[O
         events.append(EmitEvent("Normal", Reason.ALL_PODS_RUNNING, f"all {total} pods run"))
         seconds = view.age_seconds if status.restart_count == 0 else None
         outcomes.append(Outcome("running", mode, seconds=seconds))
-    events += _refusal_events(view, status)
+    events += _gang_events(view, status) + _refusal_events(view, status)
     return tuple(events), tuple(outcomes)
 
 
@@ -198,6 +198,17 @@ def _force_delete_event(stuck: tuple[Delete, ...]) -> EmitEvent:
     names = ", ".join(sorted(delete.name for delete in stuck))
     message = f"deleted without waiting for their lost nodes: {names}"
     return EmitEvent("Warning", Reason.FORCE_DELETED, message)
+
+
+def _gang_events(view: View, status: JobStatus) -> list[EmitEvent]:
+    """What has become of the PodGroup of a job that runs."""
+    running = status.condition(Condition.RUNNING)
+    if running is None or not running.status or running.reason == Reason.ALL_PODS_RUNNING:
+        return []
+    before = view.job.status.condition(Condition.RUNNING)
+    if before is not None and before.reason == running.reason:
+        return []
+    return [EmitEvent("Warning", running.reason, running.message)]
 
 
 def _refusal_events(view: View, status: JobStatus) -> list[EmitEvent]:

@@ -14,7 +14,7 @@ from api.constants import (
 )
 from api.objects import format_time
 from api.status import JobStatus, RoleStatus
-from reconcile.gang import find_gang
+from reconcile.gang import find_gang, find_hold
 from reconcile.indexes import format_indexes
 from reconcile.pending import Wait, explain_wait
 from reconcile.pods import PodState
@@ -124,13 +124,20 @@ def _with_conditions(view: View, status: JobStatus, phase: Phase) -> JobStatus:
     runs = phase in (Phase.RUNNING, Phase.COMPLETING)
     status = _set_pending(view, status, None if runs else explain_wait(view))
     status = _set_scheduled(view, status)
-    reason = Reason.ALL_PODS_RUNNING if runs else Reason.NOT_ALL_RUNNING
-    status = set_condition(status, Condition.RUNNING, runs, reason, "", view.now)
+    reason, message = _explain_running(view) if runs else (Reason.NOT_ALL_RUNNING, "")
+    status = set_condition(status, Condition.RUNNING, runs, reason, message, view.now)
     if status.is_true(Condition.RESTARTING) and phase is not Phase.RESTARTING:
         status = set_condition(
             status, Condition.RESTARTING, False, Reason.PODS_CREATED, "", view.now
         )
     return status
+
+
+def _explain_running(view: View) -> tuple[Reason, str]:
+    """Why a running job counts as such, and what has happened to its PodGroup meanwhile."""
+    gang = find_gang(view)
+    hold = find_hold(view, gang) if gang else None
+    return (hold.reason, hold.message) if hold else (Reason.ALL_PODS_RUNNING, "")
 
 
 def _set_pending(view: View, status: JobStatus, wait: Wait | None) -> JobStatus:

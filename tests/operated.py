@@ -1,10 +1,14 @@
 """Installs the operator as a user does, and waits until it works."""
 
+import sys
 from pathlib import Path
+
+import yaml
 
 from localcluster import Cluster, clock
 
-MANIFESTS = Path(__file__).parent.parent / "manifests" / "v1"
+CHECKOUT = Path(__file__).parent.parent
+MANIFESTS = CHECKOUT / "manifests" / "v1"
 CRD = "paddlejobs.batch.paddlepaddle.org"
 NAMESPACE = "paddle-system"
 DEPLOYMENT = "paddle-controller-manager"
@@ -28,3 +32,20 @@ def install_crd(cluster: Cluster) -> None:
         return "Established" in cluster.kubectl(*get).stdout
 
     assert clock.wait_until(is_served, READY_SECONDS), f"{CRD} is not established"
+
+
+def install_without_deployment(cluster: Cluster) -> None:
+    """The CRD, and the operator's account and rights, for operators that run beside."""
+    install_crd(cluster)
+    documents = yaml.safe_load_all((MANIFESTS / "operator-all-namespaces.yaml").read_text())
+    kept = [each for each in documents if each["kind"] != "Deployment"]
+    cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(kept))
+
+
+def run_operator(cluster: Cluster, namespace: str, *flags: str) -> None:
+    """Run an operator for one namespace as a process beside the cluster, with its own rights."""
+    kubeconfig = cluster.kubeconfig_for(NAMESPACE, DEPLOYMENT)
+    command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
+    command += [f"--namespace={namespace}", *flags]
+    command += ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
+    cluster.run_beside(f"operator-{namespace}", command, CHECKOUT)
