@@ -154,6 +154,32 @@ def test_users_group_that_is_deleted_is_told(world: World) -> None:
     assert "is gone" in world.condition("Pending")["message"]
 
 
+def test_pods_decide_whose_group_it_is_where_status_is_behind(world: World) -> None:
+    world.settings = SERVED
+    world.submit(volcano_job())
+    world.put(pod_group())
+    world.settle()
+    world.change("PaddleJob", "train", lambda job: job["status"].update(podGroup=OWN))
+    world.settle()
+    assert world.names("PodGroup") == ["train"]
+    assert world.status()["podGroup"] == "train"
+
+
+def test_users_group_that_goes_while_the_job_runs_is_told_once(
+    world: World, kubelet: Kubelet
+) -> None:
+    world.settings = SERVED
+    world.submit(volcano_job())
+    world.put(pod_group())
+    run_job(world, kubelet)
+    world.remove("PodGroup", "train")
+    world.settle()
+    world.settle()
+    assert world.phase() == "Running"
+    assert world.condition("Running")["reason"] == "PodGroupUnavailable"
+    assert [event.reason for event in world.told].count("PodGroupUnavailable") == 1
+
+
 def test_group_that_wants_more_than_there_is_holds_the_job(world: World) -> None:
     world.settings = SERVED
     world.submit(volcano_job())
