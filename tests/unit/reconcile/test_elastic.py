@@ -93,6 +93,15 @@ def test_many_dead_workers_are_all_replaced(world: World, kubelet: Kubelet) -> N
     assert len(world.status()["failures"]) == 5
 
 
+def test_every_failure_is_recorded_before_its_pod_goes(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, replicas=4, least=1)
+    kubelet.end("train-worker-3", 1)
+    world.work()
+    kubelet.end("train-worker-2", 1)
+    world.settle()
+    assert {f["pod"] for f in world.status()["failures"]} == {"train-worker-2", "train-worker-3"}
+
+
 def test_worker_that_dies_again_is_replaced_later(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, replicas=3)
     for _ in range(2):
