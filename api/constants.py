@@ -121,8 +121,6 @@ class Condition(StrEnum):
     SUSPENDED = "Suspended"
     COMPLETED = "Completed"
     FAILED = "Failed"
-    ACCEPTED = "Accepted"
-    """False when the spec, or a change of it, cannot be carried out; the message says why."""
 
 
 class Reason(StrEnum):
@@ -143,8 +141,6 @@ class Reason(StrEnum):
     # What a pending job waits for
     UNSCHEDULABLE = "Unschedulable"
     WAITING_FOR_PODS = "WaitingForPods"
-    IMAGE_PULL = "ImagePull"
-    CONTAINER_CONFIG = "ContainerConfig"
     QUOTA_EXCEEDED = "QuotaExceeded"
     POD_GROUP_PENDING = "PodGroupPending"
     POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"
@@ -173,20 +169,14 @@ class Reason(StrEnum):
     INVALID_SPEC = "InvalidSpec"
     ENDPOINTS_TOO_LONG = "EndpointsTooLong"
     # Told, not acted on
-    SPEC_CHANGE_IGNORED = "SpecChangeIgnored"
     OWNED_VARIABLE = "OwnedVariable"
-    POD_REPLACED = "PodReplaced"
     FORCE_DELETED = "ForceDeleted"
-    MANAGED_ELSEWHERE = "ManagedElsewhere"
-    SPEC_ACCEPTED = "SpecAccepted"
 
 
 EXIT_CODE_ELASTIC_RESTART: Final = 101
 """PaddlePaddle's launcher asks to be started again after membership changed."""
 EXIT_CODE_RELAUNCH: Final = 102
 """PaddlePaddle's launcher asks to be started again after auto-parallel tuning."""
-EXIT_CODE_LAUNCHER_STOPPED: Final = 15
-"""PaddlePaddle's launcher that got SIGTERM exits with the signal's own number."""
 
 PORT: Final = 36000
 """First port of a pod's range unless a template's PADDLE_PORT says another."""
