@@ -58,6 +58,8 @@ class Keeper:
 
         Raises what an API server that does not answer raises.
         """
+        if container.pull_error_until > clock.monotonic():  # woken, for the pod has changed
+            return container.pull_error_until
         left = container.backoff.left_seconds(clock.monotonic())
         if left > 0:
             self._show_crash_loop(pod, container)
@@ -92,7 +94,8 @@ class Keeper:
         is_new = (container.state.get("waiting") or {}).get("reason") != cause.reason
         container.set_waiting(cause.reason, str(cause))
         if cause.reason == "ErrImagePull":
-            return now + PULL_ERROR_SECONDS
+            container.pull_error_until = now + PULL_ERROR_SECONDS
+            return container.pull_error_until
         if cause.reason == "ImagePullBackOff":
             if is_new:
                 self._starter.record(pod, container, "Normal", "BackOff", str(cause))

@@ -223,7 +223,9 @@ def test_an_image_brings_its_program(pods: Pods, images: Path) -> None:
     program = images.parent / "program"
     program.mkdir()
     (program / "hello.sh").write_text("echo hello from $PWD\ntouch made-here\n")
-    table = {"images": {"demo": {"folder": "program", "command": ["sh", "hello.sh"]}}}
+    table = {
+        "images": {"demo": {"folders": {"/workspace": "program"}, "command": ["sh", "hello.sh"]}}
+    }
     images.write_text(json.dumps(table))
     pods.create("demo", {"name": "main", "image": "demo:v2"})
     pods.wait_phase("demo", "Succeeded")
