@@ -65,14 +65,19 @@ def name_rules() -> Raw:
 
 
 def job_rules() -> Raw:
-    """Rules over the whole object: lengths of names, and what only a held job may change."""
+    """Rules over the whole object: lengths of names, and what only a held job may change.
+
+    The API server checks every rule at every write of a status too, and a look at a field costs
+    it as much as the object has fields in the schema. So the question that settles most writes
+    comes first in each rule.
+    """
     return _validations(
         *(_child_name_rule(role) for role in Role),
-        *(_held_rule(role, "template") for role in Role),
-        *(_held_rule(role, "replicas") for role in (Role.PS, Role.HETER)),
+        *(_template_rule(role) for role in Role),
+        *(_replicas_rule(role) for role in (Role.PS, Role.HETER)),
         _worker_replicas_rule(),
         _rule(
-            f"{_HELD} || {_same('self.spec', 'oldSelf.spec', 'schedulingPolicy')}",
+            f"{_same('self.spec', 'oldSelf.spec', 'schedulingPolicy')} || {_HELD}",
             "spec.schedulingPolicy may change only while the job is suspended and has no pods",
         ),
     )
@@ -132,12 +137,17 @@ def fixed_value_rules() -> Raw:
 
 
 def pod_rules(fields: Raw) -> Raw:
-    """Rules over a template's pod spec: of these fields, what not even a held job may change."""
+    """Rules over a template's pod spec: of these fields, what not even a held job may change.
+
+    What differs must be a field that may change, so that no field without a type slips through.
+    """
     fixed = sorted(set(fields) - MUTABLE_POD_FIELDS - _INVISIBLE)
-    same = " && ".join(_same("new", "old", name) for name in fixed)
+    fixed_same = " && ".join(_same("new", "old", name) for name in fixed)
+    mutable_same = " && ".join(_same("new", "old", name) for name in sorted(MUTABLE_POD_FIELDS))
     return _validations(
         _rule(
-            f"[self].all(new, [oldSelf].all(old, {same}))",
+            "self == oldSelf || [self].all(new, [oldSelf].all(old, "
+            f"!({mutable_same}) && {fixed_same}))",
             "only nodeSelector, affinity, tolerations, schedulingGates and the template's labels "
             "and annotations may change, and those while the job is suspended and has no pods",
         )
@@ -214,15 +224,36 @@ def _child_name_rule(role: Role) -> Raw:
     spec = f"self.spec.{role}"
     most = f"(has({spec}.limits) ? {spec}.limits : {spec}.replicas)"
     length = f"size(self.metadata.name) + size(string({most} - 1)) + {len(f'-{role}-')}"
-    return _rule(f"!has({spec}) || {length} <= {MAX_CHILD_NAME}", CHILD_NAME_MESSAGE)
+    short = MAX_CHILD_NAME - len(f"-{role}-{MAX_REPLICAS - 1}")
+    return _rule(
+        f"size(self.metadata.name) <= {short} || !has({spec}) || {length} <= {MAX_CHILD_NAME}",
+        CHILD_NAME_MESSAGE,
+    )
 
 
-def _held_rule(role: Role, name: str) -> Raw:
-    """A role's field that changes only while the job is held. The role is there before or not."""
+def _replicas_rule(role: Role) -> Raw:
     new, old = f"self.spec.{role}", f"oldSelf.spec.{role}"
     return _rule(
-        f"{_HELD} || !has({new}) || !has({old}) || {new}.{name} == {old}.{name}",
-        f"spec.{role}.{name} may change only while the job is suspended and has no pods",
+        f"!has({new}) || !has({old}) || {new}.replicas == {old}.replicas || {_HELD}",
+        f"spec.{role}.replicas may change only while the job is suspended and has no pods",
+    )
+
+
+def _template_rule(role: Role) -> Raw:
+    """What `pod_rules` lets through changes only while the job is held."""
+    new, old = f"self.spec.{role}", f"oldSelf.spec.{role}"
+    same = " && ".join(
+        [_same(f"{new}.template", f"{old}.template", "metadata")]
+        + [
+            _same(f"{new}.template.spec", f"{old}.template.spec", name)
+            for name in sorted(MUTABLE_POD_FIELDS)
+        ]
+    )
+    unset = " && ".join(f"!has(template.spec.{name})" for name in sorted(MUTABLE_POD_FIELDS))
+    return _rule(
+        f"!has({new}) || !has({old}) || [{new}.template, {old}.template].all(template, "
+        f"!has(template.metadata) && {unset}) || ({same}) || {_HELD}",
+        f"spec.{role}.template may change only while the job is suspended and has no pods",
     )
 
 
@@ -233,7 +264,7 @@ def _worker_replicas_rule() -> Raw:
         f"has({new}.requests) && has({new}.limits))"
     )
     return _rule(
-        f"{_HELD} || {elastic} || {new}.replicas == {old}.replicas",
+        f"{new}.replicas == {old}.replicas || {elastic} || {_HELD}",
         "spec.worker.replicas may change only in an elastic job with worker.requests and "
         "worker.limits, or while the job is suspended and has no pods",
     )

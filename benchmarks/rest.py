@@ -41,16 +41,12 @@ class Rest:
     ) -> bytes:
         """The answer's body; raises RestError, or OSError without an answer."""
         headers = {"Authorization": self._authorization, "Content-Type": content_type}
-        connection = self._connection()
         try:
-            connection.request(method, path, body, headers)
-            response = connection.getresponse()
-            answer = response.read()
-        except (OSError, http.client.HTTPException):
-            connection.close()  # it opens again by itself
-            raise
-        if response.status >= http.client.BAD_REQUEST:
-            raise RestError(response.status, answer.decode(errors="replace")[:300])
+            status, answer = self._exchange(method, path, body, headers)
+        except http.client.RemoteDisconnected:  # the server has closed an idle connection
+            status, answer = self._exchange(method, path, body, headers)
+        if status >= http.client.BAD_REQUEST:
+            raise RestError(status, answer.decode(errors="replace")[:300])
         return answer
 
     def get(self, path: str) -> Any:
@@ -79,6 +75,18 @@ class Rest:
                 yield line
         finally:
             connection.close()
+
+    def _exchange(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes]:
+        connection = self._connection()
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        except (OSError, http.client.HTTPException):
+            connection.close()  # it opens again by itself
+            raise
 
     def _connection(self) -> http.client.HTTPSConnection:
         connection: http.client.HTTPSConnection | None = getattr(self._mine, "connection", None)

@@ -79,6 +79,11 @@ FORBIDDEN_CHANGES: dict[str, tuple[Raw, Raw, str]] = {
         {"worker": {"template": {"metadata": {"labels": {"a": "b"}}}}},
         "spec.worker.template may change only while",
     ),
+    "untyped": (
+        PS,
+        {"worker": {"template": {"spec": {"overhead": {"cpu": "1"}}}}},
+        "spec.worker.template",
+    ),
     "replicas": (PS, {"worker": {"replicas": 3}}, "spec.worker.replicas may change only"),
     "ps-replicas": (PS, {"ps": {"replicas": 3}}, "spec.ps.replicas may change only"),
     "beyond-limits": (ELASTIC, {"worker": {"replicas": 5}}, "limits must not be less"),
@@ -168,4 +173,4 @@ def test_a_quantity_is_no_less_fixed(jobs: Jobs) -> None:
     name = jobs.made(bad_jobs.with_container(resources={"limits": {"cpu": 0.5}}))
     container = {"name": "paddle", "image": "i", "resources": {"limits": {"cpu": 0.7}}}
     spec = {"worker": {"template": {"spec": {"containers": [container]}}}}
-    assert "spec.worker.template may change only" in jobs.change(name, spec).message
+    assert "spec.worker.template.spec: Invalid value" in jobs.change(name, spec).message
