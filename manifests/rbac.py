@@ -21,7 +21,7 @@ RULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("", "configmaps", CHILD),
     ("", "events", ("create", "patch")),
     (VOLCANO_API_VERSION.partition("/")[0], "podgroups", (*CHILD, "patch")),
-    (GANG_API_VERSION.partition("/")[0], "podgroups", (*CHILD, "patch")),
+    (GANG_API_VERSION.partition("/")[0], "podgroups", CHILD),
 )
 """Group, resource, verbs: in every namespace whose jobs the operator runs."""
 

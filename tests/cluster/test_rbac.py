@@ -1,25 +1,36 @@
-"""The operator's rights against what it did: nothing missing, nothing unused.
+"""The operator's rights against what it does: nothing missing, nothing unused.
 
-What it did stands in the API server's audit log of the whole test run, so this module runs last.
-Whether a right is unused can be told only where the rest of the suite has run before.
+What it does stands in the API server's audit log. Missing rights are looked for in the log of the
+whole test run, so this module runs last; a scenario of its own then uses every right once.
 """
 
+import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from localcluster import Cluster
+from localcluster import Cluster, ClusterConfig, clock
+from tests import volcano
+from tests.conftest import new_namespace
 from tests.faults.proxy import audit_entries
+from tests.lab import PADDLE_JOBS, Lab, paddle_job, shell
+from tests.operated import DEPLOYMENT, NAMESPACE, install_without_deployment
 
-MANIFEST = Path(__file__).parents[2] / "manifests" / "v1" / "operator-all-namespaces.yaml"
-ACCOUNT = "system:serviceaccount:paddle-system:paddle-controller-manager"
+ROOT = Path(__file__).parents[2]
+MANIFEST = ROOT / "manifests" / "v1" / "operator-all-namespaces.yaml"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{DEPLOYMENT}"
 ASKED_BY_ADMISSION = {("batch.paddlepaddle.org", "paddlejobs/finalizers", "update")}
 """OwnerReferencesPermissionEnforcement checks it; no request uses it."""
-FORBIDDEN = 403
-SUITE = "tests/cluster/test_rows_"
+STAGES = ("ResponseStarted", "ResponseComplete")
+"""An open watch has only started."""
+IN_VOLCANO = "podgroups.scheduling.volcano.sh"
+IN_TREE = "podgroups.scheduling.k8s.io"
 Right = tuple[str, str, str]
+Raw = dict[str, Any]
 
 
 def granted() -> set[Right]:
@@ -36,28 +47,40 @@ def granted() -> set[Right]:
     }
 
 
-def used(cluster: Cluster) -> dict[Right, list[int]]:
-    """What the operator asked for, and the codes that it was answered with."""
-    found: dict[Right, list[int]] = {}
-    for entry in audit_entries(cluster):
-        what = entry.get("objectRef")
-        if entry["user"]["username"] == ACCOUNT and what:
-            found.setdefault(right_of(entry["verb"], what), []).append(
-                entry["responseStatus"].get("code", 0)
-            )
-    return found
+def used(cluster: Cluster) -> set[Right]:
+    """What the operator has asked for."""
+    return {
+        right_of(entry["verb"], entry["objectRef"])
+        for entry in audit_entries(cluster, STAGES)
+        if entry["user"]["username"] == ACCOUNT and entry.get("objectRef")
+    }
 
 
-def right_of(verb: str, what: dict[str, Any]) -> Right:
+def right_of(verb: str, what: Raw) -> Right:
     """The right that a request needs."""
     resource = "/".join(filter(None, (what["resource"], what.get("subresource"))))
     return (what.get("apiGroup", ""), resource, verb)
 
 
+@pytest.fixture(scope="module")
+def scene() -> Iterator[Lab]:
+    """An operator of all namespaces whose gangs are kube-scheduler's, and Volcano's by name."""
+    with Cluster(ClusterConfig(nodes=1)) as running:
+        install_without_deployment(running)
+        volcano.install_pod_groups(running)
+        kubeconfig = running.kubeconfig_for(NAMESPACE, DEPLOYMENT)
+        command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
+        command += ["--leader-elect", f"--leader-election-namespace={NAMESPACE}"]
+        command += ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
+        running.run_beside("operator", [*command, "--scheduling=kubernetes"], ROOT)
+        with new_namespace(running) as namespace:
+            yield Lab(running, namespace)
+
+
 def test_no_right_is_missing(operated: Cluster) -> None:
     asked = used(operated)
     assert asked, "the operator has asked for nothing: the log or the account's name is wrong"
-    assert set(asked) - granted() == set()
+    assert asked - granted() == set()
 
 
 @pytest.mark.parametrize("word", ["*", "secrets", "pods/exec"])
@@ -65,7 +88,93 @@ def test_no_right_is_dangerous(word: str) -> None:
     assert not [right for right in granted() if word in right]
 
 
-def test_no_right_is_unused(operated: Cluster, request: pytest.FixtureRequest) -> None:
-    if not any(item.nodeid.startswith(SUITE) for item in request.session.items):
-        pytest.skip("only the whole suite uses every right")
-    assert granted() - set(used(operated)) - ASKED_BY_ADMISSION == set()
+@pytest.mark.timeout(240)
+def test_no_right_is_unused(scene: Lab) -> None:
+    start_conflicts(scene)
+    start_restart(scene)
+    use_volcano(scene)
+    use_kubernetes(scene)
+    scene.submit(paddle_job("brief", one(shell("true")), ttlSecondsAfterFinished=0))
+    scene.wait(lambda: not scene.get(PADDLE_JOBS, "paddlejobs/brief"), "brief is deleted")
+    services = paddle_job("named", one(shell("true")), intranet="Service", cleanPodPolicy="Always")
+    scene.submit(services)
+    scene.wait_completed("named")
+
+    def left() -> set[Right]:
+        return granted() - used(scene.cluster) - ASKED_BY_ADMISSION
+
+    deadline = clock.monotonic() + 60.0
+    while left() and clock.monotonic() < deadline:
+        clock.sleep(0.5)
+    assert left() == set()
+    assert used(scene.cluster) - granted() == set()
+
+
+def one(template: Raw) -> dict[str, tuple[int, Raw]]:
+    """One worker."""
+    return {"worker": (1, template)}
+
+
+def start_conflicts(lab: Lab) -> None:
+    """Jobs whose children's names are taken: the operator looks who holds them."""
+    lab.kubectl("run", "taken-worker-0", "--image=busybox", "--restart=Never", "--", "true")
+    lab.kubectl("create", "configmap", "mapped")
+    lab.kubectl("create", "service", "clusterip", "served-worker-0", "--tcp=1:1")
+    lab.submit(
+        paddle_job("taken", one(shell("true"))),
+        paddle_job("mapped", one(shell("true"))),
+        paddle_job("served", one(shell("true")), intranet="Service"),
+    )
+    lab.wait(lambda: lab.condition("taken", "Pending").get("reason") == "NameConflict", "told")
+
+
+def start_restart(lab: Lab) -> None:
+    """A job that fails once: its old ConfigMap goes, and the same Event comes twice."""
+    lab.submit(paddle_job("again", one(shell("sleep 3; exit 1")), backoffLimit=1))
+
+
+def use_volcano(lab: Lab) -> None:
+    """A PodGroup of the operator's: made, mended, removed; and one whose name is taken."""
+    template = shell("true")
+    template["spec"]["schedulerName"] = "volcano"
+    lab.submit(paddle_job("volcanic", one(template)))
+    group = own_group(lab, "volcanic")
+    lab.wait(lambda: group in lab.kubectl("get", IN_VOLCANO, "-o", "name"), "a PodGroup", 30.0)
+    lab.kubectl("patch", IN_VOLCANO, group, "--type=merge", "-p", '{"spec":{"minMember":7}}')
+    use_group(lab, "volcanic", template, IN_VOLCANO, "scheduling.volcano.sh/v1beta1")
+
+
+def use_kubernetes(lab: Lab) -> None:
+    """The same of kube-scheduler's own."""
+    template = shell("sleep 3600")
+    lab.submit(paddle_job("intree", one(template)))
+    group = own_group(lab, "intree")
+    lab.wait(lambda: group in lab.kubectl("get", IN_TREE, "-o", "name"), "a PodGroup", 30.0)
+    use_group(lab, "intree", template, IN_TREE, "scheduling.k8s.io/v1alpha2")
+
+
+def use_group(lab: Lab, name: str, template: Raw, resource: str, version: str) -> None:
+    """Suspend the job, so that its PodGroup goes; start another whose PodGroup's name is taken."""
+    set_suspend(lab, name, True)
+    group = own_group(lab, name)
+    lab.wait(lambda: group not in lab.kubectl("get", resource, "-o", "name"), "it goes", 30.0)
+    other = f"{name}-too"
+    lab.submit(paddle_job(other, one(template), suspend=True))
+    kind: Raw = {"apiVersion": version, "kind": "PodGroup", "metadata": {}}
+    kind["metadata"]["name"] = own_group(lab, other)
+    spec = {"minMember": 1}
+    if resource == IN_TREE:
+        spec = {"schedulingPolicy": {"gang": {"minCount": 1}}}  # type: ignore[dict-item]
+    lab.submit({**kind, "spec": spec})
+    set_suspend(lab, other, False)
+
+
+def set_suspend(lab: Lab, name: str, value: bool) -> None:
+    """Hold a job, or let it go on."""
+    text = json.dumps({"spec": {"suspend": value}})
+    lab.kubectl("patch", "pdj", name, "--type=merge", "-p", text)
+
+
+def own_group(lab: Lab, name: str) -> str:
+    """The name of the operator's PodGroup of a job."""
+    return f"{name}-{lab.job(name)['metadata']['uid'].replace('-', '')[:8]}"

@@ -8,7 +8,7 @@ import http.client
 import json
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -145,13 +145,15 @@ def _handler_of(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def audit_entries(cluster: Cluster) -> list[dict[str, Any]]:
-    """The API server's audit log so far, answers only."""
+def audit_entries(
+    cluster: Cluster, stages: Sequence[str] = ("ResponseComplete",)
+) -> list[dict[str, Any]]:
+    """The API server's audit log so far: of each request these stages."""
     entries = []
     with cluster.audit_log.open() as log:
         for line in log:
             if line.endswith("\n"):
                 entry = json.loads(line)
-                if entry.get("stage") == "ResponseComplete":
+                if entry.get("stage") in stages:
                     entries.append(entry)
     return entries
