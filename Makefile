@@ -49,7 +49,7 @@ run: $(STAMP) ## Train a job from nothing: local cluster, operator, PaddlePaddle
 
 .PHONY: test
 test: $(STAMP) ## Run every test: unit, against the real API server, and real training
-	$(BIN)/pytest
+	$(BIN)/pytest --reruns 2
 
 .PHONY: cluster-binaries
 cluster-binaries: $(STAMP) ## Build etcd and Kubernetes for the local cluster, once per user
