@@ -29,9 +29,11 @@ class PodManager:
         self._addresses = addresses
         self._folder = folder
         self._allocatable = allocatable
-        self._lock = threading.Lock()  # guards the two below
+        self._lock = threading.Lock()  # guards the three below
         self._workers: dict[str, PodWorker] = {}
         self._uids: dict[tuple[str, str], str] = {}
+        # Pods that have ended here: news of them may come late, from when they still ran.
+        self._over: set[str] = set()
         self._ended: queue.Queue[Raw] = queue.Queue()
 
     def start(self) -> None:
@@ -44,6 +46,7 @@ class PodManager:
         with self._lock:
             lost = [worker for uid, worker in self._workers.items() if uid not in uids]
             self._uids = {_key(pod): pod["metadata"]["uid"] for pod in mine}
+            self._over &= uids
         for worker in lost:
             worker.abandon()
         for pod in mine:
@@ -90,7 +93,7 @@ class PodManager:
         with self._lock:
             self._uids[_key(pod)] = uid
             worker = self._workers.get(uid)
-            if worker is None and (pod.get("status") or {}).get("phase") not in TERMINAL:
+            if worker is None and uid not in self._over and not _has_ended(pod):
                 worker = self._workers[uid] = self._new_worker(pod)
                 worker.start()
                 return
@@ -119,6 +122,8 @@ class PodManager:
         with self._lock:
             self._workers.pop(pod["metadata"]["uid"], None)
             is_known = self._uids.get(_key(pod)) == pod["metadata"]["uid"]
+            if is_known:
+                self._over.add(pod["metadata"]["uid"])
         if not is_known:
             self._remove([self._folder / pod["metadata"]["uid"]])
         elif "deletionTimestamp" in pod["metadata"]:
@@ -129,6 +134,7 @@ class PodManager:
         with self._lock:
             if self._uids.get(_key(pod)) == uid:
                 del self._uids[_key(pod)]
+            self._over.discard(uid)
             worker = self._workers.get(uid)
         if worker is not None:
             worker.abandon()
@@ -147,6 +153,10 @@ class PodManager:
             except (ApiError, *CONNECTION_ERRORS):
                 clock.sleep(RETRY_SECONDS)
                 self._ended.put(pod)
+
+
+def _has_ended(pod: Raw) -> bool:
+    return (pod.get("status") or {}).get("phase") in TERMINAL
 
 
 def _key(pod: Raw) -> tuple[str, str]:

@@ -1,0 +1,207 @@
+"""Gang restarts: one lost pod ends the attempt of all, and one incident counts once."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from api.constants import LABEL_ATTEMPT, LABEL_JOB_NAME
+from api.objects import parse_time
+from tests.history import History
+from tests.lab import CORE, SERVER, Lab, paddle_job, shell
+
+Raw = dict[str, Any]
+FIRST_BACK_OFF, SECOND_BACK_OFF = 10, 20
+LATE_SECONDS = 30.0
+"""More than a back-off may take on a busy machine."""
+
+
+def only_first(then: str, otherwise: str = "exit 0") -> Raw:
+    """A program that does something else in the job's first attempt."""
+    return shell(f'test "$PADDLE_RENDEZVOUS" = 1 || {otherwise}; {then}')
+
+
+WAITS = only_first("exec sleep 3600")
+FAILS = only_first("exit 1")
+ASKS = shell('test "$PADDLE_RENDEZVOUS" -lt 3 || exit 0; exit 101')
+ROLES = {"ps": (1, SERVER), "worker": (2, WAITS)}
+JOBS = {
+    "failed": paddle_job("failed", {"ps": (1, SERVER), "worker": (2, FAILS)}, backoffLimit=2),
+    "mass": paddle_job("mass", {"worker": (6, FAILS)}, backoffLimit=1),
+    "asks": paddle_job("asks", {"worker": (2, ASKS)}),
+    "never-well": paddle_job("never-well", {"worker": (1, shell("exit 7"))}, backoffLimit=1),
+    "no-limit": paddle_job("no-limit", {"worker": (1, shell("exit 7"))}),
+    "evicted": paddle_job("evicted", ROLES),
+    "squeezed": paddle_job("squeezed", ROLES),
+    "vanished": paddle_job("vanished", ROLES),
+}
+LOSSES = {"evicted": "PodEvicted", "squeezed": "PodEvicted", "vanished": "PodVanished"}
+RESTARTED = ("failed", "mass", "evicted", "squeezed", "vanished")
+
+
+@pytest.fixture(scope="module")
+def jobs(module_lab: Lab, job_history: History, pod_history: History) -> Lab:
+    """All jobs at once, each hit by its fault."""
+    for job in JOBS.values():
+        module_lab.submit(job | {"spec": job["spec"] | {"cleanPodPolicy": "Never"}})
+    module_lab.wait_all(LOSSES, "Running")
+    evict(module_lab, "evicted-worker-1")
+    squeeze_out(module_lab, "squeezed-worker-1")
+    module_lab.kubectl("delete", "pod", "vanished-worker-1", "--grace-period=0", "--force")
+    return module_lab
+
+
+def evict(lab: Lab, pod: str) -> None:
+    """What `kubectl drain` asks for."""
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+    path = f"{CORE}/namespaces/{lab.namespace}/pods/{pod}/eviction"
+    lab.cluster.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+
+
+def squeeze_out(lab: Lab, pod: str) -> None:
+    """What a kubelet says whose node runs out of something."""
+    status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource"}
+    patch = json.dumps({"status": status})
+    lab.kubectl("patch", "pod", pod, "--subresource=status", "--type=merge", "-p", patch)
+
+
+def created_at(pod: Raw) -> datetime:
+    """When the pod was made."""
+    moment = parse_time(pod["metadata"]["creationTimestamp"])
+    assert moment
+    return moment
+
+
+def restarts(history: History, name: str) -> list[datetime]:
+    """When each restart of a job began, as its condition told."""
+    found = {
+        condition["lastTransitionTime"]
+        for version in history.versions(name)
+        for condition in version.get("status", {}).get("conditions", ())
+        if (condition["type"], condition["status"]) == ("Restarting", "True")
+    }
+    return sorted(moment for text in found if (moment := parse_time(text)))
+
+
+def attempts(history: History, name: str) -> dict[str, list[Raw]]:
+    """The pods that were made for each attempt of a job, as they were then."""
+    made: dict[str, list[Raw]] = {}
+    for kind, pod in history.events(f"{name}-"):
+        if kind == "ADDED" and pod["metadata"]["labels"][LABEL_JOB_NAME] == name:
+            made.setdefault(pod["metadata"]["labels"][LABEL_ATTEMPT], []).append(pod)
+    return made
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_lost_pod_ends_in_a_new_attempt_that_completes(jobs: Lab, name: str) -> None:
+    status = jobs.wait_completed(name)
+    assert (status["attempt"], status["restartCount"]) == (2, 1)
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_every_pod_of_the_gang_is_made_again(jobs: Lab, pod_history: History, name: str) -> None:
+    jobs.wait_completed(name)
+    made = {
+        attempt: sorted(pod["metadata"]["name"] for pod in pods)
+        for attempt, pods in attempts(pod_history, name).items()
+    }
+    assert made["1"] == made["2"] == jobs.pod_names(name)
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_all_pods_are_gone_before_one_is_made_again(
+    jobs: Lab, pod_history: History, name: str
+) -> None:
+    jobs.wait_completed(name)
+    story = [
+        (kind, pod["metadata"]["labels"][LABEL_ATTEMPT])
+        for kind, pod in pod_history.events(f"{name}-")
+        if kind != "MODIFIED"
+    ]
+    pods = len(jobs.pods(name))
+    assert story == [
+        *[("ADDED", "1")] * pods,
+        *[("DELETED", "1")] * pods,
+        *[("ADDED", "2")] * pods,
+    ]
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_phase_restarting_is_seen(jobs: Lab, job_history: History, name: str) -> None:
+    jobs.wait_completed(name)
+    phases = job_history.phases(name)
+    assert phases.count("Restarting") == 1
+    assert "Completed" not in phases[: phases.index("Restarting")]
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_attempts_are_ten_seconds_apart(
+    jobs: Lab, job_history: History, pod_history: History, name: str
+) -> None:
+    jobs.wait_completed(name)
+    (began,) = restarts(job_history, name)
+    made = attempts(pod_history, name)["2"]
+    waited = (min(map(created_at, made)) - began).total_seconds()
+    assert FIRST_BACK_OFF <= waited < LATE_SECONDS
+
+
+def test_uncharged_restarts_back_off_longer_each_time(
+    jobs: Lab, job_history: History, pod_history: History
+) -> None:
+    status = jobs.wait_completed("asks", timeout_seconds=120)
+    assert (status["attempt"], status["restartCount"]) == (3, 2)
+    assert "failureCount" not in status
+    first, second = restarts(job_history, "asks")
+    made = attempts(pod_history, "asks")
+    assert (min(map(created_at, made["2"])) - first).total_seconds() >= FIRST_BACK_OFF
+    waited = (min(map(created_at, made["3"])) - second).total_seconds()
+    assert SECOND_BACK_OFF <= waited < SECOND_BACK_OFF + LATE_SECONDS
+
+
+def test_many_failed_pods_are_one_incident(jobs: Lab) -> None:
+    status = jobs.wait_completed("mass")
+    assert (status["restartCount"], status["failureCount"]) == (1, 1)
+    assert len(status["failures"]) == 1
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_loss_is_told_and_not_charged(jobs: Lab, job_history: History, name: str) -> None:
+    status = jobs.wait_completed(name)
+    assert "failureCount" not in status
+    assert [record["reason"] for record in status["failures"]] == [LOSSES[name]]
+    assert status["failures"][0]["attempt"] == 1
+
+
+def test_failure_is_charged(jobs: Lab) -> None:
+    assert jobs.wait_completed("failed")["failureCount"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [*LOSSES.items(), ("failed", "PodFailed"), ("mass", "PodFailed")]
+)
+def test_incident_is_one_event(jobs: Lab, name: str, reason: str) -> None:
+    jobs.wait_completed(name)
+    jobs.wait(lambda: jobs.events(name, "WorkersSucceeded"), "the last Event")
+    told = [
+        event["count"]
+        for event in jobs.items(CORE, "events")
+        if (event["involvedObject"]["name"], event["reason"]) == (name, reason)
+    ]
+    assert told == [1]
+
+
+def test_limit_of_charged_restarts_ends_the_job(jobs: Lab, pod_history: History) -> None:
+    jobs.wait_phase("never-well", "Failed")
+    status = jobs.status("never-well")
+    assert jobs.condition("never-well", "Failed")["reason"] == "BackoffLimitExceeded"
+    assert (status["attempt"], status["restartCount"], status["failureCount"]) == (2, 1, 1)
+    assert [record["attempt"] for record in status["failures"]] == [1, 2]
+    assert set(attempts(pod_history, "never-well")) == {"1", "2"}
+
+
+def test_without_a_limit_the_first_failure_ends_the_job(jobs: Lab, pod_history: History) -> None:
+    jobs.wait_phase("no-limit", "Failed")
+    assert jobs.condition("no-limit", "Failed")["reason"] == "PodFailed"
+    assert "restartCount" not in jobs.status("no-limit")
+    assert set(attempts(pod_history, "no-limit")) == {"1"}
