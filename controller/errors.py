@@ -10,7 +10,8 @@ The client raises nothing else, whatever urllib3, ssl, the configuration or the 
     ├── AlreadyExists   409 on create
     ├── Conflict        409 otherwise: a UID or version precondition does not hold
     ├── Gone            410: the resource version is too old to go on from
-    ├── Throttled       429, or 503 with Retry-After: come back after `retry_after` seconds
+    ├── Throttled       429, 503 with Retry-After, a kind that admission does not know yet:
+    │                   come back after `retry_after` seconds
     ├── Transient       no answer, or any other: the outcome of a write is not known
     └── NotLeader       the write was not sent, for this process may not write (any more)
 """
@@ -90,7 +91,13 @@ class NotLeader(ApiError):
 
 
 _YOUNG_KIND = "cannot find RESTMapping"
-"""What admission says for some seconds of the owner of a child whose CRD has just come."""
+"""What admission says of the owner of a child whose CRD has just come.
+
+The plugin OwnerReferencesPermissionEnforcement reads the kinds anew every 30 s only.
+"""
+_YOUNG_KIND_RETRY_SECONDS = 2.0
+_YOUNG_NAMESPACE = "error looking up service account"
+"""What admission says of a pod before a controller has made its namespace's ServiceAccount."""
 
 _BY_CODE: dict[int, type[ApiError]] = {
     HTTPStatus.BAD_REQUEST: Invalid,
@@ -117,6 +124,8 @@ def error_from_status(code: int, status: dict[str, Any], retry_after: float | No
     if throttled or (code == HTTPStatus.SERVICE_UNAVAILABLE and retry_after is not None):
         return Throttled(message, retry_after=retry_after, code=code)
     if code == HTTPStatus.FORBIDDEN and _YOUNG_KIND in message:
+        return Throttled(message, retry_after=_YOUNG_KIND_RETRY_SECONDS, code=code)
+    if code == HTTPStatus.FORBIDDEN and _YOUNG_NAMESPACE in message:
         return Transient(message, code=code, reason=reason)
     kind = AlreadyExists if reason == "AlreadyExists" else _BY_CODE.get(code, Transient)
     details = status.get("details")

@@ -66,10 +66,10 @@ class WorkQueue:
         with self._changed:
             self._add_at_locked(key, self._clock.monotonic() + max(0.0, seconds))
 
-    def retry(self, key: Key, at_least_seconds: float = 0.0) -> None:
-        """The key failed: add it after its back-off."""
+    def retry(self, key: Key, asked_seconds: float | None = None) -> None:
+        """The key failed: add it after its back-off, or when the server asked for."""
         self._metrics.retried()
-        self.add_after(key, max(at_least_seconds, self._limiter.next_delay(key)))
+        self.add_after(key, self._limiter.next_delay(key, asked_seconds))
 
     def forget(self, key: Key) -> None:
         """The key succeeded: its next failure counts as the first."""

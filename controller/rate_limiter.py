@@ -58,14 +58,18 @@ class RetryLimiter:
         """Guards _failures."""
         self._failures: dict[Hashable, int] = {}
 
-    def next_delay(self, key: Hashable) -> float:
-        """Count a failure of the key; the seconds to wait."""
+    def next_delay(self, key: Hashable, asked_seconds: float | None = None) -> float:
+        """Count a failure of the key; the seconds to wait.
+
+        What the server asked for takes the place of the doubling, never of the bound over all keys.
+        """
         with self._lock:
             failures = self._failures.get(key, 0)
             self._failures[key] = failures + 1
         # The exponent is bounded, or a key that fails for weeks would overflow a float.
-        backoff = min(RETRY_MOST_SECONDS, RETRY_FIRST_SECONDS * 2.0 ** min(failures, 30))
-        return max(backoff, self._bucket.reserve())
+        doubled = RETRY_FIRST_SECONDS * 2.0 ** min(failures, 30)
+        wanted = doubled if asked_seconds is None else asked_seconds
+        return max(min(RETRY_MOST_SECONDS, wanted), self._bucket.reserve())
 
     def forget(self, key: Hashable) -> None:
         """The key succeeded: its next failure is the first."""

@@ -49,17 +49,23 @@ class Refusals:
             record = self._records.get(job)
             return tuple(record.refusals.values()) if record and record.uid == uid else ()
 
-    def add(self, job: Key, uid: str, refusals: tuple[Refusal, ...]) -> bool:
-        """Note refusals and lengthen the pause; whether any says something new."""
+    def add(
+        self, job: Key, uid: str, refusals: tuple[Refusal, ...], *, pauses: bool = True
+    ) -> bool:
+        """Note refusals and lengthen the pause; whether any says something new.
+
+        Without `pauses` they are only told: the server has said when to come back.
+        """
         with self._lock:
             record = self._records.get(job)
             if record is None or record.uid != uid:
                 record = _Record(uid)
             news = any(record.refusals.get((r.kind, r.name)) != r for r in refusals)
             record.refusals |= {(r.kind, r.name): r for r in refusals}
-            doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
-            record.pause_seconds = min(MOST_PAUSE_SECONDS, doubled)
-            record.resume_at = self._clock.monotonic() + record.pause_seconds
+            if pauses:
+                doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
+                record.pause_seconds = min(MOST_PAUSE_SECONDS, doubled)
+                record.resume_at = self._clock.monotonic() + record.pause_seconds
             self._records[job] = record
             return news
 

@@ -28,7 +28,6 @@ Log = structlog.typing.FilteringBoundLogger
 
 PERSISTENT_FAILURES = 10
 """A create that has failed so often in a row (about 5 s) is told in the job's conditions."""
-MOST_RETRY_AFTER_SECONDS = 300.0
 REST_FACTOR = 10.0
 """Looking at one job over and over takes a tenth of one thread at most."""
 
@@ -142,11 +141,11 @@ class Worker:
         if isinstance(error, NotLeader):
             return "error"  # the process is about to end
         log.warning("write_failed", error=str(error), reason=error.reason if error else "")
+        asked = error.retry_after if isinstance(error, Throttled) else None
         persistent = machine.queue.failures(key) >= PERSISTENT_FAILURES
         if persistent and report.failed is not None:
-            machine.refusals.add(key, uid, (report.failed,))
-        asked = error.retry_after if isinstance(error, Throttled) else None
-        machine.queue.retry(key, min(MOST_RETRY_AFTER_SECONDS, asked or 0.0))
+            machine.refusals.add(key, uid, (report.failed,), pauses=asked is None)
+        machine.queue.retry(key, asked)
         return "error"
 
     def _forget(self, key: Key) -> str:

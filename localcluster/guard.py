@@ -23,7 +23,7 @@ PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 CANNOT_EXECUTE = 127
 CAUGHT = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # an exec would pass that on
+NOT_TO_RESET = {signal.SIGKILL, signal.SIGSTOP}
 
 
 def main(arguments: list[str]) -> int:
@@ -67,7 +67,8 @@ def _spawn(command: list[str]) -> int:
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != guard:  # it died before the kernel was told
             os._exit(CANNOT_EXECUTE)
-        for number in (*CAUGHT, signal.SIGCHLD, *IGNORED_BY_PYTHON):
+        # An exec passes on what is ignored: by Python, by nohup, by whatever started us.
+        for number in signal.valid_signals() - NOT_TO_RESET:
             signal.signal(number, signal.SIG_DFL)
         os.execvp(command[0], command)
     except OSError as error:

@@ -125,7 +125,9 @@ def test_no_end_within_the_grace_is_killed(start: Start, tmp_path: Path) -> None
 def test_command_gets_default_signals(start: Start, tmp_path: Path) -> None:
     process = start("grep SigIgn /proc/self/status > ignored")
     assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
-    assert int((tmp_path / "ignored").read_text().split()[1], 16) == 0
+    ignored = int((tmp_path / "ignored").read_text().split()[1], 16)
+    # The C library keeps two for its threads, which nobody can reset.
+    assert not [each for each in signal.valid_signals() if ignored >> (each - 1) & 1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

@@ -96,6 +96,28 @@ def test_maps_every_answer(server, client, code, reason, error):
     assert caught.value.code == code
 
 
+YOUNG_KIND = (
+    'pods "a" is forbidden: cannot set blockOwnerDeletion in this case because cannot find '
+    "RESTMapping for APIVersion batch.paddlepaddle.org/v1 Kind PaddleJob"
+)
+YOUNG_NAMESPACE = (
+    'pods "a" is forbidden: error looking up service account ns/default: serviceaccount '
+    '"default" not found'
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [(YOUNG_KIND, Throttled), (YOUNG_NAMESPACE, Transient)],
+    ids=["kind", "namespace"],
+)
+def test_what_admission_does_not_know_yet_is_tried_again(server, client, message, error):
+    server.steps = [reply(403, status(403, "Forbidden", message))]
+    with pytest.raises(ApiError) as caught:
+        client.create("/p", {})
+    assert type(caught.value) is error
+
+
 def test_an_error_page_of_a_proxy_is_an_error_like_others(server, client):
     server.steps = [reply(502, b"<html>bad gateway</html>")]
     with pytest.raises(Transient):

@@ -45,6 +45,12 @@ def test_the_pause_doubles_to_five_minutes(refusals, clock):
     assert refusals.pause_seconds(JOB) == 0
 
 
+def test_what_is_only_told_lets_the_job_go_on(refusals):
+    assert refusals.add(JOB, "u", (QUOTA,), pauses=False)
+    assert refusals.of(JOB, "u") == (QUOTA,)
+    assert refusals.pause_seconds(JOB) == 0
+
+
 def test_a_create_that_succeeds_settles_it(refusals):
     refusals.add(JOB, "u", (QUOTA,))
     assert refusals.settle(JOB, frozenset({("Pod", "train-worker-0")}))
