@@ -104,7 +104,7 @@ def _build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     schedulers = ("none", "volcano", "kubernetes")
     add("scheduling", "none", "whose gangs jobs become by default", type=_one_of(schedulers))
     add("elastic-server", "", "etcd of elastic jobs, HOST:PORT; empty: that of manifests/elastic")
-    add("elastic-timeout", "600", "seconds that elastic trainers wait for peers", type=_count)
+    add("elastic-timeout", "120", "seconds that elastic trainers wait for peers", type=_count)
     add("force-delete-after", "300", "seconds until a pod on a lost node is forced", type=_seconds)
     add("host-port-range", "30000-60999", "ports of jobs on the hosts' network", type=_ports)
     return parser

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from localcluster.build import ensure_binaries
 from localcluster.environments import CHECKOUT, LOCKS, ensure_environment, is_ready
 from localcluster.errors import LocalClusterError
 
@@ -49,13 +50,21 @@ class Image:
     def prepare(self, report: Callable[[str], None]) -> list[Path]:
         """Make the environment if need be; the folders that the container must see for it.
 
-        The first folder's `bin` comes first in PATH. Raises LocalClusterError.
+        Raises LocalClusterError.
         """
         if self.environment in LOCKS:
             return [ensure_environment(self.environment, report), Path(sys.base_prefix)]
         if self.environment == "operator":
             return [Path(sys.prefix), Path(sys.base_prefix)]
+        if self.environment == "cluster":
+            return [ensure_binaries(report)]
         return []
+
+    def programs(self, folders: list[Path]) -> Path | None:
+        """Of the prepared folders, what comes first in PATH."""
+        if self.environment == "cluster":
+            return folders[0]
+        return folders[0] / "bin" if folders else None
 
 
 def split_reference(name: str) -> tuple[str, str] | None:
@@ -109,7 +118,7 @@ def _read_entry(file: Path, name: str, entry: dict[str, Any], root: Path) -> Ima
     if unknown := set(entry) - FIELDS:
         raise ImageTableError(f"{where}: unknown field {', '.join(sorted(unknown))}")
     environment = entry.get("environment", "system")
-    if environment not in {"system", "operator", *LOCKS}:
+    if environment not in {"system", "operator", "cluster", *LOCKS}:
         raise ImageTableError(f"{where}: unknown environment {environment}")
     folders = {path: root / folder for path, folder in (entry.get("folders") or {}).items()}
     return Image(

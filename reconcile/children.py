@@ -100,7 +100,13 @@ def _seconds_to_hold(view: View) -> float:
 
 
 def _names_to_create(view: View) -> tuple[list[str], float | None]:
-    """Missing pods that may be made now, and the seconds to the next that may later."""
+    """Missing pods that may be made now, and the seconds to the next that may later.
+
+    None once a worker of an elastic job has ended well: a launcher that begins wipes what its
+    peers keep in etcd, that the training is over too, and they would begin anew.
+    """
+    if view.job.spec.is_elastic and view.completed[Role.WORKER]:
+        return [], None
     names, waits = [], []
     for name in view.missing:
         delay = replacement_delay(view, name) if view.job.spec.is_elastic else 0.0

@@ -8,6 +8,9 @@ from reconcile.pods import PodState, PodView
 from reconcile.transition import Transition, complete_job
 from reconcile.view import View
 
+JOIN_SECONDS = 60.0
+"""A launcher that has run for so long has met its peers: it has imported Paddle and registered."""
+
 
 def find_completion(view: View) -> Transition | None:
     """The end of a job whose every worker has ended well, or None."""
@@ -57,17 +60,25 @@ def _succeeded(view: View) -> list[PodView]:
 
 
 def _peers(view: View, ended: list[PodView]) -> list[PodView]:
-    """Workers that ran when the first of them ended well, and did not outlast it on their own.
-
-    A launcher left alone waits for its whole timeout before it exits 0 too.
-    """
+    """Workers that ran when the first of them ended well, and were not left alone by it."""
     first = _first_end(ended)
-    alone = timedelta(seconds=view.settings.elastic_timeout_seconds)
+    timeout = timedelta(seconds=view.settings.elastic_timeout_seconds)
     return [
         pod
         for pod in view.of_role(Role.WORKER)
-        if _overlaps(pod, first) and not (first and _end_of(pod) - first >= alone)
+        if _overlaps(pod, first) and not (first and _was_left_alone(pod, first, timeout))
     ]
+
+
+def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
+    """Whether a launcher came too late to meet the one that gave up first.
+
+    It then waits for its whole timeout before it exits 0 too. One that had met its peers may
+    outlast them by as much, as the one that saves the model does.
+    """
+    if pod.started_at is None or _end_of(pod) - first < timeout:
+        return False
+    return first - pod.started_at < max(timeout, timedelta(seconds=JOIN_SECONDS))
 
 
 def _ended_and_gone(view: View) -> frozenset[int]:

@@ -46,7 +46,8 @@ def _answer_failures(view: View, incidents: list[Incident]) -> Transition:
     """Record what failed, so that it may be replaced; or end the attempt with too few left."""
     first = next((incident for incident in incidents if incident.is_fatal), incidents[0])
     live = sum(peer.is_live for peer in view.of_role(Role.WORKER))
-    if first.is_fatal or live < view.job.spec.roles[Role.WORKER].least:
+    trained = len(view.completed[Role.WORKER])
+    if first.is_fatal or live + trained < view.job.spec.roles[Role.WORKER].least:
         return answer_incident(view, first)
     status = view.job.status
     recorded = incidents[:MAX_FAILURES]

@@ -153,7 +153,7 @@ class Settings:
     volcano_served: bool = False
     gang_served: bool = False
     elastic_server: str = ""
-    elastic_timeout_seconds: int = 600
+    elastic_timeout_seconds: int = 120
     force_delete_after_seconds: float = 300.0
     config_error_grace_seconds: float = 60.0
     image_pull_grace_seconds: float = 600.0

@@ -140,9 +140,9 @@ class Starter:
     def _environment(
         self, pod: Raw, container: Container, image: Image, folders: list[Path]
     ) -> dict[str, str]:
-        path = f"{folders[0]}/bin:{DEFAULT_PATH}" if folders else DEFAULT_PATH
+        programs = image.programs(folders)
         image_env = {
-            "PATH": path,
+            "PATH": f"{programs}:{DEFAULT_PATH}" if programs else DEFAULT_PATH,
             "HOME": "/root",
             "HOSTNAME": self._place.hostname,
         } | image.env

@@ -206,3 +206,26 @@ def test_removed_worker_is_no_failure(world: World, kubelet: Kubelet, code: int)
     world.settle()
     assert "failures" not in world.status()
     assert world.phase() == "Running"
+
+
+def test_worker_that_saves_the_model_for_long_has_trained(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet)
+    kubelet.end("train-worker-1", 0)
+    world.settle()
+    world.advance(3 * TIMEOUT)
+    kubelet.end("train-worker-0", 0)
+    world.settle()
+    assert world.phase() == "Completed"
+
+
+def test_no_worker_is_made_once_one_has_ended_well(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, replicas=3)
+    kubelet.end("train-worker-0", 0)
+    kubelet.end("train-worker-2", 139)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert world.names("Pod") == ["train-worker-0", "train-worker-1"]
+    kubelet.end("train-worker-1", 0)
+    world.settle()
+    assert world.phase() == "Completed"
