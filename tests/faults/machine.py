@@ -151,8 +151,8 @@ class StepQueue:
         at = self.clock.monotonic() + seconds
         self.due[key] = min(at, self.due.get(key, at))
 
-    def retry(self, key: Key, at_least_seconds: float = 0.0) -> None:
-        self.add_after(key, max(1.0, at_least_seconds))
+    def retry(self, key: Key, asked_seconds: float | None = None) -> None:
+        self.add_after(key, max(1.0, asked_seconds or 0.0))
 
     def failures(self, key: Key) -> int:
         return 0
