@@ -19,6 +19,8 @@ from tests.operated import start_operator
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
 CLUSTER_FIXTURES = {"cluster", "operated"}
+ELASTIC_TIMEOUT_SECONDS = 10
+"""For which an elastic job with fewer than its most workers waits before it trains."""
 LAST = "test_rbac"
 """It reads what all others have made the operator do."""
 
@@ -55,7 +57,7 @@ def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with Cluster(config) as running:
         volcano.install_pod_groups(running)
         volcano.start_scheduler(running, tmp_path_factory.mktemp("volcano"))
-        start_operator(running)
+        start_operator(running, f"--elastic-timeout={ELASTIC_TIMEOUT_SECONDS}")
         yield running
 
 

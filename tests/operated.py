@@ -15,10 +15,13 @@ DEPLOYMENT = "paddle-controller-manager"
 READY_SECONDS = 60
 
 
-def start_operator(cluster: Cluster, file: str = "operator-all-namespaces.yaml") -> None:
-    """Create the CRD and the operator; return when its pod is ready."""
+def start_operator(cluster: Cluster, *flags: str) -> None:
+    """Create the CRD and the operator, with flags of its own; return when its pod is ready."""
     install_crd(cluster)
-    cluster.kubectl("create", "-f", str(MANIFESTS / file))
+    documents = list(yaml.safe_load_all((MANIFESTS / "operator-all-namespaces.yaml").read_text()))
+    deployment = next(each for each in documents if each["kind"] == "Deployment")
+    deployment["spec"]["template"]["spec"]["containers"][0]["args"] += flags
+    cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(documents))
     wait = ("rollout", "status", f"deployment/{DEPLOYMENT}", f"--timeout={READY_SECONDS}s")
     cluster.kubectl("-n", NAMESPACE, *wait, timeout_seconds=READY_SECONDS + 10)
 
