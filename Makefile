@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
+TEST_PROCESSES ?= 3
 
 .PHONY: help
 help: ## List every target
@@ -47,9 +48,13 @@ check: lint types unit ## Format, lint, types and unit tests
 run: $(STAMP) ## Train a job from nothing: local cluster, operator, PaddlePaddle
 	@$(BIN)/python -m examples.quickstart $(FILE)
 
+.PHONY: prepare
+prepare: $(STAMP) ## Build and install what the tests need, once per user
+	@$(BIN)/python -m tests.prepare
+
 .PHONY: test
-test: $(STAMP) ## Run every test: unit, against the real API server, and real training
-	$(BIN)/pytest --reruns 2
+test: prepare ## Run every test: unit, against the real API server, and real training
+	$(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadgroup --no-loadscope-reorder
 
 .PHONY: cluster-binaries
 cluster-binaries: $(STAMP) ## Build etcd and Kubernetes for the local cluster, once per user

@@ -7,7 +7,6 @@ is made of, so a changed lock gives a new one. Processes that want the same one 
 """
 
 import hashlib
-import os
 import platform
 import re
 import shutil
@@ -19,6 +18,7 @@ from pathlib import Path
 from localcluster import clock
 from localcluster.errors import LocalClusterError
 from localcluster.filelock import FileLock
+from localcluster.gobuild import cache_folder
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOCKS = {"examples": Path("requirements/examples.txt")}
@@ -29,12 +29,6 @@ NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
 class EnvironmentFailed(LocalClusterError):
     """The environment cannot be made; one line for the user."""
-
-
-def cache_folder() -> Path:
-    """Where this user keeps what localcluster makes once."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "paddlejob-operator"
 
 
 def environment_path(name: str) -> Path:

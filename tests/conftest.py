@@ -13,25 +13,34 @@ import pytest
 
 from localcluster import Cluster, ClusterConfig
 from localcluster.build import ensure_binaries
-from tests import volcano
+from tests import rights, volcano
 from tests.lab import Lab
 from tests.operated import start_operator
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
+SLOW = ("training", "cluster")
 CLUSTER_FIXTURES = {"cluster", "operated"}
 ELASTIC_TIMEOUT_SECONDS = 10
 """For which an elastic job with fewer than its most workers waits before it trains."""
-LAST = "test_rbac"
-"""It reads what all others have made the operator do."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that needs the local cluster."""
+    """Mark every test that needs the local cluster; what takes long comes first.
+
+    A file's tests run in one process, and all that train in the same one: they share the machine's
+    network, where the launcher and Gloo listen on ports of their own choice.
+    """
     for item in items:
         needs = CLUSTER_FIXTURES & set(getattr(item, "fixturenames", ()))
         if needs or CLUSTER_TESTS in item.path.parents:
             item.add_marker("cluster")
-    items.sort(key=lambda item: item.path.stem == LAST)
+        group = "training" if item.get_closest_marker("training") else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    return next((at for at, name in enumerate(SLOW) if item.get_closest_marker(name)), len(SLOW))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -51,7 +60,8 @@ def cluster() -> Iterator[Cluster]:
 def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of three nodes in which the operator runs the jobs of all namespaces.
 
-    The nodes have GPUs to count and a label to select, Volcano's PodGroup API is there.
+    The nodes have GPUs to count and a label to select, Volcano's PodGroup API is there. At the end
+    nothing may have been asked for that was not granted.
     """
     config = ClusterConfig(nodes=3, labels={"accelerator": "nvidia-tesla-p100"})
     with Cluster(config) as running:
@@ -59,6 +69,7 @@ def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         volcano.start_scheduler(running, tmp_path_factory.mktemp("volcano"))
         start_operator(running, f"--elastic-timeout={ELASTIC_TIMEOUT_SECONDS}")
         yield running
+        rights.check_none_is_missing(running)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 Kubernetes 1.15 for v1beta1, and 1.25, the oldest that is supported, for v1.
 """
 
-import hashlib
 import json
 import subprocess
 from pathlib import Path
@@ -13,14 +12,12 @@ import pytest
 
 from api.constants import API_VERSION, KIND
 from api.crd import build_crd
-from localcluster.gobuild import Binary, Pins, ensure_built
 from manifests.v1beta1 import build_v1beta1_crd
-from tests import bad_jobs
+from tests import bad_jobs, gochecks
 from tests.bad_jobs import BadJob
 from tests.pod_corpus import all_pods
 
 Raw = dict[str, Any]
-SOURCES = Path(__file__).parents[1] / "go"
 TEMPLATES = {
     name: {"metadata": pod["metadata"], "spec": pod["spec"]} for name, pod in all_pods().items()
 }
@@ -32,29 +29,16 @@ BAD = [bad for bad in bad_jobs.schema() if bad.name != LIST_MAPS_CAME_LATER]
 pytestmark = pytest.mark.timeout(900)  # the programs are built once per user
 
 
-def build(name: str) -> Path:
-    """A program of tests/go; built anew when its source has changed."""
-    source = (SOURCES / name / "main.go").read_bytes()
-    pins = Pins(
-        title=f"the tests' {name}",
-        name=name,
-        version=hashlib.sha256(source).hexdigest()[:12],
-        folder=SOURCES / name,
-        binaries=(Binary(name, "."),),
-    )
-    return ensure_built(pins) / name
-
-
 @pytest.fixture(scope="module")
 def crdcheck() -> Path:
     """The program that is Kubernetes 1.15."""
-    return build("crdcheck")
+    return gochecks.build("crdcheck")
 
 
 @pytest.fixture(scope="module")
 def crdcheck125() -> Path:
     """The program that is Kubernetes 1.25."""
-    return build("crdcheck125")
+    return gochecks.build("crdcheck125")
 
 
 def ask(program: Path, crd: Raw, objects: Raw) -> Raw:
