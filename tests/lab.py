@@ -126,6 +126,15 @@ class Lab:
 
         return dict(self.wait(look, f"{name} {' or '.join(phases)}", timeout_seconds))
 
+    def wait_printed(self, *columns: str) -> None:
+        """Wait until `kubectl get pdj` prints these first columns: its counts follow the pods."""
+
+        def are_printed() -> bool:
+            line = self.kubectl("get", "pdj", columns[0], "--no-headers").split()
+            return tuple(line[: len(columns)]) == columns
+
+        self.wait(are_printed, " ".join(columns))
+
     def wait_completed(self, name: str, timeout_seconds: float = WAIT_SECONDS) -> Raw:
         """The status of the completed job."""
         return self.wait_phase(name, "Completed", timeout_seconds=timeout_seconds)

@@ -41,9 +41,9 @@ def test_wait_for_the_condition(finished: Lab) -> None:
 
 def test_get_prints_the_columns(finished: Lab) -> None:
     finished.wait_completed(JOB)
-    lines = finished.kubectl("get", "pdj").splitlines()
-    assert lines[0].split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
-    assert lines[1].split()[:5] == [JOB, "Completed", "PS", "1/1", "0/2"]
+    head = finished.kubectl("get", "pdj").splitlines()[0]
+    assert head.split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
+    finished.wait_printed(JOB, "Completed", "PS", "1/1", "0/2")
 
 
 def test_describe_tells_the_story(finished: Lab) -> None:

@@ -34,8 +34,7 @@ def test_jobs_run(installed: Lab) -> None:
     roles = {"ps": (2, SERVER), "worker": (2, shell("exit 0"))}
     installed.submit(paddle_job("done", roles, cleanPodPolicy="Never"))
     installed.wait_completed("done")
-    line = installed.kubectl("get", "pdj", "done").splitlines()[1]
-    assert line.split()[:5] == ["done", "Completed", "PS", "2/2", "0/2"]
+    installed.wait_printed("done", "Completed", "PS", "2/2", "0/2")
 
 
 def test_lease_carries_the_scope(installed: Lab) -> None:

@@ -41,6 +41,6 @@ def test_workers_read_their_peers_from_the_config_map(jobs: Lab, name: str) -> N
 
 def test_a_finished_ps_job_is_printed_as_the_manual_shows(jobs: Lab) -> None:
     jobs.wait_completed("ps")
-    head, line = jobs.kubectl("get", "pdj", "ps").splitlines()
+    head = jobs.kubectl("get", "pdj", "ps").splitlines()[0]
     assert head.split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
-    assert line.split()[:5] == ["ps", "Completed", "PS", "1/1", "0/2"]
+    jobs.wait_printed("ps", "Completed", "PS", "1/1", "0/2")

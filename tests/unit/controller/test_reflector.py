@@ -91,6 +91,7 @@ def test_a_list_is_read_in_pages_and_taken_in_whole(running, server):
     eventually(lambda: running.names() == ["a", "b"])
     assert "limit=500" in lists(server)[0]
     assert "continue=next" in lists(server)[1]
+    eventually(lambda: watches(server))
     assert "resourceVersion=11" in watches(server)[0]
 
 
