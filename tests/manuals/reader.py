@@ -4,6 +4,7 @@
 ../shared/manuals beside the checkout, or where PADDLEJOB_MANUALS says.
 """
 
+import itertools
 import os
 import re
 import sys
@@ -42,9 +43,10 @@ class Mend:
 
 @dataclass(frozen=True)
 class Printed:
-    """An object as a manual prints it; `line` is its first."""
+    """An object as a manual prints it; `line` is its first, `block` that of all printed with it."""
 
     manual: str
+    block: int
     line: int
     thing: Raw
     mends: tuple[Mend, ...]
@@ -82,6 +84,12 @@ def printed(folder: Path = MANUALS) -> list[Printed]:
     return [each for file in sorted(folder.glob("*.txt")) for each in _objects(file)]
 
 
+def blocks(folder: Path = MANUALS) -> list[list[Printed]]:
+    """The same objects, those that one block of a manual prints together."""
+    by_block = itertools.groupby(printed(folder), key=lambda each: (each.manual, each.block))
+    return [list(together) for _, together in by_block]
+
+
 def commands(manual: str, folder: Path = MANUALS) -> list[str]:
     """Every kubectl command after a prompt, in the manual's order."""
     text = next(folder.glob(f"{manual}_*.txt")).read_text()
@@ -90,22 +98,27 @@ def commands(manual: str, folder: Path = MANUALS) -> list[str]:
 
 def _objects(file: Path) -> Iterator[Printed]:
     manual = file.name.partition("_")[0]
-    for first, lines in _pieces(file.read_text().splitlines()):
+    for block, first, lines in _pieces(file.read_text().splitlines()):
         thing, changes = _mended(lines)
         mends = tuple(Mend(manual, first + at, what) for at, what in sorted(changes.items()))
-        yield Printed(manual, first, thing, mends)
+        yield Printed(manual, block, first, thing, mends)
 
 
-def _pieces(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
-    """The lines of each object and the number of the first, with the margin taken off."""
+def _pieces(lines: list[str]) -> Iterator[tuple[int, int, list[str]]]:
+    """Where the block of each object begins, where the object, and its lines without margin."""
+    block = 1
     piece: list[str] = []
     for number, line in enumerate([*lines, "```"], start=1):
+        is_yaml = YAML_LINE.match(line)
         starts = START.match(line) and "kind:" in lines[number]
-        if piece and (starts or line.startswith("---") or not YAML_LINE.match(line)):
-            yield number - len(piece), textwrap.dedent("\n".join(piece)).rstrip().splitlines()
+        if piece and (starts or line.startswith("---") or not is_yaml):
+            lines_of_it = textwrap.dedent("\n".join(piece)).rstrip().splitlines()
+            yield block, number - len(piece), lines_of_it
             piece = []
         if starts or piece:
             piece.append(line)
+        if not is_yaml:
+            block = number + 1
 
 
 def _mended(lines: list[str]) -> tuple[Raw, dict[int, str]]:
