@@ -49,6 +49,7 @@ class World:
     """Everything that exists. `objects` are never changed in place, only replaced."""
 
     settings: Settings = field(default_factory=Settings)
+    namespace: str = "default"
     now: datetime = NOW
     objects: dict[Place, Raw] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
@@ -91,7 +92,7 @@ class World:
         self._number += 1
         obj = json.loads(json.dumps(obj))
         metadata = obj["metadata"]
-        metadata.setdefault("namespace", "default")
+        metadata.setdefault("namespace", self.namespace)
         metadata.setdefault("uid", f"{self._number:08x}-uid")
         metadata.setdefault("creationTimestamp", format_time(self.now))
         metadata["resourceVersion"] = str(self._number)

@@ -22,7 +22,7 @@ JOBS = {
     "heter.yaml": ("heter", "reached all"),
 }
 VOLUME = {"storage.yaml", "storage_fill.yaml"}
-ELSEWHERE = {"resnet_elastic.yaml"}  # tests/examples/test_elastic.py
+ELSEWHERE = {"resnet_elastic.yaml"}  # tests/examples/test_elastic_job.py
 
 
 @pytest.fixture(scope="module")

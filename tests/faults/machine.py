@@ -10,7 +10,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from api.constants import LABEL_JOB_UID
 from api.objects import Raw, labels_of, name_of
@@ -36,7 +36,6 @@ from reconcile import Observed, Plan, Settings, reconcile
 from tests.builders import NOW
 from tests.world import Conflict, Refused, World
 
-NAMESPACE = "default"
 RESOURCES = {r.kind: r for r in (PADDLE_JOB, POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP)}
 _BY_PLURAL = {r.plural: r.kind for r in RESOURCES.values()}
 _METRICS = Metrics()
@@ -46,33 +45,40 @@ class Killed(BaseException):
     """The process ends here; nothing that catches Exception may hold it up."""
 
 
-class Api:
-    """The client's writes, on a world. `faults` holds what becomes of the next ones.
+class Client(Protocol):
+    """What the operator's machine reads and writes with."""
+
+    def get(self, path: str, query: Any = None) -> Raw: ...
+
+    def create(self, path: str, body: Raw) -> Raw: ...
+
+    def merge_patch(self, path: str, body: Raw) -> Raw: ...
+
+    def delete(self, path: str, uid: str, grace_seconds: int | None = None) -> Raw: ...
+
+
+class Faulty:
+    """A client whose writes meet faults; the list holds what becomes of the next ones.
 
     ok: as it should be; lost: not done, and an error; unheard: done, and an error; killed-before
     and killed-after: the operator's process ends around the write.
     """
 
-    def __init__(self, world: World, faults: list[str]) -> None:
-        self._world = world
+    def __init__(self, client: Client, faults: list[str]) -> None:
+        self._client = client
         self._faults = faults
 
     def get(self, path: str, query: object = None) -> Raw:
-        kind, name = _place(path)
-        if (kind, name) not in self._world.objects:
-            raise NotFound(path)
-        return deepcopy(self._world.get(kind, name))
+        return self._client.get(path, query)
 
     def create(self, path: str, body: Raw) -> Raw:
-        return self._write(lambda: self._create(body))
+        return self._write(lambda: self._client.create(path, body))
 
     def merge_patch(self, path: str, body: Raw) -> Raw:
-        kind, name = _place(path)
-        return self._write(lambda: self._patch(kind, name, body))
+        return self._write(lambda: self._client.merge_patch(path, body))
 
     def delete(self, path: str, uid: str, grace_seconds: int | None = None) -> Raw:
-        kind, name = _place(path)
-        return self._write(lambda: self._delete(kind, name, uid, grace_seconds))
+        return self._write(lambda: self._client.delete(path, uid, grace_seconds))
 
     def _write(self, do: Callable[[], Raw]) -> Raw:
         fault = self._faults.pop(0) if self._faults else "ok"
@@ -87,7 +93,20 @@ class Api:
             raise Transient("the answer was lost")
         return deepcopy(result)
 
-    def _create(self, body: Raw) -> Raw:
+
+class WorldClient:
+    """Reads and writes a world in memory."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def get(self, path: str, query: object = None) -> Raw:
+        kind, name = place_of(path)
+        if (kind, name) not in self._world.objects:
+            raise NotFound(path)
+        return deepcopy(self._world.get(kind, name))
+
+    def create(self, path: str, body: Raw) -> Raw:
         try:
             return self._world.create(body)
         except Refused as refused:
@@ -95,9 +114,8 @@ class Api:
             error = AlreadyExists if refusal.reason == "AlreadyExists" else Forbidden
             raise error(refusal.message, code=refusal.code, reason=refusal.reason) from None
 
-    def _patch(self, kind: str, name: str, body: Raw) -> Raw:
-        if (kind, name) not in self._world.objects:
-            raise NotFound(name)
+    def merge_patch(self, path: str, body: Raw) -> Raw:
+        kind, name = self._find(path)
         try:
             if kind == "PaddleJob":
                 self._world.patch_status(name, body)
@@ -107,17 +125,22 @@ class Api:
             raise ApiConflict(name) from None
         return self._world.get(kind, name)
 
-    def _delete(self, kind: str, name: str, uid: str, grace_seconds: int | None) -> Raw:
-        if (kind, name) not in self._world.objects:
-            raise NotFound(name)
+    def delete(self, path: str, uid: str, grace_seconds: int | None = None) -> Raw:
+        kind, name = self._find(path)
         try:
             self._world.delete(kind, name, uid, grace_seconds)
         except Conflict:
             raise ApiConflict(name) from None
         return {}
 
+    def _find(self, path: str) -> tuple[str, str]:
+        kind, name = place_of(path)
+        if (kind, name) not in self._world.objects:
+            raise NotFound(name)
+        return kind, name
 
-def _place(path: str) -> tuple[str, str]:
+
+def place_of(path: str) -> tuple[str, str]:
     """Kind and name of an object's path; the subresource does not matter."""
     parts = path.removesuffix("/status").split("/")
     return _BY_PLURAL[parts[-2]], parts[-1]
@@ -219,11 +242,15 @@ class Recorder:
 
 
 class Operator:
-    """Lives of the operator, one after the other. `faults` meet the next writes."""
+    """Lives of the operator, one after the other. `faults` meet the next writes.
 
-    def __init__(self, world: World) -> None:
+    Without a client it writes to the world itself.
+    """
+
+    def __init__(self, world: World, client: Client | None = None) -> None:
         self.world = world
         self.faults: list[str] = []
+        self._client = Faulty(client or WorldClient(world), self.faults)
         self.raised: list[str] = []
         self.seen: dict[str, int] = {}
         self._clock = StepClock(world)
@@ -273,7 +300,7 @@ class Operator:
         if not is_warm:
             self._list_all()
         refusals, expectations = Refusals(self._clock), Expectations(store, self._clock)
-        client: Any = Api(self.world, self.faults)
+        client: Any = self._client
         applier = Applier(client, expectations, Recorder(self.world), _METRICS)  # type: ignore[arg-type]
         applier.close()
         applier._tools = replace(applier._tools, pool=Inline())  # type: ignore[arg-type]
@@ -290,7 +317,7 @@ class Operator:
         )
         self._worker = Worker(machine, Log(self.raised))  # type: ignore[arg-type]
         for job in store.all(PADDLE_JOB):
-            self.queue.add(Key(NAMESPACE, name_of(job)))
+            self.queue.add(Key(self.world.namespace, name_of(job)))
 
     def _list_all(self) -> None:
         version = str(self.world.version)
@@ -304,7 +331,7 @@ class Operator:
         if obj is not None and _is_watched(obj):
             informer.put(deepcopy(obj))
             return
-        known = self._store.get(resource, Key(NAMESPACE, place[1]))
+        known = self._store.get(resource, Key(self.world.namespace, place[1]))
         if known is None:
             informer.advance(str(version))
         else:

@@ -11,7 +11,7 @@ from api.objects import Raw, controller_of, is_deleting, uid_of
 from reconcile import Settings
 from tests.builders import NOW, JobBuilder, a_job
 from tests.faults.invariants import UNCHARGED_CODES, Invariants, check_end
-from tests.faults.machine import Operator
+from tests.faults.machine import Client, Operator
 from tests.kubelet import Kubelet
 from tests.world import World
 
@@ -22,13 +22,14 @@ SETTINGS = Settings(elastic_server="etcd:2379", elastic_timeout_seconds=60)
 
 @dataclass
 class Scenario:
-    """One job and all that happens to it."""
+    """One job and all that happens to it, in memory or behind a client elsewhere."""
 
     world: World = field(default_factory=lambda: World(SETTINGS))
+    client: Client | None = None
 
     def __post_init__(self) -> None:
         self.kubelet = Kubelet(self.world)
-        self.operator = Operator(self.world)
+        self.operator = Operator(self.world, self.client)
         self.invariants = Invariants(self.world, self.kubelet)
 
     def do(self, step: Step) -> None:

@@ -1,0 +1,246 @@
+"""An elastic job under the operator: Paddle's launchers form anew as its workers come and go.
+
+One job goes through it all, on real collective training; what it was like at each step is kept,
+and the tests look at that.
+"""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from localcluster import Cluster
+from tests.examples.pods import EXAMPLES
+from tests.history import History
+from tests.lab import PADDLE_JOBS, Lab
+from tests.nodepods import descendants, parents_by_process
+
+pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
+
+Raw = dict[str, Any]
+JOB = "resnet-elastic"
+ETCD = EXAMPLES.parent / "manifests" / "elastic" / "etcd.yaml"
+EPOCHS = 16
+STEP_SECONDS = 150.0
+"""For which a job may take to form anew: heartbeats in etcd live for 10 s after their launcher."""
+SETTINGS = {"EPOCHS": str(EPOCHS), "CHECKPOINT_EVERY": "4", "REPORT_EVERY": "4"}
+
+
+@pytest.fixture(scope="module")
+def lab(module_lab: Lab) -> Lab:
+    """A namespace with the examples' volume, and the etcd of elastic jobs where it belongs."""
+    module_lab.cluster.kubectl("apply", "-f", str(ETCD))
+    rollout = ("rollout", "status", "statefulset/paddle-elastic-etcd", "--timeout=60s")
+    module_lab.cluster.kubectl("-n", "paddle-system", *rollout, timeout_seconds=70)
+    return module_lab
+
+
+def example(volume: str) -> Raw:
+    """The job of examples/resnet_elastic.yaml, for longer, on a volume of the machine's own."""
+    job: Raw = yaml.safe_load((EXAMPLES / "resnet_elastic.yaml").read_text())
+    spec = job["spec"]["worker"]["template"]["spec"]
+    trainer = spec["containers"][0]
+    kept = [entry for entry in trainer["env"] if entry["name"] not in SETTINGS]
+    trainer["env"] = kept + [{"name": key, "value": value} for key, value in SETTINGS.items()]
+    spec["volumes"][0] = {"name": "volume", "hostPath": {"path": volume}}
+    return job
+
+
+def unschedulable_but_one() -> Raw:
+    """An elastic job of two workers, each of which wants the same node for itself alone."""
+    job = example("/tmp")
+    job["metadata"]["name"] = "held"
+    spec = job["spec"]["worker"]["template"]["spec"]
+    spec["volumes"].pop(0)
+    trainer = spec["containers"][0]
+    trainer["volumeMounts"].pop(0)
+    trainer["env"] = []
+    spec["nodeName"] = ""
+    spec["nodeSelector"] = {"kubernetes.io/hostname": "node-2"}
+    labels = {"matchLabels": {"batch.paddlepaddle.org/job-name": "held"}}
+    term = {"labelSelector": labels, "topologyKey": "kubernetes.io/hostname"}
+    alone = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    spec["affinity"] = {"podAntiAffinity": alone}
+    return job
+
+
+@dataclass
+class Story:
+    """What was seen of the job, step by step."""
+
+    lab: Lab
+    logs: dict[str, str] = field(default_factory=dict)
+    """The last known log of each pod that ever was, by UID."""
+    pods: list[dict[str, str]] = field(default_factory=list)
+    """After each step, the UIDs of the pods by name."""
+    worlds: list[int] = field(default_factory=list)
+    """After each step, with how many workers the training went on."""
+
+    def step(self, action: Callable[[], object], count: int) -> None:
+        """Do something to the job, and wait until as many workers train together after it."""
+        self.read_logs()
+        before = {uid: len(log) for uid, log in self.logs.items()}
+        action()
+        what = f"step {len(self.worlds)}: training on {count} workers"
+        self.lab.wait(lambda: self._trains(before, count), what, STEP_SECONDS)
+        self.worlds.append(count)
+        self.pods.append({p["metadata"]["name"]: p["metadata"]["uid"] for p in self._live()})
+
+    def read_logs(self) -> None:
+        """Keep what the pods have written so far."""
+        for pod in self.lab.pods(JOB):
+            if pod["status"].get("containerStatuses"):
+                name = pod["metadata"]["name"]
+                done = self.lab.cluster.kubectl("-n", self.lab.namespace, "logs", name, check=False)
+                known = self.logs.get(pod["metadata"]["uid"], "")
+                self.logs[pod["metadata"]["uid"]] = max(known, done.stdout, key=len)
+
+    def kill(self, name: str) -> None:
+        """kill -9 of a worker: of its launcher and all below it."""
+        (pod,) = (pod for pod in self._live() if pod["metadata"]["name"] == name)
+        kill_processes(self.lab.cluster, pod["spec"]["nodeName"], pod["status"]["podIP"])
+
+    def _trains(self, before: dict[str, int], count: int) -> bool:
+        """Whether every live pod has since begun, and reported, training of that many."""
+        self.read_logs()
+        live = self._live()
+        logs = [self.logs.get(uid, "")[before.get(uid, 0) :] for uid in map(uid_of, live)]
+        return len(live) == count and all(trains_last(log, count) for log in logs)
+
+    def _live(self) -> list[Raw]:
+        return [
+            pod
+            for pod in self.lab.pods(JOB)
+            if pod["status"].get("phase") == "Running"
+            and "deletionTimestamp" not in pod["metadata"]
+        ]
+
+
+def uid_of(pod: Raw) -> str:
+    return str(pod["metadata"]["uid"])
+
+
+def trains_last(log: str, count: int) -> bool:
+    """Whether the last training that a log tells of is one of that many workers, under way."""
+    begun = list(re.finditer(r"rank \d of (\d)", log))
+    if not begun or begun[-1].group(1) != str(count):
+        return False
+    return re.search(r"epoch \d+ (images|ended)", log[begun[-1].end() :]) is not None
+
+
+@pytest.fixture(scope="module")
+def history(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
+    """What the jobs have been through."""
+    file = tmp_path_factory.mktemp("history") / "jobs"
+    with History(lab, PADDLE_JOBS, "paddlejobs", file) as history:
+        yield history
+
+
+@pytest.fixture(scope="module")
+def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) -> Story:
+    """From two workers to three and back, with losses between; to the end of the training."""
+    assert history, "begun before the jobs"
+    lab.submit(unschedulable_but_one())
+    lab.submit(example(str(tmp_path_factory.mktemp("volume"))))
+    story = Story(lab)
+    story.step(lambda: None, 2)
+    story.step(lambda: scale(lab, 3), 3)
+    story.step(lambda: story.kill(f"{JOB}-worker-0"), 3)
+    story.step(lambda: scale(lab, 2), 2)
+    story.step(lambda: edit(lab, 3), 3)
+    story.step(lambda: story.kill(f"{JOB}-worker-1"), 3)
+    story.step(lambda: (story.kill(f"{JOB}-worker-2"), scale(lab, 2)), 2)
+    lab.wait_completed(JOB, timeout_seconds=STEP_SECONDS)
+    story.read_logs()
+    return story
+
+
+def scale(lab: Lab, replicas: int) -> None:
+    lab.kubectl("scale", "pdj", JOB, f"--replicas={replicas}")
+
+
+def edit(lab: Lab, replicas: int) -> None:
+    body = json.dumps({"spec": {"worker": {"replicas": replicas}}})
+    lab.kubectl("patch", "pdj", JOB, "--type=merge", "-p", body)
+
+
+def test_training_goes_on_with_each_number_of_workers(story: Story) -> None:
+    assert story.worlds == [2, 3, 3, 2, 3, 3, 2]
+
+
+def test_no_step_restarts_the_gang(story: Story) -> None:
+    """A worker that was killed is replaced alone, worker 0 too."""
+    status = story.lab.status(JOB)
+    assert (status["attempt"], status.get("restartCount")) == (1, None)
+    killed = [(failure["pod"], failure["exitCode"]) for failure in status["failures"]]
+    assert killed[:2] == [(f"{JOB}-worker-0", 137), (f"{JOB}-worker-1", 137)]
+    for before, after, name in ((1, 2, f"{JOB}-worker-0"), (4, 5, f"{JOB}-worker-1")):
+        changed = dict(story.pods[after].items() ^ story.pods[before].items())
+        assert set(changed) == {name}
+
+
+def test_workers_come_and_go_at_the_top(story: Story) -> None:
+    first, top = story.pods[0], f"{JOB}-worker-2"
+    assert set(story.pods[1]) - set(first) == {top}
+    assert set(story.pods[2]) - set(story.pods[3]) == {top}
+    assert story.pods[3].items() <= story.pods[2].items()
+
+
+def test_loss_goes_on_through_it(story: Story) -> None:
+    """Each epoch ends once, in order, by whomever it was told; the loss of the last is low."""
+    epochs = {
+        int(epoch): float(loss)
+        for log in story.logs.values()
+        for epoch, loss in re.findall(r"epoch (\d+) ended: mean loss (\d+\.\d+)", log)
+    }
+    assert sorted(epochs) == list(range(EPOCHS))
+    assert epochs[EPOCHS - 1] < 0.3 * epochs[0]
+
+
+def test_every_new_forming_resumes_from_a_checkpoint(story: Story) -> None:
+    for log in story.logs.values():
+        begun = re.findall(r"rank \d of \d\n(.*)", log)
+        positions = [
+            (int(epoch), int(images))
+            for epoch, images in re.findall(r"resumed at epoch (\d+) images (\d+)", log)
+        ]
+        assert len(positions) >= len(begun) - 1
+        assert positions == sorted(positions)
+
+
+@pytest.mark.usefixtures("story")
+def test_phase_scaling_is_seen(history: History) -> None:
+    phases = history.phases(JOB)
+    assert phases.count("Scaling") >= 6
+    assert phases[-1] == "Completed"
+
+
+@pytest.mark.usefixtures("story")
+def test_launchers_that_missed_their_peers_complete_nothing(lab: Lab, history: History) -> None:
+    """One of two workers was never scheduled: the other's launcher exits 0 after its timeout."""
+    lab.wait(lambda: lab.status("held").get("restartCount"), "a new attempt", STEP_SECONDS)
+    phases = history.phases("held")
+    assert "Restarting" in phases
+    assert not {"Completed", "Completing", "Failed"} & set(phases)
+    (told, *_) = lab.events("held", "ElasticUntrained")
+    assert "exited 0 while 1 of at least 2 workers were there" in told
+    assert lab.status("held").get("failureCount") is None
+
+
+def kill_processes(cluster: Cluster, node: str, address: str) -> None:
+    """SIGKILL to every process of the pod that has the address."""
+    told = f"POD_IP={address}".encode()
+    for process in descendants(cluster.process(node).pid, parents_by_process()):
+        try:
+            environment = Path(f"/proc/{process}/environ").read_bytes()
+            if told in environment.split(b"\0"):
+                os.kill(process, signal.SIGKILL)
+        except OSError:
+            continue

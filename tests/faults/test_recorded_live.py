@@ -1,0 +1,67 @@
+"""The recorded sequences of faults, on the real API server, come to the ends recorded in memory.
+
+The operator's store, worker, applier and client are the real ones, the API server judges every
+write, and its watches tell what happened. All sequences play at once, in namespaces of their own.
+"""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from controller.client import ApiClient, load_connection
+from controller.clock import SystemClock
+from localcluster import Cluster, ClusterConfig
+from localcluster.components import CONTROLLER_MANAGER, SCHEDULER
+from metrics import Metrics
+from tests import volcano
+from tests.faults.live import Feed, LiveWorld
+from tests.faults.record import FOLDER, play
+from tests.faults.scenario import SETTINGS, Scenario
+from tests.operated import install_crd
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+
+FILES = sorted(FOLDER.glob("*.json"))
+AT_ONCE = 8
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[ApiClient]:
+    """Of a cluster in which nothing moves but what a sequence moves."""
+    with Cluster(ClusterConfig(nodes=0)) as cluster:
+        install_crd(cluster)
+        volcano.install_pod_groups(cluster)
+        for name in (CONTROLLER_MANAGER, SCHEDULER):
+            cluster.stop(name)
+        connection = load_connection(str(cluster.kubeconfig), SystemClock())
+        client = ApiClient(connection, Metrics(), AT_ONCE + 5)
+        yield client
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def playing(client: ApiClient) -> Iterator[dict[str, Future[dict[str, Any]]]]:
+    """How each sequence ends, by its name."""
+    feed = Feed(client)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield {path.stem: pool.submit(play_live, client, feed, path.stem) for path in FILES}
+    feed.close()
+
+
+def play_live(client: ApiClient, feed: Feed, name: str) -> dict[str, Any]:
+    """Play one sequence in a new namespace; its end."""
+    world = LiveWorld(SETTINGS, f"sequence-{name}", client=client, feed=feed)
+    recorded = json.loads((FOLDER / f"{name}.json").read_text())
+    end = play(recorded, Scenario(world, world.operators_client()))
+    assert world.is_true_to_the_server()
+    return end
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_sequence_ends_as_it_did_in_memory(
+    playing: dict[str, Future[dict[str, Any]]], path: Any
+) -> None:
+    assert playing[path.stem].result() == json.loads(path.read_text())["end"]
