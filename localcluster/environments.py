@@ -24,6 +24,8 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 LOCKS = {"examples": Path("requirements/examples.txt")}
 READY_MARK = ".ready"
 PROGRESS_SECONDS = 5.0
+WHEELS = ("--only-binary=:all:", "--no-binary=etcd3")
+"""Nothing is compiled: a Python without wheels is told so at once. etcd3 is pure and has none."""
 NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
 
@@ -62,7 +64,7 @@ def _make(name: str, path: Path, report: Callable[[str], None]) -> None:
     _run([sys.executable, "-m", "venv", str(path)], name, report)
     pip = [str(path / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
     lock = CHECKOUT / LOCKS[name]
-    _run([*pip, "--quiet", "--require-hashes", "--requirement", str(lock)], name, report)
+    _run([*pip, *WHEELS, "--quiet", "--require-hashes", "--requirement", str(lock)], name, report)
     (path / READY_MARK).touch()
 
 
