@@ -43,6 +43,7 @@ ELASTIC_VARIABLES = frozenset(
         "PADDLE_MAX_RESTART",
     }
 )
+LETTERS_OF_THE_SCHEME = frozenset("etcd")
 ELASTIC_MAX_RESTART = 1_000_000
 """The launcher's own default is 3 re-formings, after which it leaves."""
 HETER_STAGES = 2
@@ -157,13 +158,24 @@ def _elastic_env(view: View, name: str) -> list[Raw]:
         _pod_ip(view, name),
         _literal("PADDLE_CURRENT_IP", "$(POD_IP)"),
         _literal("PADDLE_JOB_NAME", view.job.name),
-        _literal("PADDLE_MASTER", f"etcd://{view.settings.elastic_server}"),
+        _literal("PADDLE_MASTER", _master(view.settings.elastic_server)),
         _literal("PADDLE_NNODES", f"{worker.least}:{worker.most}"),
         _literal("PADDLE_JOB_ID", f"{view.job.uid}-{view.attempt:06d}"),
         _literal("PADDLE_ELASTIC_LEVEL", str(min(view.job.spec.elastic, 1))),
         _literal("PADDLE_ELASTIC_TIMEOUT", str(view.settings.elastic_timeout_seconds)),
         _literal("PADDLE_MAX_RESTART", str(ELASTIC_MAX_RESTART)),
     ]
+
+
+def _master(server: str) -> str:
+    """The etcd's URL, in a form that PaddlePaddle's launcher reads right.
+
+    It takes the scheme off as a set of letters, and of a host named `etcd` all that there is. Names
+    are the same in capitals, which are not in that set.
+    """
+    if server[:1] in LETTERS_OF_THE_SCHEME:
+        server = server[:1].upper() + server[1:]
+    return f"etcd://{server}"
 
 
 def _index_variable(role: Role) -> str:

@@ -13,9 +13,11 @@ POD_IP = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
 PS_JOB = a_job().with_ps(2).with_workers(2)
 
 
-def env(job: JobBuilder, role: Role = Role.WORKER, index: int = 0) -> dict[str, object]:
+def env(
+    job: JobBuilder, role: Role = Role.WORKER, index: int = 0, server: str = "host:2379"
+) -> dict[str, object]:
     """Name -> value of the operator's own entries for one pod."""
-    view = view_of(job, settings=Settings(elastic_server="etcd:2379", elastic_timeout_seconds=60))
+    view = view_of(job, settings=Settings(elastic_server=server, elastic_timeout_seconds=60))
     entries = build_env(view, pod_name("train", role, index), role, index)
     return {entry["name"]: entry.get("value", entry.get("valueFrom")) for entry in entries}
 
@@ -103,13 +105,20 @@ def test_elastic_worker_gets_no_rank() -> None:
         "POD_IP": POD_IP,
         "PADDLE_CURRENT_IP": "$(POD_IP)",
         "PADDLE_JOB_NAME": "train",
-        "PADDLE_MASTER": "etcd://etcd:2379",
+        "PADDLE_MASTER": "etcd://host:2379",
         "PADDLE_NNODES": "2:3",
         "PADDLE_JOB_ID": "0123abcd-uid-000001",
         "PADDLE_ELASTIC_LEVEL": "1",
         "PADDLE_ELASTIC_TIMEOUT": "60",
         "PADDLE_MAX_RESTART": "1000000",
     }
+
+
+@pytest.mark.parametrize("server", ["etcd.kube:2379", "dc1-etcd:2379", "10.0.0.1:2379", "a:2379"])
+def test_launcher_finds_the_host_of_the_etcd(server: str) -> None:
+    """It strips the scheme's letters off the front, however many there are."""
+    master = str(env(a_job().with_elastic_workers(2, 2, 3), server=server)["PADDLE_MASTER"])
+    assert master.strip("etcd://").lower() == server  # noqa: B005 - as the launcher does
 
 
 def test_no_attempts_id_is_the_prefix_of_another() -> None:
