@@ -25,6 +25,7 @@ from metrics.runtime import QueueMetrics
 
 MOST_REST_SECONDS = 1.0
 _IDLE_SECONDS = 60.0
+"""No wait is longer: a deadline may be centuries away, and threads cannot wait for that."""
 _MOST_KEYS = 100_000
 
 
@@ -159,7 +160,7 @@ class WorkQueue:
     def _wait_seconds_locked(self) -> float:
         if not self._heap:
             return _IDLE_SECONDS
-        return max(0.0, self._heap[0][0] - self._clock.monotonic())
+        return min(_IDLE_SECONDS, max(0.0, self._heap[0][0] - self._clock.monotonic()))
 
     def _ages(self) -> list[float]:
         with self._changed:

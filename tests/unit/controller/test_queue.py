@@ -117,6 +117,18 @@ def test_a_waiting_worker_gets_a_key_that_comes(queue):
     assert got == [A]
 
 
+def test_a_key_due_in_centuries_stops_no_worker(queue):
+    queue.add_after(A, 1e11)
+    got = []
+    worker = threading.Thread(target=lambda: got.append(queue.get()), daemon=True)
+    worker.start()
+    worker.join(0.1)
+    assert worker.is_alive()
+    queue.add(B)
+    worker.join(5)
+    assert got == [B]
+
+
 def test_failures_back_off_and_success_forgets(queue, clock):
     delays = []
     for _ in range(4):
