@@ -30,3 +30,8 @@ def test_what_is_written_reads_the_same(indexes: frozenset[int]) -> None:
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="invalid literal"):
         parse_indexes(text)
+
+
+def test_more_indexes_than_a_job_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="as many pods"):
+        parse_indexes("0-99999999999999999999")
