@@ -3,12 +3,24 @@
 Always: a delete happens only to the UID that the plan saw; a create that finds its name taken is a
 success only if the one there is this job's. Errors are returned, since the caller writes many at
 once and has to see every result. Any thread may call.
+
+A child that somebody has taken the job's label from is the job's still, but no watch shows it: the
+job would wait for ever for what is there. It is deleted, so that one that is seen can take its
+place.
 """
 
 from dataclasses import dataclass
 
-from api.constants import KIND
-from api.objects import Raw, controller_of, is_controlled_by, is_deleting
+from api.constants import KIND, LABEL_JOB_UID
+from api.objects import (
+    Raw,
+    controller_of,
+    is_controlled_by,
+    is_deleting,
+    labels_of,
+    name_of,
+    uid_of,
+)
 from controller.client import ApiClient
 from controller.errors import AlreadyExists, ApiError, Conflict, NotFound, Transient
 from controller.expectations import Expectations
@@ -86,6 +98,8 @@ class ChildWriter:
             return error
         if is_deleting(there) or not is_controlled_by(there, KIND, owner.uid):
             return None
+        if LABEL_JOB_UID not in labels_of(there):
+            return self._delete_unseen(owner, resource, there)
         return Transient(f"{resource.kind} {name} lives, though the cache does not show it")
 
     def _examine_namesake(
@@ -99,6 +113,8 @@ class ChildWriter:
         except ApiError as error:
             return error
         if is_controlled_by(there, KIND, owner.uid):
+            if LABEL_JOB_UID not in labels_of(there):
+                return self._delete_unseen(owner, resource, there)
             self._expectations.expect_written(owner.key, resource, there)
             return None
         holder = controller_of(there) or {}
@@ -106,6 +122,12 @@ class ChildWriter:
             # Left by a deleted job of the same name; its deletion wakes this one.
             return Transient(f"{resource.kind} {name} of a former job is still there")
         return taken
+
+    def _delete_unseen(self, owner: Owner, resource: Resource, there: Raw) -> ApiError:
+        """Delete a child without the job's label; the error that has the pass come again."""
+        name = name_of(there)
+        failed = self.delete(owner, resource, Delete(resource.kind, name, uid_of(there)))
+        return failed or Transient(f"{resource.kind} {name} lost its label {LABEL_JOB_UID}")
 
 
 def _with_uid(body: Raw, uid: str) -> Raw:

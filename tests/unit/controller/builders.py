@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.constants import API_VERSION, KIND
+from api.constants import API_VERSION, KIND, LABEL_JOB_UID
 from controller.resources import Resource
 from controller.store import Store, pack
 
@@ -23,7 +23,7 @@ def a_job(name: str = "train", uid: str = "job-1", version: int = 1, **more: Any
 def a_pod(
     name: str = "train-worker-0", owner: Raw | None = None, version: int = 2, **metadata: Any
 ) -> Raw:
-    base = {
+    base: Raw = {
         "name": name,
         "namespace": "ns",
         "uid": f"uid-of-{name}",
@@ -32,6 +32,7 @@ def a_pod(
     }
     if owner is not None:
         base["ownerReferences"] = [owner_reference(owner)]
+        base["labels"] = {**base["labels"], LABEL_JOB_UID: owner["metadata"]["uid"]}
     return {"metadata": base | metadata, "spec": {}, "status": {"phase": "Pending"}}
 
 

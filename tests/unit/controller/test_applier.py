@@ -243,6 +243,21 @@ def test_nothing_is_applied_while_a_pod_taken_for_gone_lives(bench):
     assert bench.api.writes == []
 
 
+def test_a_pod_that_lost_its_label_is_deleted_and_then_gone(bench):
+    bench.api.put(f"{PODS}/a", a_pod("a", JOB, labels={}))
+    plan = Plan(status=STATUS, verify_gone=("a",))
+    assert isinstance(bench.apply(plan).error, Transient)
+    assert (bench.pods(), bench.phase()) == ([], None)
+    assert bench.apply(plan).error is None
+    assert bench.phase() == "Pending"
+
+
+def test_a_pod_that_lost_its_label_makes_way_for_its_successor(bench):
+    bench.api.put(f"{PODS}/a", a_pod("a", JOB, labels={}))
+    assert isinstance(bench.apply(Plan(creates=(create("a"),))).error, Transient)
+    assert bench.pods() == []
+
+
 def test_nothing_is_applied_while_it_cannot_be_told(bench):
     bench.api.fault = lambda method, _: drop if method == "GET" else None
     report = bench.apply(Plan(status=STATUS, verify_gone=("a",)))
