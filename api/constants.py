@@ -136,7 +136,6 @@ class Reason(StrEnum):
     WORKERS_SUCCEEDED = "WorkersSucceeded"
     SUSPENDED = "Suspended"
     RESUMED = "Resumed"
-    SCALING = "Scaling"
     ENDED = "Ended"
     # What a pending job waits for
     UNSCHEDULABLE = "Unschedulable"

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from benchmarks import procfs
 from benchmarks.adapter import PROJECT, Adapter, load_adapter
@@ -34,11 +33,6 @@ class Operator:
     adapter: Adapter
     account: tuple[str, str] | None = None
     elects: bool = False
-
-    @property
-    def is_own(self) -> bool:
-        """Whether it is the one of this project."""
-        return self.name == OWN
 
 
 def own_operator() -> Operator:
@@ -84,12 +78,7 @@ class RunningOperator:
     def __enter__(self) -> "RunningOperator":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def cpu_seconds(self) -> float:

@@ -4,7 +4,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 import yaml
 
@@ -53,8 +52,8 @@ class Site:
         self._cluster.start()
         try:
             self._prepare(home)
-        except BaseException as error:
-            self.__exit__(type(error), error, error.__traceback__)
+        except BaseException:
+            self._close()
             raise
         return self
 
@@ -71,12 +70,11 @@ class Site:
         self.watch = JobWatch(self.rest, self.adapter)
         self.watch.start()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        """Stop what has been started, also where the start broke off."""
         if hasattr(self, "watch"):
             self.watch.stop()
         self.stop_simulator()

@@ -12,7 +12,6 @@ on from the last version, bookmarks included. What ends it decides what follows:
 One thread runs it; any other may read its state or stop it.
 """
 
-import json
 import random
 import threading
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from typing import Any
 import structlog
 
 from api.objects import Raw
-from controller.client import ApiClient, Query, Stream
+from controller.client import ApiClient, Query, Stream, parse_json
 from controller.clock import Clock
 from controller.errors import ApiError, Forbidden, Gone, NotFound, Transient, error_from_status
 from controller.informer import Informer
@@ -176,7 +175,7 @@ class Reflector:
         try:
             for line in stream.lines():
                 if line:
-                    self._take(_parse_event(line))
+                    self._take(parse_json(line))
         finally:
             with self._stream_lock:
                 self._stream = None
@@ -248,13 +247,3 @@ class Reflector:
 
     def _age(self) -> float:
         return self._clock.monotonic() - self._heard_at if self.is_served else 0.0
-
-
-def _parse_event(line: bytes) -> Raw:
-    try:
-        event: Any = json.loads(line)
-    except ValueError as error:
-        raise Transient(f"garbage in the watch: {line[:100]!r}") from error
-    if not isinstance(event, dict):
-        raise Transient(f"garbage in the watch: {line[:100]!r}")
-    return event

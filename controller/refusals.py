@@ -75,18 +75,15 @@ class Refusals:
             record = self._records.get(job)
             return max(0.0, record.resume_at - self._clock.monotonic()) if record else 0.0
 
-    def settle(self, job: Key, created: frozenset[Place]) -> bool:
-        """Forget what could be created after all; whether anything was forgotten."""
+    def settle(self, job: Key, created: frozenset[Place]) -> None:
+        """Forget the refusals of what could be created after all."""
         with self._lock:
             record = self._records.get(job)
             if record is None:
-                return False
-            left = {place: r for place, r in record.refusals.items() if place not in created}
-            changed = len(left) < len(record.refusals)
-            record.refusals = left
-            if not left:
+                return
+            record.refusals = {p: r for p, r in record.refusals.items() if p not in created}
+            if not record.refusals:
                 del self._records[job]
-            return changed
 
     def forget(self, job: Key) -> None:
         """The job is gone."""

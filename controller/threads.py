@@ -21,12 +21,11 @@ class Threads:
         self._threads: list[threading.Thread] = []
         self._is_stopping = threading.Event()
 
-    def start(self, name: str, run: Callable[[], None]) -> threading.Thread:
+    def start(self, name: str, run: Callable[[], None]) -> None:
         """Run it in a thread of this name."""
         thread = threading.Thread(target=self._guard, args=(name, run), name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
-        return thread
 
     def expect_returns(self) -> None:
         """From now on a thread may end."""

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from types import TracebackType
 
 
 class FileLock:
@@ -52,10 +51,5 @@ class FileLock:
         self.acquire()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()

@@ -11,7 +11,6 @@ import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -48,9 +47,7 @@ class MetricsStub:
         self._cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(self._registration()))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._cluster.kubectl("delete", "apiservice", f"v1beta1.{GROUP}")
         self._cluster.kubectl("-n", NAMESPACE, "delete", "service", SERVICE)
         self._server.shutdown()

@@ -89,7 +89,7 @@ class Starter:
         (scratch / "termination-log").touch(0o666)
         container.scratch = scratch
         container.image_id = _image_id(image)
-        spec = self._spec(pod, container, image, env, folders)
+        spec = self._spec(container, image, env, folders)
         container.log = LogFile(self._place.log_path(container.name, container.restart_count))
         self._run(pod, container, spec, on_end)
 
@@ -160,7 +160,6 @@ class Starter:
 
     def _spec(
         self,
-        pod: Raw,
         container: Container,
         image: Image,
         env: dict[str, str],
