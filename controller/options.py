@@ -60,6 +60,8 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
             elastic_server=found.elastic_server or _elastic_server(own_namespace),
             elastic_timeout_seconds=found.elastic_timeout,
             force_delete_after_seconds=found.force_delete_after,
+            config_error_grace_seconds=found.config_error_after,
+            image_pull_grace_seconds=found.image_error_after,
             host_port_range=(low, high),
         ),
     )
@@ -106,6 +108,10 @@ def _build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("elastic-server", "", "etcd of elastic jobs, HOST:PORT; empty: that of manifests/elastic")
     add("elastic-timeout", "120", "seconds that elastic trainers wait for peers", type=_count)
     add("force-delete-after", "300", "seconds until a pod on a lost node is forced", type=_seconds)
+    add("config-error-after", "60", "seconds until a wrong configuration fails", type=_seconds)
+    add(
+        "image-error-after", "600", "seconds until an image that is not pulled fails", type=_seconds
+    )
     add("host-port-range", "30000-60999", "ports of jobs on the hosts' network", type=_ports)
     return parser
 

@@ -44,7 +44,8 @@ class ClusterConfig:
     `nfs_root` holds what NFS volumes show, as <server>/<path> (without it, a folder of the run),
     and `host_path_root` what pods see as the hosts' folders (the machine's own without it).
     `config_retry_seconds` is how long a node waits before it looks again for a ConfigMap that a
-    container lacks; `node_arguments` are further ones of `python -m localcluster.node`.
+    container lacks; `node_arguments` are further ones of `python -m localcluster.node`, and
+    `component_arguments` those of a component ("kube-controller-manager").
     """
 
     nodes: int = 1
@@ -59,6 +60,7 @@ class ClusterConfig:
     host_path_root: Path | None = None
     config_retry_seconds: float | None = None
     node_arguments: Sequence[str] = ()
+    component_arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
     start_timeout_seconds: float = 90.0
     report: Callable[[str], None] = field(default=print, repr=False)
 
@@ -91,7 +93,9 @@ class Cluster:
         self._binaries = ensure_binaries(self.config.report)
         self._state = claim(self.config.state_dir)
         try:
-            self._plane = ControlPlane(self._binaries, self._state, self._processes)
+            self._plane = ControlPlane(
+                self._binaries, self._state, self._processes, self.config.component_arguments
+            )
             deadline = clock.monotonic() + self.config.start_timeout_seconds
             self._plane.start(deadline)
             self.config.report(f"control plane is ready: {self.server}")

@@ -6,6 +6,7 @@ that it needs, and back off.)
 """
 
 import secrets
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from localcluster import components
@@ -36,8 +37,15 @@ NAMESPACE_CONTENT = (
 class ControlPlane:
     """etcd, kube-apiserver, kube-controller-manager and kube-scheduler in one state folder."""
 
-    def __init__(self, binaries: Path, state: StateFolder, processes: ProcessGroup) -> None:
+    def __init__(
+        self,
+        binaries: Path,
+        state: StateFolder,
+        processes: ProcessGroup,
+        more_arguments: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self._binaries = binaries
+        self._more_arguments = more_arguments or {}
         self._state = state
         self._processes = processes
         self._authority = Authority()
@@ -69,7 +77,7 @@ class ControlPlane:
         self._processes.start(
             Command(
                 name,
-                [str(self._binaries / program), *arguments],
+                [str(self._binaries / program), *arguments, *self._more_arguments.get(name, ())],
                 log=self._state.logs / f"{name}.log",
                 folder=self._state.run,
             )

@@ -124,9 +124,13 @@ def _last_words(pod: PodView | None) -> str:
 
 def _find_loss(view: View) -> Incident | None:
     """Peers hold the addresses of pods that are gone, going or moved."""
-    for pod in view.pods.values():
-        if pod.is_deleting and pod.state is not PodState.SUCCEEDED:
-            return _vanishing(pod)
+    going = [
+        _vanishing(view, pod)
+        for pod in view.pods.values()
+        if pod.is_deleting and pod.state is not PodState.SUCCEEDED
+    ]
+    if going:
+        return next((incident for incident in going if incident.is_fatal), going[0])
     if view.missing and view.was_whole:
         message = f"{_some(view.missing)} vanished while its peers hold its address"
         return Incident(Reason.POD_VANISHED, message, False, verify_gone=view.missing[:8])
@@ -137,10 +141,14 @@ def _find_loss(view: View) -> Incident | None:
     return None
 
 
-def _vanishing(pod: PodView) -> Incident:
-    reason = _disruption(pod) if pod.is_disrupted else Reason.POD_VANISHED
+def _vanishing(view: View, pod: PodView) -> Incident:
     where = f" on {pod.node}" if pod.node else ""
-    return Incident(reason, f"{pod.name}{where} is being deleted", False, pod=pod)
+    message = f"{pod.name}{where} is being deleted"
+    action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
+    if action is PolicyAction.FAIL_JOB:
+        return Incident(Reason.POD_FAILURE_POLICY, message, False, is_fatal=True, pod=pod)
+    reason = _disruption(pod) if pod.is_disrupted else Reason.POD_VANISHED
+    return Incident(reason, message, action is PolicyAction.COUNT, pod=pod)
 
 
 def _disruption(pod: PodView) -> Reason:

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from api.objects import Raw
+from api.objects import Raw, is_deleting
 
 
 class PolicyAction(StrEnum):
@@ -14,7 +14,10 @@ class PolicyAction(StrEnum):
 
 
 def match_policy(policy: Raw | None, pod: Raw) -> PolicyAction | None:
-    """The action of the first rule that matches the failed pod, or None."""
+    """The action of the first rule that matches the lost pod, or None.
+
+    One that is being deleted was told to end: its exit codes tell of that alone.
+    """
     for rule in (policy or {}).get("rules") or ():
         if _matches_exit_codes(rule.get("onExitCodes"), pod) or _matches_conditions(
             rule.get("onPodConditions"), pod
@@ -24,7 +27,7 @@ def match_policy(policy: Raw | None, pod: Raw) -> PolicyAction | None:
 
 
 def _matches_exit_codes(requirement: Raw | None, pod: Raw) -> bool:
-    if requirement is None:
+    if requirement is None or is_deleting(pod):
         return False
     only = requirement.get("containerName")
     values = set(requirement.get("values") or ())

@@ -1,18 +1,20 @@
 """Why a job waits, in one sentence: gathered from its pods, its PodGroup and refused creates."""
 
+import re
 from dataclasses import dataclass
 
-from api.constants import Reason
+from api.constants import Condition, Reason
 from api.objects import Raw, parse_time
 from reconcile.gang import GangHold, find_gang, find_hold, own_pod_group, users_pod_group
 from reconcile.host_ports import needs_ports
 from reconcile.plan import Refusal
 from reconcile.pods import PodState, PodView
 from reconcile.restart import back_off_seconds, restarting_since
-from reconcile.startup_errors import startup_errors
+from reconcile.startup_errors import StartupError, startup_errors
 from reconcile.view import View
 
 MAX_REASON_CHARACTERS = 400
+MORE = re.compile(r" \(and \d+ more\)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,10 @@ def _held(view: View) -> Wait | None:
 
 
 def _group_message(group: Raw) -> str:
-    """What the batch scheduler says of a PodGroup that it has not let in."""
+    """What the batch scheduler says of a PodGroup that it has not let in, or not placed."""
     status: Raw = group.get("status") or {}
+    is_out = status.get("phase") == "Pending"
+    what = "enqueued" if is_out else "scheduled"
     for condition in status.get("conditions") or ():
         said = condition.get("message") or condition.get("reason") or ""
         unscheduled = (condition.get("type"), condition.get("status")) in (
@@ -106,10 +110,8 @@ def _group_message(group: Raw) -> str:
             ("PodGroupScheduled", "False"),
         )
         if unscheduled and said:
-            return f"PodGroup not scheduled: {said}"[:MAX_REASON_CHARACTERS]
-    if status.get("phase") == "Pending":
-        return "PodGroup not enqueued: its queue has not let it in"
-    return ""
+            return f"PodGroup not {what}: {said}"[:MAX_REASON_CHARACTERS]
+    return "PodGroup not enqueued: its queue has not let it in" if is_out else ""
 
 
 def _ports(view: View) -> Wait | None:
@@ -124,8 +126,22 @@ def _startup_error(view: View) -> Wait | None:
     if not errors:
         return None
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    first = errors[0]
-    return Wait(first.reason, first.message[:MAX_REASON_CHARACTERS] + more)
+    told = _told(view)
+    first = next((e for e in errors if told.startswith(f"{e.pod.name}: ")), errors[0])
+    message = told if _explains(told, first) else first.message[:MAX_REASON_CHARACTERS]
+    return Wait(first.reason, message + more)
+
+
+def _told(view: View) -> str:
+    """What the job has been said to wait for already."""
+    pending = view.job.status.condition(Condition.PENDING)
+    return MORE.sub("", pending.message) if pending and pending.status else ""
+
+
+def _explains(told: str, error: StartupError) -> bool:
+    """Whether what was told says why a pull failed: a kubelet that backs off no longer does."""
+    is_backing_off = error.message.startswith(f"{error.pod.name}: ImagePullBackOff: ")
+    return is_backing_off and told.startswith(f"{error.pod.name}: ErrImagePull: ")
 
 
 def _unscheduled(view: View) -> Wait | None:

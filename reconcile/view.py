@@ -40,9 +40,12 @@ class View:
 
     @cached_property
     def all_pods(self) -> tuple[PodView, ...]:
-        """Every pod that the job controls, whatever its attempt."""
+        """Every pod that the job controls, whatever its attempt, in order of their names.
+
+        The cache has them in the order of their latest news, and what is told must not follow that.
+        """
         names = {role: trainer_name(spec.pod_spec) for role, spec in self.job.spec.roles.items()}
-        return tuple(view_pod(raw, names) for raw in self.observed.pods)
+        return tuple(view_pod(raw, names) for raw in sorted(self.observed.pods, key=name_of))
 
     @cached_property
     def pods(self) -> dict[str, PodView]:

@@ -19,6 +19,8 @@ from tests.operated import start_operator
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
 SLOW = ("training", "cluster")
+UNATTENDED = "unattended"
+"""The fixture of a cluster that several files share, and are run one after the other for."""
 CLUSTER_FIXTURES = {"cluster", "operated"}
 ELASTIC_TIMEOUT_SECONDS = 10
 """For which an elastic job with fewer than its most workers waits before it trains."""
@@ -34,9 +36,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         needs = CLUSTER_FIXTURES & set(getattr(item, "fixturenames", ()))
         if needs or CLUSTER_TESTS in item.path.parents:
             item.add_marker("cluster")
-        group = "training" if item.get_closest_marker("training") else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
     items.sort(key=_rank)
+
+
+def _group(item: pytest.Item) -> str:
+    if item.get_closest_marker("training"):
+        return "training"
+    return UNATTENDED if UNATTENDED in getattr(item, "fixturenames", ()) else str(item.path)
 
 
 def _rank(item: pytest.Item) -> int:

@@ -1,11 +1,15 @@
 """Installs the operator as a user does, and waits until it works."""
 
+import contextlib
+import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
 from localcluster import Cluster, clock
+from localcluster.process import Process
 
 CHECKOUT = Path(__file__).parent.parent
 MANIFESTS = CHECKOUT / "manifests" / "v1"
@@ -45,10 +49,33 @@ def install_without_deployment(cluster: Cluster) -> None:
     cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(kept))
 
 
-def run_operator(cluster: Cluster, namespace: str, *flags: str) -> None:
-    """Run an operator for one namespace as a process beside the cluster, with its own rights."""
-    kubeconfig = cluster.kubeconfig_for(NAMESPACE, DEPLOYMENT)
+def run_operator(
+    cluster: Cluster, namespace: str, *flags: str, account_in: str = NAMESPACE
+) -> Process:
+    """Run an operator for one namespace as a process beside the cluster, with its own rights.
+
+    They are those of the account in `account_in`.
+    """
+    kubeconfig = cluster.kubeconfig_for(account_in, DEPLOYMENT)
     command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
-    command += [f"--namespace={namespace}", *flags]
     command += ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
-    cluster.run_beside(f"operator-{namespace}", command, CHECKOUT)
+    command += [f"--namespace={namespace}", *flags]
+    return cluster.run_beside(f"operator-{namespace}", command, CHECKOUT)
+
+
+@contextlib.contextmanager
+def operator_beside(
+    cluster: Cluster, namespace: str, *flags: str, account_in: str = NAMESPACE
+) -> Iterator[Process]:
+    """The same while the block lasts; all namespaces where none is named."""
+    yield run_operator(cluster, namespace, *flags, account_in=account_in)
+    cluster.stop(f"operator-{namespace}")
+
+
+def grant_roles(cluster: Cluster, namespace: str) -> None:
+    """An account of the operator in this namespace with the rights in it, and no ClusterRole."""
+    for document in yaml.safe_load_all((MANIFESTS / "operator.yaml").read_text()):
+        is_right = document["kind"] in ("ServiceAccount", "Role", "RoleBinding")
+        if is_right and document["metadata"]["name"] == DEPLOYMENT:
+            moved = json.dumps(document).replace(NAMESPACE, namespace)
+            cluster.kubectl("create", "-f", "-", stdin=moved)

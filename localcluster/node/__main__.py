@@ -21,7 +21,7 @@ from localcluster.node.keeping import Timing
 from localcluster.node.manager import PodManager
 from localcluster.node.objects import ApiObjects
 from localcluster.node.pods import Surroundings
-from localcluster.node.registration import NodeFacts, Registration
+from localcluster.node.registration import RENEW_SECONDS, NodeFacts, Registration
 from localcluster.node.runtime import Runtime
 from localcluster.node.server import KubeletServer
 from localcluster.node.starter import Machine
@@ -48,6 +48,9 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         type=float,
         help="look for a missing ConfigMap at this interval only, as a kubelet does every 10 to 15;"
         " by default as soon as it appears",
+    )
+    parser.add_argument(
+        "--renew-seconds", type=float, default=RENEW_SECONDS, help="interval of the Lease's renewal"
     )
     parser.add_argument("--backoff-seconds", type=float, default=10.0, help="of a crash loop")
     parser.add_argument("--nfs-root", type=Path, help="folder of <server>/<path> (state-dir/nfs)")
@@ -134,6 +137,7 @@ def run_node(arguments: argparse.Namespace, runtime: Runtime, state: Path) -> No
         capacity,
         dict(arguments.label),
         arguments.taint,
+        arguments.renew_seconds,
     )
     events.start()
     hosts.start()

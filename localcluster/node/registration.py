@@ -38,6 +38,7 @@ class NodeFacts:
     capacity: dict[str, str]
     labels: dict[str, str] = field(default_factory=dict)
     taints: list[Raw] = field(default_factory=list)
+    renew_seconds: float = RENEW_SECONDS
 
 
 def build_node(facts: NodeFacts, now: str) -> Raw:
@@ -107,7 +108,7 @@ class Registration(threading.Thread):
         while not self._stop.is_set():
             try:
                 self._renew()
-                self._stop.wait(RENEW_SECONDS)
+                self._stop.wait(self._facts.renew_seconds)
             except (ApiError, *CONNECTION_ERRORS) as error:
                 print(f"cannot renew the node: {error}", flush=True)
                 self._stop.wait(RETRY_SECONDS * 5 if self._uid else RETRY_SECONDS)

@@ -5,12 +5,39 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster, clock
+from localcluster import Cluster, ClusterConfig, clock
+from localcluster.components import CONTROLLER_MANAGER
 from tests.history import History
 from tests.lab import CORE, PADDLE_JOBS, Lab
+from tests.operated import install_without_deployment
 
 CRD = "paddlejobs.batch.paddlepaddle.org"
 MANIFESTS = Path(__file__).parents[2] / "manifests" / "v1"
+
+
+CONFIG_RETRY_SECONDS = 4.0
+"""How long the nodes of `unattended` wait before they look for a ConfigMap again."""
+NODE_LOST_SECONDS = 12
+"""How long a node may be silent there."""
+
+
+@pytest.fixture(scope="session")
+def unattended() -> Iterator[Cluster]:
+    """A cluster of four nodes whose loss is soon noticed; each test runs operators of its own."""
+    config = ClusterConfig(
+        nodes=4,
+        config_retry_seconds=CONFIG_RETRY_SECONDS,
+        node_arguments=["--renew-seconds=2"],
+        component_arguments={
+            CONTROLLER_MANAGER: [
+                f"--node-monitor-grace-period={NODE_LOST_SECONDS}s",
+                "--node-monitor-period=1s",
+            ]
+        },
+    )
+    with Cluster(config) as running:
+        install_without_deployment(running)
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,11 @@
 """Gang restarts: one lost pod ends the attempt of all, and one incident counts once."""
 
-import json
-from datetime import datetime
 from typing import Any
 
 import pytest
 
-from api.constants import LABEL_ATTEMPT, LABEL_JOB_NAME
-from api.objects import parse_time
+from api.constants import LABEL_ATTEMPT
+from tests.cluster.faulty import attempts, created_at, evict, only_first, restarts, squeeze_out
 from tests.history import History
 from tests.lab import CORE, SERVER, Lab, paddle_job, shell
 
@@ -17,19 +15,15 @@ LATE_SECONDS = 30.0
 """More than a back-off may take on a busy machine."""
 
 
-def only_first(then: str, otherwise: str = "exit 0") -> Raw:
-    """A program that does something else in the job's first attempt."""
-    return shell(f'test "$PADDLE_RENDEZVOUS" = 1 || {otherwise}; {then}')
-
-
 WAITS = only_first("exec sleep 3600")
 FAILS = only_first("exit 1")
 ASKS = shell('test "$PADDLE_RENDEZVOUS" -lt 3 || exit 0; exit 101')
+ASKS["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "node-0"}
 ROLES = {"ps": (1, SERVER), "worker": (2, WAITS)}
 JOBS = {
     "failed": paddle_job("failed", {"ps": (1, SERVER), "worker": (2, FAILS)}, backoffLimit=2),
     "mass": paddle_job("mass", {"worker": (6, FAILS)}, backoffLimit=1),
-    "asks": paddle_job("asks", {"worker": (2, ASKS)}),
+    "asks": paddle_job("asks", {"worker": (1, ASKS)}),
     "never-well": paddle_job("never-well", {"worker": (1, shell("exit 7"))}, backoffLimit=1),
     "no-limit": paddle_job("no-limit", {"worker": (1, shell("exit 7"))}),
     "evicted": paddle_job("evicted", ROLES),
@@ -50,47 +44,6 @@ def jobs(module_lab: Lab, job_history: History, pod_history: History) -> Lab:
     squeeze_out(module_lab, "squeezed-worker-1")
     module_lab.kubectl("delete", "pod", "vanished-worker-1", "--grace-period=0", "--force")
     return module_lab
-
-
-def evict(lab: Lab, pod: str) -> None:
-    """What `kubectl drain` asks for."""
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
-    path = f"{CORE}/namespaces/{lab.namespace}/pods/{pod}/eviction"
-    lab.cluster.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
-
-
-def squeeze_out(lab: Lab, pod: str) -> None:
-    """What a kubelet says whose node runs out of something."""
-    status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource"}
-    patch = json.dumps({"status": status})
-    lab.kubectl("patch", "pod", pod, "--subresource=status", "--type=merge", "-p", patch)
-
-
-def created_at(pod: Raw) -> datetime:
-    """When the pod was made."""
-    moment = parse_time(pod["metadata"]["creationTimestamp"])
-    assert moment
-    return moment
-
-
-def restarts(history: History, name: str) -> list[datetime]:
-    """When each restart of a job began, as its condition told."""
-    found = {
-        condition["lastTransitionTime"]
-        for version in history.versions(name)
-        for condition in version.get("status", {}).get("conditions", ())
-        if (condition["type"], condition["status"]) == ("Restarting", "True")
-    }
-    return sorted(moment for text in found if (moment := parse_time(text)))
-
-
-def attempts(history: History, name: str) -> dict[str, list[Raw]]:
-    """The pods that were made for each attempt of a job, as they were then."""
-    made: dict[str, list[Raw]] = {}
-    for kind, pod in history.events(f"{name}-"):
-        if kind == "ADDED" and pod["metadata"]["labels"][LABEL_JOB_NAME] == name:
-            made.setdefault(pod["metadata"]["labels"][LABEL_ATTEMPT], []).append(pod)
-    return made
 
 
 @pytest.mark.parametrize("name", RESTARTED)
@@ -173,6 +126,20 @@ def test_loss_is_told_and_not_charged(jobs: Lab, job_history: History, name: str
     assert status["failures"][0]["attempt"] == 1
 
 
+def test_retry_avoids_the_node_of_the_failure(jobs: Lab, pod_history: History) -> None:
+    jobs.wait_phase("never-well", "Failed")
+    (first,), (second,) = attempts(pod_history, "never-well").values()
+    nodes = [record["node"] for record in jobs.status("never-well")["failures"]]
+    assert nodes[0] != nodes[1]
+    assert jobs.status("never-well")["avoidNodes"] == nodes
+    assert "affinity" not in first["spec"]
+    (wish,) = second["spec"]["affinity"]["nodeAffinity"][
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    ]
+    (expression,) = wish["preference"]["matchExpressions"]
+    assert (expression["operator"], expression["values"]) == ("NotIn", nodes[:1])
+
+
 def test_failure_is_charged(jobs: Lab) -> None:
     assert jobs.wait_completed("failed")["failureCount"] == 1
 
@@ -189,6 +156,16 @@ def test_incident_is_one_event(jobs: Lab, name: str, reason: str) -> None:
         if (event["involvedObject"]["name"], event["reason"]) == (name, reason)
     ]
     assert told == [1]
+
+
+def test_same_thing_said_twice_is_one_event(jobs: Lab) -> None:
+    jobs.wait_completed("asks", timeout_seconds=120)
+    told = [
+        event["count"]
+        for event in jobs.items(CORE, "events")
+        if (event["involvedObject"]["name"], event["reason"]) == ("asks", "TrainerAskedRestart")
+    ]
+    assert told == [2]
 
 
 def test_limit_of_charged_restarts_ends_the_job(jobs: Lab, pod_history: History) -> None:

@@ -66,6 +66,18 @@ def test_defaults_need_nothing():
             lambda o: o.settings.force_delete_after_seconds == 1.5,
         ),
         (
+            "--config-error-after",
+            "PADDLEJOB_CONFIG_ERROR_AFTER",
+            "2",
+            lambda o: o.settings.config_error_grace_seconds == 2,
+        ),
+        (
+            "--image-error-after",
+            "PADDLEJOB_IMAGE_ERROR_AFTER",
+            "3.5",
+            lambda o: o.settings.image_pull_grace_seconds == 3.5,
+        ),
+        (
             "--host-port-range",
             "PADDLEJOB_HOST_PORT_RANGE",
             "100-200",

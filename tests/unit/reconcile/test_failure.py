@@ -14,6 +14,9 @@ IGNORE_1 = {"rules": [{"action": "Ignore", "onExitCodes": {"operator": "In", "va
 COUNT_DISRUPTED = {
     "rules": [{"action": "Count", "onPodConditions": [{"type": "DisruptionTarget"}]}]
 }
+FAIL_ON_DISRUPTED = {
+    "rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]
+}
 EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
 
 
@@ -89,6 +92,24 @@ def test_pod_being_deleted_is_never_charged(code: int) -> None:
         Reason.POD_VANISHED,
         False,
     )
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason", "is_charged", "is_fatal"),
+    [
+        pytest.param(None, Reason.POD_EVICTED, False, False, id="no-policy"),
+        pytest.param(COUNT_DISRUPTED, Reason.POD_EVICTED, True, False, id="count"),
+        pytest.param(FAIL_ON_DISRUPTED, Reason.POD_FAILURE_POLICY, False, True, id="fail-job"),
+    ],
+)
+def test_policy_judges_an_evicted_pod_while_it_goes(
+    policy: Raw | None, reason: Reason, is_charged: bool, is_fatal: bool
+) -> None:
+    pod = a_pod(JOB).running().deleting().with_condition("DisruptionTarget")
+    incident = find_incident(started(pod, policy=policy))
+    assert incident is not None
+    found = (incident.reason, incident.is_charged, incident.is_fatal)
+    assert found == (reason, is_charged, is_fatal)
 
 
 def test_pod_that_ended_well_may_be_deleted() -> None:

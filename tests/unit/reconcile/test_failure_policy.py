@@ -72,6 +72,12 @@ EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
             "FailJob",
             id="init-container",
         ),
+        pytest.param(
+            [on_codes("FailJob", "In", 15)],
+            a_pod(JOB).ended(15).deleting(),
+            None,
+            id="code-of-a-pod-told-to-end",
+        ),
     ],
 )
 def test_first_matching_rule_decides(rules: list[Raw], pod: PodBuilder, action: str | None) -> None:

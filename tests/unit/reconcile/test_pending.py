@@ -76,6 +76,33 @@ def test_wait_does_not_rewrite_itself(world: World, kubelet: Kubelet) -> None:
     assert world.work().is_empty
 
 
+def test_pull_that_is_tried_again_and_again_is_told_once() -> None:
+    failing = [a_pod(JOB, index=i).bound().waiting("ErrImagePull", "no such") for i in range(2)]
+    told = explain_wait(view_of(JOB, *failing)).message
+    pending = {"type": "Pending", "status": "True", "message": told}
+    job = a_job().with_ps(1).with_workers(3).with_status(conditions=[pending]).build()
+    waits = [a_pod(JOB, index=i).bound().waiting("ImagePullBackOff", "later") for i in range(2)]
+    assert explain_wait(view_of(job, *waits)).message == told
+    assert explain_wait(view_of(job, waits[0])).message == told.removesuffix(" (and 1 more)")
+
+
+def test_sentence_does_not_follow_the_order_of_news() -> None:
+    pods = [
+        a_pod(JOB, index=index).with_condition("PodScheduled", "False", message=f"no {index}")
+        for index in range(2)
+    ]
+    told = explain_wait(view_of(JOB, *pods)).message
+    assert explain_wait(view_of(JOB, *reversed(pods))).message == told
+
+
+def test_pod_that_was_told_of_stays_the_one() -> None:
+    late, early = (a_pod(JOB, index=i).bound().waiting("ErrImagePull", "no such") for i in range(2))
+    told = explain_wait(view_of(JOB, early)).message
+    pending = {"type": "Pending", "status": "True", "message": told}
+    job = a_job().with_ps(1).with_workers(3).with_status(conditions=[pending]).build()
+    assert explain_wait(view_of(job, late, early)).message == f"{told} (and 1 more)"
+
+
 def test_message_is_bounded() -> None:
     refusal = Refusal("Pod", "train-ps-0", "Invalid", "x" * 5000, 422)
     assert len(explain_wait(view_of(JOB, refusals=(refusal,))).message) <= 500
@@ -92,6 +119,9 @@ def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
     pending = world.condition("Pending")
     assert pending["reason"] == "PodGroupPending"
     assert pending["message"] == "PodGroup not scheduled: queue default is full"
+    world.change("PodGroup", name, lambda group: group["status"].update(phase="Pending"))
+    world.settle()
+    assert world.condition("Pending")["message"] == "PodGroup not enqueued: queue default is full"
 
 
 def test_refusal_is_told_once(world: World) -> None:

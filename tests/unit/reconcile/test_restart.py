@@ -2,6 +2,7 @@
 
 import pytest
 
+from api.status import MAX_AVOID_NODES
 from reconcile.restart import find_exhausted_in_place, restart_delay
 from tests.builders import a_job, a_pod, view_of
 from tests.kubelet import Kubelet, run_job
@@ -157,6 +158,15 @@ def test_node_of_a_failure_is_avoided(world: World, kubelet: Kubelet) -> None:
     affinity = world.get("Pod", "train-ps-0")["spec"]["affinity"]["nodeAffinity"]
     term = affinity["preferredDuringSchedulingIgnoredDuringExecution"][0]["preference"]
     assert term["matchExpressions"][0]["values"] == ["node-1"]
+
+
+def test_avoided_nodes_are_bounded(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet, backoffLimit=1)
+    many = [f"node-{number}" for number in range(2, 2 + MAX_AVOID_NODES)]
+    world.change("PaddleJob", "train", lambda job: job["status"].update(avoidNodes=many))
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    assert world.status()["avoidNodes"] == [*many[1:], "node-1"]
 
 
 def test_fatal_policy_ends_a_job_with_restarts_left(world: World, kubelet: Kubelet) -> None:
