@@ -121,6 +121,12 @@ class Job:
     def __exit__(self, *_: object) -> None:
         self.kill()
 
+    def train(self, settings: dict[str, str]) -> Self:
+        """Start, and wait until every worker has ended well; the servers still serve."""
+        self.start(settings)
+        assert self.wait() == [0] * len(self.workers), self.workers[0].log
+        return self
+
     def kill(self) -> None:
         for pod in self.pods:
             pod.kill()

@@ -19,17 +19,10 @@ def a_job(folder: Path, workers: int = 2, arguments: list[str] | None = None) ->
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("resnet")
-
-
-@pytest.fixture(scope="module")
 def trained(folder: Path) -> Iterator[Job]:
     """Two workers under the launcher, after their end."""
     with a_job(folder / "pods") as job:
-        job.start(TINY | {"OUTPUT_DIR": str(folder / "model")})
-        assert job.wait() == [0, 0], job.workers[0].log
-        yield job
+        yield job.train(TINY | {"OUTPUT_DIR": str(folder / "model")})
 
 
 def checksums(job: Job) -> list[tuple[str, str]]:
@@ -66,8 +59,7 @@ def test_the_model_is_saved_by_rank_0(trained: Job, folder: Path) -> None:
 
 def test_without_the_launcher_it_trains_the_same(trained: Job, tmp_path: Path) -> None:
     with a_job(tmp_path / "pods", arguments=[PROGRAM]) as job:
-        job.start(TINY | {"OUTPUT_DIR": str(tmp_path / "model")})
-        assert job.wait() == [0, 0], job.workers[0].log
+        job.train(TINY | {"OUTPUT_DIR": str(tmp_path / "model")})
         assert checksums(job) == checksums(trained)
 
 
@@ -94,8 +86,7 @@ def test_a_killed_job_goes_on_with_more_workers(tmp_path: Path) -> None:
         job.start(settings)
         wait_until(lambda: list(checkpoints.glob("0001-0000[0-9][1-9]*")), "a step of epoch 1", 90)
     with a_job(tmp_path / "second", workers=3) as job:
-        job.start(settings)
-        assert job.wait() == [0, 0, 0], job.workers[0].log
+        job.train(settings)
         resumed = {tuple(worker.find(r"resumed at (epoch 1 images \d+)")) for worker in job.workers}
         assert len(resumed) == 1
         assert int(next(iter(resumed))[0].split()[-1]) > 0

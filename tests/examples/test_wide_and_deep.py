@@ -20,17 +20,10 @@ def a_job(folder: Path, servers: int = 2, workers: int = 2, gloo: int = 1) -> Jo
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("wide_and_deep")
-
-
-@pytest.fixture(scope="module")
 def trained(folder: Path) -> Iterator[Job]:
     """A job whose workers have ended, and whose servers still serve."""
     with a_job(folder / "pods") as job:
-        job.start(TINY | {"OUTPUT_DIR": str(folder / "model")})
-        assert job.wait() == [0, 0], job.workers[0].log
-        yield job
+        yield job.train(TINY | {"OUTPUT_DIR": str(folder / "model")})
 
 
 def test_the_auc_rises_well_above_chance_and_not_above_what_the_data_allows(trained: Job) -> None:
@@ -71,8 +64,7 @@ def test_a_server_serves_until_it_is_told_to_stop(trained: Job) -> None:
 
 def test_two_workers_do_better_than_one_shard_alone(trained: Job, tmp_path: Path) -> None:
     with a_job(tmp_path / "pods", workers=1) as job:
-        job.start(TINY | {"SHARDS": "2", "OUTPUT_DIR": str(tmp_path / "model")})
-        assert job.wait() == [0], job.workers[0].log
+        job.train(TINY | {"SHARDS": "2", "OUTPUT_DIR": str(tmp_path / "model")})
         alone = float(job.workers[0].find(AUC)[-1])
     together = float(trained.workers[0].find(AUC)[-1])
     assert together > alone + 0.005
@@ -91,8 +83,7 @@ def test_a_killed_job_goes_on_in_the_middle_of_the_epoch(tmp_path: Path) -> None
         job.kill()
         before = float(job.workers[0].find(AUC)[0])
     with a_job(tmp_path / "second") as job:
-        job.start(settings)
-        assert job.wait() == [0, 0], job.workers[0].log
+        job.train(settings)
         epoch, step = job.workers[1].find(r"resumed at (epoch \d+ step \d+)")[0].split(" step ")
         assert (epoch, int(step) in range(2, 6)) == ("epoch 1", True)
         assert float(job.workers[0].find(AUC)[0]) > before
@@ -107,8 +98,7 @@ def test_a_killed_job_goes_on_in_the_middle_of_the_epoch(tmp_path: Path) -> None
 )
 def test_what_with_gloo_means_to_a_worker(tmp_path: Path, gloo: int, others: str) -> None:
     with a_job(tmp_path / "pods", gloo=gloo) as job:
-        job.start(TINY | {"EPOCHS": "1", "OUTPUT_DIR": str(tmp_path / "model")})
-        assert job.wait() == [0, 0], job.workers[0].log
+        job.train(TINY | {"EPOCHS": "1", "OUTPUT_DIR": str(tmp_path / "model")})
         assert re.search(rf"epoch 0: .*, {others}", job.workers[0].log)
 
 
