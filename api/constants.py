@@ -23,7 +23,9 @@ LABEL_JOB_UID: Final = f"{GROUP}/job-uid"
 """Also what the operator's watches select by: a child without it is not seen."""
 LABEL_ROLE: Final = f"{GROUP}/role"
 LABEL_INDEX: Final = f"{GROUP}/index"
+"""The pod's place in its role, from 0."""
 LABEL_ATTEMPT: Final = f"{GROUP}/attempt"
+"""The start of the whole gang that the child was made for, from 1; it tells old pods from new."""
 LABEL_RES_NAME: Final = "paddle-res-name"
 """The pod's name: what a per-pod Service selects by. Older tools read it."""
 LABEL_RES_TYPE: Final = "paddle-res-type"
@@ -60,17 +62,24 @@ class Mode(StrEnum):
     """How the job trains, told from its roles."""
 
     PS = "PS"
+    """Workers with parameter servers."""
     COLLECTIVE = "Collective"
+    """Several workers without servers; they reduce gradients among themselves."""
     HETER = "Heter"
+    """Parameter servers, workers, and heter workers on other devices."""
     SINGLE = "Single"
+    """One worker alone."""
 
 
 class Intranet(StrEnum):
     """How the pods reach each other."""
 
     POD_IP = "PodIP"
+    """By the pods' own addresses."""
     SERVICE = "Service"
+    """By name, through a headless Service per pod."""
     HOST = "Host"
+    """On the nodes' own network, each pod on a port range of its own."""
 
 
 class CleanPodPolicy(StrEnum):
@@ -80,6 +89,7 @@ class CleanPodPolicy(StrEnum):
     NEVER = "Never"
     ON_FAILURE = "OnFailure"
     ON_COMPLETION = "OnCompletion"
+    """After success only. The default."""
 
 
 class Phase(StrEnum):
@@ -116,61 +126,119 @@ class Condition(StrEnum):
     PENDING = "Pending"
     """True while pods wait for something; the message says for what."""
     PODS_SCHEDULED = "PodsScheduled"
+    """True while every pod has a node."""
     RUNNING = "Running"
+    """True while every pod runs, or has ended well with others still running."""
     RESTARTING = "Restarting"
+    """True from the end of an attempt until the next one's pods exist; says what ended it."""
     SUSPENDED = "Suspended"
+    """True while spec.suspend holds the job without pods."""
     COMPLETED = "Completed"
+    """True once the workers have ended well. Final."""
     FAILED = "Failed"
+    """True once the job has ended without its result; says why. Final."""
 
 
 class Reason(StrEnum):
-    """Reasons of conditions and Events, all of them."""
+    """Reasons of conditions, Events and failure records, all of them. docs/status.md lists them."""
 
-    # The job's way
+    # How the job gets on
     CREATED = "Created"
+    """The operator has seen the job for the first time."""
     PODS_CREATED = "PodsCreated"
+    """A restart is over: the pods of the next attempt exist."""
     ALL_PODS_RUNNING = "AllPodsRunning"
+    """Every pod runs, or has ended well."""
     ALL_PODS_SCHEDULED = "AllPodsScheduled"
+    """Every pod has a node."""
     NOT_ALL_SCHEDULED = "NotAllScheduled"
+    """A pod has no node, or does not exist."""
     NOT_ALL_RUNNING = "NotAllRunning"
+    """A pod does not run."""
     WORKERS_SUCCEEDED = "WorkersSucceeded"
+    """The job has its result: the workers have ended well."""
     SUSPENDED = "Suspended"
+    """spec.suspend is true."""
     RESUMED = "Resumed"
+    """spec.suspend is false again."""
     ENDED = "Ended"
+    """The attempt or the job to which the condition belonged is over."""
     # What a pending job waits for
     UNSCHEDULABLE = "Unschedulable"
+    """The scheduler finds no node for a pod."""
     WAITING_FOR_PODS = "WaitingForPods"
+    """Pods are on their way; nothing holds them up."""
     QUOTA_EXCEEDED = "QuotaExceeded"
+    """A ResourceQuota refuses a child."""
     POD_GROUP_PENDING = "PodGroupPending"
+    """The PodGroup is not there yet, or the batch scheduler has not let it in."""
     POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"
+    """The API server serves no such PodGroup, or the user's was deleted."""
     POD_GROUP_INVALID = "PodGroupInvalid"
+    """The user's PodGroup asks for more members than the job has pods."""
     CREATE_REFUSED = "CreateRefused"
+    """The API server refuses a child: RBAC, pod security or a webhook."""
     NAME_CONFLICT = "NameConflict"
+    """A child's name is taken by an object that is not this job's."""
     NO_FREE_PORTS = "NoFreePorts"
+    """With intranet Host: every port range is held by another job."""
     PODS_TERMINATING = "PodsTerminating"
+    """Pods of the last attempt are still there."""
     BACK_OFF = "BackOff"
+    """The next attempt waits for its back-off to pass."""
     # What ends an attempt
     POD_FAILED = "PodFailed"
+    """A trainer exited with an error."""
     POD_EVICTED = "PodEvicted"
+    """The cluster ended a pod: eviction, preemption, or a node that would not take it."""
     POD_VANISHED = "PodVanished"
+    """Somebody deleted a pod."""
     ADDRESS_CHANGED = "AddressChanged"
+    """A pod has another address than its peers were told."""
     NODE_LOST = "NodeLost"
+    """A pod's node is gone or does not answer."""
     TRAINER_ASKED_RESTART = "TrainerAskedRestart"
+    """A trainer exited with 101 or 102, by which PaddlePaddle's launcher asks for a restart."""
     FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"
+    """A rule of podFailurePolicy says that the failure is not to be charged."""
     ELASTIC_UNTRAINED = "ElasticUntrained"
+    """An elastic launcher exited 0 without having met enough peers to train."""
     # What ends the job
     BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
+    """More restarts were charged than backoffLimit allows."""
     POD_FAILURE_POLICY = "PodFailurePolicy"
+    """A rule of podFailurePolicy says that the failure ends the job."""
     DEADLINE_EXCEEDED = "DeadlineExceeded"
+    """activeDeadlineSeconds have passed."""
     STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"
+    """startingDeadlineSeconds have passed and not every pod has run."""
     IMAGE_ERROR = "ImageError"
+    """An image cannot be pulled, or its name is invalid; ends the job after a grace period."""
     CONFIG_ERROR = "ConfigError"
+    """A container's configuration names what is not there; ends the job after a grace period."""
     INVALID_SPEC = "InvalidSpec"
+    """The spec breaks a rule that the API server could not check."""
     ENDPOINTS_TOO_LONG = "EndpointsTooLong"
+    """The list of endpoints is longer than one environment variable may be."""
     # Told, not acted on
     OWNED_VARIABLE = "OwnedVariable"
+    """A template sets a variable that the operator sets; the template's value is dropped."""
     FORCE_DELETED = "ForceDeleted"
+    """Pods on lost nodes were deleted without waiting for their nodes."""
 
+
+FAILURE_REASONS: Final = (
+    Reason.POD_FAILED,
+    Reason.BACKOFF_LIMIT_EXCEEDED,
+    Reason.POD_FAILURE_POLICY,
+    Reason.DEADLINE_EXCEEDED,
+    Reason.STARTING_DEADLINE_EXCEEDED,
+    Reason.IMAGE_ERROR,
+    Reason.CONFIG_ERROR,
+    Reason.INVALID_SPEC,
+    Reason.ENDPOINTS_TOO_LONG,
+)
+"""With which a job may fail, and so the values of a metric's label."""
 
 EXIT_CODE_ELASTIC_RESTART: Final = 101
 """PaddlePaddle's launcher asks to be started again after membership changed."""

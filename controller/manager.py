@@ -12,10 +12,10 @@ import os
 import random
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from api.constants import LABEL_JOB_UID, Reason
+from api.constants import FAILURE_REASONS, LABEL_JOB_UID
 from controller.applier import MOST_PARALLEL, Applier
 from controller.census import take_census
 from controller.client import ApiClient, Connection
@@ -90,7 +90,7 @@ class Manager:
     def run(self) -> int:
         """Start everything, wait for `stop`, end everything; the process's exit code."""
         options, threads = self._base.options, self._threads
-        self._base.metrics.jobs.preset_failures(_FAILURE_REASONS)
+        self._base.metrics.jobs.preset_failures(FAILURE_REASONS)
         self._base.metrics.count_state(lambda: take_census(self._store))
         # Health first: a kubelet asks while the caches still fill.
         for server in self._servers:
@@ -267,18 +267,3 @@ def _watched(namespace: str) -> list[tuple[Resource, Scope]]:
         # Only a cluster-wide role may read them; without, pods on lost nodes are left alone.
         watched.append((NODE, Scope(is_optional=True)))
     return watched
-
-
-_FAILURE_REASONS: Iterable[str] = tuple(
-    reason.value
-    for reason in (
-        Reason.BACKOFF_LIMIT_EXCEEDED,
-        Reason.POD_FAILURE_POLICY,
-        Reason.DEADLINE_EXCEEDED,
-        Reason.STARTING_DEADLINE_EXCEEDED,
-        Reason.IMAGE_ERROR,
-        Reason.CONFIG_ERROR,
-        Reason.INVALID_SPEC,
-        Reason.ENDPOINTS_TOO_LONG,
-    )
-)

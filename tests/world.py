@@ -2,8 +2,8 @@
 
 It keeps what a plan relies on: UIDs and resource versions, names taken once, deletes and patches
 with a UID precondition, graceful deletion, owner references, merge patches of status. Pods move
-only when a test moves them (`tests.kubelet`). It checks one thing itself: a pass changes nothing
-of what it was given.
+only when a test moves them (`tests.kubelet`). It checks two things itself: a pass changes
+nothing of what it was given, and a job fails only with a reason whose metric starts at zero.
 """
 
 import json
@@ -12,6 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from api.constants import FAILURE_REASONS
 from api.objects import Raw, format_time, is_controlled_by, is_deleting, name_of, uid_of
 from reconcile import Observed, Plan, Settings, reconcile
 from reconcile.plan import Create, Delete, EmitEvent, Outcome, Patch, Refusal
@@ -297,6 +298,8 @@ class World:
             except Conflict:
                 return
             self._written_at = self.now
+        failed = [outcome.reason for outcome in plan.outcomes if outcome.kind == "failed"]
+        assert set(failed) <= set(FAILURE_REASONS), "a metric's series that starts at one"
         self.told += plan.events
         self.counted += plan.outcomes
 
