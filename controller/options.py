@@ -41,7 +41,7 @@ class Options:
 
 def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Options:
     """The options of a command line. Prints usage and exits on a wrong one."""
-    parser = _build_parser(environment)
+    parser = build_parser(environment)
     found = parser.parse_args(arguments)
     low, high = found.host_port_range
     own_namespace = found.leader_election_namespace or _own_namespace()
@@ -81,7 +81,8 @@ class _Flags:
         self._parser.add_argument(f"--{name}", default=default, help=f"{text} [{variable}]", **more)
 
 
-def _build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
+    """The flags, with defaults from the environment; docs/operator.md lists them."""
     parser = argparse.ArgumentParser(
         prog="python -m controller", description="The PaddleJob operator."
     )

@@ -120,7 +120,7 @@ class ClientMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
             "rest_client_requests_total",
-            "Requests to the API server; code is <error> without an answer",
+            "Requests to the API server; the code is <error> where none came back",
             ["code", "method", "host"],
             registry=registry,
         )

@@ -1,0 +1,70 @@
+"""docs/operator.md and docs/status.md list every flag, metric, reason, phase and condition."""
+
+import re
+from pathlib import Path
+
+from api.constants import Condition, Phase, Reason
+from controller.options import build_parser
+from metrics import Census, Metrics
+
+DOCS = Path(__file__).parents[2] / "docs"
+OPERATOR = (DOCS / "operator.md").read_text()
+STATUS = (DOCS / "status.md").read_text()
+
+
+def rows(text: str, header: str) -> list[list[str]]:
+    """The rows of the table below this header row, cell by cell."""
+    table = text.split(f"\n{header}\n")[1].split("\n\n")[0]
+    return [line.strip("| ").split(" | ") for line in table.splitlines()[1:]]
+
+
+def test_flags_and_their_defaults() -> None:
+    told = dict(re.findall(r"^\| `--([\w-]+)` \|\s*(.*?)\s*\|", OPERATOR, re.MULTILINE))
+    flags = {
+        action.option_strings[0].removeprefix("--"): str(action.default)
+        for action in build_parser({})._actions
+        if action.dest != "help"
+    }
+    assert told == flags
+
+
+def test_metrics_and_their_labels() -> None:
+    told = {
+        name: set(re.findall(r"`(\w+)`", labels))
+        for name, labels, _ in rows(OPERATOR, "| metric | labels | meaning |")
+    }
+    metrics = Metrics()
+    metrics.count_state(lambda: Census({("Running", "PS"): 1}, {("ps", "Running"): 1}))
+    metrics.client.watch_age("pods.v1", lambda: 0.0)
+    metrics.client.requested(200, "GET", "server")
+    metrics.client.set_leader("lease", True)
+    metrics.jobs.preset_failures(["PodFailed"])
+    assert told == {f"`{name}`": labels for name, labels in exposed(metrics).items()}
+
+
+def exposed(metrics: Metrics) -> dict[str, set[str]]:
+    """The label names of each family of ours, by the family's name."""
+    text = metrics.exposition("")[0].decode()
+    types = dict(re.findall(r"^# TYPE (\S+) (\w+)$", text, re.MULTILINE))
+    found: dict[str, set[str]] = {}
+    for name, kind in types.items():
+        sample = f"{name}_count" if kind == "histogram" else name
+        (labels, *_) = re.findall(rf"^{sample}(?:{{(.*)}})? ", text, re.MULTILINE) or [""]
+        if not name.startswith(("process_", "python_")):
+            found[name] = set(re.findall(r'(\w+)="', labels))
+    return found
+
+
+def test_reasons() -> None:
+    told = [row[0].strip("`") for row in rows(STATUS, "| reason | seen in | meaning |")]
+    assert sorted(told) == sorted(Reason)
+
+
+def test_phases() -> None:
+    told = [row[0] for row in rows(STATUS, "| phase | meaning |")]
+    assert sorted(", ".join(told).split(", ")) == sorted(Phase)
+
+
+def test_conditions() -> None:
+    told = [row[0] for row in rows(STATUS, "| condition | true while |")]
+    assert sorted(told) == sorted(Condition)
