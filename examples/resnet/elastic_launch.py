@@ -1,18 +1,33 @@
 """Paddle's elastic launcher with what its etcd client needs.
 
 Started as `python elastic_launch.py train_fleet.py`, it is `python -m paddle.distributed.launch
-train_fleet.py` but for two traps: the client's generated code runs on protobuf in pure Python only,
-and grpc has to be imported before Paddle, or the process can crash.
+train_fleet.py` but for three traps: the client's generated code runs on protobuf in pure Python
+only; grpc has to be imported before Paddle, or the process can crash; and a launcher that loses
+etcd fails like a program with a fault, while all it needs is to be started again.
 """
 
 from __future__ import annotations
 
 import os
 import runpy
+import sys
 
 os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
 
 import grpc  # noqa: F401
+from etcd3.exceptions import ConnectionFailedError, ConnectionTimeoutError
+
+#: Paddle's word for a restart that is nobody's fault.
+ELASTIC_RESTART = 101
+
+
+def main() -> None:
+    try:
+        runpy.run_module("paddle.distributed.launch", run_name="__main__", alter_sys=True)
+    except (ConnectionFailedError, ConnectionTimeoutError) as error:
+        print(f"the launcher has lost etcd: {error}", file=sys.stderr, flush=True)
+        sys.exit(ELASTIC_RESTART)
+
 
 if __name__ == "__main__":
-    runpy.run_module("paddle.distributed.launch", run_name="__main__", alter_sys=True)
+    main()

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
+from api.constants import EXIT_CODE_ELASTIC_RESTART
 from localcluster import Cluster
-from tests.examples.pods import EXAMPLES
+from tests.examples.pods import EXAMPLES, python
 from tests.history import History
 from tests.lab import PADDLE_JOBS, Lab
 from tests.nodepods import descendants, parents_by_process
@@ -27,7 +29,7 @@ pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
 Raw = dict[str, Any]
 JOB = "resnet-elastic"
 ETCD = EXAMPLES.parent / "manifests" / "elastic" / "etcd.yaml"
-EPOCHS = 16
+EPOCHS = 8
 STEP_SECONDS = 150.0
 """For which a job may take to form anew: heartbeats in etcd live for 10 s after their launcher."""
 SETTINGS = {"EPOCHS": str(EPOCHS), "CHECKPOINT_EVERY": "4", "REPORT_EVERY": "4"}
@@ -232,6 +234,21 @@ def test_launchers_that_missed_their_peers_complete_nothing(lab: Lab, history: H
     (told, *_) = lab.events("held", "ElasticUntrained")
     assert "exited 0 while 1 of at least 2 workers were there" in told
     assert lab.status("held").get("failureCount") is None
+
+
+def test_launcher_that_loses_etcd_asks_for_a_restart(tmp_path: Path) -> None:
+    """That is not charged; a launcher by itself would end like a program with a fault."""
+    env = {"PADDLE_MASTER": "etcd://127.0.0.1:9", "PADDLE_NNODES": "2:3", "PADDLE_JOB_ID": "x"}
+    done = subprocess.run(
+        [python(), str(EXAMPLES / "resnet" / "elastic_launch.py"), "train_fleet.py"],
+        env=os.environ | env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == EXIT_CODE_ELASTIC_RESTART, done.stderr
+    assert "the launcher has lost etcd" in done.stderr
 
 
 def kill_processes(cluster: Cluster, node: str, address: str) -> None:
