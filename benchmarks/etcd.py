@@ -15,7 +15,7 @@ from itertools import islice
 from benchmarks.rest import Raw
 from localcluster.components import ETCD_CLIENTS
 
-MOST_OPERATIONS = 100
+MAX_OPERATIONS = 100
 """In one transaction; etcd takes 128."""
 TIMEOUT_SECONDS = 60.0
 
@@ -68,5 +68,5 @@ def _encode(data: bytes) -> str:
 
 def _batches(entries: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
     iterator = iter(entries)
-    while batch := list(islice(iterator, MOST_OPERATIONS)):
+    while batch := list(islice(iterator, MAX_OPERATIONS)):
         yield batch

@@ -25,11 +25,11 @@ from controller.store import Family, key_of
 from metrics import Metrics
 from reconcile.plan import Create, Delete, Patch, Plan, Refusal
 
-MOST_PARALLEL = 16
+MAX_PARALLEL = 16
 """Threads that write children, for all workers together."""
-MOST_BATCH = 32
+MAX_BATCH = 32
 """Small enough that a wide job's batch does not stand long before a small job's pods."""
-MOST_CREATES_PER_PASS = 500
+MAX_CREATES_PER_PASS = 500
 _REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class Applier:
             expectations,
             recorder,
             metrics,
-            ThreadPoolExecutor(MOST_PARALLEL, thread_name_prefix="apply"),
+            ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="apply"),
             threading.Event(),
         )
 
@@ -117,9 +117,9 @@ class _Pass:
     """The namespace is going: nothing can be created in it any more."""
 
     def run(self) -> Report:
-        doubt = self._doubt()
-        if doubt is not None:
-            return Report(error=doubt)
+        error = self._confirm_gone()
+        if error is not None:
+            return Report(error=error)
         self._delete_children()
         self._patch_children()
         self._create_children()
@@ -142,13 +142,13 @@ class _Pass:
     def owner(self) -> Owner:
         return Owner(key_of(self.family.job), uid_of(self.family.job))
 
-    def _doubt(self) -> ApiError | None:
-        """Why nothing may be applied: a pod that the plan takes for gone lives."""
+    def _confirm_gone(self) -> ApiError | None:
+        """Why nothing may be applied: a pod that the plan takes for gone lives, or may live."""
         owner = self.owner
         for name in self.plan.verify_gone:
-            doubt = self.tools.children.doubt_gone(owner, POD, name)
-            if doubt is not None:
-                return doubt
+            error = self.tools.children.confirm_gone(owner, POD, name)
+            if error is not None:
+                return error
         return None
 
     def _may_go_on(self) -> bool:
@@ -162,7 +162,7 @@ class _Pass:
             resource = resource_of_uid.get(item.uid)
             return self.tools.children.delete(owner, resource, item) if resource else None
 
-        for batch in _growing_batches([self.plan.deletes], first=MOST_PARALLEL):
+        for batch in _growing_batches([self.plan.deletes], first=MAX_PARALLEL):
             self.errors += filter(None, self._in_parallel(delete, batch))
             if not self._may_go_on():
                 return
@@ -183,7 +183,7 @@ class _Pass:
             return self.tools.children.create(owner, item)
 
         for batch in _growing_batches(self.plan.creates, first=1):
-            self.is_partial = len(self.created) >= MOST_CREATES_PER_PASS
+            self.is_partial = len(self.created) >= MAX_CREATES_PER_PASS
             if self.is_partial or not self._may_go_on():
                 return
             for made in self._in_parallel(create, batch):
@@ -266,4 +266,4 @@ def _growing_batches(groups: Iterable[Sequence[Item]], first: int) -> Iterator[S
         while start < len(group):
             yield group[start : start + size]
             start += size
-            size = min(MOST_BATCH, size * 2)
+            size = min(MAX_BATCH, size * 2)

@@ -88,8 +88,11 @@ class ChildWriter:
         self._expectations.expect_written(owner.key, resource, obj)
         return None
 
-    def doubt_gone(self, owner: Owner, resource: Resource, name: str) -> ApiError | None:
-        """None when the API server itself knows no such child of this job that lives."""
+    def confirm_gone(self, owner: Owner, resource: Resource, name: str) -> ApiError | None:
+        """None when the API server itself, not the cache, has no living child of this name.
+
+        Otherwise why not: a Transient where it lives, or what kept the server from answering.
+        """
         try:
             there = self._client.get(resource.path(owner.key.namespace, name))
         except NotFound:

@@ -31,7 +31,7 @@ RATE_PER_JOB = 0.1
 MESSAGE_CHARACTERS = 1024
 """The API server refuses longer ones."""
 _TRIES = 3
-_MOST_SERIES = 4096
+_MAX_SERIES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class EventRecorder:
         self._buffer: queue.Queue[_Note | None] = queue.Queue(BUFFER_SIZE)
         # The sending thread's own.
         self._series: TTLCache[_Note, _Series] = TTLCache(
-            _MOST_SERIES, SAME_SECONDS, timer=clock.monotonic
+            _MAX_SERIES, SAME_SECONDS, timer=clock.monotonic
         )
         self._budgets: TTLCache[str, TokenBucket] = TTLCache(
-            _MOST_SERIES, SAME_SECONDS, timer=clock.monotonic
+            _MAX_SERIES, SAME_SECONDS, timer=clock.monotonic
         )
 
     def record(self, job: Raw, event: EmitEvent) -> None:

@@ -21,7 +21,7 @@ from controller.store import Key, Store, version_of
 
 EXPIRY_SECONDS = 120.0
 """A half-open watch is found after 70 s; then the store catches up."""
-_MOST_JOBS = 100_000
+_MAX_JOBS = 100_000
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Expectations:
         self._lock = threading.Lock()
         """Guards _notes."""
         self._notes: TTLCache[Key, _Notes] = TTLCache(
-            _MOST_JOBS, EXPIRY_SECONDS, timer=clock.monotonic
+            _MAX_JOBS, EXPIRY_SECONDS, timer=clock.monotonic
         )
 
     def expect_written(self, job: Key, resource: Resource, obj: Raw) -> None:

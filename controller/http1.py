@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
-MOST_HEADER_LINES = 200
-MOST_LINE_BYTES = 65536
+MAX_HEADER_LINES = 200
+MAX_LINE_BYTES = 65536
 _READ_BYTES = 65536
 _FORBIDDEN_IN_HEADERS = frozenset("\r\n\0")
 
@@ -153,7 +153,7 @@ class Connection:
         if not version.startswith(b"HTTP/1.") or not code.isdigit():
             raise HttpError(f"the answer is no HTTP: {version[:100]!r}")
         headers: dict[str, str] = {}
-        for _ in range(MOST_HEADER_LINES):
+        for _ in range(MAX_HEADER_LINES):
             line = self._read_line()
             if not line:
                 break
@@ -171,7 +171,7 @@ class Connection:
             raise HttpError(f"no size of a chunk: {line[:100]!r}") from error
 
     def _read_line(self) -> bytes:
-        line = self._reader.readline(MOST_LINE_BYTES)
+        line = self._reader.readline(MAX_LINE_BYTES)
         if not line.endswith(b"\n"):
             raise HttpError("the answer stopped in the middle")
         return line.rstrip(b"\r\n")
@@ -299,7 +299,7 @@ def _ask_for_tunnel(
     answer = b""
     while not answer.endswith(b"\r\n\r\n"):
         byte = plain.recv(1)
-        if not byte or len(answer) > MOST_LINE_BYTES:
+        if not byte or len(answer) > MAX_LINE_BYTES:
             raise HttpError("the proxy stopped in the middle")
         answer += byte
     if answer.split(b" ")[1:2] != [b"200"]:

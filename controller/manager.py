@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from api.constants import FAILURE_REASONS, LABEL_JOB_UID
-from controller.applier import MOST_PARALLEL, Applier
+from controller.applier import MAX_PARALLEL, Applier
 from controller.census import take_census
 from controller.client import ApiClient, Connection
 from controller.clock import Clock
@@ -197,7 +197,7 @@ class Manager:
 
     def _build_machine(self, decide: Decide) -> tuple[EventRecorder, Machine]:
         base = self._base
-        threads = base.options.workers + MOST_PARALLEL
+        threads = base.options.workers + MAX_PARALLEL
         writes = self._elector.write_seconds if self._elector else lambda: float("inf")
         client = ApiClient(base.connection, base.metrics, threads + 4, writes)
         expectations = Expectations(self._store, base.clock)

@@ -28,7 +28,7 @@ from controller.resources import (
 from controller.store import Family, Store, key_of
 from reconcile.plan import Observed, Settings
 
-_MOST_JOBS = 100_000
+_MAX_JOBS = 100_000
 _REMEMBER_SECONDS = 3600.0
 
 
@@ -51,7 +51,7 @@ class Observer:
         self._lock = threading.Lock()
         """Guards all that follows."""
         self._written_at: TTLCache[str, datetime] = TTLCache(
-            _MOST_JOBS, _REMEMBER_SECONDS, timer=clock.monotonic
+            _MAX_JOBS, _REMEMBER_SECONDS, timer=clock.monotonic
         )
         self._nodes_by_name: dict[str, Raw] = {}
         self._nodes_version = -1

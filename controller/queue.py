@@ -23,10 +23,10 @@ from controller.rate_limiter import RetryLimiter
 from controller.store import Key
 from metrics.runtime import QueueMetrics
 
-MOST_REST_SECONDS = 1.0
+MAX_REST_SECONDS = 1.0
 _IDLE_SECONDS = 60.0
 """No wait is longer: a deadline may be centuries away, and threads cannot wait for that."""
-_MOST_KEYS = 100_000
+_MAX_KEYS = 100_000
 
 
 class WorkQueue:
@@ -48,7 +48,7 @@ class WorkQueue:
         """When a delayed key is to be added. What the heap says otherwise is out of date."""
         self._heap: list[tuple[float, Key]] = []
         self._rests: TTLCache[Key, float] = TTLCache(
-            _MOST_KEYS, MOST_REST_SECONDS, timer=clock.monotonic
+            _MAX_KEYS, MAX_REST_SECONDS, timer=clock.monotonic
         )
         """Until when a key rests."""
         self._is_shut_down = False
@@ -96,7 +96,7 @@ class WorkQueue:
             now = self._clock.monotonic()
             self._metrics.worked(now - self._processing.pop(key))
             if rest_seconds > 0:
-                self._rests[key] = now + min(rest_seconds, MOST_REST_SECONDS)
+                self._rests[key] = now + min(rest_seconds, MAX_REST_SECONDS)
             if key in self._dirty and rest_seconds > 0:
                 del self._dirty[key]
                 self._add_rested_locked(key)

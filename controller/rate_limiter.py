@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from controller.clock import Clock
 
 RETRY_FIRST_SECONDS = 0.005
-RETRY_MOST_SECONDS = 300.0
+RETRY_MAX_SECONDS = 300.0
 RETRY_RATE = 10.0
 RETRY_BURST = 100
 
@@ -69,7 +69,7 @@ class RetryLimiter:
         # The exponent is bounded, or a key that fails for weeks would overflow a float.
         doubled = RETRY_FIRST_SECONDS * 2.0 ** min(failures, 30)
         wanted = doubled if asked_seconds is None else asked_seconds
-        return max(min(RETRY_MOST_SECONDS, wanted), self._bucket.reserve())
+        return max(min(RETRY_MAX_SECONDS, wanted), self._bucket.reserve())
 
     def forget(self, key: Hashable) -> None:
         """The key succeeded: its next failure is the first."""

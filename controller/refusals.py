@@ -16,9 +16,9 @@ from controller.store import Key
 from reconcile.plan import Refusal
 
 FIRST_PAUSE_SECONDS = 10.0
-MOST_PAUSE_SECONDS = 300.0
+MAX_PAUSE_SECONDS = 300.0
 _EXPIRY_SECONDS = 3600.0
-_MOST_JOBS = 100_000
+_MAX_JOBS = 100_000
 
 Place = tuple[str, str]
 """A child's kind and name."""
@@ -40,7 +40,7 @@ class Refusals:
         self._lock = threading.Lock()
         """Guards _records."""
         self._records: TTLCache[Key, _Record] = TTLCache(
-            _MOST_JOBS, _EXPIRY_SECONDS, timer=clock.monotonic
+            _MAX_JOBS, _EXPIRY_SECONDS, timer=clock.monotonic
         )
 
     def of(self, job: Key, uid: str) -> tuple[Refusal, ...]:
@@ -64,7 +64,7 @@ class Refusals:
             record.refusals |= {(r.kind, r.name): r for r in refusals}
             if pauses:
                 doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
-                record.pause_seconds = min(MOST_PAUSE_SECONDS, doubled)
+                record.pause_seconds = min(MAX_PAUSE_SECONDS, doubled)
                 record.resume_at = self._clock.monotonic() + record.pause_seconds
             self._records[job] = record
             return news

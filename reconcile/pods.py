@@ -14,14 +14,22 @@ from api.objects import Raw, is_deleting, labels_of, name_of, parse_time, uid_of
 
 DISRUPTION_TARGET = "DisruptionTarget"
 """The pod condition that eviction, preemption, taints and node loss set before the end."""
-SIGKILL_EXIT = 128
+SIGNAL_EXIT_BASE = 128
+"""A container that signal n ended has the exit code 128 + n."""
 CLUSTER_REASONS = frozenset(
     {"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Terminated", "UnexpectedAdmissionError"}
 )
-"""Of a pod's status: a kubelet ended it, or would not take it, whatever the program does."""
+"""Values of a pod's status.reason with which a kubelet ended it, or refused to run it.
+
+They say nothing about the program.
+"""
 ADMISSION_PREFIX = "OutOf"
-"""OutOfcpu, OutOfmemory, OutOfnvidia.com/gpu: the node had less than the scheduler thought."""
+"""Of such a reason, too: OutOfcpu, OutOfmemory, OutOfnvidia.com/gpu.
+
+The node had less to give than the scheduler thought.
+"""
 LOST_NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
+"""Reasons of the condition DisruptionTarget that stand for a node that is gone or silent."""
 
 
 class PodState(StrEnum):
@@ -195,12 +203,16 @@ def _container_end(name: str, terminated: Raw) -> ContainerEnd:
     return ContainerEnd(
         container=name,
         exit_code=code,
-        signal=terminated.get("signal") or (code - SIGKILL_EXIT if code > SIGKILL_EXIT else None),
+        signal=terminated.get("signal") or _signal_of(code),
         reason=terminated.get("reason", ""),
         message=terminated.get("message", ""),
         started_at=parse_time(terminated.get("startedAt")),
         finished_at=parse_time(terminated.get("finishedAt")),
     )
+
+
+def _signal_of(exit_code: int) -> int | None:
+    return exit_code - SIGNAL_EXIT_BASE if exit_code > SIGNAL_EXIT_BASE else None
 
 
 def _has_started(container: Raw | None) -> bool:

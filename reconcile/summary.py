@@ -112,11 +112,11 @@ def _has_run(view: View) -> bool:
 
 def _all_run(view: View) -> bool:
     """Whether every wanted pod runs or has ended well, and none is still in the way."""
-    is_running = (PodState.RUNNING, PodState.SUCCEEDED)
+    up_or_done = (PodState.RUNNING, PodState.SUCCEEDED)
     return (
         not view.missing
         and not view.obsolete
-        and all(pod.state in is_running for pod in view.pods.values())
+        and all(pod.state in up_or_done for pod in view.pods.values())
     )
 
 

@@ -21,7 +21,7 @@ from tests.builders import NOW, JobBuilder
 GRACE_SECONDS = 30.0
 PAUSE_SECONDS = 10.0
 """After a refusal nothing is created for so long, as the controller has it."""
-MOST_PASSES = 40
+MAX_PASSES = 40
 CHILDREN = ("Pod", "Service", "ConfigMap", "PodGroup")
 
 Place = tuple[str, str]
@@ -237,13 +237,13 @@ class World:
 
     def settle(self, name: str = "train") -> Plan:
         """Passes until one finds nothing to write; that one's plan."""
-        for _ in range(MOST_PASSES):
+        for _ in range(MAX_PASSES):
             if ("PaddleJob", name) not in self.objects:
                 return Plan()
             plan = self.work(name)
             if plan.is_empty:
                 return plan
-        raise AssertionError(f"still writing after {MOST_PASSES} passes: {plan}")
+        raise AssertionError(f"still writing after {MAX_PASSES} passes: {plan}")
 
     def apply(self, job: Raw, plan: Plan) -> None:
         """Carry a plan out in the controller's order."""

@@ -16,7 +16,7 @@ from tests.kubelet import Kubelet
 from tests.world import World
 
 Step = dict[str, Any]
-MOST_ROUNDS = 600
+MAX_ROUNDS = 600
 SETTINGS = Settings(elastic_server="etcd:2379", elastic_timeout_seconds=60)
 
 
@@ -190,13 +190,13 @@ class Scenario:
         assert self.world.work().is_empty
 
     def _run_to_the_end(self) -> None:
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             self.operator.show_all()
             moved = self.operator.work() or self._move_pods() or self._wait()
             self.invariants.check()
             if not moved:
                 return
-        raise AssertionError(f"no end after {MOST_ROUNDS} rounds: {self.world.status()}")
+        raise AssertionError(f"no end after {MAX_ROUNDS} rounds: {self.world.status()}")
 
     def _move_pods(self) -> bool:
         """What a healthy cluster does next to the pods; whether there was anything."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from controller.applier import MOST_BATCH, MOST_CREATES_PER_PASS, Applier
+from controller.applier import MAX_BATCH, MAX_CREATES_PER_PASS, Applier
 from controller.errors import Throttled, Transient
 from controller.events import EventRecorder
 from controller.expectations import Expectations
@@ -97,10 +97,10 @@ def test_batches_double_while_they_succeed(bench):
 
 
 def test_a_wide_job_is_created_in_passes(bench):
-    plan = Plan(creates=(create(*names(MOST_CREATES_PER_PASS + 100)),))
+    plan = Plan(creates=(create(*names(MAX_CREATES_PER_PASS + 100)),))
     report = bench.apply(plan)
     assert report.is_partial
-    assert MOST_CREATES_PER_PASS <= len(bench.pods()) <= MOST_CREATES_PER_PASS + MOST_BATCH
+    assert MAX_CREATES_PER_PASS <= len(bench.pods()) <= MAX_CREATES_PER_PASS + MAX_BATCH
 
 
 INVALID = [
