@@ -1,0 +1,159 @@
+"""The operator dies in the middle of everything, and its successor goes on from status alone.
+
+One is killed when an incident has just been written; the next starts some seconds later, and must
+neither count again nor start a timer anew.
+"""
+
+import re
+import signal
+import socket
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from api.objects import parse_time
+from localcluster import Cluster, clock
+from tests.cluster.faulty import deleted_at, only_first
+from tests.conftest import new_namespace
+from tests.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
+from tests.operated import run_operator
+
+Raw = dict[str, Any]
+DEADLINE, TTL = 16, 12
+DEAD_SECONDS = 6.0
+WAITS = shell("exec sleep 3600")
+FAILS = only_first("exit 1")
+SAMPLE = re.compile(
+    r"^paddlejob_(created|completed|failed|restarted)_total\{(.*)\} (\S+)$", re.MULTILINE
+)
+
+
+@dataclass
+class Scene:
+    """The jobs, and what the operator had counted when it died."""
+
+    lab: Lab
+    port: int
+    counted: Counter[str]
+    brief_ended: datetime
+
+    def totals(self) -> Counter[str]:
+        """What the operator that died and the present one have counted together."""
+        return self.counted + read_totals(self.port)
+
+
+def read_totals(port: int) -> Counter[str]:
+    """The job counters that an operator shows, without those that are zero."""
+    url = f"http://127.0.0.1:{port}/metrics"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        text = answer.read().decode()
+    found: Counter[str] = Counter()
+    for name, labels, value in SAMPLE.findall(text):
+        reason = re.search(r'reason="(\w+)"', labels)
+        found[name + (f" {reason[1]}" if reason else "")] += int(float(value))
+    return +found
+
+
+def free_port() -> int:
+    """A port on which nobody listens now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def scene(unattended: Cluster) -> Iterator[Scene]:
+    """Every job is under way when the operator dies; then another takes over."""
+    with new_namespace(unattended) as namespace:
+        lab, port = Lab(unattended, namespace), free_port()
+        flags = (f"--metrics-bind-address=127.0.0.1:{port}",)
+        operator = run_operator(unattended, namespace, *flags)
+        lab.submit(
+            paddle_job("active", {"worker": (1, WAITS)}, activeDeadlineSeconds=DEADLINE),
+            paddle_job("starting", {"worker": (1, nowhere())}, startingDeadlineSeconds=DEADLINE),
+            paddle_job("brief", {"worker": (1, shell("exit 0"))}, ttlSecondsAfterFinished=TTL),
+            paddle_job("hit", {"worker": (3, FAILS)}, backoffLimit=2),
+            paddle_job("ends", {"worker": (1, shell("exit 5"))}),
+        )
+        ended = parse_time(lab.wait_completed("brief")["completionTime"])
+        lab.wait_phase("ends", "Failed")
+        lab.wait_phase("active", "Running")
+        lab.wait_phase("hit", "Restarting")
+        lab.wait(lambda: lab.events("hit", "PodFailed"), "the Event")
+        counted = read_totals(port)
+        operator.signal(signal.SIGKILL)
+        clock.sleep(DEAD_SECONDS)
+        run_operator(unattended, namespace, *flags)
+        assert ended
+        yield Scene(lab, port, counted, ended)
+        unattended.stop(f"operator-{namespace}")
+
+
+def nowhere() -> Raw:
+    """A pod that no node takes."""
+    return {"spec": {**WAITS["spec"], "nodeSelector": {"disk": "none"}}}
+
+
+def test_incident_is_counted_once(scene: Scene) -> None:
+    status = scene.lab.wait_completed("hit")
+    assert (status["attempt"], status["restartCount"], status["failureCount"]) == (2, 1, 1)
+    assert len(status["failures"]) == 1
+
+
+def test_incident_is_one_event(scene: Scene) -> None:
+    scene.lab.wait_completed("hit")
+    scene.lab.wait(lambda: scene.lab.events("hit", "WorkersSucceeded"), "the last Event")
+    told = [
+        event["count"]
+        for event in scene.lab.items(CORE, "events")
+        if (event["involvedObject"]["name"], event["reason"]) == ("hit", "PodFailed")
+    ]
+    assert told == [1]
+
+
+def test_next_attempt_is_made_after_its_back_off(scene: Scene) -> None:
+    scene.lab.wait_completed("hit")
+    (record,) = scene.lab.status("hit")["failures"]
+    failed = parse_time(record["time"])
+    made = [parse_time(pod["metadata"]["creationTimestamp"]) for pod in scene.lab.pods("hit")]
+    assert failed
+    assert all(each and (each - failed).total_seconds() >= 10 for each in made)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("active", "DeadlineExceeded"), ("starting", "StartingDeadlineExceeded")],
+)
+def test_deadline_is_not_started_anew(scene: Scene, name: str, reason: str) -> None:
+    scene.lab.wait_phase(name, "Failed")
+    assert scene.lab.condition(name, "Failed")["reason"] == reason
+    status = scene.lab.status(name)
+    start, end = parse_time(status["startTime"]), parse_time(status["completionTime"])
+    assert start and end
+    assert DEADLINE <= (end - start).total_seconds() < DEADLINE + DEAD_SECONDS
+
+
+def test_time_to_live_is_not_started_anew(scene: Scene) -> None:
+    lab = scene.lab
+    lab.wait(lambda: lab.get(PADDLE_JOBS, "paddlejobs/brief") is None, "brief is deleted")
+    waited = (deleted_at(lab, "brief") - scene.brief_ended).total_seconds()
+    assert TTL <= waited < TTL + DEAD_SECONDS
+
+
+def test_counters_have_counted_everything_once(scene: Scene) -> None:
+    for name in ("active", "starting"):
+        scene.lab.wait_phase(name, "Failed")
+    scene.lab.wait_completed("hit")
+    assert scene.totals() == {
+        "created": 5,
+        "completed": 2,
+        "restarted": 1,
+        "failed PodFailed": 1,
+        "failed DeadlineExceeded": 1,
+        "failed StartingDeadlineExceeded": 1,
+    }
