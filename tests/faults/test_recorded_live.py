@@ -13,11 +13,13 @@ import pytest
 
 from controller.client import ApiClient, load_connection
 from controller.clock import SystemClock
-from localcluster import Cluster, ClusterConfig
+from controller.errors import NotFound
+from localcluster import Cluster, ClusterConfig, clock
 from localcluster.components import CONTROLLER_MANAGER, SCHEDULER
 from metrics import Metrics
 from tests import volcano
 from tests.faults.live import Feed, LiveWorld
+from tests.faults.machine import RESOURCES
 from tests.faults.record import FOLDER, play
 from tests.faults.scenario import SETTINGS, Scenario
 from tests.operated import install_crd
@@ -26,6 +28,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 
 FILES = sorted(FOLDER.glob("*.json"))
 AT_ONCE = 8
+SERVED_SECONDS = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +40,19 @@ def client() -> Iterator[ApiClient]:
         for name in (CONTROLLER_MANAGER, SCHEDULER):
             cluster.stop(name)
         connection = load_connection(str(cluster.kubeconfig), SystemClock())
-        client = ApiClient(connection, Metrics(), AT_ONCE + 5)
+        client = ApiClient(connection, Metrics(), AT_ONCE + len(RESOURCES))
+        # A new kind is served a moment after its definition is there.
+        assert clock.wait_until(lambda: serves_all(client), SERVED_SECONDS)
         yield client
         client.close()
+
+
+def serves_all(client: ApiClient) -> bool:
+    """Whether the API server knows every kind that a sequence may ask for."""
+    try:
+        return all(client.get(resource.path(), {"limit": 1}) for resource in RESOURCES.values())
+    except NotFound:
+        return False
 
 
 @pytest.fixture(scope="module")
