@@ -45,6 +45,7 @@ class Image:
 
     @property
     def is_present(self) -> bool:
+        """Whether all that it needs is on this machine, so that no pull is due."""
         return self.environment not in LOCKS or is_ready(self.environment)
 
     def prepare(self, report: Callable[[str], None]) -> list[Path]:

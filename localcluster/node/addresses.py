@@ -31,9 +31,11 @@ class AddressPool:
 
     @property
     def node_address(self) -> str:
+        """The node's own address, which pods on the host's network share."""
         return f"{self._prefix}.0.1"
 
     def take(self) -> str:
+        """A free address for a pod. Raises NoAddress."""
         with self._lock:
             for _ in range(FIRST_POD, LAST_POD):
                 number = self._next
@@ -44,6 +46,7 @@ class AddressPool:
         raise NoAddress("every pod address of this node is in use")
 
     def release(self, address: str) -> None:
+        """Give an address back; harmless when it is free."""
         third, fourth = address.split(".")[2:]
         with self._lock:
             self._used.discard(int(third) * 256 + int(fourth))

@@ -95,18 +95,23 @@ class Client:
         self._idle: list[http.client.HTTPConnection] = []
 
     def get(self, path: str, **query: str) -> Raw:
+        """One object, or a list. Raises as `request` does, like all below."""
         return self.request("GET", path, query=query)
 
     def create(self, path: str, body: Raw) -> Raw:
+        """POST to a collection; the object as the API server made it."""
         return self.request("POST", path, body)
 
     def replace(self, path: str, body: Raw) -> Raw:
+        """PUT a whole object."""
         return self.request("PUT", path, body)
 
     def patch(self, path: str, body: Raw) -> Raw:
+        """Apply a strategic merge patch."""
         return self.request("PATCH", path, body, content_type=STRATEGIC_MERGE_PATCH)
 
     def delete(self, path: str, body: Raw) -> Raw:
+        """DELETE with these DeleteOptions."""
         return self.request("DELETE", path, body)
 
     def request(
@@ -193,6 +198,7 @@ class Watch:
             yield json.loads(line)
 
     def close(self) -> None:
+        """End the watch, also in the middle of a read."""
         if self._connection.sock is not None:
             with contextlib.suppress(OSError):  # not connected any more
                 self._connection.sock.shutdown(socket.SHUT_RDWR)

@@ -58,10 +58,12 @@ class Container:
 
     @property
     def name(self) -> str:
+        """The container's name in the pod."""
         return str(self.spec["name"])
 
     @property
     def is_running(self) -> bool:
+        """Whether its process runs, as far as the pod's thread has heard."""
         return "running" in self.state
 
     @property
@@ -72,14 +74,17 @@ class Container:
 
     @property
     def has_started_ever(self) -> bool:
+        """Whether it has been started at least once, by this node or before its restart."""
         return "waiting" not in self.state or bool(self.last_state)
 
     def set_waiting(self, reason: str, message: str = "") -> None:
+        """It does not run and waits for something; how it last ended is kept."""
         if "terminated" in self.state:
             self.last_state = {"terminated": self.state["terminated"]}
         self.state = {"waiting": {"reason": reason} | ({"message": message} if message else {})}
 
     def set_running(self, process: Process, container_id: str) -> None:
+        """Its process has been started."""
         if "terminated" in self.state:
             self.last_state = {"terminated": self.state["terminated"]}
         self.process = process

@@ -24,9 +24,11 @@ class ConfigError(Exception):
 class Objects(Protocol):
     """Where ConfigMaps and Secrets come from: content by key, None when there is none."""
 
-    def config_map(self, namespace: str, name: str) -> Content | None: ...
+    def config_map(self, namespace: str, name: str) -> Content | None:
+        """The content of a ConfigMap."""
 
-    def secret(self, namespace: str, name: str) -> Content | None: ...
+    def secret(self, namespace: str, name: str) -> Content | None:
+        """The content of a Secret, decoded."""
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,7 @@ class Recorder(threading.Thread):
             self._queue.put_nowait(event)
 
     def run(self) -> None:
+        """Write one Event after the other; one that cannot be written is dropped."""
         while True:
             event = self._queue.get()
             with contextlib.suppress(ApiError, *CONNECTION_ERRORS):

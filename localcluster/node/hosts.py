@@ -35,6 +35,7 @@ class HostsFile:
     head: str
 
     def write(self, lines: list[Line]) -> None:
+        """Replace the file by the pod's own lines and these, if that changes it."""
         text = self.head + "".join(line.text(self.namespace) + "\n" for line in lines)
         if self.path.exists() and self.path.read_text() == text:
             return
@@ -71,6 +72,7 @@ class Hosts:
         self._writing = threading.Lock()  # held while files are written
 
     def start(self) -> None:
+        """Begin to follow changes, in a thread."""
         threading.Thread(target=self._write_forever, name="hosts", daemon=True).start()
 
     def add_file(self, uid: str, file: HostsFile) -> None:
@@ -82,16 +84,19 @@ class Hosts:
             file.write(lines)
 
     def remove_file(self, uid: str) -> None:
+        """Write this pod's file no more."""
         with self._writing, self._lock:
             self._files.pop(uid, None)
 
     def replace_pods(self, pods: list[Raw]) -> None:
+        """All pods of the cluster as they are now."""
         found = {pod["metadata"]["uid"]: pod_address(pod) for pod in pods}
         with self._lock:
             self._pods = {uid: each for uid, each in found.items() if each is not None}
         self._changed.set()
 
     def pod_event(self, kind: str, pod: Raw) -> None:
+        """One change of one pod of the cluster."""
         uid = pod["metadata"]["uid"]
         address = None if kind == "DELETED" else pod_address(pod)
         with self._lock:
@@ -104,11 +109,13 @@ class Hosts:
         self._changed.set()
 
     def replace_services(self, services: list[Raw]) -> None:
+        """All Services of the cluster as they are now."""
         with self._lock:
             self._services = {each["metadata"]["uid"]: service_name(each) for each in services}
         self._changed.set()
 
     def service_event(self, kind: str, service: Raw) -> None:
+        """One change of one Service of the cluster."""
         uid = service["metadata"]["uid"]
         with self._lock:
             if kind == "DELETED":

@@ -46,6 +46,7 @@ class Informer(threading.Thread):
         self.synced = threading.Event()
 
     def run(self) -> None:
+        """List and watch until stopped; no error ends it."""
         failures = 0
         version = ""
         while not self._stopping.is_set():
@@ -65,6 +66,7 @@ class Informer(threading.Thread):
                 failures = self._back_off(failures)
 
     def stop(self) -> None:
+        """End the thread, also in the middle of a watch."""
         self._stopping.set()
         if (watch := self._watch) is not None:
             watch.close()

@@ -39,6 +39,7 @@ class LogFile:
         self._open_streams = 2
 
     def write(self, stream: str, data: bytes) -> None:
+        """Append output of `stdout` or `stderr`; an unfinished line waits for its end."""
         stamp = timestamp(clock.now()).encode()
         lines = (self._pending[stream] + data).split(b"\n")
         rest = lines.pop()
@@ -82,6 +83,7 @@ class LogPump(threading.Thread):
         os.write(self._wake_write, b"x")
 
     def run(self) -> None:
+        """Read whatever has output, for as long as the node lives."""
         while True:
             for key, _ in self._selector.select():
                 if key.fd == self._wake_read:

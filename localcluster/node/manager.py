@@ -37,6 +37,7 @@ class PodManager:
         self._ended: queue.Queue[Raw] = queue.Queue()
 
     def start(self) -> None:
+        """Begin to delete the pods that have ended here and are to go, in a thread."""
         threading.Thread(target=self._delete_ended, name="deletions", daemon=True).start()
 
     def replace(self, pods: list[Raw]) -> None:
@@ -64,6 +65,7 @@ class PodManager:
             self._take(pod)
 
     def config_changed(self, kind: str, namespace: str, name: str) -> None:
+        """A ConfigMap or Secret has changed: tell every pod."""
         with self._lock:
             workers = list(self._workers.values())
         for worker in workers:

@@ -26,9 +26,11 @@ class Watchdog:
 
     @property
     def interval_seconds(self) -> float | None:
+        """How often to check; None while no container has a limit."""
         return INTERVAL_SECONDS if self._limits else None
 
     def watch(self, process: int, limit_bytes: int) -> None:
+        """Hold a container, by its first process, to a limit."""
         self._limits[process] = limit_bytes
 
     def forget(self, process: int) -> bool:
@@ -39,6 +41,7 @@ class Watchdog:
         return killed
 
     def check(self, now: float) -> None:
+        """Kill the containers that are over their limit, if a check is due at `now`."""
         if not self._limits or now < self._next_check:
             return
         self._next_check = now + INTERVAL_SECONDS

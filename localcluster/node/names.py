@@ -44,6 +44,7 @@ class Line:
     local_names: tuple[str, ...]
 
     def text(self, namespace: str) -> str:
+        """The line as a pod of this namespace has it in /etc/hosts."""
         local = self.local_names if namespace == self.namespace else ()
         return "\t".join([self.address, " ".join([*self.names, *local])])
 

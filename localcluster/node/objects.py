@@ -16,6 +16,7 @@ class ApiObjects:
         self._client = client
 
     def config_map(self, namespace: str, name: str) -> Content | None:
+        """The content of a ConfigMap by key, None when there is none."""
         found = self._get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
         if found is None:
             return None
@@ -23,6 +24,7 @@ class ApiObjects:
         return text | _decoded(found.get("binaryData"))
 
     def secret(self, namespace: str, name: str) -> Content | None:
+        """The content of a Secret by key, decoded; None when there is none."""
         found = self._get(f"/api/v1/namespaces/{namespace}/secrets/{name}")
         return None if found is None else _decoded(found.get("data"))
 

@@ -114,6 +114,7 @@ class PodWorker:
 
     @property
     def address(self) -> str:
+        """The pod's IP address."""
         return self._place.facts.pod_ip
 
     @property
@@ -128,11 +129,13 @@ class PodWorker:
         return not any(log.path == path and not log.complete.is_set() for log in logs)
 
     def update(self, pod: Raw) -> None:
+        """A new version of the pod."""
         with self._lock:
             self._newest = pod
         self.wake()
 
     def wake(self) -> None:
+        """Something has happened: look again."""
         self._wakeup.set()
 
     def config_changed(self, kind: str, namespace: str, name: str) -> None:
@@ -157,6 +160,7 @@ class PodWorker:
         self.wake()
 
     def start(self) -> None:
+        """Begin the pod's life, in its thread."""
         name = f"pod {self._pod['metadata']['name']}"
         threading.Thread(target=self._run, name=name, daemon=True).start()
 

@@ -100,10 +100,12 @@ class Prober:
                 ).start()  # fmt: skip
 
     def stop(self, container: Container) -> None:
+        """Probe this container no more."""
         if stop := self._stops.pop(container.name, None):
             stop.set()
 
     def stop_all(self) -> None:
+        """Probe none of the pod's containers any more."""
         for stop in self._stops.values():
             stop.set()
 

@@ -44,10 +44,12 @@ class ContainerSpec:
     etc: str = ""
 
     def to_json(self) -> bytes:
+        """As it travels to the spawner."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> "ContainerSpec":
+        """The inverse of `to_json`."""
         raw = json.loads(data)
         raw["mounts"] = [Mount(**mount) for mount in raw["mounts"]]
         return cls(**raw)

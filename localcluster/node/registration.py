@@ -105,6 +105,7 @@ class Registration(threading.Thread):
         self._stop = threading.Event()
 
     def run(self) -> None:
+        """Renew Node and Lease until the process ends."""
         while not self._stop.is_set():
             try:
                 self._renew()

@@ -50,6 +50,7 @@ class Process:
         self._on_end = on_end
 
     def set_end(self, end: End) -> None:
+        """Tell how it ended; the runtime calls it once."""
         self.end = end
         self.ended.set()
         self._on_end()
@@ -121,6 +122,7 @@ class Runtime:
         self._send({"op": "kill", "id": process.identifier, "signal": int(number)}, [])
 
     def mount_tmpfs(self, path: Path, size_bytes: int) -> None:
+        """Mount an emptyDir of medium Memory."""
         self._send({"op": "tmpfs", "path": str(path), "size_bytes": size_bytes}, [])
 
     def remove(self, paths: list[Path], memory_volumes: list[Path]) -> None:

@@ -37,9 +37,11 @@ class KubeletServer:
 
     @property
     def port(self) -> int:
+        """The port that it listens on."""
         return int(self._server.server_address[1])
 
     def start(self, pods: PodManager) -> None:
+        """Begin to answer for these pods, in a thread."""
         self._server.pods = pods
         threading.Thread(target=self._server.serve_forever, name="server", daemon=True).start()
 

@@ -61,9 +61,11 @@ class PodPlace:
 
     @property
     def etc(self) -> Path:
+        """The folder of the pod's own /etc/hosts and /etc/hostname."""
         return self.folder / "etc"
 
     def log_path(self, container: str, restart: int) -> Path:
+        """The log of a container's run, counted from 0."""
         return self.folder / "logs" / container / f"{restart}.log"
 
 
@@ -107,6 +109,7 @@ class Starter:
         self.record(pod, container, "Normal", "Started", f"Started container {container.name}")
 
     def record(self, pod: Raw, container: Container, kind: str, reason: str, message: str) -> None:
+        """Record an Event about one container of the pod."""
         section = "containers" if container.role == "main" else "initContainers"
         path = f"spec.{section}{{{container.name}}}"
         self._machine.events.record(pod, kind, reason, message, path)

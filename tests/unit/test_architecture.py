@@ -108,9 +108,16 @@ def test_public_names_are_documented() -> None:
     bare = [
         f"{relative(path)} {node.name}"
         for path in modules(*PACKAGES)
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-        and not node.name.startswith("_")
-        and not ast.get_docstring(node)
+        for node in public(ast.parse(path.read_text()))
+        if not ast.get_docstring(node)
     ]
     assert not bare
+
+
+def public(node: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    """Public functions and classes of a module, and the public methods of those classes."""
+    for child in node.body:
+        if isinstance(child, ast.FunctionDef | ast.ClassDef) and not child.name.startswith("_"):
+            yield child
+            if isinstance(child, ast.ClassDef):
+                yield from public(child)
