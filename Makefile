@@ -50,6 +50,10 @@ check: lint types unit ## Format, lint, types and unit tests
 run: $(STAMP) ## Train a job from nothing: local cluster, operator, PaddlePaddle
 	@$(BIN)/python -m examples.quickstart $(FILE)
 
+.PHONY: manual
+manual: $(STAMP) ## Run the operator's manual with kubectl, from install to uninstall, and show it
+	@$(BIN)/python -m tests.manuals.operator_manual
+
 .PHONY: prepare
 prepare: $(STAMP) ## Build and install what the tests need, once per user
 	@$(BIN)/python -m tests.prepare

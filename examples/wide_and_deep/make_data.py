@@ -1,6 +1,7 @@
 """Write a click log to a directory, as files for `train.py`: `python make_data.py DIRECTORY`.
 
-With `--shards N` it lies cut by worker, in directories 0 to N-1.
+With `--shards N` it lies cut by worker, in directories 0 to N-1. What is not said comes from the
+environment, as in `settings.py`.
 """
 
 from __future__ import annotations
@@ -9,17 +10,19 @@ import argparse
 from pathlib import Path
 
 import clicks
+import settings
 from source import HELD_OUT_FILE
 
 
 def main() -> None:
+    usual = settings.from_environment()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directory", type=Path)
-    parser.add_argument("--samples", type=int, default=60_000)
-    parser.add_argument("--part-size", type=int, default=2_000)
-    parser.add_argument("--held-out", type=int, default=8_000)
+    parser.add_argument("--samples", type=int, default=usual.samples)
+    parser.add_argument("--part-size", type=int, default=usual.part_size)
+    parser.add_argument("--held-out", type=int, default=usual.held_out)
     parser.add_argument("--shards", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--seed", type=int, default=usual.seed)
     given = parser.parse_args()
     model = clicks.ClickModel(given.seed)
     for part, start in enumerate(range(0, given.samples, given.part_size)):

@@ -22,7 +22,10 @@ JOBS = {
     "heter.yaml": ("heter", "reached all"),
 }
 VOLUME = {"storage.yaml", "storage_fill.yaml"}
-ELSEWHERE = {"resnet_elastic.yaml"}  # tests/examples/test_elastic_job.py
+ELSEWHERE = {
+    "resnet_elastic.yaml",  # tests/examples/test_elastic_job.py
+    "wide_and_deep_gpu.yaml",  # tests/manuals/test_operator_manual.py
+}
 
 
 @pytest.fixture(scope="module")

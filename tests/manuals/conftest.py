@@ -1,8 +1,9 @@
 """A cluster as the manuals assume one: labelled nodes with GPUs, shared folders, Volcano."""
 
+import contextlib
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from localcluster import Cluster, ClusterConfig
 from tests import volcano
 from tests.examples.pods import EXAMPLES, python
 from tests.lab import Lab
+from tests.manuals import operator_manual
 from tests.manuals.reader import printed
+from tests.manuals.walk import Walk
 from tests.operated import start_operator
 from tests.tinyimages import write_tiny_images
 
@@ -63,6 +66,30 @@ def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
         volcano.start_scheduler(cluster, folder)
         start_operator(cluster)
         yield Plant(cluster, hosts, nfs)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where a reader of a document works: a cluster without the operator, and a folder."""
+
+    cluster: Cluster
+    folder: Path
+
+    def reader(self, show: Callable[[str], object] = lambda _: None) -> Walk:
+        """Somebody who begins; what one before has left behind half-way is gone."""
+        left = ("delete", "--ignore-not-found", "-f", "deploy/v1/crd.yaml", "-f")
+        with contextlib.chdir(self.folder):
+            self.cluster.kubectl(*left, "deploy/v1/operator.yaml", timeout_seconds=120)
+        return Walk(self.cluster, self.folder, show)
+
+
+@pytest.fixture(scope="package")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """For readers who begin by installing the operator, and end by uninstalling it."""
+    folder = tmp_path_factory.mktemp("desk")
+    operator_manual.prepare(folder)
+    with operator_manual.start_cluster(folder) as cluster:
+        yield Desk(cluster, folder)
 
 
 def fill(sharded: Path, nfs: Path) -> None:

@@ -1,0 +1,101 @@
+"""A reader follows docs/guide.md from its first block to its last, on a cluster without operator.
+
+Each YAML is saved under its job's name, and each command has to succeed: those that wait make the
+reader wait. The Chinese guide has the same blocks (tests/unit/test_documents.py).
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.manuals.conftest import EXAMPLES_NFS, PASS, Desk
+from tests.manuals.reader import CHECKOUT
+from tests.manuals.walk import Step, Walk
+
+pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(600)]
+
+GUIDE = CHECKOUT / "docs" / "guide.md"
+BLOCK = re.compile(r"^```(yaml|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+IN = "kubectl -n paddle-system"
+
+
+@pytest.fixture(scope="module")
+def read(desk: Desk) -> Walk:
+    """The whole guide, done."""
+    walk = desk.reader()
+    for language, text in BLOCK.findall(GUIDE.read_text()):
+        if language == "yaml":
+            save(desk.folder, text)
+        else:
+            for command in text.splitlines():
+                walk.step(Step(command))
+    return walk
+
+
+def save(folder: Path, text: str) -> None:
+    """As the guide says: under the job's name."""
+    job = next(yaml.safe_load_all(text))
+    (folder / f"{job['metadata']['name']}.yaml").write_text(text)
+
+
+def test_finished_job_is_printed_as_shown(read: Walk) -> None:
+    line = next(said for command, said in read.said if command == f"{IN} get pdj").splitlines()[1]
+    assert line.split()[:5] == ["wide-and-deep", "Completed", "PS", "2/2", "0/2"]
+
+
+@pytest.mark.parametrize("job", ["wide-and-deep", "resnet", "paddle-cluster-job"])
+def test_worker_has_trained(read: Walk, job: str) -> None:
+    log = read.last(f"{IN} logs {job}-worker-0")
+    assert re.search(r"on (all|2) workers", log)
+    assert "model saved in" in log
+
+
+def test_one_worker_is_told_of_itself(read: Walk) -> None:
+    told = read.last(f"{IN} logs single-worker-0").splitlines()
+    assert {"PADDLE_TRAINERS_NUM=1", "PADDLE_TRAINER_ID=0"} <= set(told)
+
+
+def test_service_is_an_endpoint_with_its_namespace(read: Walk) -> None:
+    name, _, endpoints = read.last(f"{IN} logs by-name-worker-0").split()
+    assert name == "by-name-worker-0.paddle-system"
+    assert endpoints.split(",") == [f"by-name-worker-{n}.paddle-system:36000" for n in range(2)]
+
+
+def test_ports_on_the_hosts_are_the_pods_own(read: Walk) -> None:
+    endpoint, _, others = read.last(f"{IN} logs on-hosts-worker-1").split()
+    assert endpoint in others.split(",")
+    assert len({each.rpartition(":")[2] for each in others.split(",")}) == 2
+
+
+def test_heter_trainers_are_the_second_stage(read: Walk) -> None:
+    assert read.last(f"{IN} logs heter-heter-0") == "stage 2 of 2"
+    assert read.last(f"{IN} logs heter-worker-0").count(":36000") == 2
+
+
+def test_gangs_are_groups(read: Walk) -> None:
+    volcanos = read.last(f"{IN} get pdj -o custom-columns")
+    assert re.search(r"^gang +gang$", volcanos, re.MULTILINE)
+    assert re.search(r"^gang-of-its-own +gang-of-its-own-\w{8}$", volcanos, re.MULTILINE)
+    assert read.last(f"{IN} get podgroups").splitlines()[1].split()[0] == "gang"
+    kubernetes = read.last(f"{IN} get pods -o custom-columns")
+    assert re.search(r"^in-tree-gang-worker-0 +in-tree-gang-\w{8}$", kubernetes, re.MULTILINE)
+
+
+def test_image_of_2019_reads_its_variables_and_leaves_its_models(read: Walk, desk: Desk) -> None:
+    assert "TRAINING_ROLE=TRAINER" in read.last(f"{IN} logs ctr-volcano-worker-0").splitlines()
+    assert (desk.folder / "nfs" / EXAMPLES_NFS / "ctr-volcano" / PASS / "done").exists()
+
+
+def test_cut_data_is_trained_by_trainer(read: Walk, desk: Desk) -> None:
+    output = desk.folder / "nfs" / EXAMPLES_NFS / "paddle-cluster-job" / "output"
+    for node in range(3):
+        assert "2400 on all workers" in (output / f"node_{node}" / "train.log").read_text()
+        assert "serving" in (output / f"node_{node}" / "server.log").read_text()
+    assert (output / PASS / "done").exists()
+
+
+def test_nothing_is_left(read: Walk, desk: Desk) -> None:
+    assert not desk.cluster.get("/api/v1/pods")["items"]
+    assert "paddle" not in desk.cluster.kubectl("get", "crd,namespaces").stdout
