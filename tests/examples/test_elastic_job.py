@@ -31,7 +31,7 @@ JOB = "resnet-elastic"
 ETCD = EXAMPLES.parent / "manifests" / "elastic" / "etcd.yaml"
 EPOCHS = 8
 STEP_SECONDS = 150.0
-"""For which a job may take to form anew: heartbeats in etcd live for 10 s after their launcher."""
+"""Within which a job forms anew: heartbeats in etcd live for 10 s after their launcher."""
 SETTINGS = {"EPOCHS": str(EPOCHS), "CHECKPOINT_EVERY": "4", "REPORT_EVERY": "4"}
 
 
@@ -84,6 +84,8 @@ class Story:
     """After each step, the UIDs of the pods by name."""
     worlds: list[int] = field(default_factory=list)
     """After each step, with how many workers the training went on."""
+    attempt: int = 0
+    """In which it first trained: launchers that start too far apart miss each other."""
 
     def step(self, action: Callable[[], object], count: int) -> None:
         """Do something to the job, and wait until as many workers train together after it."""
@@ -153,6 +155,7 @@ def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) 
     lab.submit(example(str(tmp_path_factory.mktemp("volume"))))
     story = Story(lab)
     story.step(lambda: None, 2)
+    story.attempt = lab.status(JOB)["attempt"]
     story.step(lambda: scale(lab, 3), 3)
     story.step(lambda: story.kill(f"{JOB}-worker-0"), 3)
     story.step(lambda: scale(lab, 2), 2)
@@ -180,7 +183,7 @@ def test_training_goes_on_with_each_number_of_workers(story: Story) -> None:
 def test_no_step_restarts_the_gang(story: Story) -> None:
     """A worker that was killed is replaced alone, worker 0 too."""
     status = story.lab.status(JOB)
-    assert (status["attempt"], status.get("restartCount")) == (1, None)
+    assert status["attempt"] == story.attempt
     killed = [(failure["pod"], failure["exitCode"]) for failure in status["failures"]]
     assert killed[:2] == [(f"{JOB}-worker-0", 137), (f"{JOB}-worker-1", 137)]
     for before, after, name in ((1, 2, f"{JOB}-worker-0"), (4, 5, f"{JOB}-worker-1")):
