@@ -4,7 +4,7 @@ import pytest
 
 from api.objects import parse_time
 from localcluster import Cluster, clock
-from tests.cluster.faulty import job_near, take_away, wait_second_attempt
+from tests.cluster.faulty import job_near, take_away
 from tests.conftest import new_namespace
 from tests.lab import Lab
 from tests.operated import grant_roles, operator_beside
@@ -28,7 +28,7 @@ def test_with_roles_alone_pods_of_a_lost_node_are_let_be(unattended: Cluster) ->
             assert lab.condition("kept", "Pending")["reason"] == "PodsTerminating"
             assert len(lab.pods("kept")) == 2
             unattended.start_component(NODE)
-            wait_second_attempt(lab, "kept")
+            lab.wait(lambda: not lab.pods("kept"), "the node lets them go")
 
 
 def wait_past(lab: Lab, job: str, seconds: float) -> None:

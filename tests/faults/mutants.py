@@ -221,6 +221,20 @@ MUTANTS = (
         "reconcile/test_elastic.py",
     ),
     Mutant(
+        "judge how a pod ends that was told to",
+        "reconcile/failure_policy.py",
+        "if requirement is None or is_deleting(pod):",
+        "if requirement is None:",
+        "reconcile/test_failure_policy.py",
+    ),
+    Mutant(
+        "tell of the pod that had news last",
+        "reconcile/view.py",
+        "in sorted(self.observed.pods, key=name_of))",
+        "in self.observed.pods)",
+        "reconcile/test_pending.py",
+    ),
+    Mutant(
         "clean up what the policy keeps",
         "reconcile/cleanup.py",
         "return [pod for pod in view.all_pods if not _has_ended(pod)]",
