@@ -23,6 +23,7 @@ from paddle.distributed.fleet.base.role_maker import Role
 
 
 def main() -> None:
+    """Check the arguments and run as what the environment says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--is_local", type=int, default=0)
     parser.add_argument("--cloud_train", type=int, default=1)
@@ -33,6 +34,7 @@ def main() -> None:
 
 
 def role_maker() -> Any:
+    """Fleet's role maker from the variables of 2019. Raises KeyError where one is not set."""
     is_server = os.environ["TRAINING_ROLE"] == "PSERVER"
     return fleet.UserDefinedRoleMaker(
         role=Role.SERVER if is_server else Role.WORKER,

@@ -1,8 +1,8 @@
 """The roles of a heterogeneous job: parameter servers, workers, and trainers on other devices.
 
-Fleet's PaddleCloudRoleMaker is built from the operator's environment in every process, and what
-it says is told in one line of JSON. Servers and heter trainers then listen at their endpoints
-until they are stopped; workers reach every server and every trainer of the next stage, and end.
+Every process builds Fleet's PaddleCloudRoleMaker from the operator's environment and prints what it
+says as one line of JSON. Servers and heter trainers then listen at their endpoints until they are
+stopped. Workers connect to every server and every trainer of the next stage, and end.
 There is no training beyond that: PaddlePaddle 2.6.2 fails in splitting a program between workers
 and heter trainers (`'tuple' object has no attribute 'merged_var'`), on any device.
 """
@@ -24,6 +24,7 @@ CONNECT_SECONDS = 60.0
 
 
 def main() -> None:
+    """Print this process's role, then serve or connect, as the role asks."""
     os.chdir(tempfile.mkdtemp())  # Fleet writes logs of its own where it stands
     paddle.disable_signal_handler()
     paddle.enable_static()

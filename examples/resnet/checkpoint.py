@@ -17,9 +17,9 @@ KEPT = 3
 
 @dataclass(frozen=True, order=True)
 class Position:
-    """Where training stands: `seen` counts images of the epoch over all workers.
+    """How far training has come: `seen` counts the epoch's images over all workers.
 
-    Counted in images and not in steps, it means the same for any number of workers.
+    Images and not steps: so it means the same for any number of workers.
     """
 
     epoch: int
@@ -27,10 +27,13 @@ class Position:
 
 
 class Checkpoints:
+    """The checkpoints in one directory."""
+
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def save(self, position: Position, state: dict[str, Any]) -> None:
+        """Write one, for rank 0 alone. It gets its name once it is whole; old ones are deleted."""
         name = f"{position.epoch:04}-{position.seen:08}.pdparams"
         partial = self._directory / f".{name}"
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -40,10 +43,12 @@ class Checkpoints:
             (self._directory / old).unlink(missing_ok=True)
 
     def latest(self) -> str | None:
+        """The name of the newest, or None where there is none."""
         names = self._names()
         return names[-1] if names else None
 
     def load(self, name: str) -> tuple[Position, dict[str, Any]]:
+        """The position and the state that `save` was given under this name."""
         state = paddle.load(str(self._directory / name))
         return Position(*state.pop("position")), state
 

@@ -1,7 +1,7 @@
 """Labelled images: those of a data set where there is one, else synthetic ones from a seed.
 
 The synthetic images are noisy copies of one pattern per class, so that a small network learns
-them in a minute and a loss that does not fall means a fault in the training.
+them in a minute: a loss that does not fall means that something is wrong with the training.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ class Images:
         return len(self.labels)
 
     def batch(self, rows: np.ndarray) -> Images:
+        """The images with these indexes, in this order."""
         return Images(self.pixels[rows], self.labels[rows])
 
     @property
     def classes(self) -> int:
+        """The number of classes: labels count from 0."""
         return int(self.labels.max()) + 1
 
 
@@ -44,6 +46,7 @@ def load(directory: Path | None, count: int, seed: int) -> Images:
 
 
 def synthetic(count: int, seed: int) -> Images:
+    """`count` images of CHANNELS x SIDE x SIDE, the same for the same seed."""
     draw = np.random.default_rng(seed)
     patterns = draw.normal(0.0, 1.0, (CLASSES, CHANNELS, SIDE, SIDE))
     labels = np.arange(count) % CLASSES
@@ -52,18 +55,19 @@ def synthetic(count: int, seed: int) -> Images:
 
 
 def order(count: int, epoch: int, seed: int) -> np.ndarray:
-    """The epoch's order of all images, the same on every worker."""
+    """The indexes of all images in the epoch's order, which is the same on every worker."""
     return np.random.default_rng([seed, epoch]).permutation(count)
 
 
 class Checksum:
-    """Of the rows that a worker has trained on: equal only if the workers saw the same data."""
+    """A digest of the images that a worker has trained on: two are equal if their images are."""
 
     def __init__(self) -> None:
         self.rows = 0
         self._digest = hashlib.sha256()
 
     def add(self, rows: np.ndarray) -> None:
+        """Count the images with these indexes in."""
         self.rows += len(rows)
         self._digest.update(rows.astype("int64").tobytes())
 

@@ -1,7 +1,7 @@
 """A small residual network.
 
 Group normalisation, not batch normalisation: its result does not depend on which images share
-a batch, so that all state of the model is reduced across the workers and none is their own.
+a batch, and it keeps no running statistics that would differ from worker to worker.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Block(nn.Layer):
         )
 
     def forward(self, features: paddle.Tensor) -> paddle.Tensor:
+        """(n, inputs, height, width) to (n, outputs, height / stride, width / stride)."""
         return nn.functional.relu(self._body(features) + self._shortcut(features))
 
 
@@ -51,4 +52,5 @@ class ResNet(nn.Layer):
         )
 
     def forward(self, pixels: paddle.Tensor) -> paddle.Tensor:
+        """Scores before the softmax, as `cross_entropy` takes them."""
         return self._layers(pixels)

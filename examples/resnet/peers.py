@@ -1,7 +1,7 @@
-"""What workers do together: reduce gradients, gather values, and bear the loss of a peer.
+"""What workers do together: reduce gradients, gather values, and survive the loss of a peer.
 
-A peer's loss shows as an exception here. Left to itself, DataParallel reduces gradients inside
-the backward pass, where the same loss aborts the process.
+Gradients are reduced here, after the backward pass, where the loss of a peer raises an exception.
+DataParallel would reduce them within the backward pass, where the same loss aborts the process.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ RELAUNCH_SECONDS = 60.0
 
 
 def reduce_gradients(model: paddle.DataParallel) -> None:
-    """Leaves in every parameter's gradient its mean over all workers."""
+    """Replace every parameter's gradient by its mean over all workers.
+
+    Raises RuntimeError when a peer is lost.
+    """
     if distributed.get_world_size() > 1:
         fused_allreduce_gradients(list(model.parameters()), None)
 
 
 def gather(value: Any) -> list[Any]:
-    """This value of every worker, by rank."""
+    """Every worker's value, by rank. Raises RuntimeError when a peer is lost."""
     if distributed.get_world_size() == 1:
         return [value]
     values: list[Any] = []
@@ -37,11 +40,11 @@ def gather(value: Any) -> list[Any]:
 
 @contextlib.contextmanager
 def held_for_relaunch() -> Iterator[None]:
-    """Under an elastic launcher, wait to be stopped by it when a peer is lost.
+    """When a peer is lost under an elastic launcher, wait to be stopped and restarted by it.
 
-    The launcher gives up when its own process fails, but starts it anew when it sees that a
-    peer has gone, which takes it some seconds longer than Gloo. Without an elastic launcher
-    the loss is this worker's failure too.
+    The launcher notices a lost peer some seconds later than Gloo does, and then restarts this
+    program. If the program failed before that, the launcher would give up instead. Without an
+    elastic launcher the exception goes on, and this worker fails as well.
     """
     try:
         yield

@@ -1,10 +1,10 @@
 """A small ResNet trained collectively: each worker on its own images, gradients reduced.
 
 Started in every pod of a PaddleJob, by `python -m paddle.distributed.launch train_fleet.py` or
-as `python train_fleet.py`. Where its peers are comes from the operator's environment alone.
-At the end the workers compare: all must hold equal weights, from different data. With a
-CHECKPOINT_DIR on a shared volume a restarted job goes on where it stood, also with another
-number of workers.
+as `python train_fleet.py`. It finds its peers through the environment that the operator gives it,
+and through nothing else. With a CHECKPOINT_DIR on a shared volume, a restarted job goes on from its
+last checkpoint, also with another number of workers. At the end the workers compare themselves: all
+must hold equal weights, trained on different images.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ from paddle import distributed
 
 @dataclass(frozen=True)
 class Settings:
-    """`batch_size` is one worker's; the `..._every` count its steps.
+    """What the environment variables of the same names, in capitals, set.
 
-    Without an `output_dir` the model goes to a new temporary directory; without a
-    `checkpoint_dir`, which all workers share, there are no checkpoints.
+    `batch_size` is for each worker, and `report_every` and `checkpoint_every` count its steps.
+    `samples` is the number of synthetic images; a data set in `data_dir` (see images.py) is used
+    whole. Workers share `checkpoint_dir`; without it there are no checkpoints. Without an
+    `output_dir` the model goes to a new temporary directory.
     """
 
     samples: int
@@ -47,6 +49,10 @@ class Settings:
 
 
 def settings_from_environment() -> Settings:
+    """The settings, with defaults for a machine without GPUs.
+
+    Raises ValueError on a variable that should be a number and is not.
+    """
     return Settings(
         samples=_number("SAMPLES", 3_072),
         epochs=_number("EPOCHS", 4),
@@ -70,26 +76,28 @@ def _directory(name: str) -> Path | None:
     return Path(value) if value else None
 
 
-def tell(line: str) -> None:
+def log(line: str) -> None:
+    """Print a line with the time of day; flushed, so that `kubectl logs -f` shows it at once."""
     print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
 
 
 def main() -> None:
+    """Join the other workers, train, compare the results, and save the model."""
     if not paddle.device.is_compiled_with_cuda():
         # The launcher says so itself; without it Paddle would look for a GPU's backend.
         os.environ.setdefault("PADDLE_DISTRI_BACKEND", "gloo")
     with peers.held_for_relaunch():
         distributed.init_parallel_env()
-        tell(f"rank {distributed.get_rank()} of {distributed.get_world_size()}")
+        log(f"rank {distributed.get_rank()} of {distributed.get_world_size()}")
         trainer = Trainer(settings_from_environment())
         trainer.run()
         trainer.compare_workers()
     trainer.save_model()
-    tell("done")
+    log("done")
 
 
 class WorkersDisagree(Exception):
-    """The collective training was none."""
+    """The workers did not train together: their weights differ, or their images do not."""
 
 
 class Trainer:
@@ -112,12 +120,17 @@ class Trainer:
         self._model = paddle.DataParallel(network)
 
     def run(self) -> None:
+        """Train all epochs, from the last checkpoint if there is one."""
         position = self._resume()
         while position.epoch < self._settings.epochs:
             position = self._run_epoch(position)
 
     def _run_epoch(self, position: Position) -> Position:
-        """Train the rest of the epoch; steps that could not fill every worker's batch are left."""
+        """Train the rest of the epoch; where the next one starts.
+
+        Every worker takes the same number of steps: images at the end of the epoch that would not
+        fill a batch of each worker are left out.
+        """
         order = images.order(len(self._images), position.epoch, self._settings.seed)
         stride = self._settings.batch_size * self._world
         losses = []
@@ -126,12 +139,12 @@ class Trainer:
             losses.append(self._step(mine))
             position = Position(position.epoch, start + stride)
             if step % self._settings.report_every == 0:
-                tell(f"epoch {position.epoch} images {position.seen}: loss {losses[-1]:.4f}")
+                log(f"epoch {position.epoch} images {position.seen}: loss {losses[-1]:.4f}")
             if step % self._settings.checkpoint_every == 0:
                 self._save(position)
         if losses:
             mean = self._mean(float(np.mean(losses)))
-            tell(f"epoch {position.epoch} ended: mean loss {mean:.4f} on {self._world} workers")
+            log(f"epoch {position.epoch} ended: mean loss {mean:.4f} on {self._world} workers")
         position = Position(position.epoch + 1, 0)
         self._save(position)
         return position
@@ -152,7 +165,7 @@ class Trainer:
         return float(np.mean(peers.gather(value)))
 
     def _resume(self) -> Position:
-        """Go on where rank 0's newest checkpoint stands; its word holds for all ranks."""
+        """Load the newest checkpoint that rank 0 sees, so that all ranks load the same one."""
         if not self._checkpoints:
             return Position(0, 0)
         name = peers.gather(self._checkpoints.latest())[0]
@@ -161,7 +174,7 @@ class Trainer:
         position, state = self._checkpoints.load(name)
         self._model.set_state_dict(state["model"])
         self._optimizer.set_state_dict(state["optimizer"])
-        tell(f"resumed at epoch {position.epoch} images {position.seen}")
+        log(f"resumed at epoch {position.epoch} images {position.seen}")
         return position
 
     def _save(self, position: Position) -> None:
@@ -172,10 +185,10 @@ class Trainer:
         return {"model": self._model.state_dict(), "optimizer": self._optimizer.state_dict()}
 
     def compare_workers(self) -> None:
-        """Raises if the workers' weights differ, or if two trained on the same images."""
+        """Raise WorkersDisagree if weights differ, or if two workers trained on the same images."""
         weights = self._weights_checksum()
         data = str(self._seen)
-        tell(f"rank {self._rank}: weights {weights}, {self._seen.rows} images {data}")
+        log(f"rank {self._rank}: weights {weights}, {self._seen.rows} images {data}")
         if len(set(peers.gather(weights))) != 1:
             raise WorkersDisagree("the workers' weights differ: gradients were not reduced")
         if self._seen.rows and len(set(peers.gather(data))) != self._world:
@@ -188,13 +201,14 @@ class Trainer:
         return checksum.hexdigest()[:16]
 
     def save_model(self) -> None:
+        """Write the weights to `output_dir`, by rank 0 alone."""
         if self._rank != 0:
             return
         directory = self._settings.output_dir or Path(tempfile.mkdtemp(prefix="resnet-model-"))
         directory.mkdir(parents=True, exist_ok=True)
         path = directory / "resnet.pdparams"
         paddle.save(self._model.state_dict(), str(path))
-        tell(f"model saved in {path}")
+        log(f"model saved in {path}")
 
 
 if __name__ == "__main__":

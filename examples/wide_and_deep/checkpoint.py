@@ -1,8 +1,8 @@
 """Checkpoints of a parameter-server job on a volume that servers and workers share.
 
-The first worker asks for one when all workers stand at the same step; the servers write their
-shards of every table, and the directory gets its final name only when all of it is there. So
-a checkpoint is whole or absent, whatever is killed when. The last two are kept.
+The first worker asks for one when all workers have reached the same step. The servers then write
+their shards of every table, and the directory gets its final name when all of them are there. So a
+checkpoint is whole or absent, whatever is killed at whatever moment. The last two are kept.
 """
 
 from __future__ import annotations
@@ -19,25 +19,28 @@ _STATE = "state.json"
 
 @dataclass(frozen=True, order=True)
 class Position:
-    """Epoch and the parts of it that each worker has trained; `shards` cut the data."""
+    """How far training has come: epoch, steps of it, and into how many shards the data is cut."""
 
     epoch: int
     step: int
     shards: int
 
     def for_shards(self, shards: int) -> Position:
-        """Steps of differently cut data don't carry over: such an epoch starts again."""
+        """The position for data cut into this many shards.
+
+        Steps over differently cut data cannot be compared: then the epoch starts again.
+        """
         return self if shards == self.shards else Position(self.epoch, 0, shards)
 
 
 class Checkpoints:
-    """Used by the first worker to write, by every worker to find the place to go on."""
+    """Written by the first worker; every worker reads from them where to go on."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def save(self, position: Position, write: Callable[[Path], None]) -> None:
-        """`write` fills the directory that it is given."""
+        """Write one: `write` has to fill the directory that it is given."""
         final = self._directory / f"{position.epoch:04}-{position.step:06}"
         partial = final.with_suffix(".partial")
         for leftover in (partial, final):
@@ -49,6 +52,7 @@ class Checkpoints:
         self._prune()
 
     def latest(self) -> tuple[Position, Path] | None:
+        """The newest one's position and directory, or None where there is none."""
         found = self._whole()
         if not found:
             return None

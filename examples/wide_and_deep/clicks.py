@@ -37,7 +37,7 @@ class Samples:
 
 
 class ClickModel:
-    """The world behind a synthetic log; two of the same seed are equal."""
+    """The weights behind a synthetic log; the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -86,7 +86,7 @@ def auc(clicked: np.ndarray, score: np.ndarray) -> float:
 
 
 def write_lines(samples: Samples, path: Path) -> None:
-    """A sample a line; of each slot its length, then its values."""
+    """Write one line per sample: for each slot the number of its values, then the values."""
     with path.open("w") as lines:
         for row in range(len(samples)):
             slots = " ".join(f"1 {number}" for number in samples.ids[row])
@@ -95,6 +95,7 @@ def write_lines(samples: Samples, path: Path) -> None:
 
 
 def read_lines(path: Path) -> Samples:
+    """The samples that `write_lines` wrote. Raises ValueError on lines of another form."""
     table = np.loadtxt(path, ndmin=2)
     fields = 2 * len(FIELDS)
     ids = table[:, 1:fields:2].astype("int64")

@@ -1,4 +1,4 @@
-"""What the programs tell, and keeping Fleet from telling more."""
+"""What the programs print, and how Fleet is kept from printing more."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 
-def tell(line: str) -> None:
+def log(line: str) -> None:
+    """Print a line with the time of day; flushed, so that `kubectl logs -f` shows it at once."""
     print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Fleet prints pages about its inner tables; VERBOSE=1 lets them through."""
+    """Swallow what Fleet prints: pages about its inner tables. VERBOSE=1 lets them through."""
     if os.environ.get("VERBOSE"):
         yield
         return

@@ -1,8 +1,8 @@
 """One process of a parameter-server job: a server or a worker, from its start to its end.
 
 Servers hold their share of the tables until they are told to stop. Workers train on disjoint
-parts of a click log, tell the AUC on a held-out set after each epoch, and go on from the last
-checkpoint when the job was restarted.
+parts of a click log and print the AUC on a held-out set after each epoch. When the job has been
+restarted, they go on from the last checkpoint.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ os.environ.setdefault("GLOG_minloglevel", "2")
 import network
 import paddle
 import settings as settings_module
-from console import quiet, tell
+from console import log, quiet
 from paddle.distributed import fleet
 from trainer import Trainer
 
 
 def run(make_role_maker: Callable[[], Any]) -> None:
-    """`make_role_maker` gives Fleet's role maker: which process this is, and who the others are."""
+    """Be the server or the worker that Fleet's role maker says this process is, to its end.
+
+    `make_role_maker` makes it; it knows who the other processes are, too.
+    """
     settings = settings_module.from_environment()
     with tempfile.TemporaryDirectory(prefix="fleet-") as scratch:
         exit_on_sigterm()
@@ -36,7 +39,7 @@ def run(make_role_maker: Callable[[], Any]) -> None:
         paddle.enable_static()
         with quiet():
             fleet.init(make_role_maker(), log_level="ERROR")
-        tell(f"{_role()} of {fleet.server_num()} servers and {fleet.worker_num()} workers")
+        log(f"{_role()} of {fleet.server_num()} servers and {fleet.worker_num()} workers")
         with quiet():
             built = network.build(settings.learning_rate)
         if fleet.is_server():
@@ -68,6 +71,6 @@ def _serve() -> None:
     """Never returns."""
     with quiet():
         fleet.init_server()
-    tell("serving")
+    log("serving")
     with quiet():
         fleet.run_server()

@@ -42,14 +42,16 @@ class Network:
 
     @property
     def features(self) -> list[Variable]:
+        """The variables that a prediction needs."""
         return [*self.ids, self.dense]
 
     @property
     def inputs(self) -> list[Variable]:
-        """In the order in which `clicks.write_lines` writes the slots."""
+        """The variables that training needs, in the order in which a log's lines have them."""
         return [*self.features, self.label]
 
     def feed(self, samples: clicks.Samples) -> dict[str, np.ndarray]:
+        """The samples as an executor takes them: ids and clicks as columns (n, 1)."""
         columns = np.split(samples.ids, len(self.ids), axis=1)
         named = {slot.name: column for slot, column in zip(self.ids, columns, strict=True)}
         return named | {
@@ -59,7 +61,10 @@ class Network:
 
 
 def build(learning_rate: float) -> Network:
-    """Into the default programs, trained asynchronously; after `fleet.init`."""
+    """Build the network into the default programs, to be trained asynchronously.
+
+    Call it after `fleet.init`.
+    """
     names = [f"field_{number}" for number in range(len(clicks.FIELDS))]
     ids = [paddle.static.data(name, [None, 1], "int64", lod_level=1) for name in names]
     dense = paddle.static.data("dense", [None, clicks.DENSE], "float32")
@@ -68,7 +73,7 @@ def build(learning_rate: float) -> Network:
     loss = paddle.mean(
         paddle.nn.functional.binary_cross_entropy(prediction, paddle.cast(label, "float32"))
     )
-    # It copies the program as it is before Fleet cuts it into servers' and workers' parts.
+    # Before `minimize`: it copies the program, which Fleet then splits into servers' and workers'.
     inference = DistributedInfer(startup_program=paddle.static.Program())
     _minimize(loss, learning_rate)
     return Network(ids, dense, label, prediction, inference)

@@ -1,7 +1,6 @@
-"""What can be set from outside, by environment variables of plain names.
+"""What can be set from outside, by environment variables.
 
-Where the peers are is not among them: that comes from the operator's environment alone, which
-Fleet reads by itself.
+Where the peers are is not among them: the operator says that in variables that Fleet reads itself.
 """
 
 from __future__ import annotations
@@ -13,12 +12,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """`checkpoint_every` counts parts; `samples`, `part_size` and so on are of made-up data.
+    """What the environment variables of the same names, in capitals, set.
 
-    Both directories to write are of a volume that servers and workers share. Without an
-    `output_dir` the model goes to a new temporary directory; without a `checkpoint_dir` there
-    are no checkpoints. With `save_passes` there is a model of each epoch, not of the last only.
-    `shards` other than the number of workers, which 0 stands for, leaves some of the data out.
+    Click logs are read from `data_dir`. Where there are none, `samples` of them are generated from
+    `seed`, in parts of `part_size`, and `held_out` more to measure the AUC on. Each worker trains
+    on one of `shards` shares of the data; 0 stands for the number of workers.
+
+    `checkpoint_dir` and `output_dir` have to be on a volume that servers and workers share. Without
+    a `checkpoint_dir` there are no checkpoints, which are otherwise written after every
+    `checkpoint_every` parts. Without an `output_dir` the model goes to a new temporary directory.
+    With `save_passes` the model of each epoch is saved, not only that of the last.
     """
 
     data_dir: Path
@@ -37,6 +40,10 @@ class Settings:
 
 
 def from_environment() -> Settings:
+    """The settings, with defaults for a machine without GPUs.
+
+    Raises ValueError on a variable that should be a number and is not.
+    """
     return Settings(
         data_dir=_directory("DATA_DIR") or Path(__file__).with_name("data"),
         samples=_number("SAMPLES", 60_000),

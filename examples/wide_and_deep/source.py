@@ -1,7 +1,7 @@
-"""Where a worker's samples come from: a directory of click logs, or made from a seed.
+"""Where a worker's samples come from: a directory of click logs, or a generator with a seed.
 
-Both cut an epoch into parts, one after the other of which a worker trains; and all workers take
-the same number of steps, some of them perhaps without a part, because they meet at checkpoints.
+Either way an epoch is cut into parts, and a worker trains on one part per step. All workers take
+the same number of steps, because they meet at checkpoints; one with fewer parts idles at the end.
 """
 
 from __future__ import annotations
@@ -16,25 +16,27 @@ HELD_OUT_FILE = "held_out.txt"
 
 
 class Source(Protocol):
+    """One worker's share of the data, for `steps` steps per epoch, and the held-out set."""
+
     steps: int
     held_out: clicks.Samples
 
     def part(self, step: int) -> tuple[Path, int] | None:
-        """The file of this step's part and its number of samples; None if others are longer."""
+        """The file of this step's part and its number of samples; None in an idle step."""
 
     def ceiling_auc(self) -> float | None:
         """The best AUC that is possible on the held-out set, where it is known."""
 
 
 def find_source(settings: Settings, rank: int, scratch: Path) -> Source:
-    """Files where there are any; a `scratch` directory is for the parts that are made."""
+    """The worker's source: files where `data_dir` has any, else parts generated in `scratch`."""
     if (settings.data_dir / HELD_OUT_FILE).exists():
         return Files(settings, rank)
     return Synthetic(settings, rank, scratch)
 
 
 class Synthetic:
-    """Every `shards`-th part of a log of `samples`."""
+    """Every `shards`-th part of a generated log, beginning with the worker's rank."""
 
     def __init__(self, settings: Settings, rank: int, scratch: Path) -> None:
         self._settings = settings
@@ -46,6 +48,7 @@ class Synthetic:
         self.held_out = self._model.part(clicks.HELD_OUT_PART, settings.held_out)
 
     def part(self, step: int) -> tuple[Path, int] | None:
+        """Generate this step's part; it takes the place of the last one."""
         if step >= len(self._parts):
             return None
         number = self._parts[step]
@@ -57,6 +60,7 @@ class Synthetic:
         return path, size
 
     def ceiling_auc(self) -> float | None:
+        """What a model reaches that knows the generator's weights."""
         return self._model.ceiling_auc(self.held_out)
 
 
@@ -77,6 +81,7 @@ class Files:
         self.held_out = clicks.read_lines(directory / HELD_OUT_FILE)
 
     def part(self, step: int) -> tuple[Path, int] | None:
+        """This step's file."""
         if step >= len(self._parts):
             return None
         path = self._parts[step]
@@ -84,6 +89,7 @@ class Files:
             return path, sum(1 for _ in lines)
 
     def ceiling_auc(self) -> float | None:
+        """None: nobody knows the weights behind a real log."""
         return None
 
 

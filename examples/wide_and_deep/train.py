@@ -1,8 +1,8 @@
 """Wide & Deep for click-through rate, with Fleet's parameter servers, asynchronously.
 
-The same program is every server and every worker of a PaddleJob; which one it is, and where
-its peers are, it learns from the operator's environment, which Fleet's PaddleCloudRoleMaker
-reads, and from nothing else.
+Every server and every worker of a PaddleJob runs this same program. Which one it is, and where its
+peers are, stands in the environment that the operator gives it; Fleet's PaddleCloudRoleMaker reads
+that, and nothing else has to be set.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from paddle.distributed import fleet
 
 
 def main() -> None:
+    """Run as what the environment says."""
     fleet_process.run(fleet.PaddleCloudRoleMaker)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import clicks
 import paddle
 from checkpoint import Checkpoints, Position
-from console import quiet, tell
+from console import log, quiet
 from network import Network
 from paddle.distributed import fleet
 from settings import Settings
@@ -33,9 +33,10 @@ class Trainer:
             fleet.init_worker()
 
     def run(self) -> None:
+        """Train all epochs, from the last checkpoint if there is one, and save the model."""
         start = self._resume()
         ceiling = self._source.ceiling_auc()
-        tell(f"the data allows an AUC of {ceiling:.4f}" if ceiling else "training on files")
+        log(f"the data allows an AUC of {ceiling:.4f}" if ceiling else "training on files")
         for epoch in range(start.epoch, self._settings.epochs):
             first = start.step if epoch == start.epoch else 0
             self._end_epoch(epoch, self._train_epoch(epoch, first))
@@ -43,10 +44,10 @@ class Trainer:
             self._save_model(self._output_dir)
         with quiet():
             fleet.stop_worker()
-        tell("done")
+        log("done")
 
     def _train_epoch(self, epoch: int, first: int) -> int:
-        """From step `first` on; the number of samples that this worker has trained on."""
+        """Train an epoch from step `first` on; the number of samples that were this worker's."""
         trained = 0
         steps = self._source.steps
         for step in range(first, steps):
@@ -74,9 +75,9 @@ class Trainer:
         return samples
 
     def _end_epoch(self, epoch: int, trained: int) -> None:
-        counts = _all_workers(trained)
+        counts = _gather(trained)
         total = f"{sum(counts)} on all workers" if counts else "the others' unknown without Gloo"
-        tell(f"epoch {epoch}: AUC {self._auc():.4f}, {trained} samples here, {total}")
+        log(f"epoch {epoch}: AUC {self._auc():.4f}, {trained} samples here, {total}")
         if self._settings.save_passes:
             directory = self._output_dir / f"pass-{epoch:05}"
             self._save_model(directory)
@@ -84,7 +85,7 @@ class Trainer:
                 (directory / "done").touch()
 
     def _auc(self) -> float:
-        """On the held-out set, with the rows that the servers hold now."""
+        """The AUC on the held-out set, with the table rows that the servers hold now."""
         # Training on a dataset drops the scopes that an executor caches, hence a new one.
         executor = paddle.static.Executor(paddle.CPUPlace())
         held_out = self._source.held_out
@@ -105,7 +106,7 @@ class Trainer:
         with quiet():
             fleet.load_model(str(directory), mode=0)
         position = position.for_shards(self._settings.shards)
-        tell(f"resumed at epoch {position.epoch} step {position.step}")
+        log(f"resumed at epoch {position.epoch} step {position.step}")
         return position
 
     def _save(self, position: Position) -> None:
@@ -135,7 +136,7 @@ class Trainer:
                 mode=0,
             )
         if self._rank == 0:
-            tell(f"model saved in {directory}: {_shards(directory)}")
+            log(f"model saved in {directory}: {_shards(directory)}")
 
     @cached_property
     def _output_dir(self) -> Path:
@@ -144,7 +145,7 @@ class Trainer:
         return Path(tempfile.mkdtemp(prefix="wide_and_deep-model-"))
 
 
-def _all_workers(value: int) -> list[int]:
+def _gather(value: int) -> list[int]:
     """This number of every worker; empty where Gloo does not connect them (withGloo: 0)."""
     with quiet():
         gathered = fleet.util.all_gather(value, "worker")

@@ -1,9 +1,9 @@
 """Distributed training as a plain Kubernetes Job: what has to be done where no operator does it.
 
-Every pod of the Job is one node, with a parameter server and a trainer. It asks the API server
-for the Job's pods, waits until all run, takes the place of its address among all, sorted, as its
-trainer id, and starts both programs with an environment made of that. Its service account has
-to be allowed to list pods. Logs and models go to `output/` on the shared storage.
+Every pod of the Job is one node, with a parameter server and a trainer. It asks the API server for
+the Job's pods and waits until all of them run. Its trainer id is the place of its own address among
+the sorted addresses of all. Then it starts both programs with an environment made from that. Its
+service account must be allowed to list pods. Logs and models go to `output/` on the shared storage.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Node:
 
 
 def main() -> None:
+    """Find the peers, start a server and a trainer, and end as the trainer does."""
     job = Path(os.environ["JOB_PATH"], os.environ["JOB_NAME"])
     node = wait_for_peers(int(os.environ["CONF_PADDLE_GRADIENT_NUM"]))
     logs = job / "output" / f"node_{node.trainer_id}"
@@ -57,7 +58,7 @@ def main() -> None:
 
 
 def wait_for_peers(count: int) -> Node:
-    """Until `count` pods of the Job run."""
+    """Wait until `count` pods of the Job run; this pod among them."""
     own = socket.gethostbyname(socket.gethostname())
     while True:
         pods = running_pods()
@@ -71,6 +72,7 @@ def wait_for_peers(count: int) -> Node:
 
 
 def running_pods() -> list[dict[str, Any]]:
+    """The Job's pods that run and are not being deleted."""
     selector = urllib.parse.quote(f"job-name={os.environ['JOB_NAME']}")
     pods = get(f"/api/v1/namespaces/{os.environ['JOB_NAMESPACE']}/pods?labelSelector={selector}")
     return [
@@ -94,6 +96,7 @@ def get(path: str) -> dict[str, Any]:
 
 
 def start(role: str, node: Node, settings: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """Start the training program as a PSERVER or TRAINER; its output goes to `log`."""
     with log.open("w") as out:
         return subprocess.Popen(
             [sys.executable, "-u", "train.py"],
@@ -125,11 +128,12 @@ def environment(role: str, node: Node) -> dict[str, str]:
 
 
 def join(addresses: list[str], port: int) -> str:
+    """The addresses, each with this port, as Paddle's variables list endpoints."""
     return ",".join(f"{address}:{port}" for address in addresses)
 
 
 def wait_for_trainers(node: Node, output: Path, logs: Path) -> None:
-    """This node's server serves until the last trainer has done with it."""
+    """Wait until every node's trainer has ended: they need this node's server until then."""
     mark = f".done-{node.job_uid}"
     (logs / mark).touch()
     while not all((output / f"node_{peer}" / mark).exists() for peer in range(len(node.addresses))):
