@@ -1,4 +1,4 @@
-"""What the children of a live job need: those in the way deleted, those missing created."""
+"""What a live job's children need: delete those in the way, create those that are missing."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ from reconcile.view import View
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a pass does to the children; `requeue_after` where time will allow more."""
+    """What a pass does to the children. `requeue_after`: seconds until it may do more."""
 
     deletes: tuple[Delete, ...] = ()
     patches: tuple[Patch, ...] = ()
@@ -41,7 +41,7 @@ class Changes:
 
 
 def change_children(view: View) -> Changes:
-    """Deletes first; creates only when nothing of an ended attempt is left and nothing holds."""
+    """Deletes first; creates once no pod of an ended attempt is left and nothing holds them."""
     if view.job.status.is_true(Condition.SUSPENDED):
         return Changes(deletes=_obsolete_deletes(view) + own_pod_group_deletes(view))
     deletes = _obsolete_deletes(view) + _replaced_deletes(view)
@@ -100,10 +100,10 @@ def _seconds_to_hold(view: View) -> float:
 
 
 def _names_to_create(view: View) -> tuple[list[str], float | None]:
-    """Missing pods that may be made now, and the seconds to the next that may later.
+    """Missing pods that may be created now, and the seconds until the next one may be.
 
-    None once a worker of an elastic job has ended well: a launcher that begins wipes what its
-    peers keep in etcd, that the training is over too, and they would begin anew.
+    No pod is created any more once a worker of an elastic job has ended well. A launcher that
+    starts wipes what its peers keep in etcd, also that training is over: they would train again.
     """
     if view.job.spec.is_elastic and view.completed[Role.WORKER]:
         return [], None

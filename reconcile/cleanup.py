@@ -1,4 +1,4 @@
-"""What goes when a job has ended, by cleanPodPolicy, and the job itself after its ttl."""
+"""What is deleted when a job has ended, as cleanPodPolicy says."""
 
 from api.constants import CleanPodPolicy, Phase
 from api.objects import is_deleting, name_of, uid_of
@@ -35,12 +35,12 @@ def _pods_to_go(view: View) -> list[PodView]:
     policy = view.job.spec.clean_pod_policy
     if view.job.status.phase == Phase.FAILED and policy is not CleanPodPolicy.NEVER:
         return [pod for pod in view.all_pods if not _has_ended(pod)]
-    # No policy keeps what an operator that died, or had a late cache, has left of other attempts.
+    # Pods of other attempts, left by an operator that died or whose cache lagged, always go.
     return [pod for pod in view.all_pods if pod.attempt != view.attempt]
 
 
 def _group_deletes(view: View) -> tuple[Delete, ...]:
-    """An ended job's PodGroup keeps its place only while pods of it still run."""
+    """An ended job's PodGroup stays only while kept pods of it still run."""
     going = {pod.uid for pod in _pods_to_go(view)}
     if any(pod.uid not in going and not _has_ended(pod) for pod in view.all_pods):
         return ()
@@ -55,5 +55,5 @@ def _cleans_all(view: View) -> bool:
 
 
 def _has_ended(pod: PodView) -> bool:
-    """Whether all containers have: a sidecar that goes on holds the pod's place."""
+    """Whether all of its containers have ended: a sidecar that runs on still takes up resources."""
     return (pod.raw.get("status") or {}).get("phase") in ("Succeeded", "Failed")

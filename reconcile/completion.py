@@ -9,7 +9,7 @@ from reconcile.transition import Transition, complete_job
 from reconcile.view import View
 
 JOIN_SECONDS = 60.0
-"""A launcher that has run for so long has met its peers: it has imported Paddle and registered."""
+"""A launcher that has run for this long has had time to import Paddle and to meet its peers."""
 
 
 def find_completion(view: View) -> Transition | None:
@@ -21,9 +21,9 @@ def find_completion(view: View) -> Transition | None:
 
 
 def find_elastic_completion(view: View) -> Transition | None:
-    """The end of an elastic job: enough workers trained together, and all who did ended well.
+    """The end of an elastic job: enough workers trained together, and all of those ended well.
 
-    One that started after the first end trains with nobody, and is not waited for.
+    A worker that started after the first one ended trains with nobody: it is not waited for.
     """
     ended = _succeeded(view)
     peers = _peers(view, ended)
@@ -38,8 +38,8 @@ def find_elastic_completion(view: View) -> Transition | None:
 def find_untrained(view: View) -> Incident | None:
     """A launcher that exited 0 because its peers never came: an end without training.
 
-    An elastic launcher that misses its least number of peers within its timeout leaves with 0.
-    Whoever trained did so with at least that many; fewer that overlapped cannot have.
+    An elastic launcher that does not find its least number of peers within its timeout exits 0. So
+    where fewer workers than that ran at the same time, none of them can have trained.
     """
     ended = _succeeded(view)
     if not ended:
@@ -60,7 +60,7 @@ def _succeeded(view: View) -> list[PodView]:
 
 
 def _peers(view: View, ended: list[PodView]) -> list[PodView]:
-    """Workers that ran when the first of them ended well, and were not left alone by it."""
+    """Workers that ran when the first of them ended well, except those that never met it."""
     first = _first_end(ended)
     timeout = timedelta(seconds=view.settings.elastic_timeout_seconds)
     return [
@@ -73,8 +73,9 @@ def _peers(view: View, ended: list[PodView]) -> list[PodView]:
 def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
     """Whether a launcher came too late to meet the one that gave up first.
 
-    It then waits for its whole timeout before it exits 0 too. One that had met its peers may
-    outlast them by as much, as the one that saves the model does.
+    Such a launcher waits for its whole timeout, then exits 0 too. How long it outlasts the first is
+    not enough to tell: a worker that saves the model may outlast its peers by as much. So it must
+    also have started too late to have met the first.
     """
     if pod.started_at is None or _end_of(pod) - first < timeout:
         return False
@@ -82,7 +83,7 @@ def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
 
 
 def _ended_and_gone(view: View) -> frozenset[int]:
-    """Workers remembered to have ended well whose pods are gone."""
+    """Indexes of workers that ended well, as status remembers, and whose pods are gone."""
     there = {pod.index for pod in view.of_role(Role.WORKER)}
     return view.completed[Role.WORKER] - there
 

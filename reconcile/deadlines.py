@@ -1,4 +1,4 @@
-"""Deadlines of a job. They are read off timestamps in status, so a restart loses none."""
+"""Deadlines of a job, computed from timestamps in status: a restart of the operator loses none."""
 
 from api.constants import Condition, Reason
 from api.objects import parse_time
@@ -33,7 +33,7 @@ def seconds_to_next_deadline(view: View) -> float | None:
 
 
 def seconds_to_deadline(view: View, deadline: int | None) -> float | None:
-    """Seconds until so long after the start; None without a deadline or a start."""
+    """Seconds until `deadline` seconds after the start; None without a deadline or a start."""
     start = parse_time(view.job.status.start_time)
     if deadline is None or start is None:
         return None

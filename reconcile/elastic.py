@@ -18,14 +18,15 @@ def find_elastic_transition(view: View) -> Transition | None:
     if untrained is not None:
         return answer_incident(view, untrained)
     failed = failed_pods(view)
-    # Recorded ones go first: status has room for few, and must not forget one that still stands.
+    # First those that are recorded are deleted: status keeps few records, and must not drop that of
+    # a pod that still exists, or the same failure would be recorded again.
     if not failed or any(is_recorded(view, pod) for pod in failed):
         return None
     return _answer_failures(view, [judge_pod(view, pod) for pod in failed])
 
 
 def is_recorded(view: View, pod: PodView) -> bool:
-    """Whether a failed pod stands in status already, so that it may go."""
+    """Whether status has a record of this pod's failure, so that the pod may be deleted."""
     return any(
         failure.pod == pod.name and failure.time == build_failure(view, judge_pod(view, pod)).time
         for failure in view.job.status.failures
@@ -33,7 +34,7 @@ def is_recorded(view: View, pod: PodView) -> bool:
 
 
 def replacement_delay(view: View, name: str) -> float:
-    """Seconds until a worker that failed may be made again; the first time at once."""
+    """Seconds until a worker that failed may be created again; 0 after its first failure."""
     ends = [f for f in view.job.status.failures if f.pod == name and f.attempt == view.attempt]
     last = parse_time(ends[-1].time) if ends else None
     if last is None or len(ends) < 2:
@@ -43,7 +44,7 @@ def replacement_delay(view: View, name: str) -> float:
 
 
 def _answer_failures(view: View, incidents: list[Incident]) -> Transition:
-    """Record what failed, so that it may be replaced; or end the attempt with too few left."""
+    """Record the failures, so that the pods may be replaced; or end the attempt: too few live."""
     first = next((incident for incident in incidents if incident.is_fatal), incidents[0])
     live = sum(peer.is_live for peer in view.of_role(Role.WORKER))
     trained = len(view.completed[Role.WORKER])

@@ -45,7 +45,7 @@ ELASTIC_VARIABLES = frozenset(
 )
 LETTERS_OF_THE_SCHEME = frozenset("etcd")
 ELASTIC_MAX_RESTART = 1_000_000
-"""The launcher's own default is 3 re-formings, after which it leaves."""
+"""How often the launcher may form anew. Its own default is 3, after which it gives up."""
 HETER_STAGES = 2
 """Stage 1 is the workers', stage 2 the heter trainers'."""
 

@@ -1,6 +1,7 @@
-"""Incidents: what ended an attempt, whether it is charged, and who caused it.
+"""Incidents: what ended an attempt, whether it is charged, and which pod caused it.
 
-One incident often fails many pods: the first to end is its cause, the rest are its echo.
+One incident often fails many pods. The pod that ended first is taken for its cause; the others
+failed because they lost a peer.
 """
 
 from collections.abc import Iterator
@@ -20,13 +21,16 @@ from reconcile.rendezvous import moved_pods
 from reconcile.view import View
 
 MAX_LOG_CHARACTERS = 600
-"""Of a container's termination message in a failure record; its end says most."""
+"""How much of a container's termination message a failure record keeps: its end says most."""
 LAUNCHER_CODES = (EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
 
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Why an attempt is over. `is_fatal` ends the job; `is_charged` counts to backoffLimit."""
+    """Why an attempt is over. `is_fatal` ends the job; `is_charged` counts against backoffLimit.
+
+    `pod` caused it, where one pod did. `verify_gone` is as in `Plan`.
+    """
 
     reason: Reason
     message: str
@@ -80,7 +84,7 @@ def end_time(pod: PodView) -> str:
 
 
 def describe_end(pod: PodView) -> str:
-    """One sentence: which pod, how it ended, on which node, its last words."""
+    """One sentence: which pod, on which node, how it ended, and the last lines of its log."""
     where = f" on {pod.node}" if pod.node else ""
     return f"{pod.name}{where} {_ending(pod)}"
 
@@ -123,7 +127,7 @@ def _last_words(pod: PodView | None) -> str:
 
 
 def _find_loss(view: View) -> Incident | None:
-    """Peers hold the addresses of pods that are gone, going or moved."""
+    """The incident of a pod that is gone, going, or moved: its peers hold its old address."""
     going = [
         _vanishing(view, pod)
         for pod in view.pods.values()

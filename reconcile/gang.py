@@ -1,8 +1,8 @@
 """The gang: whether a job is scheduled whole, by whom, and the PodGroup that says so.
 
 A PodGroup named as the job belongs to the user: used as it is, never changed, never deleted.
-The operator's own has the job's UID in its name, so that a user's `kubectl create` never
-meets it.
+The operator's own has part of the job's UID in its name, so that it never takes the name of one
+that a user is about to create.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from reconcile.rendezvous import child_labels
 from reconcile.view import View
 
 USER_POD_GROUP_WAIT_SECONDS = 5.0
-"""A user's PodGroup stands behind the job in the same file: it gets this long to arrive."""
+"""Users put their PodGroup after the job in the same file: so long the job waits for it."""
 UNSERVED_RETRY_SECONDS = 5.0
 """No event tells a job that the API server has begun to serve PodGroups."""
 UID_CHARACTERS = 8
@@ -57,7 +57,7 @@ class GangHold:
 
 
 def wanted_kind(view: View) -> GangKind | None:
-    """Which gang the job asks for: its worker template, its policy, or the operator's flag."""
+    """Which kind of gang the job is to be, by its worker template, its policy, or the flag."""
     spec = view.job.spec
     if names_volcano(view):
         return GangKind.VOLCANO
@@ -86,7 +86,10 @@ def find_gang(view: View) -> Gang | None:
 
 
 def _joins_users(view: View) -> bool:
-    """Whether the pods are of the user's PodGroup: those that exist stay with the one they name."""
+    """Whether the pods belong to the user's PodGroup.
+
+    Pods that exist decide: an attempt's pods must not be split between two PodGroups.
+    """
     for pod in view.pods.values():
         annotations = pod.raw["metadata"].get("annotations") or {}
         return bool(annotations.get(ANNOTATION_GROUP_NAME) == view.job.name)
@@ -130,7 +133,10 @@ def find_hold(view: View, gang: Gang) -> GangHold | None:
 
 
 def _waited_seconds(view: View) -> float:
-    """Seconds since the job's start was written: an operator that is late has not looked yet."""
+    """Seconds since the operator wrote the job's start.
+
+    Not since the job's creation: an operator that comes late has not yet looked for a PodGroup.
+    """
     started = parse_time(view.job.status.start_time)
     return (view.now - started).total_seconds() if started else 0.0
 
@@ -154,7 +160,7 @@ def own_pod_group_patches(view: View, gang: Gang) -> tuple[Patch, ...]:
 
 
 def own_pod_group_deletes(view: View) -> tuple[Delete, ...]:
-    """Deletes of the operator's PodGroups: an ended or held job must not keep a place."""
+    """Deletes of the operator's PodGroups: an ended or suspended job must not hold resources."""
     return tuple(
         Delete("PodGroup", name_of(group), uid_of(group))
         for group in view.observed.pod_groups
@@ -163,7 +169,7 @@ def own_pod_group_deletes(view: View) -> tuple[Delete, ...]:
 
 
 def least_members(view: View) -> int:
-    """Pods that must be placed together: minAvailable, else the least with which it works."""
+    """How many pods must be placed together: minAvailable, else the least that the job needs."""
     policy = view.job.spec.scheduling_policy
     if policy is not None and policy.min_available is not None:
         return policy.min_available

@@ -1,7 +1,7 @@
 """Port ranges for `intranet: Host`, one per pod, written to status before any pod is made.
 
-Ranges start at whole steps above the configured start, so that two of them are equal or
-disjoint; equal ones are kept off one node by the scheduler, which sees the first as hostPort.
+Ranges start at multiples of their size above the configured start, so two of them are equal or
+disjoint. The scheduler keeps equal ones off the same node: the first port of each is a hostPort.
 """
 
 import zlib
@@ -12,11 +12,11 @@ from reconcile.transition import Transition
 from reconcile.view import View
 
 PORTS_RETRY_SECONDS = 30.0
-"""Another job's end frees its ranges, and wakes only that job."""
+"""Ranges become free when another job ends, which does not wake this one."""
 
 
 def find_allocation(view: View) -> Transition | None:
-    """The status with a range for every wanted pod, or None: nothing to do, or nothing free."""
+    """The status with a range for every wanted pod; None if all have one, or too few are free."""
     if not needs_ports(view):
         return None
     held = view.job.status.host_ports

@@ -26,7 +26,10 @@ class Wait:
 
 
 def explain_wait(view: View) -> Wait:
-    """The most telling cause of a job's waiting. The text holds nothing that ticks."""
+    """The most telling reason for which the job waits.
+
+    The message holds no elapsed time: it would change, and be written, with every pass.
+    """
     causes = (
         _refused(view),
         _terminating(view),

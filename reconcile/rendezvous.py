@@ -1,9 +1,11 @@
 """The attempt's ConfigMap: the one place where processes learn who their peers are.
 
-It is made when every pod of the attempt has its address, and never changed: containers cannot
-start before it exists, so no process ever reads half a list or another attempt's. Nor another
-job's: trainers also ask for a key that has the job's UID in its name, which neither a ConfigMap
-that a user named as the job has, nor one that a deleted job of the same name left behind.
+It is created when every pod of the attempt has its address, and never changed. Containers cannot
+start before it exists, so no process ever reads an incomplete list, or that of another attempt.
+
+Nor does a process read another job's list. Trainers also need a key with the job's UID in its name,
+which is missing in a ConfigMap that a user made under the job's name, and in one that a deleted job
+of the same name left behind.
 """
 
 from api.constants import (
@@ -33,7 +35,7 @@ GLOO_RENDEZVOUS_HTTP = "3"
 """Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""
 
 RENDEZVOUS_VARIABLE = "PADDLE_RENDEZVOUS"
-"""In a trainer's environment: the attempt, read from the key that only its own job's maps have."""
+"""In a trainer's environment: the attempt, from the key that only its job's ConfigMaps have."""
 
 CONFIG_MAP_VARIABLES = frozenset(
     {
@@ -67,7 +69,7 @@ ENDPOINT_LISTS = {
 
 
 def rendezvous_key(job: PaddleJob) -> str:
-    """The key that only this job's ConfigMaps have; good as a variable's name too."""
+    """The key that only this job's ConfigMaps have; a valid name of a variable, for envFrom."""
     return f"{RENDEZVOUS_VARIABLE}_{job.uid.replace('-', '_')}"
 
 
@@ -137,7 +139,7 @@ def oversized_variable(variables: dict[str, str]) -> str | None:
 
 
 def moved_pods(view: View) -> list[str]:
-    """Live pods whose address is not the one that their peers were told."""
+    """Names of live pods whose address is not the one in the attempt's ConfigMap."""
     if view.config_map is None:
         return []
     told = view.config_map.get("data") or {}

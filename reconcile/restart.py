@@ -1,4 +1,4 @@
-"""Gang restarts: a new attempt of the whole job, charged or not, with back-off between."""
+"""Gang restarts: a new attempt of the whole job, charged or not, after a back-off."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -34,9 +34,9 @@ def answer_incident(view: View, incident: Incident) -> Transition:
 
 
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transition:
-    """The next attempt: the pods of this one become obsolete by the number alone."""
+    """Begin the next attempt. Its number alone makes the pods of this one obsolete."""
     status = end_conditions(status, view.now, Condition.RUNNING, Condition.PODS_SCHEDULED)
-    # A second incident before the first back-off is over starts its back-off anew.
+    # Ended and set again, so that an incident during a back-off starts a back-off of its own.
     status = end_conditions(status, view.now, Condition.RESTARTING)
     status = set_condition(
         status, Condition.RESTARTING, True, incident.reason, incident.message, view.now
@@ -64,7 +64,7 @@ def find_exhausted_in_place(view: View) -> Transition | None:
     limit = view.job.spec.backoff_limit
     if limit is None:
         limit = IN_PLACE_LIMIT
-    # As in batch/v1: with a limit the count reaches it, with none the first restart is too many.
+    # As in batch/v1: too many when the count reaches the limit; with a limit of 0, at the first.
     if not pods or (count < limit if limit else count == 0):
         return None
     worst = max(pods, key=lambda pod: pod.restarts)
@@ -100,7 +100,7 @@ def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> 
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
-    """The nodes where this job failed, the latest last. A restart by request blames none."""
+    """The nodes where this job failed, the latest last. A restart on request adds none."""
     node = incident.pod.node if incident.pod else ""
     blames_node = incident.reason in (Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_FAILED)
     if not node or not blames_node:

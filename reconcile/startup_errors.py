@@ -1,7 +1,7 @@
-"""Pods that wait for what will not come: a wrong image name, a configuration with a hole.
+"""Pods that cannot start: a wrong image name, a configuration that names what is not there.
 
-Every pod waits in CreateContainerConfigError until its attempt's ConfigMap exists: that is the
-way a job starts, and is never an error here.
+Every pod waits in CreateContainerConfigError until its attempt's ConfigMap exists. That is how a
+job starts, and it is never an error here.
 """
 
 from dataclasses import dataclass
@@ -69,7 +69,10 @@ def _startup_error(view: View, pod: PodView) -> StartupError | None:
 
 
 def _grace(view: View, reason: str, text: str) -> float:
-    """A pull may yet succeed and a missing object be made; a wrong name or key stays wrong."""
+    """How long the error may last, in seconds.
+
+    A pull may yet succeed, and a missing object may be created. A wrong name or key stays wrong.
+    """
     heals = reason in IMAGE_PULL_ERRORS or (reason in CONFIG_ERRORS and "not found" in text)
     settings = view.settings
     return settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
@@ -84,7 +87,7 @@ def _since(view: View, pod: PodView) -> datetime:
 
 
 def _is_normal_wait(view: View, text: str) -> bool:
-    """Whether the kubelet has not tried again since the attempt's ConfigMap was made."""
+    """Whether the pod waits for its ConfigMap, or its kubelet has not seen yet that it exists."""
     if view.config_map is None and not view.job.spec.is_elastic:
         return True
     name = config_map_name(view.job.name, view.attempt)

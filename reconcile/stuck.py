@@ -1,4 +1,4 @@
-"""Pods that stay Terminating because their node is lost, and how they are let go."""
+"""Pods that stay Terminating because their node is lost, and their forced deletion."""
 
 from api.objects import Raw, parse_time
 from reconcile.plan import Delete
@@ -7,10 +7,10 @@ from reconcile.view import View
 
 
 def force_deletes(view: View) -> tuple[Delete, ...]:
-    """Deletes without grace of pods past theirs on a node that is NotReady or gone.
+    """Deletes without a grace period of pods past theirs on a node that is NotReady or gone.
 
-    The node may still run them: two writers of one checkpoint are possible, which is why it
-    waits, and why nothing is done where the operator may not read nodes.
+    The node may still run them, and two pods may then write the same checkpoint. Hence the wait,
+    and hence nothing is deleted where the operator may not read nodes.
     """
     return tuple(
         Delete("Pod", pod.name, pod.uid, grace_seconds=0)
@@ -20,7 +20,7 @@ def force_deletes(view: View) -> tuple[Delete, ...]:
 
 
 def seconds_to_force_delete(view: View) -> float | None:
-    """Seconds until the first pod that is stuck now may be let go, or None."""
+    """Seconds until the first pod that is stuck now is to be force-deleted, or None."""
     times = (_seconds_left(view, pod) for pod in view.all_pods if _is_stuck(view, pod))
     return min((left for left in times if left > 0), default=None)
 
@@ -40,6 +40,6 @@ def _is_lost(node: Raw | None, pod: PodView) -> bool:
 
 
 def _seconds_left(view: View, pod: PodView) -> float:
-    """The deletion timestamp already holds the grace: it is when the pod should be gone."""
+    """Counted from the deletion timestamp, which includes the pod's own grace period."""
     due = parse_time(pod.raw["metadata"].get("deletionTimestamp")) or view.now
     return view.settings.force_delete_after_seconds - (view.now - due).total_seconds()

@@ -1,4 +1,4 @@
-"""The status that the children amount to: counts, phase, and the conditions that follow them."""
+"""The status that follows from the children: counts, phase and conditions."""
 
 from collections import Counter
 from dataclasses import replace
@@ -76,9 +76,9 @@ def _had_ended(view: View) -> bool:
 
 
 def _freeze(end: RoleStatus, counts: RoleStatus) -> RoleStatus:
-    """The counts after the job's end: what failed and succeeded stays as it was then.
+    """The counts after the job's end, with `failed` and `succeeded` as they were at the end.
 
-    Pods go, and servers that are told to go fail on their way.
+    Later counts would mislead: pods are deleted, and servers exit with an error when they are.
     """
     return replace(
         counts,
@@ -105,7 +105,7 @@ def _waits_for_restart(view: View) -> bool:
 
 
 def _has_run(view: View) -> bool:
-    """Whether all pods of this attempt have run; the restart that began it ended the last run."""
+    """Whether all pods of this attempt have run. (A restart sets the condition to false.)"""
     running = view.job.status.condition(Condition.RUNNING)
     return running is not None and (running.status or view.job.status.phase == Phase.SCALING)
 

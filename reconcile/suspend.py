@@ -1,4 +1,4 @@
-"""spec.suspend: the pods go, the job keeps its place in the API; resuming is a new attempt."""
+"""spec.suspend: the pods are deleted and the job stays; resuming it is a new attempt."""
 
 from dataclasses import replace
 
@@ -20,9 +20,9 @@ def find_suspension(view: View) -> Transition | None:
 
 
 def _suspend(view: View) -> Transition:
-    """Pods of the attempt become obsolete by its number; a job that never had any keeps it.
+    """Count the attempt up, which makes its pods obsolete; not for a job that never had any.
 
-    Its ConfigMap counts too: those made later must not read addresses of before.
+    A ConfigMap counts like pods: pods created later must not read the addresses in it.
     """
     status = end_conditions(
         view.job.status, view.now, Condition.RUNNING, Condition.RESTARTING, Condition.PENDING

@@ -1,9 +1,9 @@
 """The pod that a role's template becomes.
 
-Everything in the template passes through but what is set here: names, owner, our labels and
+The template passes through as it is, except for what is set here: names, owner, our labels and
 annotations, hostname and subdomain, hostNetwork and ports (Host), the gang's scheduler and
-group, restartPolicy and terminationMessagePolicy where unset, affinity where a rule asks for
-it, and the trainer container's environment.
+group, restartPolicy and terminationMessagePolicy where they are unset, affinity where a rule below
+asks for it, and the trainer container's environment.
 """
 
 from typing import Any
@@ -165,7 +165,10 @@ def _append(affinity: Raw, kind: str, rule: str, term: Any) -> Raw:
 
 
 def _one_per_host(view: View, role: Role) -> Raw:
-    """The launcher counts distinct hosts: two pods on one would each train alone and exit 0."""
+    """Keep the role's pods on different nodes.
+
+    PaddlePaddle's launcher counts distinct hosts: two pods on one host would each train alone.
+    """
     labels = {LABEL_JOB_UID: view.job.uid, LABEL_ROLE: str(role)}
     return {"labelSelector": {"matchLabels": labels}, "topologyKey": HOSTNAME_KEY}
 

@@ -1,7 +1,7 @@
 """A change of the job's state: written to status first, acted upon by the next pass.
 
-Writing first is what makes an incident count once: a pass that finds the status already moved
-on sees the old pods as another attempt's, however often the operator died in between.
+Because the status is written first, an incident counts once: a later pass knows by the attempt in
+status that the old pods are not this attempt's, however often the operator died in between.
 """
 
 from dataclasses import dataclass, replace
@@ -16,7 +16,10 @@ from reconcile.view import View
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """The new status, and what is told once it is written."""
+    """The new status, and the Events and metrics that follow once it is written.
+
+    `verify_gone` is as in `Plan`.
+    """
 
     status: JobStatus
     events: tuple[EmitEvent, ...] = ()

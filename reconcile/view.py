@@ -1,4 +1,4 @@
-"""What one pass derived from what it observed: sorted once, read by every step."""
+"""What one pass derives from what it observed: computed once, read by every step."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class View:
 
     @cached_property
     def attempt(self) -> int:
-        """The attempt that runs or is to run; where status does not say, what the pods say."""
+        """The attempt that runs or is to run: by status, or by the pods where status is empty."""
         return self.job.status.attempt or max((1, *(pod.attempt for pod in self.all_pods)))
 
     @cached_property
@@ -107,10 +107,10 @@ class View:
 
     @cached_property
     def was_whole(self) -> bool:
-        """Whether every pod of this attempt has existed: what is missing then has vanished.
+        """Whether every pod of this attempt has existed, so that one that is missing has vanished.
 
-        Before, it is still to come, even if the first pods run already: a wide job's pods are
-        created over several passes.
+        Until then a missing pod is still to be created, even if others run already: the pods of a
+        wide job are created over several passes.
         """
         phase = self.job.status.phase
         return self.config_map is not None or phase not in ("", Phase.PENDING, Phase.RESTARTING)
