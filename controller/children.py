@@ -54,7 +54,7 @@ class ChildWriter:
         self._expectations = expectations
 
     def create(self, owner: Owner, item: Create) -> Made:
-        """Create a child, or find that it is there already."""
+        """Create a child; a success too if this job's child of that name already exists."""
         place = (item.kind, item.name)
         resource = resource_of(item.body)
         try:
@@ -67,7 +67,7 @@ class ChildWriter:
         return Made(place)
 
     def delete(self, owner: Owner, resource: Resource, item: Delete) -> ApiError | None:
-        """Delete a child; that it is gone already is as good."""
+        """Delete a child; a success too if it is already gone."""
         path = resource.path(owner.key.namespace, item.name)
         try:
             self._client.delete(path, item.uid, item.grace_seconds)
@@ -108,7 +108,7 @@ class ChildWriter:
     def _examine_namesake(
         self, owner: Owner, resource: Resource, name: str, taken: AlreadyExists
     ) -> ApiError | None:
-        """The name is taken: by an own write that is not seen yet, or by someone else."""
+        """Find out whose the taken name is: this job's (None), or somebody else's (the error)."""
         try:
             there = self._client.get(resource.path(owner.key.namespace, name))
         except NotFound:

@@ -1,7 +1,7 @@
-"""Time, passed in: the only module of the operator that reads a clock or sleeps.
+"""Time: the only module of the operator that reads a clock or sleeps. Others get a clock passed in.
 
-Two clocks that never mix: `now` is for timestamps that others read, `monotonic` for durations,
-deadlines and leases, which a changed wall clock must not touch. Any thread may call.
+`now` is for timestamps that others read. `monotonic` is for durations, deadlines and leases, which
+a change of the wall clock must not affect. The two are never mixed. Any thread may call.
 """
 
 import threading

@@ -1,9 +1,9 @@
-"""Kubernetes Events about jobs, sent on the side.
+"""Kubernetes Events about jobs, sent in the background.
 
-Reconciling never waits for an Event and never fails by one: `record` puts it into a bounded buffer,
-a thread of its own sends, and what does not fit or cannot be sent is counted and dropped. The same
-thing said again within ten minutes raises the count of the Event that is there; one job cannot
-say more than 25 things at once, and one more every ten seconds.
+Reconciling never waits for an Event and never fails because of one. `record` puts it into a bounded
+buffer and a thread of its own sends it; what does not fit or cannot be sent is dropped and counted.
+An Event that repeats within ten minutes raises the count of the first. A job may send 25 Events at
+once, and one every ten seconds after that.
 """
 
 import queue
@@ -29,14 +29,14 @@ SAME_SECONDS = 600.0
 BURST_PER_JOB = 25
 RATE_PER_JOB = 0.1
 MESSAGE_CHARACTERS = 1024
-"""The API server refuses longer ones."""
+"""What the API server takes at most."""
 _TRIES = 3
 _MAX_SERIES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """An Event to send. Equal notes are the same thing said again."""
+    """An Event to send. Equal notes are one Event that repeats."""
 
     namespace: str
     job: str
@@ -77,7 +77,7 @@ class EventRecorder:
         )
 
     def record(self, job: Raw, event: EmitEvent) -> None:
-        """Say something about a job, once there is time."""
+        """Hand over an Event about a job; dropped when the buffer is full."""
         try:
             self._buffer.put_nowait(_Note(namespace_of(job), name_of(job), uid_of(job), event))
         except queue.Full:
@@ -89,7 +89,7 @@ class EventRecorder:
             self._deliver(note)
 
     def stop(self) -> None:
-        """Send what is buffered and end; without waiting between tries any more."""
+        """Send what is buffered, without pauses between tries, and end."""
         self._stop.set()
         try:
             self._buffer.put_nowait(None)

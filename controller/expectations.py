@@ -1,12 +1,12 @@
-"""Own writes that the store does not show yet.
+"""Expectations: our own writes that the store does not show yet.
 
-A pass that looked at the store before its own last writes have arrived there would make them
-again, or report them twice. So each write is noted per job, and the job is held back until the
-store has caught up. Resource versions of one kind can be compared, so "caught up" is a number; a
-deletion counts once the object is gone or marked.
+A pass over a store that lacks the last pass's writes would make them again, or report them twice.
+So each write is noted by job, and the job is held back until the store shows it. Resource versions
+of one kind can be compared, so the store shows a write once it has reached its version; it shows a
+deletion once the object is gone or has a deletion timestamp.
 
-A note expires, for a watch may hang: what a pass on a stale store can do then is harmless, since
-child names are fixed and deletes carry a UID. Any thread may call.
+Notes expire, because a watch may hang. What a pass can then do on a stale store is harmless: child
+names are fixed, and deletes carry a UID. Any thread may call.
 """
 
 import threading
@@ -20,7 +20,7 @@ from controller.resources import Resource
 from controller.store import Key, Store, version_of
 
 EXPIRY_SECONDS = 120.0
-"""A half-open watch is found after 70 s; then the store catches up."""
+"""Longer than the 70 s after which a half-open watch is found, and the store catches up."""
 _MAX_JOBS = 100_000
 
 
@@ -31,7 +31,7 @@ class _Notes:
 
 
 class Expectations:
-    """What is awaited, by job."""
+    """The writes that the store has yet to show, by job."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -55,7 +55,7 @@ class Expectations:
             notes.deleted[(resource, Key(job.namespace, name))] = uid
 
     def is_fulfilled(self, job: Key) -> bool:
-        """Whether the store shows all that was written for the job, or waited long enough."""
+        """Whether the store shows all that was written for the job, or the notes have expired."""
         with self._lock:
             notes = self._notes.get(job)
             if notes is None:

@@ -13,7 +13,7 @@ from controller.resources import PADDLE_JOB, POD, Resource
 
 
 class JobFacts(NamedTuple):
-    """Of a PaddleJob. `host_ports` are those that it holds: none any more once it has ended."""
+    """Facts about a PaddleJob. `host_ports` are those that it holds: none once it has ended."""
 
     phase: str
     mode: str
@@ -21,7 +21,7 @@ class JobFacts(NamedTuple):
 
 
 class PodFacts(NamedTuple):
-    """Of a pod."""
+    """Facts about a pod."""
 
     role: str
     phase: str

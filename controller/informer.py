@@ -1,6 +1,7 @@
-"""From a watch to the store and the queue: what an event does, and nothing more.
+"""From a watch to the store and the queue.
 
-An event changes the store, then adds the keys of the jobs that it concerns. One thread per kind.
+Each watch event does two things: it changes the store, then adds the keys of the jobs that it
+concerns. One thread per kind.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ class Informer:
         self._enqueue = enqueue
 
     def pack(self, obj: Raw) -> Entry:
-        """The part of an object that is kept; a page of a list need not stay whole in memory."""
+        """The part of an object that the store keeps, packed; the rest can be freed at once."""
         return pack(self.resource, trim(self.resource, obj))
 
     def replace(self, entries: list[Entry], version: str) -> None:
@@ -43,7 +44,7 @@ class Informer:
         self._wake(entry)
 
     def advance(self, version: str) -> None:
-        """All up to this version has been told."""
+        """Every change up to this version has been seen."""
         self._store.advance(self.resource, version)
 
     def _wake(self, entry: Entry) -> None:
@@ -53,7 +54,7 @@ class Informer:
         # A user's own PodGroup has no owner; it belongs to the job by its name.
         named = entry.key if self.resource is VOLCANO_POD_GROUP else None
         job = entry.job or named
-        # Without the job there is nothing to do, and thousands of pods may follow it; should it
-        # only not be seen yet, its own event wakes it.
+        # A deleted job needs no pass, though thousands of its pods may still report; and a job that
+        # is not seen yet is woken by its own event.
         if job is not None and self._store.has(PADDLE_JOB, job):
             self._enqueue(job)

@@ -1,7 +1,7 @@
 """Logs: constant events with keys and values, on standard error.
 
-JSON in a cluster, columns in a terminal. The logger is made here and passed on; nothing about it
-is global, but that warnings of libraries which log by the standard module come out alike.
+JSON in a cluster, columns in a terminal. The logger is built here and passed on. Only one thing is
+global: warnings that libraries send to the standard logging module are forwarded to it.
 """
 
 import logging

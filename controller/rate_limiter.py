@@ -1,4 +1,4 @@
-"""How long to wait before trying again, and how often anything may happen.
+"""How long to wait before trying again, and how often something may happen at most.
 
 Pure arithmetic on a clock that is passed in: nothing here sleeps.
 """
@@ -16,7 +16,7 @@ RETRY_BURST = 100
 
 
 class TokenBucket:
-    """So many a second on average, so many at once. Any thread may call."""
+    """Allows `rate` events per second on average and `burst` at once. Any thread may call."""
 
     def __init__(self, rate: float, burst: int, clock: Clock) -> None:
         self._rate = rate
@@ -28,7 +28,7 @@ class TokenBucket:
         self._filled_at = clock.monotonic()
 
     def reserve(self) -> float:
-        """Take a token, one of the future if need be; the seconds until it is there."""
+        """Take a token, if need be one that is still to come; the seconds until it is there."""
         with self._lock:
             self._fill_locked()
             self._tokens -= 1
@@ -61,7 +61,8 @@ class RetryLimiter:
     def next_delay(self, key: Hashable, asked_seconds: float | None = None) -> float:
         """Count a failure of the key; the seconds to wait.
 
-        What the server asked for takes the place of the doubling, never of the bound over all keys.
+        `asked_seconds` is what the server asked for. It replaces the doubled delay, but not the
+        bound over all keys.
         """
         with self._lock:
             failures = self._failures.get(key, 0)
@@ -83,10 +84,11 @@ class RetryLimiter:
 
 
 class Backoff:
-    """The pauses of one loop that keeps failing: client-go's reflector's figures.
+    """The pauses of one loop that keeps failing, with the figures of client-go's reflector.
 
-    Doubling from 0.8 s to 30 s, each stretched by up to as much again, so that many clients do not
-    come back together; from the start again after two quiet minutes. One thread.
+    They double from 0.8 s to 30 s. Each is stretched at random by up to as much again, so that many
+    clients do not come back at the same time. After two minutes without a failure they start over.
+    For one thread.
     """
 
     def __init__(self, clock: Clock, first: float = 0.8, most: float = 30.0) -> None:

@@ -1,9 +1,8 @@
-"""What the API server would not let the operator create, and when to ask again.
+"""Creates that the API server refused, and when to try them again.
 
-A quota, pod security, a webhook or a name that someone else holds refuses a child for as long as a
-person does nothing. The pure reconcile turns what stands here into conditions; creates of that job
-pause, doubling from 10 s to 5 min, while everything else about the job goes on. Any thread may
-call.
+A quota, pod security, a webhook or a taken name refuses a child until somebody does something about
+it. The reconcile turns these refusals into conditions. Meanwhile the job's creates pause, for 10 s
+doubling to 5 min, and everything else about the job goes on. Any thread may call.
 """
 
 import threading
@@ -44,7 +43,7 @@ class Refusals:
         )
 
     def of(self, job: Key, uid: str) -> tuple[Refusal, ...]:
-        """What was refused to this very job; a namesake before it does not count."""
+        """What was refused to the job with this UID, not to an earlier one of the same name."""
         with self._lock:
             record = self._records.get(job)
             return tuple(record.refusals.values()) if record and record.uid == uid else ()
@@ -52,9 +51,9 @@ class Refusals:
     def add(
         self, job: Key, uid: str, refusals: tuple[Refusal, ...], *, pauses: bool = True
     ) -> bool:
-        """Note refusals and lengthen the pause; whether any says something new.
+        """Note refusals and double the pause; whether any of them is new.
 
-        Without `pauses` they are only told: the server has said when to come back.
+        Without `pauses` they are only noted: the server itself has said when to come back.
         """
         with self._lock:
             record = self._records.get(job)

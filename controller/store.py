@@ -1,10 +1,10 @@
-"""What the cluster looks like, as far as the watches have told.
+"""The cluster's objects, as far as the watches have shown them.
 
 One store for all kinds under one lock, so that a snapshot of a job and its children is of one
-moment. Objects lie packed, as bytes: ten thousand finished jobs with their pods then take a third
-of the memory, and the garbage collector has nothing to walk (it took seconds). Whoever gets an
-object gets a copy, which is read-only all the same: others may look at the same copy. Any thread
-may call.
+moment. Objects are kept packed, as bytes: ten thousand finished jobs with their pods then take a
+third of the memory, and the garbage collector does not have to walk them, which took seconds.
+Whoever asks for an object gets a copy. It is still read-only, because several readers may share it.
+Any thread may call.
 """
 
 import marshal
@@ -21,7 +21,7 @@ from controller.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
 
 
 class Key(NamedTuple):
-    """A job's place, and what the work queue holds."""
+    """A job's namespace and name: what the work queue holds."""
 
     namespace: str
     name: str
@@ -40,10 +40,10 @@ class Family:
 
 
 class Entry(NamedTuple):
-    """An object, packed, and what is asked of it without unpacking.
+    """An object, packed, with what is needed of it without unpacking.
 
-    `job` is the place of the job that it concerns: itself, or the one that controls it; `owner` is
-    the UID of the latter.
+    `job` is the key of the job that it concerns: its own for a job, else that of the job that
+    controls it. `owner` is the UID of the controlling job, empty where there is none.
     """
 
     key: Key
@@ -79,7 +79,7 @@ def pack(resource: Resource, obj: Raw) -> Entry:
 
 
 class Store:
-    """Objects by kind and place, and by the UID of the job that controls them."""
+    """Objects by kind and key, and by the UID of the job that controls them."""
 
     def __init__(self, resources: Iterable[Resource]) -> None:
         self._lock = threading.Lock()
@@ -89,7 +89,7 @@ class Store:
         self._versions: dict[Resource, int] = {}
 
     def replace(self, resource: Resource, entries: list[Entry], version: str) -> list[Entry]:
-        """Take a full list in; what it changed: vanished, new and changed objects."""
+        """Take a full list in; the objects that it changed: vanished, new and changed ones."""
         listed = {entry.key for entry in entries}
         with self._lock:
             table = self._tables[resource]
@@ -138,7 +138,7 @@ class Store:
             return key in self._tables[resource]
 
     def is_standing(self, resource: Resource, key: Key, uid: str) -> bool:
-        """Whether the object of this UID is there and nobody has asked for its deletion."""
+        """Whether the object with this UID is there and is not being deleted."""
         with self._lock:
             entry = self._tables[resource].get(key)
             return entry is not None and entry.uid == uid and not entry.is_deleting

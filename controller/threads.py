@@ -1,7 +1,7 @@
 """The operator's threads: named, watched over, and joined at the end.
 
-A thread that dies by an exception, or returns before the stop, leaves a process that looks alive
-and does nothing. So its death ends the process, and whoever started the process starts it again.
+A thread that dies of an exception, or returns before the stop, leaves a process that looks alive
+and does nothing. So the end of any thread ends the process, and the kubelet starts it again.
 """
 
 import threading
@@ -42,7 +42,7 @@ class Threads:
                 thread.join(seconds)
 
     def join(self, seconds: float) -> list[str]:
-        """Wait for all, so long in all; the names of those that are still there."""
+        """Wait for all threads, so many seconds altogether; the names of those that still run."""
         deadline = self._clock.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - self._clock.monotonic()))

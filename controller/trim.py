@@ -1,7 +1,7 @@
 """What the store keeps of each kind: the fields that a pass reads, and nothing else.
 
-Ten thousand finished jobs with their pods stay in memory, and a pod of a few kilobytes says little
-that a pass wants to know. What is left is as the API server sent it, names and nesting unchanged.
+Ten thousand finished jobs with their pods stay in memory, and of a pod's few kilobytes a pass reads
+little. The fields that are kept have the names and the nesting that the API server sent.
 """
 
 from collections.abc import Callable, Iterable
