@@ -5,9 +5,14 @@ import pytest
 from tests.lab import CORE, Lab, environment_of, paddle_job, shell
 
 SERVE = """
-import os, socket
+import os, socket, time
 host, port = os.environ["PADDLE_CURRENT_ENDPOINT"].rsplit(":", 1)
-server = socket.create_server((host, int(port)))
+while True:
+    try:
+        server = socket.create_server((host, int(port)))
+        break
+    except OSError:  # a launcher that trains meanwhile has this port on all addresses
+        time.sleep(0.1)
 while True:
     server.accept()[0].close()
 """

@@ -57,7 +57,6 @@ def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
     folder = tmp_path_factory.mktemp("plant")
     images = write_tiny_images(folder / "images.yaml", paddle_ubuntu={"OUTPUT_DIR": "/nas/model"})
     hosts, nfs = folder / "hosts", folder / "nfs"
-    fill(hosts / "home/work/mfs/paddle-cluster-job", nfs)
     config = ClusterConfig(
         nodes=2, labels=LABELS, images=[images], host_path_root=hosts, nfs_root=nfs
     )
@@ -65,6 +64,7 @@ def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
         volcano.install_pod_groups(cluster)
         volcano.start_scheduler(cluster, folder)
         start_operator(cluster)
+        fill(hosts / "home/work/mfs/paddle-cluster-job", nfs)
         yield Plant(cluster, hosts, nfs)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from localcluster import Cluster
 from tests.manuals.conftest import Desk
 from tests.manuals.operator_manual import (
     EXAMPLE_SECTIONS,
@@ -19,7 +20,7 @@ from tests.manuals.operator_manual import (
     prepare,
 )
 from tests.manuals.reader import ABSENT, MANUALS, commands
-from tests.manuals.walk import Section, Step, WalkError
+from tests.manuals.walk import Section, Step, Walk, WalkError
 
 ADDRESS = re.compile(r"https://\S+?/(?=deploy/)")
 MANAGER = re.compile(r"paddle-controller-manager-\w+-\w+")
@@ -69,9 +70,8 @@ def test_from_install_to_uninstall(desk: Desk) -> None:
     ]
 
 
-@pytest.mark.cluster
-def test_command_that_fails_ends_the_walk(desk: Desk) -> None:
-    walk = desk.reader()
+def test_command_that_fails_ends_the_walk(cluster: Cluster, tmp_path: Path) -> None:
+    walk = Walk(cluster, tmp_path, show=lambda _: None)
     with pytest.raises(WalkError, match="no-such-kind"):
         walk.take([Section("Wrong", (Step("kubectl get no-such-kind"), Step("touch never")))])
-    assert not (desk.folder / "never").exists()
+    assert not (tmp_path / "never").exists()
