@@ -98,12 +98,13 @@ def load_connection(kubeconfig: str | None, clock: Clock) -> Connection:
 
     Raises ConfigurationError with one line that says what is wrong.
     """
+    is_inside = not kubeconfig and bool(os.environ.get(_ENVIRONMENT_HOST))
+    path = kubeconfig or kube_config.KUBE_CONFIG_DEFAULT_LOCATION
     try:
-        if not kubeconfig and os.environ.get(_ENVIRONMENT_HOST):
-            return _load_in_cluster(clock)
-        return _load_kubeconfig(kubeconfig or kube_config.KUBE_CONFIG_DEFAULT_LOCATION, clock)
+        return _load_in_cluster(clock) if is_inside else _load_kubeconfig(path, clock)
     except Exception as error:
-        raise ConfigurationError(f"no connection to a cluster: {error}") from error
+        way = "the pod's service account" if is_inside else f"the kubeconfig {path}"
+        raise ConfigurationError(f"no connection to a cluster by {way}: {error}") from error
 
 
 def _load_in_cluster(clock: Clock) -> Connection:

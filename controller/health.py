@@ -52,11 +52,17 @@ def exposition(metrics: Metrics) -> Route:
 
 
 class HealthServer:
-    """One address and its routes. Binds when made: a taken port fails the start at once."""
+    """One address and its routes. Binds when made: a taken port fails the start at once.
+
+    Raises OSError with the address in its words.
+    """
 
     def __init__(self, address: str, routes: dict[str, Route]) -> None:
         host, port = parse_address(address)
-        self._server = _make_server(host, port, routes)
+        try:
+            self._server = _make_server(host, port, routes)
+        except OSError as error:
+            raise OSError(f"cannot listen on {address}: {error.strerror}") from error
 
     @property
     def port(self) -> int:

@@ -5,16 +5,19 @@ A flag that is given wins over its variable, the variable over the default.
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from api.constants import PORTS_PER_POD
 from controller.health import DISABLED, parse_address
 from controller.logs import FORMATS, LEVELS
 from reconcile.plan import Settings
 
 ENVIRONMENT_PREFIX = "PADDLEJOB_"
+MOST_WORKERS = 256
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -67,6 +70,17 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
     )
 
 
+class _Setting(str):
+    """A value that an environment variable has, and the variable's name."""
+
+    variable: str
+
+    def __new__(cls, variable: str, value: str) -> "_Setting":
+        setting = super().__new__(cls, value)
+        setting.variable = variable
+        return setting
+
+
 class _Flags:
     """Adds flags whose defaults come from the environment."""
 
@@ -74,11 +88,29 @@ class _Flags:
         self._parser = parser
         self._environment = environment
 
-    def add(self, name: str, default: str, text: str, **more: Any) -> None:
+    def add(
+        self, name: str, default: str, text: str, type: Callable[[str], Any] = str, **more: Any
+    ) -> None:
         """A flag; a default that is a string is parsed as an argument would be."""
         variable = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
-        default = self._environment.get(variable, default)
-        self._parser.add_argument(f"--{name}", default=default, help=f"{text} [{variable}]", **more)
+        if variable in self._environment:
+            default = _Setting(variable, self._environment[variable])
+        more |= {"default": default, "type": _telling_variable(type)}
+        self._parser.add_argument(f"--{name}", help=f"{text} [{variable}]", **more)
+
+
+def _telling_variable(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    """The parser; where it refuses what a variable says, the error names the variable."""
+
+    def parse_and_tell(text: str) -> Any:
+        try:
+            return parse(text)
+        except argparse.ArgumentTypeError as error:
+            if isinstance(text, _Setting):
+                raise argparse.ArgumentTypeError(f"{text.variable}: {error}") from error
+            raise
+
+    return parse_and_tell
 
 
 def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -88,9 +120,9 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     )
     flags = _Flags(parser, environment)
     add = flags.add
-    add("namespace", "", "watch this namespace only; empty: all")
+    add("namespace", "", "watch this namespace only; empty: all", type=_namespace)
     add("kubeconfig", environment.get("KUBECONFIG", ""), "how to reach the API server")
-    add("workers", "8", "jobs that are worked on at once", type=_count)
+    add("workers", "8", "jobs that are worked on at once", type=_workers)
     add("metrics-bind-address", ":8080", "address of /metrics; 0: none", type=_address)
     add("health-probe-bind-address", ":8081", "of /healthz and /readyz; 0: none", type=_address)
     add(
@@ -101,7 +133,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
         nargs="?",
         const=True,
     )
-    add("leader-election-namespace", "", "where the Lease is; empty: the operator's own")
+    lease = "where the Lease is; empty: the operator's own"
+    add("leader-election-namespace", "", lease, type=_namespace)
     add("log-format", "auto", "auto: json in a cluster, else text", type=_one_of(FORMATS))
     add("log-level", "info", ", ".join(LEVELS), type=_one_of(LEVELS))
     schedulers = ("none", "volcano", "kubernetes")
@@ -135,6 +168,20 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _workers(text: str) -> int:
+    # Each is a thread with a connection: too many start, and never get anything done.
+    count = _count(text)
+    if count > MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than {MOST_WORKERS}")
+    return count
+
+
+def _namespace(text: str) -> str:
+    if text and not re.fullmatch("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a namespace")
+    return text
+
+
 def _seconds(text: str) -> float:
     try:
         seconds = float(text)
@@ -166,6 +213,8 @@ def _ports(text: str) -> tuple[int, int]:
     low, dash, high = text.partition("-")
     if not (dash and low.isdecimal() and high.isdecimal() and 1 <= int(low) < int(high) <= 65535):
         raise argparse.ArgumentTypeError(f"{text!r} is not a range of ports such as 30000-60999")
+    if int(high) - int(low) + 1 < PORTS_PER_POD:
+        raise argparse.ArgumentTypeError(f"{text!r} has less than a pod's {PORTS_PER_POD} ports")
     return int(low), int(high)
 
 

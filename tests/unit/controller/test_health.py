@@ -68,7 +68,7 @@ def test_metrics_come_in_the_format_asked_for(served, accept, type_):
 
 
 def test_a_taken_port_fails_the_start(served):
-    with pytest.raises(OSError, match="in use"):
+    with pytest.raises(OSError, match=rf"127\.0\.0\.1:{served.port}: .* in use"):
         HealthServer(f"127.0.0.1:{served.port}", {})
 
 

@@ -107,11 +107,15 @@ def test_kubectls_own_variable_counts():
 WRONG = {
     "no workers": ["--workers", "0"],
     "half a worker": ["--workers", "x"],
+    "too many workers": ["--workers", "100000"],
+    "no namespace's name": ["--namespace", "Team A"],
+    "a path": ["--leader-election-namespace", "a/b"],
     "an address": ["--metrics-bind-address", "nowhere"],
     "a format": ["--log-format", "xml"],
     "a level": ["--log-level", "loud"],
     "a scheduler": ["--scheduling", "slurm"],
     "a range backwards": ["--host-port-range", "9-1"],
+    "a range too narrow": ["--host-port-range", "40000-40018"],
     "a range too high": ["--host-port-range", "1-70000"],
     "seconds": ["--force-delete-after", "-1"],
     "endless seconds": ["--force-delete-after", "inf"],
@@ -131,7 +135,11 @@ def test_what_is_wrong_is_refused(arguments, capsys):
 def test_a_wrong_variable_is_refused_too(capsys):
     with pytest.raises(SystemExit):
         parse_options([], {"PADDLEJOB_WORKERS": "many"})
-    assert "--workers" in capsys.readouterr().err
+    assert "--workers: PADDLEJOB_WORKERS: 'many'" in capsys.readouterr().err
+
+
+def test_a_wrong_variable_is_not_asked_where_its_flag_is_given():
+    assert parse_options(["--workers", "3"], {"PADDLEJOB_WORKERS": "many"}).workers == 3
 
 
 @pytest.mark.parametrize(
