@@ -70,7 +70,7 @@ def _name(text: str) -> str:
 
 
 def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--nodes", type=int, default=1, help="how many (%(default)s)")
+    parser.add_argument("--nodes", type=_count, default=1, help="how many (%(default)s)")
     parser.add_argument(
         "--capacity",
         type=_pairs,
@@ -93,6 +93,12 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     host_path = "what pods see as the hosts' folders (this machine's own)"
     parser.add_argument("--host-path-root", type=Path, metavar="FOLDER", help=host_path)
     parser.add_argument("--config-retry-seconds", type=float, metavar="S", help=argparse.SUPPRESS)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"not a number of nodes: {text}")
+    return int(text)
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The image table: image name -> program folder, default command, and environment.
+"""The image table: image name -> program folders, entry point, arguments and environment.
 
 Read again whenever a file changed, so that an image added while the cluster runs can be pulled.
 """
@@ -18,7 +18,7 @@ from localcluster.environments import CHECKOUT, LOCKS, ensure_environment, is_re
 from localcluster.errors import LocalClusterError
 
 DEFAULT_TABLE = Path(__file__).with_name("images.yaml")
-FIELDS = {"folders", "workdir", "command", "environment", "env"}
+FIELDS = {"folders", "workdir", "command", "args", "environment", "env"}
 # The reference grammar of container registries: host, path of lower-case names, tag, digest.
 NAME = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
 REFERENCE = re.compile(
@@ -34,12 +34,17 @@ class ImageTableError(LocalClusterError):
 
 @dataclass(frozen=True)
 class Image:
-    """What stands behind one image name; `folders` by their paths in the container."""
+    """What stands behind one image name; `folders` by their paths in the container.
+
+    `command` is what image builders call the entry point; `args` what follows it unless the
+    container gives a command or arguments of its own.
+    """
 
     name: str
     folders: dict[str, Path] = field(default_factory=dict)
     workdir: str = "/"
     command: list[str] = field(default_factory=list)
+    args: list[str] = field(default_factory=list)
     environment: str = "system"
     env: dict[str, str] = field(default_factory=dict)
 
@@ -127,6 +132,7 @@ def _read_entry(file: Path, name: str, entry: dict[str, Any], root: Path) -> Ima
         folders=folders,
         workdir=entry.get("workdir", next(iter(folders), "/")),
         command=[str(word) for word in entry.get("command") or []],
+        args=[str(word) for word in entry.get("args") or []],
         environment=environment,
         env={key: str(value) for key, value in (entry.get("env") or {}).items()},
     )

@@ -22,6 +22,9 @@ def run_files(
     config: ClusterConfig, files: Sequence[str], beside: Sequence[str], timeout_seconds: float
 ) -> int:
     """Create the files' objects, follow them to their end; 0 when all succeeded, else 1."""
+    for file in files:
+        if not Path(file).exists() and "://" not in file:
+            raise LocalClusterError(f"no such file: {file}")
     with Cluster(config) as cluster:
         for number, command in enumerate(beside):
             cluster.run_beside(f"with-{number}", shlex.split(command), Path.cwd())

@@ -256,9 +256,9 @@ class PodWorker:
         self._around.hosts.add_file(pod["metadata"]["uid"], file)
         self._has_sandbox = True
         if self._inits:
-            for main in self._mains:
-                if not main.has_started_ever:
-                    main.set_waiting("PodInitializing")
+            for each in self._all:  # kubectl reads Init:0/1 off the word, on init containers too
+                if not each.has_started_ever:
+                    each.set_waiting("PodInitializing")
         self._publish()
 
     def _collect_ends(self) -> None:

@@ -173,7 +173,7 @@ class Starter:
         security = spec.get("securityContext") or {}
         assert container.scratch is not None
         return ContainerSpec(
-            argv=_command_line(spec, image, env),
+            argv=command_line(spec, image, env),
             env=env,
             workdir=spec.get("workingDir") or image.workdir,
             hostname=self._place.hostname,
@@ -201,10 +201,10 @@ class Starter:
         return own + mounts
 
 
-def _command_line(spec: Raw, image: Image, env: dict[str, str]) -> list[str]:
-    """`command` replaces the image's entry point, `args` follow it; as a kubelet expands them."""
-    command = spec.get("command") or image.command
-    words = [*command, *(spec.get("args") or [])]
+def command_line(spec: Raw, image: Image, env: dict[str, str]) -> list[str]:
+    """`command` takes the place of all that the image says, `args` that of its arguments."""
+    command, args = spec.get("command"), spec.get("args")
+    words = [*command, *(args or [])] if command else [*image.command, *(args or image.args)]
     given = [expand(word, env) for word in words]
     return given or ["sh"]
 

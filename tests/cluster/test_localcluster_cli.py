@@ -150,6 +150,8 @@ def test_start_that_fails_says_why_and_leaves_nothing(run: Run, tmp_path: Path) 
         pytest.param(["down"], "cluster default was not running", id="nothing to stop"),
         pytest.param(["up", "--name", "../x"], "not made of a-z", id="name of a folder elsewhere"),
         pytest.param(["up", "--capacity", "cpu"], "not K=V: cpu", id="capacity without a value"),
+        pytest.param(["up", "--nodes", "-1"], "not a number of nodes", id="fewer than no nodes"),
+        pytest.param(["run", "/no/such.yaml"], "no such file: /no/such.yaml", id="missing file"),
         pytest.param([], "COMMAND", id="no command"),
     ],
 )

@@ -98,10 +98,12 @@ def test_init_containers_run_in_order_before_the_main_one(pods: Pods) -> None:
 
 
 def test_a_failed_init_container_fails_the_pod(pods: Pods) -> None:
-    pods.create("failed", shell("exit 0"), initContainers=[shell("exit 4", "setup")])
+    inits = [shell("exit 4", "setup"), shell("exit 0", "never")]
+    pods.create("failed", shell("exit 0"), initContainers=inits)
     pod = pods.wait_phase("failed", "Failed")
     assert container_status(pod, "setup")["state"]["terminated"]["exitCode"] == 4
-    assert container_status(pod, "main")["state"]["waiting"]["reason"] == "PodInitializing"
+    for name in ("never", "main"):
+        assert container_status(pod, name)["state"]["waiting"]["reason"] == "PodInitializing"
 
 
 def test_a_failed_init_container_is_tried_again(pods: Pods) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.images import split_reference
+from localcluster.images import Image, split_reference
 from localcluster.node.backoff import Backoff
 from localcluster.node.expand import expand
 from localcluster.node.keeping import go_duration
@@ -12,6 +12,7 @@ from localcluster.node.logs import LogFile, LogQuery, read_log
 from localcluster.node.names import PodAddress, ServiceName, build_lines
 from localcluster.node.payload import File, write_payload
 from localcluster.node.quantity import divide_up, parse_quantity
+from localcluster.node.starter import command_line
 
 
 @pytest.mark.parametrize(
@@ -130,3 +131,19 @@ def test_a_log_without_a_last_newline_is_shown_as_written(tmp_path: Path) -> Non
     log.end("stderr")
     assert log.complete.is_set()
     assert b"".join(read_log(log.path, LogQuery(), lambda: True)) == b"one\ntwo"
+
+
+BUILT = Image("built", command=["serve"], args=["--all"])
+COMMAND_LINES = [
+    pytest.param({}, ["serve", "--all"], id="the image's"),
+    pytest.param({"args": ["--one"]}, ["serve", "--one"], id="other arguments"),
+    pytest.param({"command": ["sh"]}, ["sh"], id="another command takes none of the image's"),
+    pytest.param({"command": ["sh"], "args": ["-c", "$(A)"]}, ["sh", "-c", "1"], id="both"),
+]
+
+
+@pytest.mark.parametrize(("container", "words"), COMMAND_LINES)
+def test_a_container_may_say_other_words_than_its_image(
+    container: dict[str, list[str]], words: list[str]
+) -> None:
+    assert command_line(container, BUILT, {"A": "1"}) == words
