@@ -67,7 +67,11 @@ def start(name: str, config: ClusterConfig, report: Report) -> None:
             start_new_session=True,
             text=True,
         )
-        _relay(process, report)
+        try:
+            _relay(process, report)
+        except BaseException:
+            process.terminate()  # whoever has interrupted us wants no cluster
+            raise
 
 
 def stop(name: str) -> bool:

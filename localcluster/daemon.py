@@ -1,7 +1,7 @@
 """Holds one cluster in the background: `python -m localcluster.daemon FOLDER CONFIG`.
 
 Told over standard output: progress, then one line when the cluster is ready, or why it is not.
-After that it writes to a log. It starts again what dies, and ends at SIGTERM.
+After that it writes to a log. It starts again what dies, and ends at SIGTERM, also while it starts.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from pathlib import Path
 from localcluster import clock
 from localcluster.background import READY, config_from_json
 from localcluster.cluster import Cluster
-from localcluster.errors import LocalClusterError
+from localcluster.errors import LocalClusterError, StartError
 
 CHECK_SECONDS = 1.0
 RESTART_SECONDS = 10.0
@@ -22,12 +22,19 @@ RESTART_SECONDS = 10.0
 
 def main(folder: Path, config_json: str) -> int:
     """Run the cluster until a signal ends it."""
-    ended = threading.Event()
+    ended, started = threading.Event(), threading.Event()
+
+    def end(number: int, _frame: object) -> None:
+        ended.set()
+        if not started.is_set():  # nobody looks at the event yet
+            raise StartError(f"stopped by {signal.Signals(number).name}")
+
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda number, frame: ended.set())
+        signal.signal(number, end)
     config = dataclasses.replace(config_from_json(config_json), state_dir=folder)
     try:
         with Cluster(config) as cluster:
+            started.set()
             _detach(cluster.log("daemon"))
             _supervise(cluster, ended)
     except (LocalClusterError, OSError) as error:

@@ -16,6 +16,8 @@ from localcluster.node.containers import rfc3339
 
 LEASE_SECONDS = 40
 RENEW_SECONDS = 10.0
+REFUSED = (400, 422)
+"""A node that is refused so was not configured well."""
 HEARTBEAT_SECONDS = 300.0
 RETRY_SECONDS = 0.2
 KUBELET_VERSION = "v1.36.3"
@@ -112,6 +114,8 @@ class Registration(threading.Thread):
                 self._stop.wait(self._facts.renew_seconds)
             except (ApiError, *CONNECTION_ERRORS) as error:
                 print(f"cannot renew the node: {error}", flush=True)
+                if not self._uid and isinstance(error, ApiError) and error.status in REFUSED:
+                    os._exit(1)  # no retry mends a wrong label or capacity
                 self._stop.wait(RETRY_SECONDS * 5 if self._uid else RETRY_SECONDS)
 
     def _renew(self) -> None:

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -119,7 +120,8 @@ def test_killed_daemon_is_followed_by_a_new_start(run: Run, tmp_path: Path) -> N
     assert run("up", "--nodes", "0").returncode == 0
 
 
-def test_interrupted_up_leaves_nothing(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
+def test_interrupted_up_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     lock = tmp_path / "paddlejob-operator" / "default" / "lock"
     with subprocess.Popen(
         [sys.executable, "-m", "localcluster", "up", "--nodes", "0"],
@@ -128,7 +130,7 @@ def test_interrupted_up_leaves_nothing(run: Run, tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
     ) as up:
         assert clock.wait_until(lambda: lock.exists(), DEADLINE_SECONDS)
-        up.kill()
+        up.send_signal(number)
     assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
 
 
@@ -141,6 +143,13 @@ def test_start_that_fails_says_why_and_leaves_nothing(run: Run, tmp_path: Path) 
     assert "Traceback" not in up.stderr
     assert str(tmp_path) not in command_lines()
     (tmp_path / "paddlejob-operator" / "default").unlink()
+
+
+def test_node_that_the_api_server_refuses_ends_the_start(run: Run, tmp_path: Path) -> None:
+    up = run("up", "--capacity", "cpu=many")
+    assert up.returncode == 1
+    assert "quantities must match" in up.stderr
+    assert str(tmp_path) not in command_lines()
 
 
 @pytest.mark.parametrize(
