@@ -9,6 +9,8 @@ from controller.resources import PADDLE_JOB, POD
 from controller.store import Store
 from metrics import Census
 
+_PHASES = frozenset(phase.value for phase in Phase)
+_MODES = frozenset(mode.value for mode in Mode)
 _ROLES = frozenset(role.value for role in Role)
 _POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 
@@ -22,7 +24,10 @@ def take_census(store: Store) -> Census:
 
 def _count_jobs(jobs: Iterable[Facts]) -> dict[tuple[str, str], int]:
     counts = Counter({(phase.value, mode.value): 0 for phase in Phase for mode in Mode})
-    counts.update((job.phase, job.mode) for job in jobs if isinstance(job, JobFacts))
+    for job in jobs:
+        if isinstance(job, JobFacts):
+            # Another controller's job may be in a phase that only it knows.
+            counts[(_known(job.phase, _PHASES), _known(job.mode, _MODES))] += 1
     return dict(counts)
 
 
@@ -30,6 +35,10 @@ def _count_pods(pods: Iterable[Facts]) -> dict[tuple[str, str], int]:
     counts = Counter({(role.value, phase): 0 for role in Role for phase in _POD_PHASES})
     for pod in pods:
         if isinstance(pod, PodFacts):
-            # A user can change a label; an unknown role must not become a series of its own.
-            counts[(pod.role if pod.role in _ROLES else "", pod.phase)] += 1
+            counts[(_known(pod.role, _ROLES), pod.phase)] += 1
     return dict(counts)
+
+
+def _known(word: str, words: frozenset[str]) -> str:
+    """The word, or nothing: what users can write must not become series of its own."""
+    return word if word in words else ""

@@ -52,6 +52,7 @@ def main() -> int:
 def run(file: Path, timeout_seconds: float) -> int:
     """One job on a cluster of its own."""
     started = time.monotonic()
+    name = job_name(file)
     ensure_environment("examples", print)
     say(started, "starting etcd, kube-apiserver, controller-manager, scheduler and a node")
     with Cluster(ClusterConfig(nodes=1)) as cluster:
@@ -61,9 +62,21 @@ def run(file: Path, timeout_seconds: float) -> int:
         start_operator(cluster)
         say(started, f"kubectl create -f {file}")
         print(cluster.kubectl("-n", NAMESPACE, "create", "-f", str(file)).stdout, end="")
-        job = next(d for d in yaml.safe_load_all(file.read_text()) if d["kind"] == "PaddleJob")
-        follower = Follower(cluster, NAMESPACE, job["metadata"]["name"])
-        return follower.follow(timeout_seconds)
+        return Follower(cluster, NAMESPACE, name).follow(timeout_seconds)
+
+
+def job_name(file: Path) -> str:
+    """The name of the PaddleJob in the file; raises LocalClusterError where there is none."""
+    try:
+        documents = list(yaml.safe_load_all(file.read_text()))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise LocalClusterError(f"cannot read {file}: {error}") from error
+    for document in documents:
+        if isinstance(document, dict) and document.get("kind") == "PaddleJob":
+            name = (document.get("metadata") or {}).get("name")
+            if name:
+                return str(name)
+    raise LocalClusterError(f"no PaddleJob with a name in {file}")
 
 
 def say(started: float, what: str) -> None:

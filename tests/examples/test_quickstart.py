@@ -59,3 +59,25 @@ def test_a_failed_job_says_why(tmp_path: Path) -> None:
     done = run(file)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "exited with code 3: no such data set" in done.stdout
+
+
+FILES = [
+    pytest.param(None, "cannot read", id="no file"),
+    pytest.param("a: [", "cannot read", id="no YAML"),
+    pytest.param("kind: ConfigMap", "no PaddleJob", id="no job"),
+    pytest.param("kind: PaddleJob\nmetadata: {generateName: a-}", "with a name", id="no name"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), FILES)
+def test_a_file_without_a_job_is_refused_before_anything_starts(
+    tmp_path: Path, text: str | None, words: str
+) -> None:
+    file = tmp_path / "job.yaml"
+    if text is not None:
+        file.write_text(text)
+    done = run(file)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "starting" not in done.stdout

@@ -25,6 +25,11 @@ def test_a_job_never_looked_at_counts_too():
     assert a_census(a_job()).jobs[("", "")] == 1
 
 
+def test_a_phase_that_another_controller_made_up_makes_no_series():
+    job = a_job(status={"phase": "Brewing", "mode": "Tea"})
+    assert a_census(job).jobs[("", "")] == 1
+
+
 def test_pods_count_by_role_and_phase():
     assert a_census(pods=[a_pod()]).pods[("worker", "Pending")] == 1
 
