@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster
+from tests.lab import Lab
 
 ROOT = Path(__file__).parents[2]
 YAML_BLOCK = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
@@ -17,8 +17,9 @@ BLOCKS = [
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_yaml_is_accepted(cluster: Cluster, crd: None, namespace: str, block: str) -> None:
-    done = cluster.kubectl(
-        "-n", namespace, "create", "--dry-run=server", "-f", "-", stdin=block, check=False
-    )
+def test_yaml_is_accepted(module_lab: Lab, block: str) -> None:
+    """Where Volcano is installed too, for some documents show its PodGroups."""
+    where = ("-n", module_lab.namespace)
+    arguments = (*where, "create", "--dry-run=server", "-f", "-")
+    done = module_lab.cluster.kubectl(*arguments, stdin=block, check=False)
     assert done.returncode == 0, done.stderr
