@@ -1,6 +1,6 @@
 """Readers of raw Kubernetes objects.
 
-Objects travel as the JSON that the API server sent, so that no field is lost. These functions
+Objects are kept as the JSON that the API server sent, so that no field is lost. These functions
 read the few fields that every part needs; they never change what they are given.
 """
 

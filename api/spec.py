@@ -22,7 +22,7 @@ class RoleSpec:
 
     @property
     def least(self) -> int:
-        """The least replicas with which the role works."""
+        """The fewest replicas with which the role works."""
         return self.replicas if self.requests is None else self.requests
 
     @property

@@ -1,7 +1,7 @@
 """A PaddleJob's status as typed values, and the merge patch between two of them.
 
-The status is also the operator's only memory: attempts, counters and the reasons of restarts
-survive a restart of the operator because they stand here.
+The status is also the operator's only memory: attempts, counters and failures survive a restart of
+the operator because they are stored here and nowhere else.
 """
 
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ MAX_MESSAGE_CHARACTERS = 1024
 
 @dataclass(frozen=True, slots=True)
 class RoleStatus:
-    """Counts of a role's pods. `completed_indexes` lists ended workers as `0-2,5`."""
+    """Counts of a role's pods. `completed_indexes` lists pods that ended well, as in `0-2,5`."""
 
     replicas: int = 0
     pending: int = 0
@@ -38,7 +38,7 @@ class RoleStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobCondition:
-    """metav1.Condition. `type` is text: others may set conditions of their own."""
+    """A metav1.Condition. `type` is plain text: others may set conditions of their own."""
 
     type: str
     status: bool
@@ -50,7 +50,11 @@ class JobCondition:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What one incident left behind; outlives the pod."""
+    """The record of one incident, which outlives the pod.
+
+    `signal` is set where a signal ended the trainer; `exit_code` and `signal` are None where no
+    container ended, as in an eviction. `time` is a metav1.Time.
+    """
 
     attempt: int
     pod: str
@@ -66,7 +70,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """PaddleJob.status. `attempt` counts from 1; 0 stands for a job never looked at."""
+    """PaddleJob.status. `attempt` counts from 1; 0 means that no pass has looked at the job yet."""
 
     phase: str = ""
     mode: str = ""
@@ -100,7 +104,7 @@ class JobStatus:
         return condition is not None and condition.status
 
     def with_condition(self, new: JobCondition) -> "JobStatus":
-        """The status with this condition set: the one place that does it.
+        """The status with this condition set. Nothing else sets conditions.
 
         The transition time stays unless the condition's status flips.
         """
@@ -115,7 +119,7 @@ class JobStatus:
         return replace(self, conditions=conditions)
 
     def with_failure(self, failure: Failure) -> "JobStatus":
-        """The status with one more failure record; the oldest beyond the bound goes."""
+        """The status with one more failure record, without the oldest beyond MAX_FAILURES."""
         return replace(self, failures=(*self.failures, failure)[-MAX_FAILURES:])
 
 

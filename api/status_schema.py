@@ -1,6 +1,6 @@
 """The OpenAPI schema of PaddleJob.status: what `status.dump_status` writes, field by field.
 
-No enums: a newer operator's words must pass an older CRD.
+No enums here: an older CRD must accept the words that a newer operator writes.
 """
 
 from api.constants import Role
@@ -8,7 +8,7 @@ from api.objects import Raw
 from api.schema_types import a_count, a_list, a_long, a_map, a_string, a_time, an_object
 
 MAX_ENTRIES = 64
-"""Of any list here: above what the operator keeps, for the same reason."""
+"""The bound of every list here: more than this operator keeps, for a newer one may keep more."""
 
 
 def status_schema() -> Raw:

@@ -1,8 +1,8 @@
 """What the schema cannot say about a PaddleJob, in Python: the rules of `rules`, and two more.
 
-The operator asks before it makes a job's first child, for API servers older than CEL and for
-what CEL may not walk: the variables of the templates' containers and their names. Rules about
-changes are not here, for only the API server has both objects.
+The operator checks a job before it creates its first child: for API servers that know no CEL, and
+for the two rules that CEL cannot express, about the variables and the names of the templates'
+containers. Rules about changes are not here, because only the API server has both versions.
 """
 
 import re
@@ -17,7 +17,7 @@ from api.spec import JobSpec, RoleSpec, parse_spec
 from api.trainer import PORT_VARIABLE, trainer_of
 
 MAX_PORT = 65536 - PORTS_PER_POD
-"""The last first port that leaves a pod all of its ports."""
+"""The highest first port that leaves room for all ports of a pod."""
 PORT_MESSAGE = (
     f"must be a literal port from 1 to {MAX_PORT}: it becomes the first of the {PORTS_PER_POD} "
     "ports of every pod of the job"

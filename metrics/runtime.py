@@ -1,4 +1,4 @@
-"""How the machine runs, under the names that controller-runtime and client-go use.
+"""How the operator runs, under the names that controller-runtime and client-go use.
 
 Dashboards and alerts made for operators in Go therefore work as they are. Labels are bounded:
 the controller's name, a result, a verb, never an object. Every label value that is known
@@ -76,7 +76,7 @@ class ReconcileMetrics:
 
 
 class QueueMetrics:
-    """What the work queue holds. `ages` gives the seconds that each running key has taken."""
+    """What the work queue holds, and how long keys wait and are worked on."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._depth = _queue_gauge(registry, "depth", "Keys waiting")
@@ -92,7 +92,7 @@ class QueueMetrics:
         )
 
     def watch(self, depth: Callable[[], int], ages: Callable[[], list[float]]) -> None:
-        """Ask the queue itself at every scrape."""
+        """Ask at every scrape for the depth, and how many seconds each key has been worked on."""
         self._depth.set_function(depth)
         self._unfinished.set_function(lambda: sum(ages()))
         self._longest.set_function(lambda: max(ages(), default=0.0))
