@@ -17,7 +17,8 @@ from controller.logs import FORMATS, LEVELS
 from reconcile.plan import Settings
 
 ENVIRONMENT_PREFIX = "PADDLEJOB_"
-MOST_WORKERS = 256
+MAX_WORKERS = 256
+"""Each is a thread with a connection: more of them only wait for one another."""
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -71,7 +72,7 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
 
 
 class _Setting(str):
-    """A value that an environment variable has, and the variable's name."""
+    """The value of an environment variable, together with the variable's name."""
 
     variable: str
 
@@ -121,10 +122,14 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     flags = _Flags(parser, environment)
     add = flags.add
     add("namespace", "", "watch this namespace only; empty: all", type=_namespace)
-    add("kubeconfig", environment.get("KUBECONFIG", ""), "how to reach the API server")
-    add("workers", "8", "jobs that are worked on at once", type=_workers)
+    add(
+        "kubeconfig",
+        environment.get("KUBECONFIG", ""),
+        "file that says how to reach the API server",
+    )
+    add("workers", "8", "how many jobs are reconciled at once", type=_workers)
     add("metrics-bind-address", ":8080", "address of /metrics; 0: none", type=_address)
-    add("health-probe-bind-address", ":8081", "of /healthz and /readyz; 0: none", type=_address)
+    add("health-probe-bind-address", ":8081", "of /healthz, /readyz; 0: none", type=_address)
     add(
         "leader-elect",
         "false",
@@ -135,18 +140,19 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     )
     lease = "where the Lease is; empty: the operator's own"
     add("leader-election-namespace", "", lease, type=_namespace)
-    add("log-format", "auto", "auto: json in a cluster, else text", type=_one_of(FORMATS))
+    add("log-format", "auto", "auto, json or text; auto: json in a cluster", type=_one_of(FORMATS))
     add("log-level", "info", ", ".join(LEVELS), type=_one_of(LEVELS))
     schedulers = ("none", "volcano", "kubernetes")
-    add("scheduling", "none", "whose gangs jobs become by default", type=_one_of(schedulers))
+    add("scheduling", "none", "make every job a gang of this scheduler", type=_one_of(schedulers))
     add("elastic-server", "", "etcd of elastic jobs, HOST:PORT; empty: that of manifests/elastic")
-    add("elastic-timeout", "120", "seconds that elastic trainers wait for peers", type=_count)
-    add("force-delete-after", "300", "seconds until a pod on a lost node is forced", type=_seconds)
-    add("config-error-after", "60", "seconds until a wrong configuration fails", type=_seconds)
-    add(
-        "image-error-after", "600", "seconds until an image that is not pulled fails", type=_seconds
-    )
-    add("host-port-range", "30000-60999", "ports of jobs on the hosts' network", type=_ports)
+    add("elastic-timeout", "120", "seconds that elastic launchers wait for peers", type=_count)
+    lost = "seconds until a pod that hangs on a lost node is force-deleted"
+    add("force-delete-after", "300", lost, type=_seconds)
+    wrong = "seconds until a wrong image name or a missing key fails the job"
+    add("config-error-after", "60", wrong, type=_seconds)
+    absent = "seconds until an image or an object that does not come fails the job"
+    add("image-error-after", "600", absent, type=_seconds)
+    add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", type=_ports)
     return parser
 
 
@@ -169,10 +175,9 @@ def _count(text: str) -> int:
 
 
 def _workers(text: str) -> int:
-    # Each is a thread with a connection: too many start, and never get anything done.
     count = _count(text)
-    if count > MOST_WORKERS:
-        raise argparse.ArgumentTypeError(f"{text!r} is more than {MOST_WORKERS}")
+    if count > MAX_WORKERS:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than {MAX_WORKERS}")
     return count
 
 
