@@ -45,7 +45,8 @@ MIN_AVAILABLE_MESSAGE = (
     "schedulingPolicy.minAvailable must not be more than the replicas of all roles together"
 )
 SCHEDULER_MESSAGE = (
-    "schedulerName must be the same in every template that sets it: one scheduler places a gang"
+    "template.spec.schedulerName must be the same in every role that sets it: one scheduler places "
+    "a gang"
 )
 REQUESTS_MESSAGE = "requests must not be more than replicas"
 LIMITS_MESSAGE = "limits must not be less than replicas"
@@ -58,28 +59,39 @@ _HELD = (
 )
 """Whether the job was suspended and had no pods before the update."""
 
+_STATUS_WRITE = (
+    "(has(self.status) && (!has(oldSelf.status) || (has(self.status.phase) && "
+    "has(oldSelf.status.phase) && self.status.phase != oldSelf.status.phase)))"
+)
+"""Whether the status is what is written; not for every such write, but never for another.
+
+Through the main resource nobody can change the status: the API server puts the stored one back
+before it looks at the rules. A write of the status leaves the spec alone by the same token.
+"""
+
 
 def name_rules() -> Raw:
     """The rule of `metadata.name`."""
     return _validations(_rule(f"self.matches('{NAME_PATTERN}')", NAME_MESSAGE))
 
 
-def job_rules() -> Raw:
+def job_rules(pod_fields: Raw) -> Raw:
     """Rules over the whole object: lengths of names, and what only a held job may change.
 
     The API server checks every rule at every write of a status too, and a look at a field costs
     it as much as the object has fields in the schema. So the question that settles most writes
-    comes first in each rule.
+    comes first in each rule. `pod_fields` are those of a template's pod spec.
     """
     return _validations(
         *(_child_name_rule(role) for role in Role),
-        *(_template_rule(role) for role in Role),
+        *(_template_rule(role, pod_fields) for role in Role),
         *(_replicas_rule(role) for role in (Role.PS, Role.HETER)),
         _worker_replicas_rule(),
         _rule(
             f"{_same('self.spec', 'oldSelf.spec', 'schedulingPolicy')} || {_HELD}",
             "spec.schedulingPolicy may change only while the job is suspended and has no pods",
         ),
+        *(_scheduler_rule(*pair) for pair in combinations(Role, 2)),
     )
 
 
@@ -107,7 +119,6 @@ def spec_rules() -> Raw:
             f"self.schedulingPolicy.minAvailable <= {_sum('replicas')}",
             MIN_AVAILABLE_MESSAGE,
         ),
-        *(_scheduler_rule(*pair) for pair in combinations(Role, 2)),
         *(_fixed_rule(name) for name in _FIXED),
         *(
             _rule(f"has(self.{role}) == has(oldSelf.{role})", f"spec.{role} cannot come or go")
@@ -134,24 +145,6 @@ def role_rules() -> Raw:
 def fixed_value_rules() -> Raw:
     """The rule of a field that always has a value and never changes it."""
     return _validations(_rule("self == oldSelf", "cannot change after creation"))
-
-
-def pod_rules(fields: Raw) -> Raw:
-    """Rules over a template's pod spec: of these fields, what not even a held job may change.
-
-    What differs must be a field that may change, so that no field without a type slips through.
-    """
-    fixed = sorted(set(fields) - MUTABLE_POD_FIELDS - _INVISIBLE)
-    fixed_same = " && ".join(_same("new", "old", name) for name in fixed)
-    mutable_same = " && ".join(_same("new", "old", name) for name in sorted(MUTABLE_POD_FIELDS))
-    return _validations(
-        _rule(
-            "self == oldSelf || [self].all(new, [oldSelf].all(old, "
-            f"!({mutable_same}) && {fixed_same}))",
-            "only nodeSelector, affinity, tolerations, schedulingGates and the template's labels "
-            "and annotations may change, and those while the job is suspended and has no pods",
-        )
-    )
 
 
 def restart_policy_rules() -> Raw:
@@ -201,10 +194,12 @@ def _never(role: Role) -> str:
 
 
 def _scheduler_rule(one: Role, other: Role) -> Raw:
-    first, second = (f"self.{role}.template.spec.schedulerName" for role in (one, other))
+    """Asked of new jobs, which have no status: what it looks at never changes."""
+    roles = (f"self.spec.{one}", f"self.spec.{other}")
+    first, second = (f"{role}.template.spec.schedulerName" for role in roles)
     return _rule(
-        f"!has(self.{one}) || !has(self.{other}) || !has({first}) || !has({second}) || "
-        f"{first} == {second}",
+        f"has(self.status) || !has({roles[0]}) || !has({roles[1]}) || "
+        f"!has({first}) || !has({second}) || {first} == {second}",
         SCHEDULER_MESSAGE,
     )
 
@@ -239,21 +234,24 @@ def _replicas_rule(role: Role) -> Raw:
     )
 
 
-def _template_rule(role: Role) -> Raw:
-    """What `pod_rules` lets through changes only while the job is held."""
+def _template_rule(role: Role, pod_fields: Raw) -> Raw:
+    """A template never changes, but for what a queue controller sets in a held job.
+
+    What differs in the pod spec must be a field that may change, so that no field without a type
+    slips through.
+    """
     new, old = f"self.spec.{role}", f"oldSelf.spec.{role}"
-    same = " && ".join(
-        [_same(f"{new}.template", f"{old}.template", "metadata")]
-        + [
-            _same(f"{new}.template.spec", f"{old}.template.spec", name)
-            for name in sorted(MUTABLE_POD_FIELDS)
-        ]
-    )
-    unset = " && ".join(f"!has(template.spec.{name})" for name in sorted(MUTABLE_POD_FIELDS))
+    old_pod = f"{old}.template.spec"
+    fixed = sorted(set(pod_fields) - MUTABLE_POD_FIELDS - _INVISIBLE)
+    fixed_same = " && ".join(_same("pod", old_pod, name) for name in fixed)
+    mutable_same = " && ".join(_same("pod", old_pod, name) for name in sorted(MUTABLE_POD_FIELDS))
     return _rule(
-        f"!has({new}) || !has({old}) || [{new}.template, {old}.template].all(template, "
-        f"!has(template.metadata) && {unset}) || ({same}) || {_HELD}",
-        f"spec.{role}.template may change only while the job is suspended and has no pods",
+        f"{_STATUS_WRITE} || !has({new}) || !has({old}) || {new}.template == {old}.template || "
+        f"({_HELD} && [{new}.template.spec].all(pod, pod == {old_pod} || "
+        f"(!({mutable_same}) && {fixed_same})))",
+        f"spec.{role}.template may change only while the job is suspended and has no pods, and "
+        "then only nodeSelector, affinity, tolerations, schedulingGates and its own labels and "
+        "annotations",
     )
 
 

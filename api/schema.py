@@ -51,7 +51,7 @@ def job_schema() -> Raw:
         },
         required=["spec"],
     )
-    return schema | rules.job_rules()
+    return schema | rules.job_rules(_pod_fields(load_pod_template()))
 
 
 def spec_schema() -> Raw:
@@ -95,11 +95,15 @@ def _template() -> Raw:
     schema["required"] = ["spec"]
     for part in ("metadata", "spec"):
         schema["properties"][part].pop("nullable")
-    pod = schema["properties"]["spec"]["properties"]
+    pod = _pod_fields(schema)
     pod["containers"]["minItems"] = 1
     pod["restartPolicy"] |= rules.restart_policy_rules()
-    schema["properties"]["spec"] |= rules.pod_rules(pod)
     return schema
+
+
+def _pod_fields(template: Raw) -> Raw:
+    fields: Raw = template["properties"]["spec"]["properties"]
+    return fields
 
 
 def _behaviour() -> Raw:

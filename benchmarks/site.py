@@ -21,6 +21,8 @@ from localcluster.process import Process
 SETTLED_SECONDS = 1.5
 SETTLE_TIMEOUT_SECONDS = 120.0
 READY_SECONDS = 60.0
+NOT_AUDITED = {API_SERVER: ("--audit-log-path=", "--audit-policy-file=")}
+"""As an API server ships."""
 _CHILDREN = {
     "pods": "",
     "configmaps": "?fieldSelector=metadata.name!=kube-root-ca.crt",
@@ -44,7 +46,10 @@ class Site:
         self.adapter = adapter
         self.report = report
         self._logs = tempfile.TemporaryDirectory(prefix="benchmark-")
-        self._cluster = Cluster(ClusterConfig(nodes=0, report=report))
+        # As an API server ships: without an audit log.
+        self._cluster = Cluster(
+            ClusterConfig(nodes=0, component_arguments=NOT_AUDITED, report=report)
+        )
         self._simulator: Process | None = None
 
     def __enter__(self) -> "Site":

@@ -4,7 +4,9 @@ Always: nothing is applied while a pod that the plan takes for gone lives, for t
 the status is written even when a child could not be; Events and totals come after the
 status that they report. Creates go out group by group and in parallel within a group, in batches
 that double while they succeed, so that what a quota or a webhook refuses is asked for once and not
-a thousand times. Any worker may call.
+a thousand times. While other jobs wait for a worker, a pass writes one thing after the other: a
+wide job then takes no more of the API server than each small one, and threads hand nothing over.
+Any worker may call.
 """
 
 import threading
@@ -65,10 +67,14 @@ class Tools:
     metrics: Metrics
     pool: ThreadPoolExecutor
     stop: threading.Event
+    is_crowded: Callable[[], bool]
 
 
 class Applier:
-    """Writes plans through one client and one bounded pool of threads."""
+    """Writes plans through one client and one bounded pool of threads.
+
+    `is_crowded` tells whether jobs wait for a worker.
+    """
 
     def __init__(
         self,
@@ -76,6 +82,7 @@ class Applier:
         expectations: Expectations,
         recorder: EventRecorder,
         metrics: Metrics,
+        is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self._tools = Tools(
             client,
@@ -85,6 +92,7 @@ class Applier:
             metrics,
             ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="apply"),
             threading.Event(),
+            is_crowded,
         )
 
     def apply(self, family: Family, plan: Plan) -> Report:
@@ -254,6 +262,8 @@ class _Pass:
 
     def _in_parallel(self, do: Callable[[Item], T], batch: Sequence[Item]) -> list[T]:
         """The results in order. The first runs here, so a batch of one costs no hand-over."""
+        if self.tools.is_crowded():
+            return [do(item) for item in batch]
         others = [self.tools.pool.submit(do, item) for item in batch[1:]]
         return [do(batch[0]), *(future.result() for future in others)]
 

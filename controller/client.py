@@ -9,7 +9,6 @@ token was refused, once, with the token read again; every failure is an `errors.
 thread may call; the threads of one client share its connections.
 """
 
-import json
 import os
 import ssl
 import threading
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+import orjson
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.rest import should_bypass_proxies
 from kubernetes.config import incluster_config, kube_config
@@ -228,7 +228,7 @@ class ApiClient:
         allowed_seconds = self._write_seconds()
         if allowed_seconds <= 0:
             raise NotLeader(f"{method} {path} not sent: the lease has run out")
-        payload = json.dumps(body, separators=(",", ":")).encode()
+        payload = orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS)  # enumerations are keys, too
         seconds = min(self._read_timeout, allowed_seconds)
         return self._read(_Call(method, self._url(path), seconds, payload, content_type))
 
@@ -332,7 +332,7 @@ def _proxy_for(configuration: Configuration) -> str:
 def parse_json(data: bytes) -> Raw:
     """A JSON object. Raises Transient on anything else: a proxy may have answered instead."""
     try:
-        value: Any = json.loads(data)
+        value: Any = orjson.loads(data)
     except ValueError as error:
         raise Transient(f"the answer is no JSON: {data[:100]!r}") from error
     if not isinstance(value, dict):

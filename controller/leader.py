@@ -1,10 +1,11 @@
 """Leader election by a Lease: of several operators, one writes.
 
 Times are durations on this process's monotonic clock; the timestamps in the Lease are only for
-people. A lease counts as expired when it has not changed for its duration as seen from here.
+people. A lease counts as expired when it has not changed, as seen from here, for its duration less
+a margin.
 
-    0 s            10 s                15 s
-    renewed ──────> renew deadline ────> expiry: another may lead
+    0 s            10 s                13 s to 15 s
+    renewed ──────> renew deadline ────> another may lead
              writes  writes refused, this process ends
 
 A renewal counts from when it was sent. Writes stop at the deadline, and one that is under way then
@@ -31,6 +32,9 @@ RENEW_DEADLINE_SECONDS = 10.0
 RENEW_PERIOD_SECONDS = 2.0
 STANDBY_PERIOD_SECONDS = 1.0
 """Bounds how long a released lease lies free."""
+PATIENCE_MARGIN_SECONDS = 2.0
+"""A standby sees a renewal up to a period late; it takes this off, and so leads no later after a
+kill than the lease lasts. The leader has stopped writing long before."""
 REQUEST_TIMEOUT_SECONDS = 3.0
 """So that a hung request leaves time for another before the deadline."""
 
@@ -80,7 +84,7 @@ class LeaderElector:
     def run(self) -> None:
         """Wait for the lease, then keep it until stopped; `on_lost` when it cannot be kept."""
         while not self._stop.is_set() and not self._attempt():
-            self._clock.wait(self._stop, STANDBY_PERIOD_SECONDS * random.uniform(0.8, 1.2))
+            self._clock.wait(self._stop, self._standby_seconds())
         if self._stop.is_set() and self._renewed_at is None:
             return
         self._log.info("leading", identity=self._me.identity)
@@ -167,8 +171,18 @@ class LeaderElector:
         return self._holder() not in ("", self._me.identity)
 
     def _has_expired(self) -> bool:
+        return self._seconds_to_expiry() <= 0
+
+    def _seconds_to_expiry(self) -> float:
         duration = float((self._lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
-        return self._clock.monotonic() - self._seen_at > duration
+        patience = max(duration - PATIENCE_MARGIN_SECONDS, min(duration, RENEW_DEADLINE_SECONDS))
+        return self._seen_at + patience - self._clock.monotonic()
+
+    def _standby_seconds(self) -> float:
+        """Until the next look: a period, or less where the lease expires sooner."""
+        period = STANDBY_PERIOD_SECONDS * random.uniform(0.8, 1.2)
+        left = self._seconds_to_expiry() if self._is_anothers() else period
+        return min(period, left) if left > 0 else period
 
     def _lose(self) -> None:
         self._renewed_at = None

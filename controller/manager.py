@@ -206,7 +206,7 @@ class Manager:
         observer = Observer(
             self._store, refusals, base.options.settings, self._is_served, base.clock
         )
-        applier = Applier(client, expectations, recorder, base.metrics)
+        applier = Applier(client, expectations, recorder, base.metrics, self._queue.is_crowded)
         machine = Machine(
             queue=self._queue,
             store=self._store,

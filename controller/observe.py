@@ -88,6 +88,16 @@ class Observer:
         with self._lock:
             self._written_at[uid_of(job)] = self._clock.now()
 
+    def put_off_first_status(self, job: Raw) -> None:
+        """Let a job without a status wait for one, as one whose counts change does.
+
+        Its pods may run before the wait is over, and one write then says it all.
+        """
+        if (job.get("status") or {}).get("phase"):
+            return
+        with self._lock:
+            self._written_at.setdefault(uid_of(job), self._clock.now())
+
     def _nodes(self) -> dict[str, Raw] | None:
         if not self._is_served(NODE):
             return None

@@ -7,6 +7,8 @@
 - Rested: a key that was costly to look at is not looked at again for a while because of events, so
   that a job of two thousand pods, each of which changes thrice, does not keep small ones waiting.
   What was asked for with a delay, also of zero, is not put off.
+- Crowded: it knows whether keys have had to wait just now, so that nobody works for one job with
+  all hands while others stand in line.
 
 Any thread may call. There is no timer thread: a worker that waits for a key wakes when the next
 delayed one is due.
@@ -24,6 +26,11 @@ from controller.store import Key
 from metrics.runtime import QueueMetrics
 
 MAX_REST_SECONDS = 1.0
+CROWDED_SECONDS = 1.0
+"""A queue that runs dry for a moment has not seen the last of the crowd."""
+CROWDED_REST_SECONDS = 0.1
+"""In a crowd a key that was looked at rests so long at least: what its own writes and its pods
+bring meanwhile is one pass instead of many."""
 _IDLE_SECONDS = 60.0
 """No wait is longer: a deadline may be centuries away, and threads cannot wait for that."""
 _MAX_KEYS = 100_000
@@ -51,6 +58,7 @@ class WorkQueue:
             _MAX_KEYS, MAX_REST_SECONDS, timer=clock.monotonic
         )
         """Until when a key rests."""
+        self._crowded_until = 0.0
         self._is_shut_down = False
         metrics.watch(lambda: len(self._order), self._ages)
 
@@ -80,6 +88,11 @@ class WorkQueue:
         """How often the key has failed in a row."""
         return self._limiter.failures(key)
 
+    def is_crowded(self) -> bool:
+        """Whether keys wait, or have waited a moment ago, for a worker to be free."""
+        with self._changed:
+            return self._clock.monotonic() < self._crowded_until
+
     def get(self) -> Key | None:
         """The next key, waiting for one; None once the queue is shut down. Then call `done`."""
         with self._changed:
@@ -95,6 +108,8 @@ class WorkQueue:
         with self._changed:
             now = self._clock.monotonic()
             self._metrics.worked(now - self._processing.pop(key))
+            if now < self._crowded_until:
+                rest_seconds = max(rest_seconds, CROWDED_REST_SECONDS)
             if rest_seconds > 0:
                 self._rests[key] = now + min(rest_seconds, MAX_REST_SECONDS)
             if key in self._dirty and rest_seconds > 0:
@@ -146,6 +161,7 @@ class WorkQueue:
         self._metrics.waited(now - self._dirty.pop(key))
         self._processing[key] = now
         if self._order:
+            self._crowded_until = now + CROWDED_SECONDS
             self._changed.notify()
         return key
 

@@ -28,7 +28,8 @@ from controller.rate_limiter import Backoff
 from controller.store import Entry
 from metrics.runtime import ClientMetrics
 
-PAGE_SIZE = 500
+PAGE_SIZE = 250
+"""A page of pods is 2 MB, and ten times that while it is taken apart."""
 WATCH_TIMEOUT_SECONDS = (300, 600)
 """The server is asked to end a watch after a time between these."""
 READ_TIMEOUT_SECONDS = 70.0

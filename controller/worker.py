@@ -103,6 +103,8 @@ class Worker:
 
     def _decide(self, family: Family) -> Plan:
         machine = self._machine
+        if machine.queue.is_crowded():
+            machine.observer.put_off_first_status(family.job)
         observed = machine.observer.observe(family)
         return machine.decide(observed, machine.clock.now(), machine.observer.settings())
 

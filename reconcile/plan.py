@@ -121,7 +121,8 @@ class Observed:
     `named_pod_group` is the PodGroup with the job's own name, whoever made it.
     `nodes` maps a node's name to the node, or is None where the operator may not read nodes.
     `refusals` holds what the previous passes could not create and why.
-    `status_written_at` is when this process last wrote the job's status.
+    `status_written_at` is when this process last wrote the job's status, or began to put its first
+    write off.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
     not ended; gathered only for jobs with `intranet: Host`.
     """

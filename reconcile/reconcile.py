@@ -161,7 +161,7 @@ def _status_wait(view: View, status: JobStatus) -> float:
 def _is_minor(old: JobStatus, new: JobStatus) -> bool:
     if new.phase != old.phase and new.phase not in QUIET_PHASES:
         return False
-    return old.observed_generation == new.observed_generation
+    return old.observed_generation in (0, new.observed_generation)
 
 
 def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[Outcome, ...]]:

@@ -173,4 +173,4 @@ def test_a_quantity_is_no_less_fixed(jobs: Jobs) -> None:
     name = jobs.made(bad_jobs.with_container(resources={"limits": {"cpu": 0.5}}))
     container = {"name": "paddle", "image": "i", "resources": {"limits": {"cpu": 0.7}}}
     spec = {"worker": {"template": {"spec": {"containers": [container]}}}}
-    assert "spec.worker.template.spec: Invalid value" in jobs.change(name, spec).message
+    assert "spec.worker.template may change only" in jobs.change(name, spec).message

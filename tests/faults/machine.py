@@ -183,6 +183,9 @@ class StepQueue:
     def forget(self, key: Key) -> None:
         """There is no backoff to forget."""
 
+    def is_crowded(self) -> bool:
+        return bool(self.ready)
+
     def done(self, key: Key, rest_seconds: float = 0.0) -> None:
         """Keys are worked on one at a time."""
 

@@ -32,7 +32,10 @@ class Bench:
         self.metrics = metrics
         self.expectations = Expectations(self.store, clock)
         self.recorder = EventRecorder(client, clock, metrics, log)
-        self.applier = Applier(client, self.expectations, self.recorder, metrics)
+        self.is_crowded = False
+        self.applier = Applier(
+            client, self.expectations, self.recorder, metrics, lambda: self.is_crowded
+        )
 
     def apply(self, plan: Plan, *pods):
         return self.applier.apply(Family(self.job, {POD: pods} if pods else {}, None), plan)
@@ -71,6 +74,16 @@ def test_groups_go_out_in_order(bench):
     assert bench.pods() == ["a", "b", "c"]
     bodies = [body["metadata"]["name"] for verb, _, body in bench.api.writes if verb == "POST"]
     assert bodies[-1] == "c"
+
+
+def test_a_crowd_takes_turns(bench):
+    """While others wait, a wide job writes one thing after the other."""
+    bench.is_crowded = True
+    report = bench.apply(Plan(creates=(create(*names(40)),)))
+    assert len(report.created) == 40
+    bodies = [body["metadata"]["name"] for verb, _, body in bench.api.writes if verb == "POST"]
+    assert bodies == names(40)
+    assert not bench.applier._tools.pool._threads
 
 
 def test_what_was_created_is_awaited_in_the_store(bench):

@@ -56,12 +56,13 @@ def test_a_lease_that_is_renewed_is_never_taken(api, make, clock):
         assert first._attempt()
 
 
-def test_a_lease_that_stands_still_is_taken_after_its_duration(api, make, clock):
+def test_a_lease_that_stands_still_is_taken_before_its_duration_is_over(api, make, clock):
     first, second = make("a"), make("b")
     first._attempt()
     second._attempt()
-    clock.step(15)
+    clock.step(12.9)
     assert not second._attempt()
+    assert second._standby_seconds() == pytest.approx(0.1)
     clock.step(0.1)
     assert second._attempt()
     assert holder(api) == "b"
@@ -116,7 +117,7 @@ def test_a_wrong_wall_clock_changes_nothing(api, make, clock):
     )
     second = make("b")
     assert not second._attempt()
-    clock.step(14)
+    clock.step(12)
     assert not second._attempt()
 
 

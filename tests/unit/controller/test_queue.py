@@ -1,13 +1,15 @@
 """The work queue's contract, a property a test."""
 
+import itertools
 import threading
 
 import pytest
 
-from controller.queue import WorkQueue
+from controller.queue import CROWDED_REST_SECONDS, CROWDED_SECONDS, WorkQueue
 from controller.store import Key
 from tests.unit.controller.fakes import eventually
 
+MARKS = itertools.count()
 A, B, C = Key("ns", "a"), Key("ns", "b"), Key("ns", "c")
 
 
@@ -19,7 +21,7 @@ def queue(clock, metrics) -> WorkQueue:
 def take_all(queue: WorkQueue) -> list[Key]:
     """What can be had without waiting. Two marks, for what is due enters behind the first."""
     taken: list[Key] = []
-    for mark in (Key("", "first"), Key("", "last")):
+    for mark in (Key("", f"mark-{next(MARKS)}") for _ in range(2)):
         queue.add(mark)
         while (key := queue.get()) != mark:
             taken.append(key)
@@ -228,3 +230,28 @@ def test_metrics_tell_depth_adds_and_retries(queue, metrics, clock):
     queue.get()
     clock.step(3)
     assert f"workqueue_unfinished_work_seconds{labels} 3.0" in metrics.exposition("")[0].decode()
+
+
+def test_a_queue_in_which_keys_wait_is_crowded_and_a_moment_longer(queue, clock):
+    queue.add(A)
+    queue.get()
+    assert not queue.is_crowded()
+    for key in (B, C):
+        queue.add(key)
+    queue.get()
+    assert queue.is_crowded()
+    queue.get()
+    assert queue.is_crowded()
+    clock.step(CROWDED_SECONDS)
+    assert not queue.is_crowded()
+
+
+def test_in_a_crowd_a_key_rests_between_looks(queue, clock):
+    for key in (A, B, C):
+        queue.add(key)
+    for _ in range(3):
+        queue.done(queue.get())
+    queue.add(A)
+    assert take_all(queue) == []
+    clock.step(CROWDED_REST_SECONDS)
+    assert take_all(queue) == [A]

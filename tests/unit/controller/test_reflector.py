@@ -89,7 +89,7 @@ def test_a_list_is_read_in_pages_and_taken_in_whole(running, server):
         reply(200, page(pod("b"), version=11)),
     )
     eventually(lambda: running.names() == ["a", "b"])
-    assert "limit=500" in lists(server)[0]
+    assert "limit=250" in lists(server)[0]
     assert "continue=next" in lists(server)[1]
     eventually(lambda: watches(server))
     assert "resourceVersion=11" in watches(server)[0]

@@ -203,3 +203,13 @@ def test_when_the_status_was_written_is_told(bench):
     put(bench.store, PADDLE_JOB, bench.api.objects[job_path])
     bench.run()
     assert [o.status_written_at for o in bench.observed] == [None, bench.clock.now()]
+
+
+def test_a_first_status_is_put_off_while_others_wait(bench):
+    bench.run()
+    for name in ("one", "two", "three"):
+        bench.queue.add(Key("ns", name))
+    for _ in range(3):
+        bench.queue.done(bench.queue.get())
+    bench.run()
+    assert [o.status_written_at for o in bench.observed] == [None, bench.clock.now()]

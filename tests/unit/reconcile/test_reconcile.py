@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reconcile import reconcile
-from reconcile.plan import Refusal
+from reconcile.plan import Plan, Refusal
 from tests.builders import a_job, a_pod, stamp
 from tests.kubelet import Kubelet, run_job
 from tests.world import World
@@ -260,3 +260,25 @@ def test_counts_alone_are_written_seldom(world: World, kubelet: Kubelet) -> None
     plan = reconcile(observed, world.now, world.settings)
     assert plan.status is None
     assert plan.requeue_after == 2
+
+
+def test_a_first_status_that_is_put_off_says_it_all_once_the_pods_run(
+    world: World, kubelet: Kubelet
+) -> None:
+    world.submit(a_job().with_workers(2))
+    began = world.now
+
+    def look() -> Plan:
+        observed = replace(world.observe(), status_written_at=began)
+        plan = reconcile(observed, world.now, world.settings)
+        world.apply(world.job(), plan)
+        return plan
+
+    first = look()
+    assert (first.status, first.requeue_after, first.events) == (None, 2, ())
+    kubelet.place_all()
+    assert look().status is None  # the ConfigMap is made meanwhile
+    kubelet.start_all()
+    last = look()
+    assert world.phase() == "Running"
+    assert [event.reason for event in last.events] == ["Created", "AllPodsRunning"]
