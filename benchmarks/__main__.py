@@ -3,6 +3,7 @@
 import argparse
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.figures import broken
@@ -20,6 +21,8 @@ def main() -> int:
     report = _with_elapsed(clock.monotonic())
     machine, started = describe_machine(), clock.monotonic()
     sizes = QUICK if arguments.quick else FULL
+    if arguments.burst:
+        sizes = replace(sizes, bursts=tuple(arguments.burst))
     series = []
     for operator in _operators(arguments):
         report(f"=== {operator.name}")
@@ -55,6 +58,13 @@ def _parse_arguments() -> argparse.Namespace:
         type=Path,
         metavar="FILE",
         help="measure an operator with another CRD, described by an adapter",
+    )
+    add(
+        "--burst",
+        action="append",
+        type=int,
+        metavar="JOBS",
+        help="jobs of a burst, in place of the usual ones; repeat for more",
     )
     add("--only-others", action="store_true", help="leave this project's operator out")
     add("--output", type=Path, default=None, metavar="FOLDER", help="where to write the results")
