@@ -4,9 +4,8 @@ Always: a delete happens only to the UID that the plan saw; a create that finds 
 success only if the one there is this job's. Errors are returned, since the caller writes many at
 once and has to see every result. Any thread may call.
 
-A child that somebody has taken the job's label from is the job's still, but no watch shows it: the
-job would wait for ever for what is there. It is deleted, so that one that is seen can take its
-place.
+A child whose job label somebody has removed still belongs to the job, but no watch shows it, and
+the job would wait for it forever. So it is deleted, and a new one takes its place.
 """
 
 from dataclasses import dataclass

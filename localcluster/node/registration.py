@@ -104,19 +104,18 @@ class Registration(threading.Thread):
         self._path = f"/api/v1/nodes/{facts.name}"
         self._uid = ""
         self._next_heartbeat = 0.0
-        self._stop = threading.Event()
 
     def run(self) -> None:
         """Renew Node and Lease until the process ends."""
-        while not self._stop.is_set():
+        while True:
             try:
                 self._renew()
-                self._stop.wait(self._facts.renew_seconds)
+                clock.sleep(self._facts.renew_seconds)
             except (ApiError, *CONNECTION_ERRORS) as error:
                 print(f"cannot renew the node: {error}", flush=True)
                 if not self._uid and isinstance(error, ApiError) and error.status in REFUSED:
                     os._exit(1)  # no retry mends a wrong label or capacity
-                self._stop.wait(RETRY_SECONDS * 5 if self._uid else RETRY_SECONDS)
+                clock.sleep(RETRY_SECONDS * 5 if self._uid else RETRY_SECONDS)
 
     def _renew(self) -> None:
         node = self._find()
