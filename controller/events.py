@@ -11,13 +11,13 @@ import random
 import threading
 from dataclasses import dataclass
 
-import structlog
 from cachetools import TTLCache
 
 from api.objects import Raw, format_time, name_of, namespace_of, uid_of
 from controller.client import ApiClient
 from controller.clock import Clock
 from controller.errors import ApiError, NotFound, NotLeader, Throttled, Transient
+from controller.logs import Log
 from controller.rate_limiter import TokenBucket
 from controller.resources import EVENT, PADDLE_JOB
 from metrics import Metrics
@@ -60,7 +60,7 @@ class EventRecorder:
         client: ApiClient,
         clock: Clock,
         metrics: Metrics,
-        log: structlog.typing.FilteringBoundLogger,
+        log: Log,
     ) -> None:
         self._client = client
         self._clock = clock

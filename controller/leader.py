@@ -18,12 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from api.objects import Raw, format_micro_time
 from controller.client import ApiClient
 from controller.clock import Clock
 from controller.errors import AlreadyExists, ApiError, Conflict, NotFound
+from controller.logs import Log
 from controller.resources import LEASE
 from metrics import Metrics
 
@@ -57,7 +56,7 @@ class LeaderElector:
         candidate: Candidate,
         clock: Clock,
         metrics: Metrics,
-        log: structlog.typing.FilteringBoundLogger,
+        log: Log,
         on_lost: Callable[[], None],
     ) -> None:
         self._client = client

@@ -9,13 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import structlog
-
 from api.objects import uid_of
 from controller.applier import Applier, Report
 from controller.clock import Clock
 from controller.errors import NotLeader, Throttled
 from controller.expectations import EXPIRY_SECONDS, Expectations
+from controller.logs import Log
 from controller.observe import Observer
 from controller.queue import WorkQueue
 from controller.refusals import Refusals
@@ -24,7 +23,6 @@ from metrics import Metrics
 from reconcile.plan import Observed, Plan, Settings
 
 Decide = Callable[[Observed, datetime, Settings], Plan]
-Log = structlog.typing.FilteringBoundLogger
 
 PERSISTENT_FAILURES = 10
 """A create that has failed so often in a row (about 5 s) is told in the job's conditions."""
