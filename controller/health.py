@@ -30,7 +30,7 @@ Route = Callable[[str], Answer]
 
 
 def check(problems: Callable[[], list[str]]) -> Route:
-    """A route that says ok, or 503 with a problem a line."""
+    """A route that says ok, or 503 with one problem per line."""
 
     def answer(_accept: str) -> Answer:
         found = problems()

@@ -5,7 +5,7 @@
 - Alone: a key is never with two workers; one added while worked on comes out again after `done`.
 - Later: a key added with a delay comes out when the delay is over; of several the earliest counts.
 - Rested: a key that was costly to look at is not looked at again for a while because of events, so
-  that a job of two thousand pods, each of which changes thrice, does not keep small ones waiting.
+  that a job of two thousand pods, each changing three times, does not keep small ones waiting.
   What was asked for with a delay, also of zero, is not put off.
 - Crowded: it knows whether keys have had to wait just now, so that nobody works for one job with
   all hands while others stand in line.
@@ -52,7 +52,7 @@ class WorkQueue:
         self._processing: dict[Key, float] = {}
         """Keys that workers have, and since when."""
         self._due: dict[Key, float] = {}
-        """When a delayed key is to be added. What the heap says otherwise is out of date."""
+        """When a delayed key is to be added. Entries of the heap that differ are out of date."""
         self._heap: list[tuple[float, Key]] = []
         self._rests: TTLCache[Key, float] = TTLCache(
             _MAX_KEYS, MAX_REST_SECONDS, timer=clock.monotonic

@@ -1,4 +1,4 @@
-"""Keeps one informer true to the API server: LIST, then WATCH, for ever.
+"""Keeps one informer in step with the API server: LIST, then WATCH, without end.
 
 A list is read in pages and taken in as a whole, so the store is never half replaced. A watch goes
 on from the last version, bookmarks included. What ends it decides what follows:
@@ -34,7 +34,7 @@ WATCH_TIMEOUT_SECONDS = (300, 600)
 """The server is asked to end a watch after a time between these."""
 READ_TIMEOUT_SECONDS = 70.0
 SHORT_WATCH_SECONDS = 1.0
-"""A watch that ends sooner and brought nothing failed, whatever the server says."""
+"""A watch that ends sooner than this and brought nothing counts as failed."""
 FAILING_SECONDS = 10.0
 """A reflector that has failed for so long is not healthy."""
 
@@ -97,7 +97,7 @@ class Reflector:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether the store is being kept true."""
+        """Whether the store is being kept in step with the API server."""
         since = self._failing_since
         failing = since is not None and self._clock.monotonic() - since > FAILING_SECONDS
         return self.has_listed and not failing

@@ -1,8 +1,8 @@
-"""One pass over one job: what was observed in, what is to be done out.
+"""One pass over one job: from what was observed to what is to be done.
 
-The pass either moves the job to another state, and then writes status and nothing else, or it
-tends the children of the state that the job is in. Whatever it decides follows from what is
-there alone: it may be repeated, interrupted and resumed at any point.
+The pass either moves the job to another state, and then writes status and nothing else, or it makes
+the children match the state that the job is in. What it decides follows from what was observed and
+from nothing else, so a pass may be repeated, interrupted and resumed at any point.
 """
 
 from collections.abc import Callable, Iterable
@@ -57,7 +57,7 @@ def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
 
 
 def _transitions(view: View) -> Iterable[Callable[[View], Transition | None]]:
-    """The changes of state that may be due, the first that is wins."""
+    """What may move the job to another state, in order: the first that does decides."""
     is_elastic = view.job.spec.is_elastic
     ending = find_elastic_completion if is_elastic else find_completion
     if view.job.spec.suspend:
@@ -112,7 +112,7 @@ def _tend_ended(view: View) -> Plan:
 
 
 def _finish(view: View, changes: Changes) -> Plan:
-    """Tend the children and write what they amount to, at most so often."""
+    """Change the children, and write the status that follows from them, if it is time to."""
     status = _stamp(summarize(view), view.job.generation)
     patch = diff_status(view.job.raw_status, status)
     events, outcomes = _news(view, status)
