@@ -25,6 +25,7 @@ from localcluster.node.logs import LogQuery, read_log, timestamp
 from localcluster.node.manager import PodManager
 
 LOGS = re.compile(r"/containerLogs/(?P<namespace>[^/]+)/(?P<pod>[^/]+)/(?P<container>[^/]+)")
+LOGS_ONLY = b"this node serves container logs only"
 
 
 class KubeletServer:
@@ -110,7 +111,12 @@ class _Handler(BaseHTTPRequestHandler):
             query = {name: values[-1] for name, values in parse_qs(address.query).items()}
             self._serve_log(match, query)
         else:
-            self._answer(404, b"this node serves container logs only")
+            self._answer(404, LOGS_ONLY)
+
+    def do_POST(self) -> None:
+        """exec, attach and port-forward: kubectl prints the answer as it is."""
+        self.close_connection = True
+        self._answer(501, LOGS_ONLY)
 
     def _serve_log(self, match: re.Match[str], query: dict[str, str]) -> None:
         folder = self.server.pods.log_folder(match["namespace"], match["pod"])

@@ -124,6 +124,9 @@ class Starter:
             raise NotYet("ImagePullBackOff", f'Back-off pulling image "{name}"')
         try:
             image = self._machine.images.find(name)
+            if container.spec.get("imagePullPolicy") == "Never" and not _is_present(image):
+                message = f'Container image "{name}" is not present with pull policy of Never'
+                raise NotYet("ErrImageNeverPull", message)
             if image is None:
                 raise LocalClusterError(f'"{name}" is not in the image table')
             if image.is_present:
@@ -207,6 +210,10 @@ def command_line(spec: Raw, image: Image, env: dict[str, str]) -> list[str]:
     words = [*command, *(args or [])] if command else [*image.command, *(args or image.args)]
     given = [expand(word, env) for word in words]
     return given or ["sh"]
+
+
+def _is_present(image: Image | None) -> bool:
+    return image is not None and image.is_present
 
 
 def _image_id(image: Image) -> str:

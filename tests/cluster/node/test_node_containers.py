@@ -208,6 +208,12 @@ def test_an_unknown_image_is_not_pulled(pods: Pods) -> None:
     assert pod["status"]["phase"] == "Pending"
 
 
+def test_an_absent_image_that_may_never_be_pulled_is_told(pods: Pods) -> None:
+    image = {"image": "example.com/nothing:1", "imagePullPolicy": "Never"}
+    pods.create("never", {"name": "main", **image})
+    pods.wait_state("never", "waiting", "ErrImageNeverPull")
+
+
 def test_an_image_that_appears_is_pulled(pods: Pods, images: Path) -> None:
     pods.create("late", {"name": "main", "image": "late"})
     pods.wait_state("late", "waiting", "ErrImagePull")

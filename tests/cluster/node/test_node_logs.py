@@ -104,6 +104,16 @@ def test_a_long_silence_does_not_end_it(pods: Pods) -> None:
     assert container_status(pod)["state"]["terminated"]["exitCode"] == 0
 
 
+def test_what_the_node_cannot_do_is_said_in_a_line(pods: Pods) -> None:
+    pods.create("closed", shell("sleep 60"))
+    pods.wait_ready("closed")
+    command = ("-n", pods.namespace, "exec", "closed", "--", "ls")
+    done = pods.cluster.kubectl(*command, check=False)
+    assert done.returncode != 0
+    assert "this node serves container logs only" in done.stderr
+    assert "<" not in done.stderr
+
+
 def test_much_output_is_kept_whole(pods: Pods) -> None:
     started = clock.monotonic()
     pods.create("much", shell("seq 1 200000"))
