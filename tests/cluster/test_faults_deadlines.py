@@ -165,7 +165,7 @@ def test_waiting_for_the_attempts_own_config_map_is_no_error(jobs: Lab) -> None:
     assert container["state"]["waiting"]["reason"] == "CreateContainerConfigError"
     assert jobs.status("half")["phase"] == "Pending"
     made = parse_time(server["metadata"]["creationTimestamp"])
-    failed = parse_time(jobs.status("bad-key")["completionTime"])
+    failed = parse_time(jobs.status("no-image")["completionTime"])
     assert made and failed
     assert failed - made > timedelta(seconds=CONFIG_GRACE)
 

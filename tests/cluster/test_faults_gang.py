@@ -19,6 +19,16 @@ WAITS = only_first("exec sleep 3600")
 FAILS = only_first("exit 1")
 ASKS = shell('test "$PADDLE_RENDEZVOUS" -lt 3 || exit 0; exit 101')
 ASKS["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "node-0"}
+RECOVERS = shell(
+    "test -e /state/x && exit 0; touch /state/x; exit 1",
+    volumeMounts=[{"name": "state", "mountPath": "/state"}],
+)
+RECOVERS["spec"] |= {
+    "restartPolicy": "OnFailure",
+    "volumes": [{"name": "state", "emptyDir": {}}],
+}
+GIVES_UP = shell("exit 7")
+GIVES_UP["spec"]["restartPolicy"] = "OnFailure"
 ROLES = {"ps": (1, SERVER), "worker": (2, WAITS)}
 JOBS = {
     "failed": paddle_job("failed", {"ps": (1, SERVER), "worker": (2, FAILS)}, backoffLimit=2),
@@ -26,6 +36,8 @@ JOBS = {
     "asks": paddle_job("asks", {"worker": (1, ASKS)}),
     "never-well": paddle_job("never-well", {"worker": (1, shell("exit 7"))}, backoffLimit=1),
     "no-limit": paddle_job("no-limit", {"worker": (1, shell("exit 7"))}),
+    "recovers": paddle_job("recovers", {"worker": (2, RECOVERS)}),
+    "gives-up": paddle_job("gives-up", {"worker": (1, GIVES_UP)}, backoffLimit=2),
     "evicted": paddle_job("evicted", ROLES),
     "squeezed": paddle_job("squeezed", ROLES),
     "vanished": paddle_job("vanished", ROLES),
@@ -182,3 +194,19 @@ def test_without_a_limit_the_first_failure_ends_the_job(jobs: Lab, pod_history: 
     assert jobs.condition("no-limit", "Failed")["reason"] == "PodFailed"
     assert "restartCount" not in jobs.status("no-limit")
     assert set(attempts(pod_history, "no-limit")) == {"1"}
+
+
+def test_container_restarted_in_place_is_no_new_attempt(jobs: Lab) -> None:
+    status = jobs.wait_completed("recovers")
+    assert status["attempt"] == 1
+    assert "restartCount" not in status
+    restarted = [pod["status"]["containerStatuses"][0] for pod in jobs.pods("recovers")]
+    assert [container["restartCount"] for container in restarted] == [1, 1]
+
+
+def test_restarts_in_place_count_to_the_limit(jobs: Lab) -> None:
+    jobs.wait_phase("gives-up", "Failed")
+    condition = jobs.condition("gives-up", "Failed")
+    assert condition["reason"] == "BackoffLimitExceeded"
+    assert condition["message"].startswith("containers were restarted 2 times")
+    assert "restartCount" not in jobs.status("gives-up")
