@@ -9,7 +9,7 @@ LEASE_SECONDS = 15.0
 RATIO_TO_FLOOR = 0.62
 WRITES_PER_JOB = 10.0
 CROWD_JOBS = 11_000
-KB_PER_JOB = 64.0
+KB_PER_JOB = 80.0
 """For any number of jobs. 400 MB for 11,000 is 32 KB a job; few jobs pay for the pages read."""
 
 
