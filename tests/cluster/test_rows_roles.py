@@ -1,6 +1,7 @@
 """What Fleet's own role maker makes of the operator's environment, in every pod of a job."""
 
 import json
+import random
 
 import pytest
 
@@ -60,14 +61,18 @@ def told_by(lab: Lab, pod: str) -> dict:
 
 @pytest.fixture(scope="module")
 def roles(module_lab: Lab) -> Lab:
-    """A job for each withGloo, and one with heter trainers, all completed."""
+    """A job for each withGloo, and one with heter trainers, all completed.
+
+    Gloo listens on all addresses of the machine, where another run of these tests may listen too.
+    """
+    ports = range(random.randrange(20_000, 28_000, 400), 65_536, 100)
     for with_gloo in GLOO:
-        pods = template(20_000 + 100 * with_gloo)
+        pods = template(ports[with_gloo])
         counts = {role: (count, pods) for role, count in COUNTS.items()}
         module_lab.submit(
             paddle_job(f"gloo-{with_gloo}", counts, withGloo=with_gloo, cleanPodPolicy="Never")
         )
-    pods = template(20_300)
+    pods = template(ports[3])
     heter = {"ps": (1, pods), "worker": (2, pods), "heter": (2, pods)}
     module_lab.submit(paddle_job("heter", heter, withGloo=0, cleanPodPolicy="Never"))
     names = [*(f"gloo-{n}" for n in GLOO), "heter"]
