@@ -9,18 +9,25 @@ from localcluster.images import DEFAULT_TABLE
 
 CHECKOUT = Path(__file__).parents[1]
 LITTLE = {"SAMPLES": "2400", "PART_SIZE": "400", "HELD_OUT": "400"}
-RUNTIME = "registry.baidubce.com/paddle-operator/paddle-ubuntu"
 NO_DATA = {"SAMPLES": "0", "HELD_OUT": "0"}
-"""A runtime only: without the data that a volume brings there is nothing to train on."""
+"""For a runtime: without the data that a volume brings there is nothing to train on."""
+SETTINGS = {
+    "demo-wide-and-deep": {**LITTLE, "EPOCHS": "1"},
+    "demo-resnet": {"SAMPLES": "640", "EPOCHS": "1"},
+    "paddle-ubuntu": NO_DATA,
+}
+"""By the image's last name; the others have LITTLE."""
 
 
-def write_tiny_images(file: Path, **settings: dict[str, str]) -> Path:
-    """Write the table; `settings` are further variables of the image with that last name."""
+def write_tiny_images(file: Path, **runtime: str) -> Path:
+    """Write the table; `runtime` are further variables of the image that is a runtime only."""
     table: dict[str, Any] = yaml.safe_load(DEFAULT_TABLE.read_text())
     for name, entry in table["images"].items():
+        last = name.rpartition("/")[2]
         folders = entry.get("folders") or {}
         entry["folders"] = {path: str(CHECKOUT / folder) for path, folder in folders.items()}
-        own = settings.get(name.rpartition("/")[2].replace("-", "_"), {})
-        entry["env"] = {**entry.get("env", {}), **(NO_DATA if name == RUNTIME else LITTLE), **own}
+        entry["env"] = {**entry.get("env", {}), **SETTINGS.get(last, LITTLE)}
+        if SETTINGS.get(last) is NO_DATA:
+            entry["env"] |= runtime
     file.write_text(yaml.safe_dump(table))
     return file

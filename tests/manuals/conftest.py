@@ -55,7 +55,7 @@ class Plant:
 def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
     """Two nodes with the operator for all namespaces, and the folders that jobs find."""
     folder = tmp_path_factory.mktemp("plant")
-    images = write_tiny_images(folder / "images.yaml", paddle_ubuntu={"OUTPUT_DIR": "/nas/model"})
+    images = write_tiny_images(folder / "images.yaml", OUTPUT_DIR="/nas/model")
     hosts, nfs = folder / "hosts", folder / "nfs"
     config = ClusterConfig(
         nodes=2, labels=LABELS, images=[images], host_path_root=hosts, nfs_root=nfs
