@@ -23,6 +23,9 @@ from reconcile.view import View
 MAX_LOG_CHARACTERS = 600
 """How much of a container's termination message a failure record keeps: its end says most."""
 LAUNCHER_CODES = (EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
+ELASTIC_GAVE_UP_CODE = 241
+"""-15 as an exit code: of an elastic launcher that stopped its trainer to form anew with its peers,
+and then missed them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +66,18 @@ def judge_pod(view: View, pod: PodView) -> Incident:
     action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, message, False, is_fatal=True, pod=pod)
-    if pod.end is not None and pod.end.exit_code in LAUNCHER_CODES:
+    if pod.end is not None and pod.end.exit_code in _launcher_codes(view):
         return Incident(Reason.TRAINER_ASKED_RESTART, message, False, pod=pod)
     if action is PolicyAction.IGNORE:
         return Incident(Reason.FAILURE_POLICY_IGNORE, message, False, pod=pod)
     if action is None and pod.is_disrupted:
         return Incident(_disruption(pod), message, False, pod=pod)
     return Incident(Reason.POD_FAILED, message, True, pod=pod)
+
+
+def _launcher_codes(view: View) -> tuple[int, ...]:
+    """Exit codes by which a launcher asks for a restart."""
+    return (*LAUNCHER_CODES, ELASTIC_GAVE_UP_CODE) if view.job.spec.is_elastic else LAUNCHER_CODES
 
 
 def end_time(pod: PodView) -> str:

@@ -81,6 +81,15 @@ def test_too_few_workers_restart_the_gang(world: World, kubelet: Kubelet) -> Non
     assert (status["attempt"], status["failureCount"]) == (2, 1)
 
 
+def test_launcher_that_gave_up_forming_anew_is_not_charged(world: World, kubelet: Kubelet) -> None:
+    start(world, kubelet)
+    kubelet.end("train-worker-0", 241)
+    world.settle()
+    status = world.status()
+    assert (status["phase"], status["attempt"]) == ("Restarting", 2)
+    assert "failureCount" not in status
+
+
 def test_many_dead_workers_are_all_replaced(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, replicas=9, least=1, most=9)
     for index in range(1, 9):
