@@ -13,12 +13,13 @@ import pytest
 
 from localcluster import Cluster, ClusterConfig
 from localcluster.build import ensure_binaries
-from tests import rights, volcano
+from tests import network, rights, volcano
 from tests.lab import Lab
 from tests.operated import start_operator
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
 SLOW = ("training", "cluster")
+OWN_NETWORK = pytest.StashKey[bool]()
 UNATTENDED = "unattended"
 """The fixture of a cluster that several files share, and are run one after the other for."""
 CLUSTER_FIXTURES = {"cluster", "operated"}
@@ -26,22 +27,28 @@ ELASTIC_TIMEOUT_SECONDS = 10
 """For which an elastic job with fewer than its most workers waits before it trains."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    """Give each of several test processes a network of its own, where that is allowed."""
+    is_alone = not hasattr(config, "workerinput")
+    config.stash[OWN_NETWORK] = is_alone or network.leave()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark every test that needs the local cluster; what takes long comes first.
 
-    A file's tests run in one process, and all that train in the same one: they share the machine's
-    network, where the launcher and Gloo listen on ports of their own choice.
+    A file's tests run in one process. Where processes share the machine's network, all tests that
+    train run in the same one.
     """
     for item in items:
         needs = CLUSTER_FIXTURES & set(getattr(item, "fixturenames", ()))
         if needs or CLUSTER_TESTS in item.path.parents:
             item.add_marker("cluster")
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+        item.add_marker(pytest.mark.xdist_group(_group(item, config.stash[OWN_NETWORK])))
     items.sort(key=_rank)
 
 
-def _group(item: pytest.Item) -> str:
-    if item.get_closest_marker("training"):
+def _group(item: pytest.Item, has_own_network: bool) -> str:
+    if item.get_closest_marker("training") and not has_own_network:
         return "training"
     return UNATTENDED if UNATTENDED in getattr(item, "fixturenames", ()) else str(item.path)
 
