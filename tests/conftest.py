@@ -19,7 +19,6 @@ from tests.operated import start_operator
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
 SLOW = ("training", "cluster")
-OWN_NETWORK = pytest.StashKey[bool]()
 UNATTENDED = "unattended"
 """The fixture of a cluster that several files share, and are run one after the other for."""
 CLUSTER_FIXTURES = {"cluster", "operated"}
@@ -28,29 +27,21 @@ ELASTIC_TIMEOUT_SECONDS = 10
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give each of several test processes a network of its own, where that is allowed."""
-    is_alone = not hasattr(config, "workerinput")
-    config.stash[OWN_NETWORK] = is_alone or network.leave()
+    """Give each of several test processes a network of its own.
 
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark every test that needs the local cluster; what takes long comes first.
-
-    A file's tests run in one process. Where processes share the machine's network, all tests that
-    train run in the same one.
+    Raises PermissionError where that is not allowed: run the tests in one process then.
     """
+    if hasattr(config, "workerinput"):
+        network.leave()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that needs the local cluster; what takes long comes first."""
     for item in items:
         needs = CLUSTER_FIXTURES & set(getattr(item, "fixturenames", ()))
         if needs or CLUSTER_TESTS in item.path.parents:
             item.add_marker("cluster")
-        item.add_marker(pytest.mark.xdist_group(_group(item, config.stash[OWN_NETWORK])))
     items.sort(key=_rank)
-
-
-def _group(item: pytest.Item, has_own_network: bool) -> str:
-    if item.get_closest_marker("training") and not has_own_network:
-        return "training"
-    return UNATTENDED if UNATTENDED in getattr(item, "fixturenames", ()) else str(item.path)
 
 
 def _rank(item: pytest.Item) -> int:

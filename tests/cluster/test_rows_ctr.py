@@ -87,8 +87,7 @@ def test_a_failure_is_charged_and_an_eviction_is_not(jobs: Lab) -> None:
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_is_complete_when_the_trainers_are(jobs: Lab, name: str) -> None:
-    line = jobs.kubectl("get", "pdj", name, "--no-headers").split()
-    assert line[1:5] == ["Completed", "PS", "2/2", "0/2"]
+    jobs.wait_printed(name, "Completed", "PS", "2/2", "0/2")
 
 
 def test_models_lie_on_the_volume(jobs: Lab, models: Path) -> None:

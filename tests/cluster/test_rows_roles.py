@@ -65,14 +65,14 @@ def roles(module_lab: Lab) -> Lab:
 
     Gloo listens on all addresses of the machine, where another run of these tests may listen too.
     """
-    ports = range(random.randrange(20_000, 28_000, 400), 65_536, 100)
+    first = random.randrange(20_000, 28_000, 400)
     for with_gloo in GLOO:
-        pods = template(ports[with_gloo])
+        pods = template(first + 100 * with_gloo)
         counts = {role: (count, pods) for role, count in COUNTS.items()}
         module_lab.submit(
             paddle_job(f"gloo-{with_gloo}", counts, withGloo=with_gloo, cleanPodPolicy="Never")
         )
-    pods = template(ports[3])
+    pods = template(first + 300)
     heter = {"ps": (1, pods), "worker": (2, pods), "heter": (2, pods)}
     module_lab.submit(paddle_job("heter", heter, withGloo=0, cleanPodPolicy="Never"))
     names = [*(f"gloo-{n}" for n in GLOO), "heter"]
@@ -111,8 +111,9 @@ def test_heter_pod_knows_who_it_is(roles: Lab, pod: str, role: str, index: int) 
 @pytest.mark.parametrize("pod", ["ps-0", "worker-0", "worker-1", "heter-0", "heter-1"])
 def test_heter_pod_knows_its_peers(roles: Lab, pod: str) -> None:
     told = told_by(roles, f"heter-{pod}")
+    port = roles.get("/api/v1", "configmaps/heter")["data"]["PADDLE_PORT"]
     everyone = {
-        role: [f"{p['status']['podIP']}:20300" for p in roles.pods("heter", role)]
+        role: [f"{p['status']['podIP']}:{port}" for p in roles.pods("heter", role)]
         for role in ("ps", "worker", "heter")
     }
     assert told["servers"] == everyone["ps"]
