@@ -10,9 +10,11 @@ import struct
 
 from localcluster.node import linux
 
-IFNAME_BYTES = 16
 SIOCSIFFLAGS = 0x8914
+SIOCSIFADDR = 0x8916
 IFF_UP = 0x1
+ADDRESS = "192.0.2.1"
+"""Of a range for documentation: without any but 127.0.0.1, AI_ADDRCONFIG finds no name at all."""
 
 
 def leave() -> None:
@@ -21,6 +23,8 @@ def leave() -> None:
     Raises PermissionError without root's rights.
     """
     linux.unshare(linux.CLONE_NEWNET)
-    request = struct.pack(f"{IFNAME_BYTES}sH", b"lo", IFF_UP)
+    flags = struct.pack("16sH", b"lo", IFF_UP)
+    address = struct.pack("16sHH4s8x", b"lo:1", socket.AF_INET, 0, socket.inet_aton(ADDRESS))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        fcntl.ioctl(control, SIOCSIFFLAGS, request)
+        fcntl.ioctl(control, SIOCSIFFLAGS, flags)
+        fcntl.ioctl(control, SIOCSIFADDR, address)

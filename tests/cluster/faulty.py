@@ -24,6 +24,10 @@ def only_first(then: str, otherwise: str = "exit 0") -> Raw:
     return shell(f'test "$PADDLE_RENDEZVOUS" = 1 || {otherwise}; {then}')
 
 
+SAVES = only_first("trap 'sleep 3; exit 0' TERM; sleep 3600 & wait")
+"""A trainer that takes its time to stop; of one that is gone at once, nobody sees why it went."""
+
+
 def evict(lab: Lab, pod: str) -> None:
     """What `kubectl drain` asks for."""
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.faulty import evict, only_first
+from tests.cluster.faulty import SAVES, evict, only_first
 from tests.lab import Lab, paddle_job, shell
 
 Raw = dict[str, Any]
@@ -77,7 +77,7 @@ CHARGED = {
         backoffLimit=1,
     ),
     "eviction-counted": with_policy(
-        "eviction-counted", WAITS, on_disruption("Count"), backoffLimit=1
+        "eviction-counted", SAVES, on_disruption("Count"), backoffLimit=1
     ),
 }
 FATAL = {
@@ -88,7 +88,7 @@ FATAL = {
         "fatal-container", beside_a_proxy(3), on_codes("FailJob", 3, container="paddle")
     ),
     "fatal-eviction": with_policy(
-        "fatal-eviction", WAITS, on_disruption("FailJob"), backoffLimit=9
+        "fatal-eviction", SAVES, on_disruption("FailJob"), backoffLimit=9
     ),
 }
 TOLD = ("told-to-stop", "stopped-by-code")

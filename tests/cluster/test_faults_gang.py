@@ -5,7 +5,15 @@ from typing import Any
 import pytest
 
 from api.constants import LABEL_ATTEMPT
-from tests.cluster.faulty import attempts, created_at, evict, only_first, restarts, squeeze_out
+from tests.cluster.faulty import (
+    SAVES,
+    attempts,
+    created_at,
+    evict,
+    only_first,
+    restarts,
+    squeeze_out,
+)
 from tests.history import History
 from tests.lab import CORE, SERVER, Lab, paddle_job, shell
 
@@ -38,7 +46,7 @@ JOBS = {
     "no-limit": paddle_job("no-limit", {"worker": (1, shell("exit 7"))}),
     "recovers": paddle_job("recovers", {"worker": (2, RECOVERS)}),
     "gives-up": paddle_job("gives-up", {"worker": (1, GIVES_UP)}, backoffLimit=2),
-    "evicted": paddle_job("evicted", ROLES),
+    "evicted": paddle_job("evicted", {"ps": (1, SERVER), "worker": (2, SAVES)}),
     "squeezed": paddle_job("squeezed", ROLES),
     "vanished": paddle_job("vanished", ROLES),
 }

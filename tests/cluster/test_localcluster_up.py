@@ -138,7 +138,9 @@ def test_nodes_are_as_configured() -> None:
 
 def test_pod_can_be_scheduled_at_once() -> None:
     with Cluster(ClusterConfig(nodes=1)) as cluster:
-        cluster.kubectl("run", "it", "--image=busybox", "--restart=Never", "--", "-c", "exit 0")
+        cluster.kubectl(
+            "run", "it", "--image=busybox", "--restart=Never", "--", "sh", "-c", "exit 0"
+        )
         done = "--for=jsonpath={.status.phase}=Succeeded"
         cluster.kubectl("wait", done, "pod/it", "--timeout=30s")
         events = cluster.get("/api/v1/namespaces/default/events")["items"]
