@@ -22,7 +22,7 @@ from tests.operated import operator_beside
 Raw = dict[str, Any]
 CONFIG_GRACE, IMAGE_GRACE = 2, 10
 ACTIVE, STARTING, TTL, MET = 6, 5, 3, 20
-LATE_SECONDS = 10.0
+LATE_SECONDS = 30.0
 NOWHERE = {"nodeSelector": {"disk": "none"}}
 WAITS = shell("exec sleep 3600")
 
@@ -119,9 +119,10 @@ def waits_for(lab: Lab, pod: str) -> str:
     return " ".join(str(state.get("message")) for state in states)
 
 
-def seconds_to_end(status: Raw) -> float:
-    """From the start to the end."""
-    start, end = parse_time(status["startTime"]), parse_time(status["completionTime"])
+def seconds_to_end(job: Raw) -> float:
+    """From the creation to the end: in a crowd, a job's start is told a little late."""
+    start = parse_time(job["metadata"]["creationTimestamp"])
+    end = parse_time(job["status"]["completionTime"])
     assert start and end
     return (end - start).total_seconds()
 
@@ -130,7 +131,7 @@ def seconds_to_end(status: Raw) -> float:
 def test_job_ends_when_its_time_is_up(jobs: Lab, name: str) -> None:
     jobs.wait_phase(name, "Failed")
     assert jobs.condition(name, "Failed")["reason"] == ENDS[name][1]
-    took = seconds_to_end(jobs.status(name))
+    took = seconds_to_end(jobs.job(name))
     late = CONFIG_RETRY_SECONDS + LATE_SECONDS
     assert AFTER[name] - 1 <= took < AFTER[name] + late, f"times are whole seconds: {took}"
 
