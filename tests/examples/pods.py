@@ -50,6 +50,11 @@ class Pod:
         return self._process.wait(seconds)
 
     @property
+    def has_crashed(self) -> bool:
+        """Whether a segmentation fault has ended it."""
+        return self._process.poll() == -signal.SIGSEGV
+
+    @property
     def is_running(self) -> bool:
         return self._process.poll() is None
 
@@ -122,8 +127,18 @@ class Job:
         self.kill()
 
     def train(self, settings: dict[str, str]) -> Self:
-        """Start, and wait until every worker has ended well; the servers still serve."""
+        """Start, and wait until every worker has ended well; the servers still serve.
+
+        Now and then PaddlePaddle 2.6.2's server crashes in getenv as its threads begin to serve.
+        Then all start again, once, as the operator restarts a gang.
+        """
         self.start(settings)
+        if self._loses_a_server():
+            self.kill()
+            self._folder /= "again"
+            for pods in (self.workers, self.servers, self.heters):
+                pods.clear()
+            self.start(settings)
         assert self.wait() == [0] * len(self.workers), self.workers[0].log
         return self
 
@@ -135,6 +150,15 @@ class Job:
         """The workers' exit codes."""
         deadline = time.monotonic() + seconds
         return [worker.wait(deadline - time.monotonic()) for worker in self.workers]
+
+    def _loses_a_server(self) -> bool:
+        """Whether a server crashes before the workers have ended."""
+        deadline = time.monotonic() + 90.0
+        while time.monotonic() < deadline and any(worker.is_running for worker in self.workers):
+            if any(server.has_crashed for server in self.servers):
+                return True
+            time.sleep(0.2)
+        return False
 
     def _endpoints(self, role: str) -> str:
         return ",".join(f"{address}:{self._port}" for address in self._addresses[role])
