@@ -1,7 +1,7 @@
 """Shared fixtures: one cluster for all tests of a kind, and a namespace of its own for each test.
 
-`cluster` is an API server without nodes; in `operated` there are nodes and the operator too, and a
-`lab` is a namespace of it with what a user does there.
+`cluster` has one node and no operator. In `operated` the operator runs the jobs of all namespaces,
+and a `lab` is a namespace of it with what a user does there.
 """
 
 import contextlib
@@ -19,11 +19,9 @@ from tests.operated import start_operator
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
 SLOW = ("training", "cluster")
-UNATTENDED = "unattended"
-"""The fixture of a cluster that several files share, and are run one after the other for."""
 CLUSTER_FIXTURES = {"cluster", "operated"}
 ELASTIC_TIMEOUT_SECONDS = 10
-"""For which an elastic job with fewer than its most workers waits before it trains."""
+"""How long an elastic job with fewer workers than it may have waits before it trains."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
