@@ -20,7 +20,7 @@ CORE = "/api/v1"
 PADDLE_JOBS = "/apis/batch.paddlepaddle.org/v1"
 NOT_FOUND = 404
 ENDED = ("Completed", "Failed")
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 120.0
 POLL_SECONDS = 0.1
 
 
