@@ -2,6 +2,7 @@
 
 import json
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from api.constants import LABEL_ATTEMPT, LABEL_JOB_NAME
@@ -24,8 +25,17 @@ def only_first(then: str, otherwise: str = "exit 0") -> Raw:
     return shell(f'test "$PADDLE_RENDEZVOUS" = 1 || {otherwise}; {then}')
 
 
-SAVES = only_first("trap 'sleep 3; exit 0' TERM; sleep 3600 & wait")
-"""A trainer that takes its time to stop; of one that is gone at once, nobody sees why it went."""
+SLOW_TO_STOP = "trap 'sleep 6; exit 0' TERM; sleep 3600 & wait"
+"""It takes its time to stop: of a pod gone at once, a busy operator does not see why it went."""
+SAVES = only_first(SLOW_TO_STOP)
+
+
+def until_told(folder: Path, words: str = "true") -> Raw:
+    """A trainer that runs until the test has seen it run and makes a file `end` in the folder."""
+    mounts = [{"name": "told", "mountPath": "/told"}]
+    template = shell(f"{words}; until test -e /told/end; do sleep 0.1; done", volumeMounts=mounts)
+    template["spec"]["volumes"] = [{"name": "told", "hostPath": {"path": str(folder)}}]
+    return template
 
 
 def evict(lab: Lab, pod: str) -> None:
@@ -69,9 +79,9 @@ def attempts(history: History, name: str) -> dict[str, list[Raw]]:
     return made
 
 
-def job_near(name: str, node: str, pods: int = 2, **pod: Any) -> Raw:
-    """A job whose pods prefer a node, wait there in their first attempt, and tell their peers."""
-    template = shell('echo "peers $PADDLE_TRAINER_ENDPOINTS"; exec sleep 3600')
+def job_near(name: str, node: str, waits: str = "exec sleep 3600", **pod: Any) -> Raw:
+    """A job of two pods that prefer a node, tell their peers there, and wait."""
+    template = shell(f'echo "peers $PADDLE_TRAINER_ENDPOINTS"; {waits}')
     wish = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [node]}]}
     term = {"weight": 50, "preference": wish}
     template["spec"] |= {
@@ -80,7 +90,7 @@ def job_near(name: str, node: str, pods: int = 2, **pod: Any) -> Raw:
         "terminationGracePeriodSeconds": 1,
         **pod,
     }
-    return paddle_job(name, {"worker": (pods, template)})
+    return paddle_job(name, {"worker": (2, template)})
 
 
 def take_away(lab: Lab, node: str, job: str) -> None:

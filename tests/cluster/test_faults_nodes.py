@@ -13,7 +13,7 @@ import pytest
 
 from api.constants import LABEL_JOB_NAME
 from localcluster import Cluster
-from tests.cluster.faulty import job_near, take_away, wait_second_attempt
+from tests.cluster.faulty import SLOW_TO_STOP, job_near, take_away, wait_second_attempt
 from tests.conftest import new_namespace
 from tests.lab import CORE, Lab
 from tests.operated import operator_beside
@@ -68,7 +68,7 @@ def nodes_of(lab: Lab, job: str) -> set[str]:
 
 JOBS = {
     "moved": job_near("moved", RESTARTED, restartPolicy="OnFailure"),
-    "drained": job_near("drained", DRAINED),
+    "drained": job_near("drained", DRAINED, SLOW_TO_STOP, terminationGracePeriodSeconds=30),
     "deleted": job_near("deleted", DELETED),
     "lost": job_near("lost", LOST),
 }

@@ -1,13 +1,15 @@
 """What a failure leaves behind: a record in status, conditions, a few Events, and `describe`."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from api.constants import Reason
 from api.objects import parse_time
-from tests.cluster.faulty import squeeze_out
+from tests.cluster.faulty import squeeze_out, until_told
 from tests.history import History
 from tests.lab import CORE, Lab, paddle_job, shell
 
@@ -33,6 +35,8 @@ NO_INIT = {
         **shell("exit 0")["spec"],
     }
 }
+RELEASE = json.dumps([{"op": "remove", "path": "/spec/schedulingGates"}])
+ENOUGH = json.dumps({"spec": {"activeDeadlineSeconds": 1}})
 FAILING = {
     "crashes": CRASHES,
     "talks": TALKS,
@@ -53,13 +57,31 @@ WORKERS, KEPT = 7, 5
 
 
 @pytest.fixture(scope="module")
-def jobs(module_lab: Lab, job_history: History, pod_history: History) -> Lab:
-    """Jobs that fail in every way, one that does not, and one that is hit again and again."""
+def jobs(module_lab: Lab, job_history: History, pod_history: History, tmp_path_factory: Any) -> Lab:
+    """Jobs that fail in every way, two that do not so soon, and one hit again and again.
+
+    A busy operator does not see what is soon over: "well" and "gated" go on once they are seen.
+    """
+    folder: Path = tmp_path_factory.mktemp("told")
     for name, template in FAILING.items():
         module_lab.submit(paddle_job(name, {"worker": (1, template)}, cleanPodPolicy="Always"))
-    module_lab.submit(paddle_job("well", {"worker": (2, shell("sleep 1"))}))
+    module_lab.submit(paddle_job("well", {"worker": (2, until_told(folder))}))
+    module_lab.submit(paddle_job("gated", {"worker": (1, gated())}))
     module_lab.submit(unlucky())
+    module_lab.wait_phase("well", "Running")
+    (folder / "end").touch()
+    module_lab.wait(lambda: module_lab.condition("gated", "Pending"), "gated waits")
+    module_lab.kubectl("patch", "pod", "gated-worker-0", "--type=json", "-p", RELEASE)
+    module_lab.wait_phase("gated", "Running")
+    module_lab.kubectl("patch", "pdj", "gated", "--type=merge", "-p", ENOUGH)
     return module_lab
+
+
+def gated() -> Raw:
+    """A template whose pods are not placed before their gate is taken away."""
+    template = shell("exec sleep 3600")
+    template["spec"]["schedulingGates"] = [{"name": "example.com/later"}]
+    return template
 
 
 def unlucky() -> Raw:
@@ -142,25 +164,40 @@ def test_conditions_are_of_the_generation_that_was_seen(jobs: Lab) -> None:
         assert condition == before[condition["type"]] | {"observedGeneration": 2}
 
 
-@pytest.mark.parametrize("name", ["well", "crashes"])
+@pytest.mark.parametrize("name", [*FAILING, "well", "gated"])
 def test_transition_time_moves_only_with_the_status(
     jobs: Lab, job_history: History, name: str
 ) -> None:
     jobs.wait_phase(name, "Completed", "Failed")
-    flips = 0
-    old: dict[str, Raw] = {}
-    for version in job_history.versions(name):
+    for before, now in steps(job_history, name):
+        assert now["reason"]
+        assert now["lastTransitionTime"] >= before["lastTransitionTime"]
+        if now["status"] == before["status"]:
+            assert now["lastTransitionTime"] == before["lastTransitionTime"]
+
+
+def test_conditions_flip_as_the_job_goes_on(jobs: Lab, job_history: History) -> None:
+    jobs.wait_phase("gated", "Failed")
+    flips = {
+        (now["type"], before["status"], now["status"])
+        for before, now in steps(job_history, "gated")
+        if now["status"] != before["status"]
+    }
+    assert flips >= {
+        ("Pending", "True", "False"),
+        ("PodsScheduled", "False", "True"),
+        ("Running", "False", "True"),
+        ("Running", "True", "False"),
+    }
+
+
+def steps(history: History, name: str) -> Iterator[tuple[Raw, Raw]]:
+    """Each condition of each version of a job, as it was before (or is) and as it is."""
+    last: dict[str, Raw] = {}
+    for version in history.versions(name):
         for condition in version.get("status", {}).get("conditions", ()):
-            assert condition["reason"]
-            before = old.get(condition["type"], condition)
-            has_flipped = before["status"] != condition["status"]
-            flips += has_flipped
-            if not has_flipped:
-                assert condition["lastTransitionTime"] == before["lastTransitionTime"]
-            assert condition["lastTransitionTime"] >= before["lastTransitionTime"]
-            old[condition["type"]] = condition
-    assert flips
-    assert {"Pending", "PodsScheduled", "Running"} <= set(old)
+            yield last.get(condition["type"], condition), condition
+            last[condition["type"]] = condition
 
 
 def test_job_that_goes_well_has_three_events(jobs: Lab) -> None:
