@@ -36,3 +36,14 @@ def processes_in(folder: Path) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def listening_ports(pid: int) -> set[int]:
+    """The TCP ports on which a process listens, by its sockets' inodes."""
+    inodes = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        target = str(descriptor.readlink())
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    rows = (line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:])
+    return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and row[9] in inodes}

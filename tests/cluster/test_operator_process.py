@@ -13,12 +13,14 @@ import pytest
 
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.errors import LocalClusterError
+from tests.cluster.processes import listening_ports
 from tests.lab import CORE, Lab, paddle_job, shell
 from tests.operated import CRD, install_crd
 
 ROOT = Path(__file__).parents[2]
-LEASE_SECONDS = 15
-WAIT_SECONDS = 60.0
+HAND_OVER_SECONDS = 9.0
+"""Less than a standby waits for a lease that nobody has given up: 13 s from its last renewal."""
+WAIT_SECONDS = 120.0
 TEMPLATE = shell("sleep 3600")
 
 
@@ -127,8 +129,8 @@ def test_a_leader_that_is_told_to_stop_hands_over_at_once(
     wait(lambda: second.log.read_text().count('"listed"') >= 4, "the standby's caches are full")
     assert not second.said("leading")
     first.process.send_signal(signal.SIGTERM)
-    wait(lambda: second.said("working"), "the standby works", LEASE_SECONDS / 3)
-    assert first.process.wait(10) == 0
+    wait(lambda: second.said("working"), "the standby works", HAND_OVER_SECONDS)
+    assert first.process.wait(WAIT_SECONDS) == 0
     submit(lab, "handed-over")
     wait(lambda: has_pods(lab, "handed-over"), "pods")
 
@@ -140,11 +142,11 @@ def test_a_leader_that_was_frozen_past_its_lease_ends_and_writes_nothing(
     first.wait_for("working")
     second = start_operator("second", "--leader-elect")
     first.process.send_signal(signal.SIGSTOP)
-    wait(lambda: second.said("working"), "the standby works", 3 * LEASE_SECONDS)
+    wait(lambda: second.said("working"), "the standby works")
     successor = holder(plane)
     submit(lab, "thawed")
     first.process.send_signal(signal.SIGCONT)
-    assert first.process.wait(10) != 0
+    assert first.process.wait(WAIT_SECONDS) != 0
     assert first.said("lease_lost")
     assert holder(plane) == successor
     wait(lambda: has_pods(lab, "thawed"), "pods")
@@ -158,7 +160,7 @@ def test_a_leader_that_was_killed_is_followed_after_its_lease(
     second = start_operator("second", "--leader-elect")
     first.stop()
     submit(lab, "orphaned")
-    wait(lambda: second.said("working"), "the standby works", 3 * LEASE_SECONDS)
+    wait(lambda: second.said("working"), "the standby works")
     wait(lambda: has_pods(lab, "orphaned"), "pods")
 
 
@@ -166,7 +168,7 @@ def test_one_namespace_is_all_that_it_touches_when_told_so(
     plane: Cluster, lab: Lab, start_operator: StartOperator
 ) -> None:
     plane.kubectl("create", "namespace", "team")
-    plane.kubectl("wait", "-n", "team", "--for=create", "serviceaccount/default", "--timeout=30s")
+    plane.kubectl("wait", "-n", "team", "--for=create", "serviceaccount/default")
     start_operator("operator", "--namespace", "team").wait_for("working")
     submit(lab, "elsewhere")
     submit(Lab(plane, "team"), "here")
@@ -203,14 +205,3 @@ def ask(ports: list[int], path: str) -> str:
                 if error.code != 404:
                     return str(error.read().decode())
     raise AssertionError(f"nobody answers {path} on {ports}")
-
-
-def listening_ports(pid: int) -> set[int]:
-    """The TCP ports on which a process listens, by its sockets' inodes."""
-    inodes = set()
-    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        target = str(descriptor.readlink())
-        if target.startswith("socket:["):
-            inodes.add(target[8:-1])
-    rows = (line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:])
-    return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and row[9] in inodes}
