@@ -30,10 +30,11 @@ SLOW_TO_STOP = "trap 'sleep 6; exit 0' TERM; sleep 3600 & wait"
 SAVES = only_first(SLOW_TO_STOP)
 
 
-def until_told(folder: Path, words: str = "true") -> Raw:
+def until_told(folder: Path, before: str = "true", after: str = "true") -> Raw:
     """A trainer that runs until the test has seen it run and makes a file `end` in the folder."""
     mounts = [{"name": "told", "mountPath": "/told"}]
-    template = shell(f"{words}; until test -e /told/end; do sleep 0.1; done", volumeMounts=mounts)
+    script = f"{before}; until test -e /told/end; do sleep 0.1; done; {after}"
+    template = shell(script, volumeMounts=mounts)
     template["spec"]["volumes"] = [{"name": "told", "hostPath": {"path": str(folder)}}]
     return template
 

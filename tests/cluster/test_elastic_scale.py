@@ -43,8 +43,10 @@ AUTOSCALER = {
 
 
 def elastic(name: str) -> Raw:
-    """A job of 2 workers that may be 4."""
-    template = shell("trap 'exit 15' TERM; sleep 3600 & wait")
+    """A job of 2 workers that may be 4. They take their time to come and to go, and so are seen."""
+    template = shell("trap 'sleep 4; exit 15' TERM; sleep 3600 & wait")
+    slow = {"name": "slow", "image": "busybox", "command": ["sh", "-c", "sleep 4"]}
+    template["spec"]["initContainers"] = [slow]
     job = paddle_job(name, {"worker": (2, template)}, elastic=1)
     job["spec"]["worker"] |= {"requests": LEAST, "limits": MOST}
     return job
@@ -77,11 +79,11 @@ def uids(lab: Lab) -> dict[str, str]:
 
 
 def settled(lab: Lab, count: int) -> dict[str, str]:
-    """The UIDs of the job's pods once they are as many, and it runs again."""
+    """The UIDs of the job's pods once they are as many, and its status says so."""
     found = uids(lab)
     status = lab.status("by-hand")
-    ready = status["worker"].get("ready") == f"{count}/{count}"
-    return found if len(found) == count and ready and status["phase"] == "Running" else {}
+    said = (status["phase"], status["worker"].get("ready"), status["replicas"])
+    return found if len(found) == count and said == ("Running", f"{count}/{count}", count) else {}
 
 
 def patch(lab: Lab, job: str, replicas: int) -> None:
@@ -139,7 +141,7 @@ def test_edit_beyond_the_bounds_is_refused(jobs: Lab, count: int) -> None:
 
 
 def test_autoscaler_adds_a_worker(jobs: Lab) -> None:
-    jobs.wait(lambda: jobs.status("auto")["worker"].get("ready") == "3/3", "3 workers run")
+    jobs.wait(lambda: jobs.status("auto")["worker"].get("ready") == "3/3", "3 workers run", 200.0)
     autoscaler = jobs.get("/apis/autoscaling/v2", "horizontalpodautoscalers/auto")
     assert autoscaler["status"]["desiredReplicas"] == 3
     assert len(jobs.pod_names("auto")) == 3

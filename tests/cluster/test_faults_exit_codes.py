@@ -8,7 +8,7 @@ from tests.cluster.faulty import SAVES, evict, only_first
 from tests.lab import Lab, paddle_job, shell
 
 Raw = dict[str, Any]
-STOPS_WITH_15 = shell('trap "exit 15" TERM; test "$PADDLE_RENDEZVOUS" = 1 || exit 0; '
+STOPS_WITH_15 = shell('trap "sleep 6; exit 15" TERM; test "$PADDLE_RENDEZVOUS" = 1 || exit 0; '
                       "while true; do sleep 0.1; done")  # fmt: skip
 SERVER_THAT_EXITS_15 = shell('trap "exit 15" TERM; while true; do sleep 0.1; done')
 WAITS = only_first("exec sleep 3600")

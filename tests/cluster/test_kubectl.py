@@ -1,41 +1,47 @@
 """What a user does with plain kubectl to a running job, as any kubectl user expects it."""
 
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 import yaml
 
+from tests.cluster.faulty import until_told
 from tests.lab import SERVER, Lab, paddle_job, shell
 
 JOB = "demo"
-SCRIPT = "echo first words; sleep 3; echo last words"
+FIRST, LAST = "first words\n", "last words\n"
 
 
 @pytest.fixture(scope="module")
-def finished(module_lab: Lab) -> Iterator[Lab]:
+def finished(module_lab: Lab, followed: str) -> Lab:
     """A namespace in which a job was created, followed and has ended."""
-    module_lab.submit(job())
-    yield module_lab
+    assert followed
+    return module_lab
 
 
-def job() -> dict[str, object]:
-    """A server and two workers that talk for some seconds."""
-    return paddle_job(
-        JOB, {"ps": (1, SERVER), "worker": (2, shell(SCRIPT))}, cleanPodPolicy="Never"
-    )
+@pytest.fixture(scope="module")
+def followed(module_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What `kubectl logs -f` tells of a worker that is told to end meanwhile."""
+    folder = tmp_path_factory.mktemp("told")
+    worker = until_told(folder, "echo first words", "echo last words")
+    roles = {"ps": (1, SERVER), "worker": (2, worker)}
+    module_lab.submit(paddle_job(JOB, roles, cleanPodPolicy="Never"))
+    module_lab.wait_phase(JOB, "Running")
+    command = ["kubectl", "-n", module_lab.namespace, "logs", "-f", f"{JOB}-worker-0"]
+    environment = module_lab.cluster.kubectl_environment()
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as logs:
+        assert logs.stdout
+        begun = logs.stdout.readline()
+        (folder / "end").touch()
+        return begun + logs.stdout.read()
 
 
-def test_logs_follow_to_the_end(finished: Lab) -> None:
-    finished.wait_phase(JOB, "Running", "Completing", "Completed")
-    command = ["kubectl", "-n", finished.namespace, "logs", "-f", f"{JOB}-worker-0"]
-    environment = finished.cluster.kubectl_environment()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    assert done.stdout.splitlines() == ["first words", "last words"], done.stderr
+def test_logs_follow_to_the_end(followed: str) -> None:
+    assert followed == FIRST + LAST
 
 
 def test_wait_for_the_condition(finished: Lab) -> None:
-    said = finished.kubectl("wait", "--for=condition=Completed", f"pdj/{JOB}", "--timeout=60s")
+    said = finished.kubectl("wait", "--for=condition=Completed", f"pdj/{JOB}", "--timeout=100s")
     assert "condition met" in said
 
 
@@ -73,5 +79,5 @@ def test_apply_by_the_server(module_lab: Lab) -> None:
 def test_delete_takes_the_pods_along(module_lab: Lab) -> None:
     module_lab.submit(paddle_job("doomed", {"worker": (2, SERVER)}))
     module_lab.wait_phase("doomed", "Running")
-    module_lab.kubectl("delete", "pdj", "doomed", "--timeout=60s")
+    module_lab.kubectl("delete", "pdj", "doomed", "--timeout=100s")
     module_lab.wait(lambda: not module_lab.pods("doomed"), "its pods are gone")
