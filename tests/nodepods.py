@@ -7,7 +7,7 @@ from localcluster import Cluster, clock
 from localcluster.node.client import ApiError, Client
 
 Raw = dict[str, Any]
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 120.0
 BACKOFF_SECONDS = 1.0
 NODES = ("node-0", "node-1")
 # The spawner, which is two processes: the first of the PID namespace, and its parent outside.

@@ -15,7 +15,7 @@ STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")
 
 
 def test_both_streams_in_order_after_the_end(pods: Pods) -> None:
-    pods.create("logs", shell("echo 1; sleep 0.1; echo 2 >&2; sleep 0.1; printf 3"))
+    pods.create("logs", shell("echo 1; sleep 1; echo 2 >&2; sleep 1; printf 3"))
     pods.wait_phase("logs", "Succeeded")
     assert pods.log("logs") == "1\n2\n3"
 
@@ -93,12 +93,12 @@ def test_follow_shows_lines_as_they_come(pods: Pods) -> None:
         assert process.stdout.readline() == "first\n"
         pods.delete("talks")
         assert process.stdout.read() == ""
-        process.wait(timeout=30)
+        process.wait(timeout=120)
 
 
 def test_a_long_silence_does_not_end_it(pods: Pods) -> None:
     pods.create("quiet", shell("sleep 3; echo late"))
-    pods.wait_ready("quiet")
+    pods.wait_phase("quiet", "Running", "Succeeded")
     assert pods.log("quiet", "-f") == "late\n"
     pod = pods.wait_phase("quiet", "Succeeded")
     assert container_status(pod)["state"]["terminated"]["exitCode"] == 0
@@ -119,4 +119,4 @@ def test_much_output_is_kept_whole(pods: Pods) -> None:
     pods.create("much", shell("seq 1 200000"))
     pods.wait_phase("much", "Succeeded")
     assert pods.log("much") == "".join(f"{number}\n" for number in range(1, 200_001))
-    assert clock.monotonic() - started < 60
+    assert clock.monotonic() - started < 120

@@ -1,21 +1,38 @@
 """Startup, readiness and liveness probes."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.nodepods import Pods, condition, container_status, python, shell
 
-FAST = {"periodSeconds": 1, "failureThreshold": 1}
+FAST = {"periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": 10}
+LOOKS = {"exec": {"command": ["test", "-e", "/host/mark"]}}
+MOUNTS = [{"name": "host", "mountPath": "/host"}]
 
 
-def test_readiness_comes_and_goes(pods: Pods) -> None:
-    script = "sleep 1; touch /tmp/ready; sleep 3; rm /tmp/ready; sleep 60"
-    probe = FAST | {"exec": {"command": ["test", "-e", "/tmp/ready"]}}
-    pods.create("pod", shell(script, readinessProbe=probe))
+def mark_of(pods: Pods, folders: Path) -> Path:
+    """A file of the test's that pods with `volumes_of` and MOUNTS see as /host/mark."""
+    folder = folders / "host" / pods.namespace
+    folder.mkdir(parents=True)
+    return folder / "mark"
+
+
+def volumes_of(pods: Pods) -> list[dict[str, Any]]:
+    """The volume in which the test makes that file."""
+    return [{"name": "host", "hostPath": {"path": f"/{pods.namespace}"}}]
+
+
+def test_readiness_comes_and_goes(pods: Pods, folders: Path) -> None:
+    mark = mark_of(pods, folders)
+    container = shell("sleep 600", readinessProbe=FAST | LOOKS, volumeMounts=MOUNTS)
+    pods.create("pod", container, volumes=volumes_of(pods))
     pod = pods.wait_state("pod", "running")
     assert condition(pod, "Ready") == "False"
+    mark.touch()
     pods.wait_ready("pod")
+    mark.unlink()
     pods.wait("pod", lambda pod: condition(pod, "Ready") == "False")
 
 
@@ -44,19 +61,19 @@ def test_a_failed_liveness_probe_restarts(pods: Pods) -> None:
     pods.create("pod", shell("sleep 60", livenessProbe=probe), restartPolicy="Always")
     pod = pods.wait("pod", lambda pod: container_status(pod).get("restartCount", 0) >= 1)
     assert container_status(pod)["lastState"]["terminated"]["exitCode"] == 143
-    assert "failed liveness probe" in " ".join(pods.events("Killing"))
+    assert "failed liveness probe" in pods.wait_event("Killing")
 
 
-def test_a_startup_probe_holds_the_others_back(pods: Pods) -> None:
-    startup = {"periodSeconds": 1, "failureThreshold": 60}
-    startup |= {"exec": {"command": ["test", "-e", "/tmp/up"]}}
-    liveness = FAST | {"exec": {"command": ["test", "-e", "/tmp/up"]}}
-    container = shell(
-        "sleep 2.5; touch /tmp/up; sleep 60", startupProbe=startup, livenessProbe=liveness
-    )
-    pods.create("pod", container, restartPolicy="Always")
+def test_a_startup_probe_holds_the_others_back(pods: Pods, folders: Path) -> None:
+    mark = mark_of(pods, folders)
+    startup = {"periodSeconds": 1, "timeoutSeconds": 10, "failureThreshold": 200, **LOOKS}
+    probes = {"startupProbe": startup, "livenessProbe": FAST | LOOKS}
+    container = shell("sleep 600", volumeMounts=MOUNTS, **probes)
+    pods.create("pod", container, restartPolicy="Always", volumes=volumes_of(pods))
     pod = pods.wait_state("pod", "running")
     assert container_status(pod)["started"] is False
+    pods.wait_event("Unhealthy")
+    mark.touch()
     pod = pods.wait_ready("pod")
     assert container_status(pod)["restartCount"] == 0
 

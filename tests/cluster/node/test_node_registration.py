@@ -64,8 +64,12 @@ def test_the_scheduler_counts_gpus(pods: Pods) -> None:
     for name in ("a", "b", "c"):
         pods.create(name, shell("sleep 60", **gpu))
     pods.wait_event("FailedScheduling")
-    placed = [pod["spec"]["nodeName"] for pod in pods.all() if "nodeName" in pod["spec"]]
-    assert sorted(placed) == list(NODES)
+
+    def placed() -> list[str]:
+        return sorted(p["spec"]["nodeName"] for p in pods.all() if "nodeName" in p["spec"])
+
+    assert clock.wait_until(lambda: len(placed()) == len(NODES), DEADLINE_SECONDS)
+    assert placed() == list(NODES)
 
 
 def test_taints_labels_and_the_slow_retry_are_arguments() -> None:

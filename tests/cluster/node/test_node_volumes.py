@@ -7,7 +7,7 @@ import pytest
 
 from localcluster import clock
 from localcluster.node.client import Client
-from tests.nodepods import DEADLINE_SECONDS, Pods, Raw, container_status, shell
+from tests.nodepods import DEADLINE_SECONDS, Pods, Raw, shell
 
 MOUNT = [{"name": "v", "mountPath": "/v"}]
 
@@ -68,8 +68,7 @@ def test_host_path_of_the_wrong_type_is_told(pods: Pods) -> None:
     source = volume(hostPath={"path": f"/{pods.namespace}-none", "type": "Directory"})
     pods.create("pod", shell("exit 0", volumeMounts=MOUNT), volumes=source)
     assert "hostPath type check failed" in pods.wait_event("FailedMount")
-    waiting = container_status(pods.get("pod"))["state"]["waiting"]
-    assert waiting["reason"] == "ContainerCreating"
+    pods.wait_state("pod", "waiting", "ContainerCreating")
 
 
 def test_config_map_files(pods: Pods, client: Client) -> None:
