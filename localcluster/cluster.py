@@ -158,7 +158,7 @@ class Cluster:
         stdin: str | None = None,
         check: bool = True,
         kubeconfig: Path | None = None,
-        timeout_seconds: float = 60.0,
+        timeout_seconds: float = 120.0,
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as admin, or with another kubeconfig.
 

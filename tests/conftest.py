@@ -102,6 +102,6 @@ def new_namespace(cluster: Cluster) -> Iterator[str]:
     name = f"test-{uuid.uuid4().hex[:8]}"
     cluster.kubectl("create", "namespace", name)
     # Admission refuses pods until a controller has made the ServiceAccount.
-    cluster.kubectl("wait", "-n", name, "--for=create", "serviceaccount/default", "--timeout=30s")
+    cluster.kubectl("wait", "-n", name, "--for=create", "serviceaccount/default")
     yield name
     cluster.kubectl("delete", "namespace", name, "--wait=false")

@@ -17,7 +17,7 @@ CRD = "paddlejobs.batch.paddlepaddle.org"
 JOBS_PATH = "/apis/batch.paddlepaddle.org/v1/paddlejobs?limit=1"
 NAMESPACE = "paddle-system"
 DEPLOYMENT = "paddle-controller-manager"
-READY_SECONDS = 60
+READY_SECONDS = 150
 
 
 def start_operator(cluster: Cluster, *flags: str) -> None:

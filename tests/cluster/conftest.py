@@ -8,7 +8,7 @@ import pytest
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.components import CONTROLLER_MANAGER
 from tests.history import History
-from tests.lab import CORE, PADDLE_JOBS, Lab
+from tests.lab import CORE, PADDLE_JOBS, WAIT_SECONDS, Lab
 from tests.operated import install_without_deployment
 
 CRD = "paddlejobs.batch.paddlepaddle.org"
@@ -51,7 +51,7 @@ def crd(cluster: Cluster) -> None:
         conditions = status["status"].get("conditions") or ()
         return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
 
-    assert clock.wait_until(is_established, 30.0)
+    assert clock.wait_until(is_established, WAIT_SECONDS)
 
 
 @pytest.fixture(scope="module")

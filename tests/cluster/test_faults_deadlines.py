@@ -20,8 +20,8 @@ from tests.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.operated import operator_beside
 
 Raw = dict[str, Any]
-CONFIG_GRACE, IMAGE_GRACE = 2, 10
-ACTIVE, STARTING, TTL, MET = 6, 5, 3, 20
+CONFIG_GRACE, IMAGE_GRACE = 2, 20
+ACTIVE, STARTING, TTL, MET = 6, 10, 3, 30
 LATE_SECONDS = 30.0
 NOWHERE = {"nodeSelector": {"disk": "none"}}
 WAITS = shell("exec sleep 3600")
@@ -160,11 +160,12 @@ def test_configuration_that_comes_late_is_waited_for(jobs: Lab) -> None:
 
 
 def test_waiting_for_the_attempts_own_config_map_is_no_error(jobs: Lab) -> None:
-    jobs.wait_phase("no-image", "Failed")  # a grace and a half later
+    jobs.wait(lambda: "not found" in waits_for(jobs, "half-ps-0"), "the server waits")
     server = jobs.get(CORE, "pods/half-ps-0")
     (container,) = server["status"]["containerStatuses"]
     assert container["state"]["waiting"]["reason"] == "CreateContainerConfigError"
-    assert jobs.status("half")["phase"] == "Pending"
+    jobs.wait_phase("no-image", "Failed")  # many graces later
+    jobs.wait_phase("half", "Pending")
     made = parse_time(server["metadata"]["creationTimestamp"])
     failed = parse_time(jobs.status("no-image")["completionTime"])
     assert made and failed

@@ -122,7 +122,7 @@ def test_attempts_are_ten_seconds_apart(
 def test_uncharged_restarts_back_off_longer_each_time(
     jobs: Lab, job_history: History, pod_history: History
 ) -> None:
-    status = jobs.wait_completed("asks", timeout_seconds=120)
+    status = jobs.wait_completed("asks")
     assert (status["attempt"], status["restartCount"]) == (3, 2)
     assert "failureCount" not in status
     first, second = restarts(job_history, "asks")
@@ -179,7 +179,8 @@ def test_incident_is_one_event(jobs: Lab, name: str, reason: str) -> None:
 
 
 def test_same_thing_said_twice_is_one_event(jobs: Lab) -> None:
-    jobs.wait_completed("asks", timeout_seconds=120)
+    jobs.wait_completed("asks")
+    jobs.wait(lambda: jobs.events("asks", "WorkersSucceeded"), "the last Event")
     told = [
         event["count"]
         for event in jobs.items(CORE, "events")

@@ -90,7 +90,7 @@ def test_suspended_job_says_so(jobs: Lab) -> None:
     assert "startTime" not in status
     assert not jobs.condition("paused", "Running")
     assert "Suspended" in jobs.kubectl("get", "pdj", "paused")
-    assert (status["ps"]["running"], status["worker"]["running"]) == (0, 0)
+    jobs.wait_printed("paused", "Suspended", "PS", "0/1", "0/2")
 
 
 def test_slots_are_free_for_others(jobs: Lab) -> None:
@@ -141,8 +141,8 @@ def test_resumed_job_is_a_new_attempt_not_charged(jobs: Lab, job_history: Histor
     assert "failures" not in status, "the trainers exited 15, for they were told to stop"
     assert status["startTime"] > job_history.versions("paused")[0]["metadata"]["creationTimestamp"]
     assert "Restarting" not in job_history.phases("paused"), "there is no back-off"
-    assert jobs.events("paused", "Suspended")
-    jobs.wait(lambda: jobs.events("paused", "Resumed"), "an Event")
+    for reason in ("Suspended", "Resumed"):
+        jobs.wait(lambda reason=reason: jobs.events("paused", reason), f"an Event {reason}")
 
 
 def test_job_born_held_makes_nothing_and_begins_with_its_first_attempt(

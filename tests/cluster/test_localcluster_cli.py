@@ -14,7 +14,7 @@ import pytest
 from localcluster import clock
 from tests.cluster.processes import command_lines, pid_of
 
-DEADLINE_SECONDS = 30.0
+DEADLINE_SECONDS = 120.0
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 KUBECTL = ["sh", "-c", "kubectl get --raw /readyz"]
@@ -40,7 +40,7 @@ def localcluster(state: Path, *arguments: str) -> Done:
         env={**os.environ, "XDG_STATE_HOME": str(state)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=200,
     )
 
 

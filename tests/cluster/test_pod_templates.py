@@ -51,7 +51,7 @@ def server(cluster: Cluster, crd: None) -> Iterator[ApiServer]:
 def namespace(cluster: Cluster, server: ApiServer) -> str:
     """One namespace for all: nothing is stored in it."""
     name = server.create_namespace()
-    cluster.kubectl("wait", "-n", name, "--for=create", "serviceaccount/default", "--timeout=30s")
+    cluster.kubectl("wait", "-n", name, "--for=create", "serviceaccount/default")
     return name
 
 

@@ -48,8 +48,15 @@ def test_pods_left(ended: Lab, end: str, policy: str | None) -> None:
 @pytest.mark.parametrize(("end", "policy"), LEFT)
 def test_services_go_only_with_all_pods(ended: Lab, end: str, policy: str | None) -> None:
     name = name_of(end, policy)
-    services = [s for s in ended.items(CORE, "services") if s["metadata"]["name"].startswith(name)]
-    assert len(services) == (2 if LEFT[end, policy] else 0)
+
+    def services() -> int:
+        names = (each["metadata"]["name"] for each in ended.items(CORE, "services"))
+        return sum(each.startswith(name) for each in names)
+
+    if LEFT[end, policy]:
+        assert services() == 2
+    else:
+        ended.wait(lambda: not services(), f"services of {name} go")
 
 
 @pytest.mark.parametrize("policy", POLICIES)

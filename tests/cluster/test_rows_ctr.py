@@ -61,7 +61,7 @@ def jobs(module_lab: Lab, models: Path) -> Lab:
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
     path = f"{CORE}/namespaces/{module_lab.namespace}/pods/{pod}/eviction"
     module_lab.cluster.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
-    module_lab.wait_all(ENTRIES, "Completed", timeout_seconds=100)
+    module_lab.wait_all(ENTRIES, "Completed")
     return module_lab
 
 

@@ -9,10 +9,10 @@ from localcluster import Cluster, ClusterConfig, clock
 from tests.lab import SERVER, Lab, paddle_job, shell
 from tests.operated import CHECKOUT, CRD, DEPLOYMENT, NAMESPACE
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.timeout(400)
 
 DEPLOY = CHECKOUT / "deploy" / "v1"
-GONE_SECONDS = 90.0
+GONE_SECONDS = 150.0
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,8 @@ def installed() -> Iterator[Lab]:
 
 
 def test_operator_runs_as_its_deployments_pod(installed: Lab) -> None:
-    installed.kubectl("rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=60s")
+    rollout = ("rollout", "status", f"deployment/{DEPLOYMENT}", "--timeout=120s")
+    installed.kubectl(*rollout, timeout_seconds=130)
     pods = installed.kubectl("get", "pods").splitlines()[1:]
     assert [line.split()[1:3] for line in pods] == [["1/1", "Running"]]
 
@@ -38,8 +39,8 @@ def test_jobs_run(installed: Lab) -> None:
 
 
 def test_lease_carries_the_scope(installed: Lab) -> None:
-    leases = installed.kubectl("get", "leases", "-o", "name")
-    assert f"lease.coordination.k8s.io/paddlejob-operator-{NAMESPACE}" in leases
+    lease = f"lease.coordination.k8s.io/paddlejob-operator-{NAMESPACE}"
+    installed.wait(lambda: lease in installed.kubectl("get", "leases", "-o", "name"), lease)
 
 
 def test_nothing_is_left_after_delete_with_jobs_running(installed: Lab) -> None:

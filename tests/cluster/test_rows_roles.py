@@ -7,7 +7,7 @@ import pytest
 
 from tests.lab import Lab, paddle_job
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.training, pytest.mark.timeout(500)]
 
 PADDLE = "registry.baidubce.com/paddle-operator/paddle-ubuntu:2.0.0-18.04"
 TELL = """
@@ -76,7 +76,7 @@ def roles(module_lab: Lab) -> Lab:
     heter = {"ps": (1, pods), "worker": (2, pods), "heter": (2, pods)}
     module_lab.submit(paddle_job("heter", heter, withGloo=0, cleanPodPolicy="Never"))
     names = [*(f"gloo-{n}" for n in GLOO), "heter"]
-    module_lab.wait_all(names, "Completed", timeout_seconds=180)
+    module_lab.wait_all(names, "Completed", timeout_seconds=400)
     return module_lab
 
 
@@ -131,4 +131,4 @@ def test_heter_stages_follow_one_another(roles: Lab) -> None:
 
 def test_heter_job_completes_by_its_workers(roles: Lab) -> None:
     assert roles.status("heter")["mode"] == "Heter"
-    assert roles.status("heter")["heter"]["running"] == 2
+    roles.wait(lambda: roles.status("heter")["heter"]["running"] == 2, "both heter trainers run")

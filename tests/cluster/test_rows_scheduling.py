@@ -50,11 +50,16 @@ def test_kubernetes_gang_is_bound_whole_or_not_at_all(labs: dict[str, Lab]) -> N
     pods = lab.pods("four")
     assert {pod["spec"]["schedulingGroup"]["podGroupName"] for pod in pods} == {name}
     assert not [pod["spec"]["nodeName"] for pod in pods if "nodeName" in pod["spec"]]
-    lab.wait(lambda: "PodGroup not scheduled" in lab.condition("four", "Pending")["message"], "")
+    lab.wait(lambda: "PodGroup not scheduled" in says(lab, "four"), "told")
     lab.cluster.start_component("node-1")
     lab.wait_phase("four", "Running")
     lab.kubectl("delete", "pdj", "four")
     lab.wait(lambda: not lab.items(KUBERNETES_GANG, "podgroups"), "no PodGroup")
+
+
+def says(lab: Lab, job: str) -> str:
+    """What the job says that it waits for."""
+    return str(lab.condition(job, "Pending").get("message"))
 
 
 def test_volcano_not_installed_is_told_and_the_job_goes_on_when_it_is(
