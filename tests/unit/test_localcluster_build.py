@@ -12,7 +12,7 @@ from localcluster.errors import BuildError
 from localcluster.filelock import FileLock
 from localcluster.gobuild import Binary, Pins, ensure_built
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 ALL = [binary.name for binary in BINARIES]
 HOLDER = """
 import pathlib, sys

@@ -13,7 +13,7 @@ from localcluster import clock
 from localcluster.errors import StartError
 from localcluster.process import Command, Process
 
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 ORPHAN = "(setsid sh -c 'echo $$ > orphan; exec sleep 300' &) ; sleep 300"
 OWNER = """
 import sys, pathlib

@@ -67,7 +67,7 @@ def make_client(
     def make(
         read_token: Callable[[], str | None] = lambda: "Bearer first",
         write_seconds: Callable[[], float] = lambda: float("inf"),
-        read_timeout_seconds: float = 5.0,
+        read_timeout_seconds: float = 30.0,
     ) -> ApiClient:
         configuration = Configuration(host=server.url)
         configuration.retries = False

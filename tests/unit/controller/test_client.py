@@ -139,7 +139,7 @@ def test_hands_retry_after_on_without_sleeping(server, client, code, call):
     with pytest.raises(Throttled) as caught:
         CALLS[call](client)
     assert caught.value.retry_after == 3600
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 60
     assert len(server.seen) == 1
 
 
@@ -282,7 +282,7 @@ def test_closing_ends_a_read_at_once(server, client):
     reader.start()
     opened_is_read(server)
     opened.close()
-    reader.join(5)
+    reader.join(20)
     assert not reader.is_alive()
     opened.release()
 

@@ -31,7 +31,7 @@ def send(recorder: EventRecorder, *events: EmitEvent, job=JOB) -> None:
     recorder._buffer.put(None)
     thread = threading.Thread(target=recorder.run)
     thread.start()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
 
 

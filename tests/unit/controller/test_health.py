@@ -23,7 +23,7 @@ def served(problems, metrics) -> Iterator[HealthServer]:
     thread.start()
     yield server
     server.stop()
-    thread.join(5)
+    thread.join(30)
 
 
 def get(server: HealthServer, path: str, accept: str = "") -> tuple[int, str, str]:
@@ -31,7 +31,7 @@ def get(server: HealthServer, path: str, accept: str = "") -> tuple[int, str, st
         f"http://127.0.0.1:{server.port}{path}", headers={"Accept": accept}
     )
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.status, answer.read().decode(), answer.headers["Content-Type"]
     except urllib.error.HTTPError as error:
         with error:

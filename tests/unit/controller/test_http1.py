@@ -15,15 +15,20 @@ from cryptography.x509.oid import NameOID
 
 from controller.http1 import Endpoint, HttpError, Pool, Request, Timeouts
 
-TIMEOUTS = Timeouts(connect=5.0, read=5.0)
+TIMEOUTS = Timeouts(connect=30.0, read=30.0)
 GET = Request("GET", "/x", {"Accept": "application/json"})
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Cut(bytes):
+    """An answer that ends there, and the connection with it."""
 
 
 class Peer:
     """Accepts connections and answers each request head with the next of its answers.
 
-    An answer None closes the connection. What was received is kept, a string a request.
+    An answer None closes the connection, a `Cut` does so once it is sent. What was
+    received is kept, a string a request.
     """
 
     def __init__(self, *answers: bytes | None, tls: ssl.SSLContext | None = None) -> None:
@@ -48,7 +53,7 @@ class Peer:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 continue
-        self._thread.join(5)
+        self._thread.join(30)
         for connection in [*self._open, self._listener]:
             connection.close()
 
@@ -77,6 +82,9 @@ class Peer:
                 connection.shutdown(socket.SHUT_RDWR)
                 return
             connection.sendall(answer)
+            if isinstance(answer, Cut):
+                connection.shutdown(socket.SHUT_RDWR)
+                return
             if self._tls is not None and head.startswith(b"CONNECT"):
                 connection = self._tls.wrap_socket(connection, server_side=True)
                 self._open.append(connection)
@@ -130,9 +138,7 @@ def test_a_body_is_read_and_the_connection_serves_again(peer_of, exchange, answe
 
 
 def test_a_body_may_end_with_the_connection(peer_of, exchange):
-    peer = peer_of(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello")
-    peer.answers.append(None)
-    threading.Timer(0.05, peer.close).start()
+    peer = peer_of(Cut(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhello"))
     assert exchange(peer.endpoint).body == b"hello"
 
 
@@ -182,8 +188,7 @@ def test_what_is_no_answer_raises(peer_of, exchange, answer):
     "head", [b"Content-Length: 10", b"Transfer-Encoding: chunked"], ids=["length", "chunked"]
 )
 def test_a_cut_body_raises(peer_of, exchange, head):
-    peer = peer_of(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n5\r\nhel")
-    threading.Timer(0.05, peer.close).start()
+    peer = peer_of(Cut(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n5\r\nhel"))
     with pytest.raises(HttpError, match="middle"):
         exchange(peer.endpoint)
 

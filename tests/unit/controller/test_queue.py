@@ -115,7 +115,7 @@ def test_a_waiting_worker_gets_a_key_that_comes(queue):
     worker = threading.Thread(target=lambda: got.append(queue.get()))
     worker.start()
     queue.add(A)
-    worker.join(5)
+    worker.join(30)
     assert got == [A]
 
 
@@ -127,7 +127,7 @@ def test_a_key_due_in_centuries_stops_no_worker(queue):
     worker.join(0.1)
     assert worker.is_alive()
     queue.add(B)
-    worker.join(5)
+    worker.join(30)
     assert got == [B]
 
 
@@ -169,7 +169,7 @@ def test_shut_down_frees_every_waiting_worker(queue):
         worker.start()
     queue.shut_down()
     for worker in workers:
-        worker.join(5)
+        worker.join(30)
     assert got == [None, None, None]
 
 
@@ -187,7 +187,7 @@ def test_drain_waits_for_the_work_under_way(queue):
     assert not queue.drain(0.01)
     finisher = threading.Timer(0.01, lambda: queue.done(A))
     finisher.start()
-    assert queue.drain(5)
+    assert queue.drain(30)
 
 
 def test_no_key_is_lost_or_doubled_among_many_workers(queue):
@@ -214,7 +214,7 @@ def test_no_key_is_lost_or_doubled_among_many_workers(queue):
     eventually(lambda: len(seen) >= 200)
     queue.shut_down()
     for worker in workers:
-        worker.join(5)
+        worker.join(30)
     assert sorted(set(seen)) == sorted(keys)
 
 

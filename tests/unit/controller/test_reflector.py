@@ -33,7 +33,7 @@ class Running:
     def stop(self) -> None:
         self.reflector.stop()
         if self.thread.ident:
-            self.thread.join(10)
+            self.thread.join(60)
             assert not self.thread.is_alive()
 
 
@@ -158,7 +158,7 @@ def test_a_watch_goes_on_where_it_ended(running, server, end):
 
 
 def test_a_silent_watch_is_given_up_and_goes_on(running, server, monkeypatch):
-    monkeypatch.setattr("controller.reflector.READ_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr("controller.reflector.READ_TIMEOUT_SECONDS", 1.0)
     start(running, server, reply(200, page()), stream(bookmark(42), end=server.hang))
     eventually(lambda: len(watches(server)) >= 2)
     assert "resourceVersion=42" in watches(server)[1]
@@ -220,7 +220,7 @@ def test_a_failing_kind_is_not_healthy_until_it_is_read_again(running, server, c
     release = threading.Event()
 
     def wait_then_list(handler) -> None:
-        release.wait(10)
+        release.wait(60)
         reply(200, page())(handler)
 
     forbidden = reply(403, status(403, "Forbidden"))

@@ -30,24 +30,24 @@ def raise_exit() -> None:
 )
 def test_a_thread_that_ends_is_a_death(threads, deaths, run):
     threads.start("watch", run)
-    assert deaths.acquire(timeout=5)
-    threads.join(5)
+    assert deaths.acquire(timeout=30)
+    threads.join(30)
     assert threads.dead() == ["watch"]
 
 
 def test_a_return_after_the_stop_is_none(threads, deaths):
     stop = threading.Event()
-    threads.start("watch", lambda: stop.wait(5) and None)
+    threads.start("watch", lambda: stop.wait(30) and None)
     assert threads.dead() == []
     threads.expect_returns()
     stop.set()
-    assert threads.join(5) == []
+    assert threads.join(30) == []
     assert not deaths.acquire(blocking=False)
 
 
 def test_a_thread_that_does_not_end_is_named(threads):
     stop = threading.Event()
-    threads.start("stuck", lambda: stop.wait(5) and None)
+    threads.start("stuck", lambda: stop.wait(30) and None)
     threads.expect_returns()
     assert threads.join(0) == ["stuck"]
     stop.set()
