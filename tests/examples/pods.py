@@ -146,14 +146,14 @@ class Job:
         for pod in self.pods:
             pod.kill()
 
-    def wait(self, seconds: float = 90.0) -> list[int]:
+    def wait(self, seconds: float = 240.0) -> list[int]:
         """The workers' exit codes."""
         deadline = time.monotonic() + seconds
         return [worker.wait(deadline - time.monotonic()) for worker in self.workers]
 
     def _loses_a_server(self) -> bool:
         """Whether a server crashes before the workers have ended."""
-        deadline = time.monotonic() + 90.0
+        deadline = time.monotonic() + 240.0
         while time.monotonic() < deadline and any(worker.is_running for worker in self.workers):
             if any(server.has_crashed for server in self.servers):
                 return True
@@ -215,7 +215,7 @@ class Job:
         }
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 200.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what} within {seconds} s"

@@ -31,7 +31,7 @@ def lab(module_lab: Lab) -> Lab:
     """A namespace in which the examples' claim is bound, and its volume filled."""
     for file in sorted(VOLUME):
         module_lab.kubectl("create", "-f", str(EXAMPLES / file))
-    module_lab.kubectl("wait", "--for=condition=Complete", "job/storage-fill", "--timeout=120s")
+    module_lab.kubectl("wait", "--for=condition=Complete", "job/storage-fill", "--timeout=100s")
     return module_lab
 
 
@@ -48,7 +48,7 @@ def test_is_trained_to_its_end(lab: Lab, file: str) -> None:
         if last_words:
             assert last_words in lab.log(f"{job}-worker-0")
     finally:
-        lab.kubectl("delete", "-f", str(EXAMPLES / file), "--timeout=60s")
+        lab.kubectl("delete", "-f", str(EXAMPLES / file), "--timeout=100s")
 
 
 def test_no_file_tells_a_program_where_its_peers_are() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.examples.pods import EXAMPLES, Job, python, wait_until
 
 TOLD = r'(\{"role".*\})'
-pytestmark = [pytest.mark.training, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.training, pytest.mark.timeout(700)]
 
 
 @pytest.fixture(scope="module")

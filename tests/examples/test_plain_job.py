@@ -10,9 +10,9 @@ import pytest
 from localcluster import Cluster, ClusterConfig
 from tests.examples.pods import EXAMPLES, python
 
-pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(700)]
 
-WAIT_SECONDS = 240
+WAIT_SECONDS = 400
 VIEW = ("--clusterrole=view", "--serviceaccount=default:default")
 
 

@@ -15,8 +15,8 @@ SMALL = {"SAMPLES": "12000", "EPOCHS": "2", "HELD_OUT": "2000"}
 
 def run(file: Path) -> subprocess.CompletedProcess[str]:
     """`make run` with a job of one's own."""
-    command = [sys.executable, "-m", "examples.quickstart", str(file), "--timeout", "200"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280)
+    command = [sys.executable, "-m", "examples.quickstart", str(file), "--timeout", "400"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=500)
 
 
 def small_job(tmp_path: Path) -> dict[str, object]:
@@ -31,7 +31,7 @@ def small_job(tmp_path: Path) -> dict[str, object]:
 
 
 @pytest.mark.training
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_job_trains_to_its_end_and_leaves_its_model(tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text(yaml.safe_dump(small_job(tmp_path)))
@@ -49,7 +49,7 @@ def test_a_job_trains_to_its_end_and_leaves_its_model(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "output")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_failed_job_says_why(tmp_path: Path) -> None:
     job = small_job(tmp_path)
     spec = job["spec"]["worker"]["template"]["spec"]  # type: ignore[index]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.examples.pods import EXAMPLES, Job, python, wait_until
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.training, pytest.mark.timeout(700)]
 
 PROGRAM = str(EXAMPLES / "resnet" / "train_fleet.py")
 LAUNCHER = ["-m", "paddle.distributed.launch"]
@@ -84,7 +84,7 @@ def test_a_killed_job_goes_on_with_more_workers(tmp_path: Path) -> None:
     }
     with a_job(tmp_path / "first") as job:
         job.start(settings)
-        wait_until(lambda: list(checkpoints.glob("0001-0000[0-9][1-9]*")), "a step of epoch 1", 90)
+        wait_until(lambda: list(checkpoints.glob("0001-0000[0-9][1-9]*")), "a step of epoch 1")
     with a_job(tmp_path / "second", workers=3) as job:
         job.train(settings)
         resumed = {tuple(worker.find(r"resumed at (epoch 1 images \d+)")) for worker in job.workers}
@@ -96,6 +96,6 @@ def test_a_killed_job_goes_on_with_more_workers(tmp_path: Path) -> None:
 def test_a_worker_whose_peer_dies_fails(tmp_path: Path) -> None:
     with a_job(tmp_path / "pods", arguments=[PROGRAM]) as job:
         job.start(TINY | {"EPOCHS": "1000", "OUTPUT_DIR": str(tmp_path / "model")})
-        wait_until(lambda: job.workers[0].find("epoch 0 ended"), "an epoch", 90)
+        wait_until(lambda: job.workers[0].find("epoch 0 ended"), "an epoch")
         job.workers[1].kill()
-        assert job.workers[0].wait(30) == 1
+        assert job.workers[0].wait(200) == 1

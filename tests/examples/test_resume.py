@@ -12,10 +12,10 @@ import yaml
 from tests.examples.pods import EXAMPLES
 from tests.lab import CORE, Lab
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
 
 Raw = dict[str, Any]
-JOB_SECONDS = 150.0
+JOB_SECONDS = 300.0
 SETTINGS = {
     "wide-ande-deep-restart": {
         "SAMPLES": "24000",

@@ -8,7 +8,7 @@ import pytest
 
 from tests.examples.pods import EXAMPLES, Job, python, wait_until
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.training, pytest.mark.timeout(700)]
 
 TINY = {"SAMPLES": "12000", "EPOCHS": "2", "LEARNING_RATE": "0.005", "PART_SIZE": "1000"}
 AUC = r"epoch \d+: AUC (\d\.\d+)"
@@ -59,7 +59,7 @@ def test_the_model_is_saved_by_the_first_worker_only(trained: Job, folder: Path)
 def test_a_server_serves_until_it_is_told_to_stop(trained: Job) -> None:
     assert trained.servers[1].is_running
     trained.servers[1].terminate()
-    assert trained.servers[1].wait(10) == 15
+    assert trained.servers[1].wait(100) == 15
 
 
 def test_two_workers_do_better_than_one_shard_alone(trained: Job, tmp_path: Path) -> None:
@@ -73,22 +73,23 @@ def test_two_workers_do_better_than_one_shard_alone(trained: Job, tmp_path: Path
 def test_a_killed_job_goes_on_in_the_middle_of_the_epoch(tmp_path: Path) -> None:
     checkpoints = tmp_path / "checkpoints"
     settings = TINY | {
+        "SAMPLES": "24000",
         "CHECKPOINT_DIR": str(checkpoints),
         "CHECKPOINT_EVERY": "1",
         "OUTPUT_DIR": str(tmp_path / "model"),
     }
     with a_job(tmp_path / "first") as job:
         job.start(settings)
-        wait_until(lambda: list(checkpoints.glob("0001-00000[2-5]")), "a step of epoch 1", 90)
+        wait_until(lambda: list(checkpoints.glob("0001-00000[2-5]")), "a step of epoch 1")
         job.kill()
         before = float(job.workers[0].find(AUC)[0])
     with a_job(tmp_path / "second") as job:
         job.train(settings)
         epoch, step = job.workers[1].find(r"resumed at (epoch \d+ step \d+)")[0].split(" step ")
-        assert (epoch, int(step) in range(2, 6)) == ("epoch 1", True)
+        assert (epoch, int(step) in range(2, 12)) == ("epoch 1", True)
         assert float(job.workers[0].find(AUC)[0]) > before
         trained = int(job.workers[0].find(r"epoch 1: .*?(\d+) samples here")[0])
-        assert trained == 1000 * (6 - int(step))
+        assert trained == 1000 * (12 - int(step))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_what_with_gloo_means_to_a_worker(tmp_path: Path, gloo: int, others: str
 def test_workers_do_not_finish_without_a_server(tmp_path: Path) -> None:
     with a_job(tmp_path / "pods") as job:
         job.start(TINY | {"EPOCHS": "1000", "OUTPUT_DIR": str(tmp_path / "model")})
-        wait_until(lambda: job.workers[0].find(AUC), "an epoch", 90)
+        wait_until(lambda: job.workers[0].find(AUC), "an epoch")
         job.servers[1].kill()
         wait_until(lambda: "failed" in job.workers[0].log, "a failed request")
         epochs = len(job.workers[0].find(AUC))

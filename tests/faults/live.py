@@ -23,7 +23,7 @@ from tests.builders import JobBuilder
 from tests.faults.machine import RESOURCES, Client, place_of
 from tests.world import Change, World
 
-SEEN_SECONDS = 60.0
+SEEN_SECONDS = 120.0
 """For which a change may take to come by the watch."""
 READ_SECONDS = 3600.0
 HEADLESS = {"clusterIP": "None"}

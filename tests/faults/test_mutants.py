@@ -4,7 +4,7 @@ import pytest
 
 from tests.faults.mutants import MUTANTS, ROOT, Mutant, Verdict, judge_all
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(1200)
 
 
 @pytest.fixture(scope="module")

@@ -24,11 +24,11 @@ from tests.faults.record import FOLDER, play
 from tests.faults.scenario import SETTINGS, Scenario
 from tests.operated import install_crd
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 FILES = sorted(FOLDER.glob("*.json"))
 AT_ONCE = 8
-SERVED_SECONDS = 60.0
+SERVED_SECONDS = 120.0
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def test_every_file_of_a_command_is_there(tmp_path: Path) -> None:
 
 @pytest.mark.training
 @pytest.mark.cluster
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_from_install_to_uninstall(desk: Desk) -> None:
     told: list[str] = []
     walk = desk.reader(told.append)

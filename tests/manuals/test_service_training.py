@@ -11,7 +11,7 @@ import yaml
 from tests.examples.pods import EXAMPLES
 from tests.manuals.conftest import Plant
 
-pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(700)]
 
 
 def test_launcher_trains_through_services(plant: Plant) -> None:
@@ -19,7 +19,7 @@ def test_launcher_trains_through_services(plant: Plant) -> None:
     job: dict[str, Any] = yaml.safe_load((EXAMPLES / "resnet.yaml").read_text())
     job["spec"]["intranet"] = "Service"
     lab.submit(job)
-    lab.wait_completed("resnet", timeout_seconds=200)
+    lab.wait_completed("resnet", timeout_seconds=400)
     log = lab.log("resnet-worker-0")
     assert "resnet-worker-0.collective-by-name:36000" in log
     assert "on 2 workers" in log
