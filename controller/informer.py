@@ -1,24 +1,34 @@
 """From a watch to the store and the queue.
 
 Each watch event does two things: it changes the store, then adds the keys of the jobs that it
-concerns. One thread per kind.
+concerns. Most events ask for nothing by themselves: a pod that comes up while its peers are not as
+far yet, a child that is the operator's own work, a status that is its own word. For these the key
+is added for later, and one pass sees them all. One thread per kind.
 """
 
 from collections.abc import Callable
 
 from api.objects import Raw
+from controller.facts import RUNS, WAITS, JobFacts, PodFacts
 from controller.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
 from controller.store import Entry, Key, Store, pack
 from controller.trim import trim
 
 
 class Informer:
-    """Takes what a reflector reads of one kind."""
+    """Takes what a reflector reads of one kind. `enqueue_later` is for what can wait."""
 
-    def __init__(self, resource: Resource, store: Store, enqueue: Callable[[Key], None]) -> None:
+    def __init__(
+        self,
+        resource: Resource,
+        store: Store,
+        enqueue: Callable[[Key], None],
+        enqueue_later: Callable[[Key], None],
+    ) -> None:
         self.resource = resource
         self._store = store
         self._enqueue = enqueue
+        self._enqueue_later = enqueue_later
 
     def pack(self, obj: Raw) -> Entry:
         """The part of an object that the store keeps, packed; the rest can be freed at once."""
@@ -27,29 +37,50 @@ class Informer:
     def replace(self, entries: list[Entry], version: str) -> None:
         """A full list was read."""
         for entry in self._store.replace(self.resource, entries, version):
-            self._wake(entry)
+            self._wake(entry, self._enqueue)
 
     def put(self, obj: Raw) -> None:
         """An object is new or changed."""
         entry = self.pack(obj)
         before = self._store.put(self.resource, entry)
-        self._wake(entry)
         if before is not None and before.job != entry.job:
-            self._wake(before)
+            self._wake(before, self._enqueue)
+        self._wake(entry, self._enqueue_later if self._can_wait(before, entry) else self._enqueue)
 
     def remove(self, obj: Raw) -> None:
         """An object is gone."""
         entry = self.pack(obj)
         self._store.remove(self.resource, entry)
-        self._wake(entry)
+        self._wake(entry, self._enqueue)
 
     def advance(self, version: str) -> None:
         """Every change up to this version has been seen."""
         self._store.advance(self.resource, version)
 
-    def _wake(self, entry: Entry) -> None:
+    def _can_wait(self, before: Entry | None, entry: Entry) -> bool:
+        """Whether the change asks for no pass of its own."""
+        if before is not None and (before.uid, before.owner) != (entry.uid, entry.owner):
+            return False
+        old, new = before.facts if before else None, entry.facts
+        if isinstance(new, PodFacts):
+            return self._is_on_its_way(old.step if isinstance(old, PodFacts) else WAITS, entry, new)
+        if isinstance(new, JobFacts):
+            is_same = isinstance(old, JobFacts) and old.generation == new.generation
+            return is_same and not entry.is_deleting
+        return before is None and bool(entry.owner)
+
+    def _is_on_its_way(self, old_step: int | None, entry: Entry, pod: PodFacts) -> bool:
+        """Whether a pod comes up as it should, and not all its peers are as far."""
+        if pod.step is None or old_step is None:
+            return False
+        if pod.step == old_step:
+            return True
+        slowest = self._store.slowest_step(entry.owner)
+        return slowest is not None and slowest < min(pod.step, RUNS)
+
+    def _wake(self, entry: Entry, enqueue: Callable[[Key], None]) -> None:
         if self.resource is PADDLE_JOB:
-            self._enqueue(entry.key)
+            enqueue(entry.key)
             return
         # A user's own PodGroup has no owner; it belongs to the job by its name.
         named = entry.key if self.resource is VOLCANO_POD_GROUP else None
@@ -57,4 +88,4 @@ class Informer:
         # A deleted job needs no pass, though thousands of its pods may still report; and a job that
         # is not seen yet is woken by its own event.
         if job is not None and self._store.has(PADDLE_JOB, job):
-            self._enqueue(job)
+            enqueue(job)

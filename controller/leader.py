@@ -137,7 +137,8 @@ class LeaderElector:
         lease = self._next_lease(holder, duration_seconds)
         if _version(self._lease):
             return self._client.replace(LEASE.path(self._me.namespace, self._me.name), lease)
-        return self._client.create(LEASE.path(self._me.namespace), lease)
+        created = self._client.create(LEASE.path(self._me.namespace), lease)
+        return {**lease, "metadata": created["metadata"]}
 
     def _next_lease(self, holder: str, duration_seconds: int) -> Raw:
         """The lease as it is to be, over the version last seen; unknown fields stay."""

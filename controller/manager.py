@@ -171,7 +171,7 @@ class Manager:
         return {
             resource: Reflector(
                 client,
-                Informer(resource, self._store, self._queue.add),
+                Informer(resource, self._store, self._queue.add, self._queue.add_later),
                 scope,
                 base.clock,
                 base.metrics.client,

@@ -53,6 +53,10 @@ class Observer:
         self._written_at: TTLCache[str, datetime] = TTLCache(
             _MAX_JOBS, _REMEMBER_SECONDS, timer=clock.monotonic
         )
+        self._seen_at: TTLCache[str, datetime] = TTLCache(
+            _MAX_JOBS, _REMEMBER_SECONDS, timer=clock.monotonic
+        )
+        """When the first status of a job began to be put off."""
         self._nodes_by_name: dict[str, Raw] = {}
         self._nodes_version = -1
 
@@ -62,6 +66,7 @@ class Observer:
         volcano, gang = children.get(VOLCANO_POD_GROUP, ()), children.get(GANG_POD_GROUP, ())
         with self._lock:
             written_at = self._written_at.get(uid_of(job))
+            seen_at = self._seen_at.get(uid_of(job))
         return Observed(
             job=job,
             pods=children.get(POD, ()),
@@ -72,6 +77,7 @@ class Observer:
             nodes=self._nodes(),
             refusals=self._refusals.of(key_of(job), uid_of(job)),
             status_written_at=written_at,
+            first_seen_at=seen_at,
             taken_host_ports=self._taken_host_ports(job),
         )
 
@@ -89,14 +95,11 @@ class Observer:
             self._written_at[uid_of(job)] = self._clock.now()
 
     def put_off_first_status(self, job: Raw) -> None:
-        """Let a job without a status wait for one, as one whose counts change does.
-
-        Its pods may run before the wait is over, and one write then says it all.
-        """
+        """Let a job without a status wait for one: its pods may run before the wait is over."""
         if (job.get("status") or {}).get("phase"):
             return
         with self._lock:
-            self._written_at.setdefault(uid_of(job), self._clock.now())
+            self._seen_at.setdefault(uid_of(job), self._clock.now())
 
     def _nodes(self) -> dict[str, Raw] | None:
         if not self._is_served(NODE):

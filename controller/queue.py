@@ -4,6 +4,7 @@
 - Once: a key added many times before it is taken comes out once.
 - Alone: a key is never with two workers; one added while worked on comes out again after `done`.
 - Later: a key added with a delay comes out when the delay is over; of several the earliest counts.
+- Put off: news that asks for nothing by itself waits for news that does, NEWS_SECONDS at most.
 - Rested: a key that was costly to look at is not looked at again for a while because of events, so
   that a job of two thousand pods, each changing three times, does not keep small ones waiting.
   What was asked for with a delay, also of zero, is not put off.
@@ -25,6 +26,8 @@ from controller.rate_limiter import RetryLimiter
 from controller.store import Key
 from metrics.runtime import QueueMetrics
 
+NEWS_SECONDS = 2.0
+"""As long as a change of counts may wait to be written."""
 MAX_REST_SECONDS = 1.0
 CROWDED_SECONDS = 1.0
 """A queue that runs dry for a moment has not seen the last of the crowd."""
@@ -54,6 +57,10 @@ class WorkQueue:
         self._due: dict[Key, float] = {}
         """When a delayed key is to be added. Entries of the heap that differ are out of date."""
         self._heap: list[tuple[float, Key]] = []
+        self._put_off: dict[Key, float] = {}
+        """When keys are due that wait for news only: any pass before sees what they wait for."""
+        self._held: set[Key] = set()
+        """Keys that any news wakes at once."""
         self._rests: TTLCache[Key, float] = TTLCache(
             _MAX_KEYS, MAX_REST_SECONDS, timer=clock.monotonic
         )
@@ -69,6 +76,20 @@ class WorkQueue:
                 self._add_locked(key)
             else:
                 self._add_rested_locked(key)
+
+    def add_later(self, key: Key) -> None:
+        """Something has changed that asks for nothing yet: the key's next pass is soon enough."""
+        with self._changed:
+            if key in self._held and key not in self._processing:
+                self._add_rested_locked(key)
+            elif key not in self._dirty:
+                self._put_off_locked(key, NEWS_SECONDS)
+
+    def hold(self, key: Key, seconds: float) -> None:
+        """Any news is to wake the key, which a worker has, and nothing else for so many seconds."""
+        with self._changed:
+            self._held.add(key)
+            self._put_off_locked(key, seconds)
 
     def add_after(self, key: Key, seconds: float) -> None:
         """The key needs work in so many seconds, unless something wakes it before."""
@@ -144,7 +165,14 @@ class WorkQueue:
             return
         self._due[key] = due
         heapq.heappush(self._heap, (due, key))
-        self._changed.notify()
+        if self._heap[0][0] == due:
+            self._changed.notify()
+
+    def _put_off_locked(self, key: Key, seconds: float) -> None:
+        due = self._clock.monotonic() + seconds
+        if self._due.get(key, due + 1) > due:
+            self._put_off[key] = due
+            self._add_at_locked(key, due)
 
     def _add_locked(self, key: Key) -> None:
         if self._is_shut_down or key in self._dirty:
@@ -160,6 +188,10 @@ class WorkQueue:
         now = self._clock.monotonic()
         self._metrics.waited(now - self._dirty.pop(key))
         self._processing[key] = now
+        self._held.discard(key)
+        due = self._put_off.pop(key, None)
+        if due is not None and self._due.get(key) == due:
+            del self._due[key]
         if self._order:
             self._crowded_until = now + CROWDED_SECONDS
             self._changed.notify()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from api.constants import GROUP, KIND
 from api.objects import Raw, controller_of, is_deleting, name_of, namespace_of, uid_of
-from controller.facts import Facts, facts_of
+from controller.facts import RUNS, Facts, PodFacts, facts_of
 from controller.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
 
 
@@ -86,6 +86,8 @@ class Store:
         """Guards all that follows."""
         self._tables: dict[Resource, dict[Key, Entry]] = {r: {} for r in resources}
         self._by_owner: dict[str, dict[tuple[Resource, Key], Entry]] = {}
+        self._steps: dict[str, list[int]] = {}
+        """By the owner's UID: how many of its pods wait, have an address, run."""
         self._versions: dict[Resource, int] = {}
 
     def replace(self, resource: Resource, entries: list[Entry], version: str) -> list[Entry]:
@@ -143,6 +145,12 @@ class Store:
             entry = self._tables[resource].get(key)
             return entry is not None and entry.uid == uid and not entry.is_deleting
 
+    def slowest_step(self, owner: str) -> int | None:
+        """How far the last of an owner's pods has come up; RUNS at most, None without such pods."""
+        with self._lock:
+            tally = self._steps.get(owner, ())
+            return next((step for step, count in enumerate(tally) if count), None)
+
     def all(self, resource: Resource) -> list[Raw]:
         """Every object of a kind."""
         with self._lock:
@@ -176,15 +184,23 @@ class Store:
         self._tables[resource][entry.key] = entry
         if entry.owner:
             self._by_owner.setdefault(entry.owner, {})[(resource, entry.key)] = entry
+            self._tally_locked(entry, 1)
 
     def _remove_locked(self, resource: Resource, key: Key) -> None:
         before = self._tables[resource].pop(key, None)
         owned = self._by_owner.get(before.owner) if before is not None else None
         if before is None or owned is None:
             return
-        owned.pop((resource, key), None)
+        if owned.pop((resource, key), None) is not None:
+            self._tally_locked(before, -1)
         if not owned:
             del self._by_owner[before.owner]
+            self._steps.pop(before.owner, None)
+
+    def _tally_locked(self, entry: Entry, count: int) -> None:
+        if isinstance(entry.facts, PodFacts) and entry.facts.step is not None:
+            tally = self._steps.setdefault(entry.owner, [0] * (RUNS + 1))
+            tally[min(entry.facts.step, RUNS)] += count
 
     def _advance_locked(self, resource: Resource, version: int) -> None:
         self._versions[resource] = max(version, self._versions.get(resource, 0))

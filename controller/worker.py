@@ -62,6 +62,9 @@ class Worker:
     def work(self, key: Key) -> None:
         """One pass over one job, whatever happens in it."""
         machine = self._machine
+        if self._is_held(key):
+            machine.queue.done(key)
+            return
         log = self._log.bind(job=f"{key.namespace}/{key.name}", pass_id=_new_id())
         started = machine.clock.monotonic()
         machine.metrics.reconcile.started()
@@ -77,12 +80,20 @@ class Worker:
             machine.metrics.reconcile.finished(result, machine.clock.monotonic() - started)
             machine.queue.done(key, self._looking_seconds * REST_FACTOR)
 
+    def _is_held(self, key: Key) -> bool:
+        """Whether the store has yet to show what was written for the job; its news then wake it.
+
+        Asked before the snapshot: the store only goes forward, so a snapshot has the writes too.
+        """
+        machine = self._machine
+        if machine.expectations.is_fulfilled(key):
+            return False
+        machine.queue.hold(key, EXPIRY_SECONDS)
+        # Once more, for what came before the hold has woken nobody.
+        return not machine.expectations.is_fulfilled(key)
+
     def _pass(self, key: Key, log: Log) -> str:
         machine = self._machine
-        # Before the snapshot: the store only goes forward, so the snapshot has the writes too.
-        if not machine.expectations.is_fulfilled(key):
-            machine.queue.add_after(key, EXPIRY_SECONDS)
-            return "requeue_after"
         started = machine.clock.monotonic()
         family = machine.store.family(key)
         if family is None:
@@ -117,7 +128,7 @@ class Worker:
             queue.retry(key)  # its change is on the way here, and wakes it sooner
             return "requeue"
         queue.forget(key)
-        if report.is_partial:
+        if report.is_partial or plan.is_move:
             queue.add_after(key, 0.0)
             return "requeue"
         if plan.requeue_after is not None:

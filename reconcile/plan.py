@@ -78,6 +78,7 @@ class Plan:
     for the version of the job that was observed, and is to be refused on another.
     `requeue_after` is in seconds; None means that only an event wakes the job again.
     `delete_job` asks for the deletion of the job itself (ttlSecondsAfterFinished).
+    `is_move` says that the status moves the job to another state, on which the next pass acts.
     `verify_gone` names pods that the plan takes for gone. The cache may lag behind: they are
     read from the API server first, and where one lives, nothing is applied and the key retries.
     """
@@ -90,6 +91,7 @@ class Plan:
     outcomes: tuple[Outcome, ...] = ()
     requeue_after: float | None = None
     delete_job: bool = False
+    is_move: bool = False
     verify_gone: tuple[str, ...] = ()
 
     @property
@@ -121,8 +123,8 @@ class Observed:
     `named_pod_group` is the PodGroup with the job's own name, whoever made it.
     `nodes` maps a node's name to the node, or is None where the operator may not read nodes.
     `refusals` holds what the previous passes could not create and why.
-    `status_written_at` is when this process last wrote the job's status, or began to put its first
-    write off.
+    `status_written_at` is when this process last wrote the job's status.
+    `first_seen_at` is when it first saw the job, where it then began to put off its first status.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
     not ended; gathered only for jobs with `intranet: Host`.
     """
@@ -136,6 +138,7 @@ class Observed:
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()
     status_written_at: datetime | None = None
+    first_seen_at: datetime | None = None
     taken_host_ports: frozenset[int] = frozenset()
 
 

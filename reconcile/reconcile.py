@@ -32,6 +32,9 @@ from reconcile.view import View, build_view
 
 STATUS_INTERVAL_SECONDS = 2.0
 """Counts alone are written at most this often: pods come up one by one."""
+FIRST_STATUS_SECONDS = 5.0
+"""So long the first status may wait while there are more jobs than workers: it costs the API server
+as much as three pods, and a job that runs by then needs none but the one that says so."""
 QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
@@ -91,7 +94,7 @@ def _find_oversize(view: View) -> Transition | None:
 
 
 def _move(view: View, transition: Transition) -> Plan:
-    """Write the new state; the write itself wakes the job for the next pass."""
+    """Write the new state, on which the next pass acts."""
     moved = replace(view, job=replace(view.job, status=transition.status))
     status = _stamp(summarize(moved), view.job.generation)
     events, outcomes = _news(view, status)
@@ -99,6 +102,7 @@ def _move(view: View, transition: Transition) -> Plan:
         status=diff_status(view.job.raw_status, status),
         events=events + transition.events,
         outcomes=outcomes + transition.outcomes,
+        is_move=True,
         verify_gone=transition.verify_gone,
     )
 
@@ -152,8 +156,12 @@ def _stamp(status: JobStatus, generation: int) -> JobStatus:
 
 def _status_wait(view: View, status: JobStatus) -> float:
     """Seconds for which a change that only counts may wait; 0 where users must see it now."""
-    written = view.observed.status_written_at
-    if written is None or not _is_minor(view.job.status, status):
+    if not _is_minor(view.job.status, status):
+        return 0.0
+    seen, written = view.observed.first_seen_at, view.observed.status_written_at
+    if seen is not None and not view.job.status.phase:
+        return max(0.0, FIRST_STATUS_SECONDS - (view.now - seen).total_seconds())
+    if written is None:
         return 0.0
     return max(0.0, STATUS_INTERVAL_SECONDS - (view.now - written).total_seconds())
 

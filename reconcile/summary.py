@@ -52,7 +52,10 @@ def _with_facts(view: View, status: JobStatus) -> JobStatus:
 
 def _first_start(view: View) -> str:
     held = view.job.spec.suspend or view.job.status.is_true(Condition.SUSPENDED)
-    return "" if held else format_time(view.now)
+    if held:
+        return ""
+    seen = None if view.job.status.phase else view.observed.first_seen_at
+    return format_time(seen or view.now)
 
 
 def _count_role(view: View, role: Role) -> RoleStatus:

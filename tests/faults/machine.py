@@ -20,6 +20,7 @@ from controller.errors import Conflict as ApiConflict
 from controller.expectations import Expectations
 from controller.informer import Informer
 from controller.observe import Observer
+from controller.queue import NEWS_SECONDS
 from controller.refusals import Refusals
 from controller.resources import (
     CONFIG_MAP,
@@ -166,9 +167,20 @@ class StepQueue:
     clock: StepClock
     ready: dict[Key, None] = field(default_factory=dict)
     due: dict[Key, float] = field(default_factory=dict)
+    held: set[Key] = field(default_factory=set)
 
     def add(self, key: Key) -> None:
         self.ready[key] = None
+
+    def add_later(self, key: Key) -> None:
+        if key in self.held:
+            self.add(key)
+        else:
+            self.add_after(key, NEWS_SECONDS)
+
+    def hold(self, key: Key, seconds: float) -> None:
+        self.held.add(key)
+        self.add_after(key, seconds)
 
     def add_after(self, key: Key, seconds: float) -> None:
         at = self.clock.monotonic() + seconds
@@ -198,6 +210,7 @@ class StepQueue:
         key = next(iter(self.ready), None)
         if key is not None:
             del self.ready[key]
+            self.held.discard(key)
         return key
 
 
@@ -299,7 +312,10 @@ class Operator:
         store = self._store if is_warm else Store(RESOURCES.values())
         self._store = store
         self.queue = StepQueue(self._clock)
-        self._informers = {k: Informer(r, store, self._wake) for k, r in RESOURCES.items()}
+        self._informers = {
+            k: Informer(r, store, self.queue.add, self.queue.add_later)
+            for k, r in RESOURCES.items()
+        }
         if not is_warm:
             self._list_all()
         refusals, expectations = Refusals(self._clock), Expectations(store, self._clock)
@@ -341,9 +357,6 @@ class Operator:
             gone = deepcopy(known)
             gone["metadata"]["resourceVersion"] = str(version)
             informer.remove(gone)
-
-    def _wake(self, key: Key) -> None:
-        self.queue.add(key)
 
     def _decide(self, observed: Observed, now: datetime, settings: Settings) -> Plan:
         before = deepcopy(observed)

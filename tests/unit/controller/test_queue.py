@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from controller.queue import CROWDED_REST_SECONDS, CROWDED_SECONDS, WorkQueue
+from controller.queue import CROWDED_REST_SECONDS, CROWDED_SECONDS, NEWS_SECONDS, WorkQueue
 from controller.store import Key
 from tests.unit.controller.fakes import eventually
 
@@ -107,6 +107,64 @@ def test_a_rest_is_a_second_at_most(queue, clock):
     queue.done(A, rest_seconds=60)
     queue.add(A)
     clock.step(1)
+    assert take_all(queue) == [A]
+
+
+def test_news_that_can_wait_comes_out_later(queue, clock):
+    queue.add_later(A)
+    clock.step(NEWS_SECONDS - 0.1)
+    queue.add_later(A)
+    assert take_all(queue) == []
+    clock.step(0.1)
+    assert take_all(queue) == [A]
+
+
+def test_a_pass_before_has_seen_the_news_that_could_wait(queue, clock):
+    queue.add_later(A)
+    queue.add(A)
+    queue.add_later(A)
+    assert take_all(queue) == [A]
+    clock.step(NEWS_SECONDS)
+    assert take_all(queue) == []
+
+
+def test_news_during_a_pass_is_not_lost(queue, clock):
+    queue.add(A)
+    queue.get()
+    queue.add_later(A)
+    queue.done(A)
+    assert take_all(queue) == []
+    clock.step(NEWS_SECONDS)
+    assert take_all(queue) == [A]
+
+
+def test_what_was_asked_for_stays_after_news(queue, clock):
+    queue.add_after(A, 1)
+    queue.add_later(A)
+    queue.add(A)
+    assert take_all(queue) == [A]
+    clock.step(1)
+    assert take_all(queue) == [A]
+
+
+def test_any_news_wakes_a_key_that_is_held(queue, clock):
+    queue.add(A)
+    queue.get()
+    queue.hold(A, 120)
+    queue.done(A)
+    assert take_all(queue) == []
+    queue.add_later(A)
+    assert take_all(queue) == [A]
+    clock.step(120)
+    assert take_all(queue) == []
+
+
+def test_a_key_that_is_held_comes_out_without_news(queue, clock):
+    queue.add(A)
+    queue.get()
+    queue.hold(A, 120)
+    queue.done(A)
+    clock.step(120)
     assert take_all(queue) == [A]
 
 

@@ -23,7 +23,7 @@ class Running:
         self.store = Store((PADDLE_JOB, POD))
         put(self.store, PADDLE_JOB, JOB)
         self.keys: list[Key] = []
-        informer = Informer(POD, self.store, self.keys.append)
+        informer = Informer(POD, self.store, self.keys.append, self.keys.append)
         self.reflector = Reflector(client, informer, Scope(**scope), clock, metrics.client, log)
         self.thread = threading.Thread(target=self.reflector.run)
 

@@ -205,6 +205,13 @@ def test_when_the_status_was_written_is_told(bench):
     assert [o.status_written_at for o in bench.observed] == [None, bench.clock.now()]
 
 
+def test_a_job_that_moved_to_another_state_is_looked_at_again_at_once(bench):
+    job_path = "/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train"
+    put(bench.store, PADDLE_JOB, bench.api.put(job_path, JOB))
+    bench.plan = Plan(status={"status": {"phase": "Restarting"}}, is_move=True)
+    assert bench.run() == 0
+
+
 def test_a_first_status_is_put_off_while_others_wait(bench):
     bench.run()
     for name in ("one", "two", "three"):
@@ -212,4 +219,4 @@ def test_a_first_status_is_put_off_while_others_wait(bench):
     for _ in range(3):
         bench.queue.done(bench.queue.get())
     bench.run()
-    assert [o.status_written_at for o in bench.observed] == [None, bench.clock.now()]
+    assert [o.first_seen_at for o in bench.observed] == [None, bench.clock.now()]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from api.objects import format_time
 from reconcile import reconcile
 from reconcile.plan import Plan, Refusal
 from tests.builders import a_job, a_pod, stamp
@@ -269,16 +270,18 @@ def test_a_first_status_that_is_put_off_says_it_all_once_the_pods_run(
     began = world.now
 
     def look() -> Plan:
-        observed = replace(world.observe(), status_written_at=began)
+        observed = replace(world.observe(), first_seen_at=began)
         plan = reconcile(observed, world.now, world.settings)
         world.apply(world.job(), plan)
         return plan
 
     first = look()
-    assert (first.status, first.requeue_after, first.events) == (None, 2, ())
+    assert (first.status, first.requeue_after, first.events) == (None, 5, ())
+    world.advance(seconds=3)
     kubelet.place_all()
     assert look().status is None  # the ConfigMap is made meanwhile
     kubelet.start_all()
     last = look()
     assert world.phase() == "Running"
     assert [event.reason for event in last.events] == ["Created", "AllPodsRunning"]
+    assert world.status()["startTime"] == format_time(began)
