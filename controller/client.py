@@ -12,7 +12,7 @@ thread may call; the threads of one client share its connections.
 import os
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from kubernetes.config import incluster_config, kube_config
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
 from api.objects import Raw
-from controller import http1
+from controller import http1, protobuf
 from controller.clock import Clock
 from controller.errors import ApiError, NotLeader, Transient, error_from_status
 from controller.http1 import Endpoint, Pool, Request, Response, Timeouts
@@ -218,13 +218,17 @@ class ApiClient:
             options["gracePeriodSeconds"] = grace_seconds
         return self._write("DELETE", self._url(path), options)
 
-    def stream(self, path: str, query: Query, read_timeout_seconds: float) -> "Stream":
-        """An answer without an end, line by line; the caller releases it."""
-        call = _Call("GET", self._url(path, query), read_timeout_seconds, is_stream=True)
+    def watch(
+        self, path: str, query: Query, read_timeout_seconds: float, accept: str = JSON
+    ) -> "Stream":
+        """An answer without an end, event by event; the caller releases it."""
+        url = self._url(path, query)
+        call = _Call("GET", url, read_timeout_seconds, accept=accept, is_stream=True)
         response, stream = self._exchange(call)
         if stream is None:
             raise _error_from(response)
-        return Stream(stream)
+        is_protobuf = response.headers.get("content-type", "").startswith(protobuf.MEDIA_TYPE)
+        return Stream(stream, is_protobuf)
 
     def close(self) -> None:
         """Close the connections that lie idle."""
@@ -283,18 +287,22 @@ _NETWORK_ERRORS = (OSError, ValueError)
 
 
 class Stream:
-    """The lines of an answer that does not end by itself.
+    """The events of an answer that does not end by itself, in lines of JSON or in protobuf.
 
     One thread reads and releases; any other may close, which ends the reading at once.
     """
 
-    def __init__(self, stream: http1.Stream) -> None:
+    def __init__(self, stream: http1.Stream, is_protobuf: bool) -> None:
         self._stream = stream
+        self.is_protobuf = is_protobuf
 
-    def lines(self) -> Iterator[bytes]:
-        """Every line as it comes; ends with the answer. Raises Transient when it breaks."""
+    def events(self) -> Iterator[Raw]:
+        """Every event as it comes; ends with the answer. Raises Transient when it breaks."""
         try:
-            yield from self._stream.lines()
+            if self.is_protobuf:
+                yield from map(protobuf.decode_event, protobuf.split_frames(self._stream.chunks()))
+            else:
+                yield from map(parse_json, _split_lines(self._stream.chunks()))
         except _NETWORK_ERRORS as error:
             raise Transient(f"the stream broke: {error}") from error
 
@@ -305,6 +313,14 @@ class Stream:
     def release(self) -> None:
         """Give the connection up; for the reader, when it is done."""
         self._stream.release()
+
+
+def _split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Every line that is ended and not empty."""
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        yield from filter(None, lines)
 
 
 def _build_endpoint(configuration: Configuration) -> Endpoint:

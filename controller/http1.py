@@ -184,7 +184,7 @@ class Connection:
 
 
 class Stream:
-    """The lines of an answer in chunks that does not end by itself.
+    """An answer in chunks that does not end by itself.
 
     One thread reads and releases; any other may close, which ends the reading at once.
     """
@@ -193,13 +193,10 @@ class Stream:
         self._connection = connection
         self._is_closed = False
 
-    def lines(self) -> Iterator[bytes]:
-        """Every line as it comes; ends with the answer. Raises OSError when it breaks."""
-        rest = b""
+    def chunks(self) -> Iterator[bytes]:
+        """Every chunk as it comes; ends with the answer. Raises OSError when it breaks."""
         try:
-            for chunk in self._connection.read_chunks():
-                *lines, rest = (rest + chunk).split(b"\n")
-                yield from lines
+            yield from self._connection.read_chunks()
         except (OSError, ValueError):
             if not self._is_closed:
                 raise

@@ -20,11 +20,13 @@ from typing import Any
 import structlog
 
 from api.objects import Raw
-from controller.client import ApiClient, Query, Stream, parse_json
+from controller import protobuf
+from controller.client import JSON, ApiClient, Query, Stream
 from controller.clock import Clock
 from controller.errors import ApiError, Forbidden, Gone, NotFound, Transient, error_from_status
 from controller.informer import Informer
 from controller.rate_limiter import Backoff
+from controller.resources import POD
 from controller.store import Entry
 from metrics.runtime import ClientMetrics
 
@@ -67,6 +69,7 @@ class Reflector:
         self._client = client
         self._informer = informer
         self._path = informer.resource.path(scope.namespace)
+        self._accept = protobuf.EVENTS if informer.resource is POD else JSON
         self._is_optional = scope.is_optional
         self._query: Query = {"labelSelector": scope.label_selector} if scope.label_selector else {}
         self._clock = clock
@@ -174,9 +177,8 @@ class Reflector:
         events_before = self._events
         stream = self._open()
         try:
-            for line in stream.lines():
-                if line:
-                    self._take(parse_json(line))
+            for event in stream.events():
+                self._take(event)
         finally:
             with self._stream_lock:
                 self._stream = None
@@ -193,7 +195,7 @@ class Reflector:
             "resourceVersion": self._version or "",
             "timeoutSeconds": random.randint(*WATCH_TIMEOUT_SECONDS),
         }
-        stream = self._client.stream(self._path, query, READ_TIMEOUT_SECONDS)
+        stream = self._client.watch(self._path, query, READ_TIMEOUT_SECONDS, self._accept)
         with self._stream_lock:
             self._stream = stream
             if self._stop.is_set():  # stopped between the request and here

@@ -6,7 +6,6 @@ memory. Only the API server's timestamps are its own; the world's clock begins w
 """
 
 import contextlib
-import json
 import threading
 from collections import defaultdict
 from collections.abc import Callable
@@ -64,12 +63,11 @@ class Feed:
     def _open(self, client: ApiClient, resource: Any) -> Any:
         version = client.get(resource.path(), {"limit": 1})["metadata"]["resourceVersion"]
         query = {"watch": "true", "resourceVersion": version}
-        return client.stream(resource.path(), query, READ_SECONDS)
+        return client.watch(resource.path(), query, READ_SECONDS)
 
     def _read(self, stream: Any) -> None:
         with contextlib.suppress(Transient):
-            for line in stream.lines():
-                event = json.loads(line)
+            for event in stream.events():
                 with self._condition:
                     self._events[event["object"]["metadata"]["namespace"]].append(event)
                     self._condition.notify_all()

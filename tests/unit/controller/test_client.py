@@ -238,47 +238,51 @@ def test_one_connection_serves_many_requests(server, client):
 # Streams
 
 
-def lines_of(client, read_timeout_seconds=5.0) -> list[bytes]:
-    opened = client.stream("/w", {"watch": "true"}, read_timeout_seconds)
+def events_of(client, read_timeout_seconds=5.0) -> list[dict[str, int]]:
+    opened = client.watch("/w", {"watch": "true"}, read_timeout_seconds)
     try:
-        return list(opened.lines())
+        return list(opened.events())
     finally:
         opened.release()
 
 
 @pytest.mark.parametrize(
     "chunks",
-    [(b"one\ntwo\n",), (b"on", b"e\nt", b"wo\n"), (b"one\n", b"two\n")],
+    [
+        (b'{"n":1}\n{"n":2}\n',),
+        (b'{"n"', b':1}\n{"n', b'":2}\n'),
+        (b'{"n":1}\n', b'\n{"n":2}\n'),
+    ],
     ids=["one chunk", "lines cut", "a chunk a line"],
 )
-def test_yields_lines_however_they_are_cut(server, client, chunks):
+def test_yields_events_however_they_are_cut(server, client, chunks):
     server.steps = [stream(*chunks)]
-    assert lines_of(client) == [b"one", b"two"]
+    assert events_of(client) == [{"n": 1}, {"n": 2}]
 
 
 def test_a_stream_that_is_cut_is_transient(server, client):
-    server.steps = [stream(b"one\n", end=drop)]
+    server.steps = [stream(b"{}\n", end=drop)]
     with pytest.raises(Transient):
-        lines_of(client)
+        events_of(client)
 
 
 def test_a_silent_stream_is_transient(server, client):
-    server.steps = [stream(b"one\n", end=server.hang)]
+    server.steps = [stream(b"{}\n", end=server.hang)]
     with pytest.raises(Transient):
-        lines_of(client, read_timeout_seconds=0.1)
+        events_of(client, read_timeout_seconds=0.1)
 
 
 def test_a_stream_that_is_refused_raises(server, client):
     server.steps = [reply(410, status(410, "Expired"))]
     with pytest.raises(Gone):
-        client.stream("/w", {}, 5.0)
+        client.watch("/w", {}, 5.0)
 
 
 def test_closing_ends_a_read_at_once(server, client):
-    server.steps = [stream(b"one\n", end=server.hang)]
-    opened = client.stream("/w", {}, 30.0)
-    got: list[bytes] = []
-    reader = threading.Thread(target=lambda: got.extend(opened.lines()))
+    server.steps = [stream(b"{}\n", end=server.hang)]
+    opened = client.watch("/w", {}, 30.0)
+    got: list[dict[str, int]] = []
+    reader = threading.Thread(target=lambda: got.extend(opened.events()))
     reader.start()
     opened_is_read(server)
     opened.close()
@@ -292,9 +296,9 @@ def opened_is_read(server) -> None:
 
 
 def test_closing_twice_or_after_the_end_is_harmless(server, client):
-    server.steps = [stream(b"one\n")]
-    opened: Stream = client.stream("/w", {}, 5.0)
-    list(opened.lines())
+    server.steps = [stream(b"{}\n")]
+    opened: Stream = client.watch("/w", {}, 5.0)
+    list(opened.events())
     opened.release()
     opened.close()
     opened.close()

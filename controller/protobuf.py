@@ -1,0 +1,241 @@
+"""Watch events of pods in Kubernetes' protobuf, read straight into the few fields that are kept.
+
+The API server encodes a pod's change once for all watchers of one encoding, and the scheduler's is
+protobuf: a watch of ours in JSON would cost it an encoding of its own, 12 for each start of four
+pods. The fields have the names, the nesting and the values of the JSON; which they are is `trim`'s
+choice, their numbers are those of generated.proto in k8s.io/api/core/v1 and k8s.io/apimachinery
+(pkg/apis/meta/v1, pkg/runtime). Fields that are not named here are skipped. Any thread may call.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError, Message
+
+from api.objects import Raw, format_time
+from controller.errors import Transient
+
+MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
+EVENTS = f"{MEDIA_TYPE};stream=watch,application/json;stream=watch"
+"""What to accept for a watch: an API server, or what stands before it, may know JSON alone."""
+MAX_FRAME_BYTES = 64 << 20
+_LENGTH_BYTES = 4
+_MAGIC = b"k8s\x00"
+_PACKAGE = "paddlejob"
+_MAP = "map"
+"""The type of a map from string to string."""
+
+_Table = dict[str, tuple[int, str]]
+_MESSAGES: dict[str, _Table] = {
+    "WatchEvent": {"type": (1, "string"), "object": (2, "RawExtension")},
+    "RawExtension": {"raw": (1, "bytes")},
+    "Unknown": {"typeMeta": (1, "TypeMeta"), "raw": (2, "bytes")},
+    "TypeMeta": {"apiVersion": (1, "string"), "kind": (2, "string")},
+    "Status": {
+        "message": (3, "string"),
+        "reason": (4, "string"),
+        "details": (5, "StatusDetails"),
+        "code": (6, "int32"),
+    },
+    "StatusDetails": {"causes": (4, "StatusCause*"), "retryAfterSeconds": (5, "int32")},
+    "StatusCause": {"reason": (1, "string"), "message": (2, "string")},
+    "Pod": {"metadata": (1, "ObjectMeta"), "spec": (2, "PodSpec"), "status": (3, "PodStatus")},
+    "ObjectMeta": {
+        "name": (1, "string"),
+        "namespace": (3, "string"),
+        "uid": (5, "string"),
+        "resourceVersion": (6, "string"),
+        "generation": (7, "int64"),
+        "creationTimestamp": (8, "Time"),
+        "deletionTimestamp": (9, "Time"),
+        "deletionGracePeriodSeconds": (10, "int64?"),
+        "labels": (11, "map"),
+        "annotations": (12, "map"),
+        "ownerReferences": (13, "OwnerReference*"),
+    },
+    "OwnerReference": {
+        "kind": (1, "string"),
+        "name": (3, "string"),
+        "uid": (4, "string"),
+        "apiVersion": (5, "string"),
+        "controller": (6, "bool?"),
+        "blockOwnerDeletion": (7, "bool?"),
+    },
+    "Time": {"seconds": (1, "int64")},
+    "PodSpec": {
+        "containers": (2, "Container*"),
+        "restartPolicy": (3, "string"),
+        "nodeName": (10, "string"),
+        "schedulerName": (19, "string"),
+        "initContainers": (20, "Container*"),
+        "schedulingGates": (38, "PodSchedulingGate*"),
+    },
+    "Container": {"name": (1, "string"), "restartPolicy": (24, "string")},
+    "PodSchedulingGate": {"name": (1, "string")},
+    "PodStatus": {
+        "phase": (1, "string"),
+        "conditions": (2, "PodCondition*"),
+        "message": (3, "string"),
+        "reason": (4, "string"),
+        "hostIP": (5, "string"),
+        "podIP": (6, "string"),
+        "startTime": (7, "Time"),
+        "containerStatuses": (8, "ContainerStatus*"),
+        "initContainerStatuses": (10, "ContainerStatus*"),
+    },
+    "PodCondition": {
+        "type": (1, "string"),
+        "status": (2, "string"),
+        "lastTransitionTime": (4, "Time"),
+        "reason": (5, "string"),
+        "message": (6, "string"),
+    },
+    "ContainerStatus": {
+        "name": (1, "string"),
+        "state": (2, "ContainerState"),
+        "lastState": (3, "ContainerState"),
+        "ready": (4, "bool!"),
+        "restartCount": (5, "int32!"),
+        "started": (9, "bool?"),
+    },
+    "ContainerState": {
+        "waiting": (1, "ContainerStateWaiting?"),
+        "running": (2, "ContainerStateRunning?"),
+        "terminated": (3, "ContainerStateTerminated?"),
+    },
+    "ContainerStateWaiting": {"reason": (1, "string"), "message": (2, "string")},
+    "ContainerStateRunning": {"startedAt": (1, "Time")},
+    "ContainerStateTerminated": {
+        "exitCode": (1, "int32!"),
+        "signal": (2, "int32"),
+        "reason": (3, "string"),
+        "message": (4, "string"),
+        "startedAt": (5, "Time"),
+        "finishedAt": (6, "Time"),
+    },
+}
+"""Message -> field -> (number, type). A `*` marks a list. Kubernetes sends empty values too, which
+JSON omits, but for those with a `!` (always there) and with a `?` (there whenever set)."""
+
+
+def split_frames(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The frames of a stream: each its length in four bytes, then as many bytes."""
+    rest = b""
+    for chunk in chunks:
+        rest += chunk
+        while len(rest) >= _LENGTH_BYTES:
+            size = int.from_bytes(rest[:_LENGTH_BYTES], "big")
+            if size > MAX_FRAME_BYTES:
+                raise Transient(f"the stream is no frames: one of {size} bytes")
+            end = _LENGTH_BYTES + size
+            if len(rest) < end:
+                break
+            yield rest[_LENGTH_BYTES:end]
+            rest = rest[end:]
+
+
+def decode_event(frame: bytes) -> Raw:
+    """A watch event of a pod, or of a Status, as JSON would tell it. Raises Transient on others."""
+    try:
+        event = _parse("WatchEvent", frame)
+        unknown = _parse("Unknown", event.object.raw.removeprefix(_MAGIC))
+        kind = unknown.typeMeta.kind
+        if kind not in ("Pod", "Status"):
+            raise Transient(f"a watch event of pods holds a {kind or 'nothing'}")
+        obj = _READERS[kind](_parse(kind, unknown.raw))
+    except DecodeError as error:
+        raise Transient(f"the watch event is no protobuf: {frame[:100]!r}") from error
+    return {"type": event.type, "object": obj}
+
+
+def _parse(name: str, data: bytes) -> Any:
+    message = _CLASSES[name]()
+    message.ParseFromString(data)
+    return message
+
+
+def _build_classes() -> dict[str, type[Message]]:
+    file = descriptor_pb2.FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE)
+    for name, table in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, (number, text) in table.items():
+            _add_field(message, field, number, text)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return {
+        name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+        for name in _MESSAGES
+    }
+
+
+def _add_field(message: descriptor_pb2.DescriptorProto, name: str, number: int, text: str) -> None:
+    kinds = descriptor_pb2.FieldDescriptorProto
+    kind = text.rstrip("*!?")
+    field = message.field.add(name=name, number=number)
+    is_list = kind == _MAP or text.endswith("*")
+    field.label = kinds.LABEL_REPEATED if is_list else kinds.LABEL_OPTIONAL
+    if kind == _MAP:
+        field.type_name = f".{_PACKAGE}.{message.name}.{_add_map(message, name)}"
+    elif kind in _MESSAGES:
+        field.type_name = f".{_PACKAGE}.{kind}"
+    is_message = kind == _MAP or kind in _MESSAGES
+    field.type = kinds.TYPE_MESSAGE if is_message else kinds.Type.Value(f"TYPE_{kind.upper()}")
+
+
+def _add_map(message: descriptor_pb2.DescriptorProto, name: str) -> str:
+    """The name of the entries of a map, which protobuf wants derived from the field's."""
+    entry = message.nested_type.add(name=f"{name.capitalize()}Entry")
+    entry.options.map_entry = True
+    for number, field in enumerate(("key", "value"), start=1):
+        _add_field(entry, field, number, "string")
+    return entry.name
+
+
+_Reader = Callable[[Any], Any]
+
+
+def _read_message(name: str) -> _Reader:
+    """A reader of one kind of message: its fields by their names, without what JSON omits."""
+    fields = [
+        (field, _value_reader(text), "?" in text, "!" in text or "?" in text)
+        for field, (_, text) in _MESSAGES[name].items()
+    ]
+
+    def read(message: Any) -> Raw:
+        kept: Raw = {}
+        for field, reader, may_lack, is_kept in fields:
+            if may_lack and not message.HasField(field):
+                continue
+            value = getattr(message, field)
+            if reader is not None:
+                value = reader(value)
+            if value or is_kept:
+                kept[field] = value
+        return kept
+
+    return read
+
+
+def _value_reader(text: str) -> _Reader | None:
+    kind = text.rstrip("*!?")
+    if kind == "Time":
+        return lambda message: _format_seconds(message.seconds)
+    if kind == _MAP:
+        return dict
+    if kind not in _MESSAGES:
+        return None
+    read = _read_message(kind)
+    return (lambda messages: [read(each) for each in messages]) if text.endswith("*") else read
+
+
+@lru_cache(maxsize=4096)
+def _format_seconds(seconds: int) -> str:
+    """Pods of one job share most of their times. No time is before 1970, and zero is none."""
+    return format_time(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else ""
+
+
+_CLASSES = _build_classes()
+_READERS = {name: _read_message(name) for name in ("Pod", "Status")}

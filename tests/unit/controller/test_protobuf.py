@@ -1,0 +1,82 @@
+"""Frames and events in protobuf. That a pod reads as in JSON, tests/cluster/test_protobuf.py shows.
+
+The bytes are put together here from the numbers in generated.proto.
+"""
+
+import pytest
+
+from controller.errors import Transient
+from controller.protobuf import MAX_FRAME_BYTES, decode_event, split_frames
+
+
+def varint(number: int) -> bytes:
+    data = bytearray()
+    while number > 0x7F:
+        data.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*data, number])
+
+
+def field(number: int, value: bytes | str | int) -> bytes:
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def an_event(type_: str, kind: str, obj: bytes) -> bytes:
+    unknown = field(1, field(1, "v1") + field(2, kind)) + field(2, obj)
+    return field(1, type_) + field(2, field(1, b"k8s\0" + unknown))
+
+
+BOOKMARK = an_event("BOOKMARK", "Pod", field(1, field(6, "42")) + field(2, b"") + field(3, b""))
+FRAMED = b"".join(len(data).to_bytes(4, "big") + data for data in (b"one", b"", BOOKMARK))
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, len(FRAMED)])
+def test_yields_frames_however_they_are_cut(size):
+    chunks = [FRAMED[start : start + size] for start in range(0, len(FRAMED), size)]
+    assert list(split_frames(chunks)) == [b"one", b"", BOOKMARK]
+
+
+def test_half_a_frame_is_none():
+    assert list(split_frames([FRAMED[:-1]])) == [b"one", b""]
+
+
+def test_a_frame_beyond_all_bounds_is_refused():
+    with pytest.raises(Transient, match="no frames"):
+        list(split_frames([(MAX_FRAME_BYTES + 1).to_bytes(4, "big")]))
+
+
+def test_a_bookmark_tells_its_version():
+    event = decode_event(BOOKMARK)
+    assert event["type"] == "BOOKMARK"
+    assert event["object"]["metadata"] == {"resourceVersion": "42"}
+
+
+def test_an_error_is_a_status():
+    causes = field(4, field(1, "ResourceVersionTooLarge") + field(2, "too large"))
+    status = field(3, "too old") + field(4, "Expired") + field(5, causes + field(5, 7))
+    event = decode_event(an_event("ERROR", "Status", status + field(6, 410)))
+    assert event == {
+        "type": "ERROR",
+        "object": {
+            "message": "too old",
+            "reason": "Expired",
+            "code": 410,
+            "details": {
+                "causes": [{"reason": "ResourceVersionTooLarge", "message": "too large"}],
+                "retryAfterSeconds": 7,
+            },
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [b"", b"\xff\xff\xff", an_event("ADDED", "Pod", b"\x0a\xff"), an_event("ADDED", "Node", b"")],
+    ids=["empty", "garbage", "garbage within", "another kind"],
+)
+def test_anything_else_breaks_the_watch(frame):
+    with pytest.raises(Transient):
+        decode_event(frame)
