@@ -57,7 +57,7 @@ def parse_time(text: str | None) -> datetime | None:
 
 def format_time(moment: datetime) -> str:
     """A moment as metav1.Time: UTC, whole seconds, `2026-01-02T03:04:05Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def format_micro_time(moment: datetime) -> str:

@@ -119,18 +119,18 @@ def _finish(view: View, changes: Changes) -> Plan:
     """Change the children, and write the status that follows from them, if it is time to."""
     status = _stamp(summarize(view), view.job.generation)
     patch = diff_status(view.job.raw_status, status)
-    events, outcomes = _news(view, status)
-    wait = _status_wait(view, status) if patch else 0.0
     stuck = force_deletes(view)
+    wait = _status_wait(view, status) if patch and not stuck else 0.0
+    events, outcomes = ((), ()) if wait else _news(view, status)
     if stuck:
-        wait, events = 0.0, (*events, _force_delete_event(stuck))
+        events = (*events, _force_delete_event(stuck))
     return Plan(
         deletes=changes.deletes + stuck,
         patches=changes.patches,
         creates=changes.creates,
         status=None if wait else patch,
-        events=() if wait else events,
-        outcomes=() if wait else outcomes,
+        events=events,
+        outcomes=outcomes,
         requeue_after=_earliest(changes.requeue_after, wait or None, *_timers(view)),
     )
 
