@@ -178,22 +178,30 @@ def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[O
     events: list[EmitEvent] = []
     outcomes: list[Outcome] = []
     mode = view.job.spec.mode
-    if not old.phase and not view.job.is_deleting:
-        events += _first_events(view, status)
+    is_new = not old.phase and not view.job.is_deleting
+    now_runs = status.is_true(Condition.RUNNING) and not old.is_true(Condition.RUNNING)
+    if is_new:
+        events += _first_events(view, status, now_runs)
         outcomes.append(Outcome("created", mode))
-    if status.is_true(Condition.RUNNING) and not old.is_true(Condition.RUNNING):
-        total = view.job.spec.total_replicas
-        events.append(EmitEvent("Normal", Reason.ALL_PODS_RUNNING, f"all {total} pods run"))
+    if now_runs:
+        text = f"all {view.job.spec.total_replicas} pods run"
+        message = f"{_describe(view)}: {text}" if is_new else text
+        events.append(EmitEvent("Normal", Reason.ALL_PODS_RUNNING, message))
         seconds = view.age_seconds if status.restart_count == 0 else None
         outcomes.append(Outcome("running", mode, seconds=seconds))
     events += _gang_events(view, status) + _refusal_events(view, status)
     return tuple(events), tuple(outcomes)
 
 
-def _first_events(view: View, status: JobStatus) -> list[EmitEvent]:
+def _describe(view: View) -> str:
     roles = view.job.spec.roles
     pods = ", ".join(f"{spec.replicas} {role}" for role, spec in roles.items())
-    events = [EmitEvent("Normal", Reason.CREATED, f"a {view.job.spec.mode} job of {pods}")]
+    return f"a {view.job.spec.mode} job of {pods}"
+
+
+def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEvent]:
+    """What is told of a new job; that it was seen goes without saying where it runs already."""
+    events = [] if now_runs else [EmitEvent("Normal", Reason.CREATED, _describe(view))]
     overridden = [] if status.is_terminal else overridden_variables(view)
     if overridden:
         names = ", ".join(overridden)

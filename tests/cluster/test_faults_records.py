@@ -200,10 +200,15 @@ def steps(history: History, name: str) -> Iterator[tuple[Raw, Raw]]:
             last[condition["type"]] = condition
 
 
-def test_job_that_goes_well_has_three_events(jobs: Lab) -> None:
+def test_job_that_goes_well_has_three_events_at_most(jobs: Lab) -> None:
     jobs.wait_completed("well")
     jobs.wait(lambda: jobs.events("well", "WorkersSucceeded"), "the last Event")
-    assert sorted(reasons_of(jobs, "well")) == ["AllPodsRunning", "Created", "WorkersSucceeded"]
+    told = sorted(reasons_of(jobs, "well"))
+    # Where the operator is so busy that it runs when first told of, that is told at once.
+    assert [reason for reason in told if reason != "Created"] == [
+        "AllPodsRunning",
+        "WorkersSucceeded",
+    ]
 
 
 def test_reasons_are_out_of_one_list(jobs: Lab) -> None:

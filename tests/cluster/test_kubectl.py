@@ -56,7 +56,12 @@ def test_describe_tells_the_story(finished: Lab) -> None:
     finished.wait_completed(JOB)
     finished.wait(lambda: finished.events(JOB, "WorkersSucceeded"), "the last Event")
     text = finished.kubectl("describe", "pdj", JOB)
-    for words in ("Created", "AllPodsRunning", "WorkersSucceeded", "2 workers ended well"):
+    for words in (
+        "a PS job of 1 ps, 2 worker",
+        "AllPodsRunning",
+        "WorkersSucceeded",
+        "2 workers ended well",
+    ):
         assert words in text
 
 

@@ -283,5 +283,9 @@ def test_a_first_status_that_is_put_off_says_it_all_once_the_pods_run(
     kubelet.start_all()
     last = look()
     assert world.phase() == "Running"
-    assert [event.reason for event in last.events] == ["Created", "AllPodsRunning"]
+    (told,) = last.events
+    assert (told.reason, told.message) == (
+        "AllPodsRunning",
+        "a Collective job of 2 worker: all 2 pods run",
+    )
     assert world.status()["startTime"] == format_time(began)
