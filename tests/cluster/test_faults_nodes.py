@@ -104,9 +104,12 @@ def test_peers_are_those_that_live(jobs: Lab, job: str) -> None:
 def test_pods_stuck_on_a_lost_node_are_forced(jobs: Lab, job: str, node: str) -> None:
     wait_second_attempt(jobs, job)
     assert node not in nodes_of(jobs, job)
-    names = ", ".join(f"{job}-worker-{index}" for index in range(2))
-    told = jobs.wait(lambda: jobs.events(job, "ForceDeleted"), "told")
-    assert ", ".join(sorted(set(re.findall(rf"{job}-worker-\d", " ".join(told))))) == names
+
+    def told() -> set[str]:
+        return set(re.findall(rf"{job}-worker-\d", " ".join(jobs.events(job, "ForceDeleted"))))
+
+    names = {f"{job}-worker-{index}" for index in range(2)}
+    jobs.wait(lambda: told() == names, f"Events of {names}")
 
 
 def test_drained_and_lost_nodes_are_avoided(jobs: Lab) -> None:

@@ -47,7 +47,7 @@ class Plant:
         made = self.cluster.kubectl("create", "namespace", namespace, check=False)
         assert not made.returncode or "already exists" in made.stderr, made.stderr
         wait = ("wait", "-n", namespace, "--for=create", "serviceaccount/default")
-        self.cluster.kubectl(*wait, "--timeout=60s")
+        self.cluster.kubectl(*wait, "--timeout=100s")
         return Lab(self.cluster, namespace)
 
 
