@@ -11,7 +11,7 @@ from benchmarks.jobwatch import Report
 from benchmarks.machine import describe_machine
 from benchmarks.operators import Operator, other_operator, own_operator, peer_operator
 from benchmarks.report import Run, build_page, write_report
-from benchmarks.series import FULL, QUICK, measure_series
+from benchmarks.series import FULL, QUICK, BurstSize, measure_series
 from localcluster import clock
 
 
@@ -22,7 +22,7 @@ def main() -> int:
     machine, started = describe_machine(), clock.monotonic()
     sizes = QUICK if arguments.quick else FULL
     if arguments.burst:
-        sizes = replace(sizes, bursts=tuple(arguments.burst))
+        sizes = replace(sizes, bursts=tuple(map(BurstSize, arguments.burst)))
     series = []
     for operator in _operators(arguments):
         report(f"=== {operator.name}")
@@ -42,7 +42,7 @@ def main() -> int:
 def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     add = parser.add_argument
-    add("--quick", action="store_true", help="small sizes, in about a minute")
+    add("--quick", action="store_true", help="small sizes, in less than two minutes")
     add("--check", action="store_true", help="fail on what does not depend on the machine")
     add(
         "--operator",

@@ -24,9 +24,9 @@ def draw_chart(series: Sequence[Series]) -> str:
     bars: list[Bar] = []
     for each, colour in zip(series, COLOURS * len(series), strict=False):
         for rated in each.bursts:
-            title = f"{rated.burst.jobs} jobs"
+            title = f"{rated.jobs} jobs"
             bars.append(Bar(f"floor, {title}", rated.floor_jobs_per_second, FLOOR_COLOUR))
-            bars.append(Bar(f"{each.operator}, {title}", rated.burst.jobs_per_second, colour))
+            bars.append(Bar(f"{each.operator}, {title}", rated.jobs_per_second, colour))
     return draw_bars("jobs per second until all run", bars)
 
 

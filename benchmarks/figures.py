@@ -69,29 +69,36 @@ def figures(series: Series) -> Iterator[Figure]:
 
 
 def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
-    is_small = rated.burst.jobs <= 100
+    is_small = rated.jobs <= 100
 
     def figure(name: str, unit: str, read: Callable[[RatedBurst], float]) -> Figure:
-        title = f"{rated.burst.jobs} jobs: {name}"
+        title = f"{rated.jobs} jobs: {name}"
         return Figure(title, unit, lambda series: read(series.bursts[number]))
 
     yield figure("floor", "jobs/s", lambda r: r.floor_jobs_per_second)
-    yield figure("to Running", "jobs/s", lambda r: r.burst.jobs_per_second)
+    running = "floor, until its pods run"
+    yield figure(running, "jobs/s", lambda r: r.floor_running_jobs_per_second)
+    yield figure("to Running", "jobs/s", lambda r: r.jobs_per_second)
     ratio = figure("share of the floor", "×", lambda r: r.ratio)
     yield replace(ratio, least=RATIO_TO_FLOOR)
-    p50 = figure("creation to Running, p50", "s", lambda r: r.burst.p50_seconds)
+    p50 = figure("creation to Running, p50", "s", lambda r: r.median(lambda b: b.p50_seconds))
     yield replace(p50, most=2.0 if is_small else None)
-    p99 = figure("creation to Running, p99", "s", lambda r: r.burst.p99_seconds)
+    p99 = figure("creation to Running, p99", "s", lambda r: r.median(lambda b: b.p99_seconds))
     yield replace(p99, most=2.5 if is_small else None)
     ended = "all Completed after the workers' end"
-    yield figure(ended, "s", lambda r: r.burst.to_completed_seconds)
-    cpu = figure("operator's CPU per start", "ms", lambda r: r.burst.operator_cpu_ms_per_job)
-    yield replace(cpu, most=8.0)
-    cpu = figure("API server's CPU per start", "ms", lambda r: r.burst.server_cpu_ms_per_job)
-    yield replace(cpu, most=33.0)
-    writes = figure("operator's writes per start", "", lambda r: r.burst.writes_per_job)
+    yield figure(ended, "s", lambda r: r.median(lambda b: b.to_completed_seconds))
+    cpu = "operator's CPU per start"
+    own = figure(cpu, "ms", lambda r: r.median(lambda b: b.operator_cpu_ms_per_job))
+    yield replace(own, most=8.0)
+    cpu = "API server's CPU per job of the floor"
+    yield figure(cpu, "ms", lambda r: r.floor_server_cpu_ms_per_job)
+    cpu = "API server's CPU per start"
+    server = figure(cpu, "ms", lambda r: r.median(lambda b: b.server_cpu_ms_per_job))
+    yield replace(server, most=33.0)
+    written = "operator's writes per start"
+    writes = figure(written, "", lambda r: r.median(lambda b: b.writes_per_job))
     yield replace(writes, most=WRITES_PER_JOB, is_portable=True)
-    peak = figure("peak memory", "MB", lambda r: r.burst.peak_mb)
+    peak = figure("peak memory", "MB", lambda r: max(b.peak_mb for b in r.bursts))
     yield replace(peak, most=80.0, is_portable=True) if is_small else peak
 
 

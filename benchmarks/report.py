@@ -33,7 +33,8 @@ def write_report(run: Run, folder: Path) -> None:
 
 def build_page(run: Run) -> str:
     """The results as Markdown."""
-    lines = [*_head(run), *_table(run.series), "", *_requests(run.series[0])]
+    first = run.series[0]
+    lines = [*_head(run), *_table(run.series), "", *_limits(first), *_requests(first)]
     return "\n".join(lines) + "\n"
 
 
@@ -49,9 +50,10 @@ def _head(run: Run) -> list[str]:
         "",
         "Absolute figures depend on the machine and on what else it does; compare ratios of one"
         " run. The floor is a bare loop of 16 threads that creates the same objects with no"
-        " operator; it is measured before and after each burst. Pods are simulated: they run at"
-        " once, also before their ConfigMap exists. A kubelet may take 10–15 s to look again for"
-        " a ConfigMap that it missed; that wait is in none of these figures.",
+        " operator, measured before and after each burst. Of several floors or bursts the mean rate"
+        " counts, of all else the median. Pods are simulated: they run at once, also before"
+        " their ConfigMap exists. A kubelet may take 10–15 s to look again for a ConfigMap that it"
+        " missed; that wait is in none of these figures.",
         "",
         f"![jobs per second]({CHART})",
         "",
@@ -70,6 +72,22 @@ def _row(figure: Figure, series: Sequence[Series]) -> str:
     return f"| {figure.name} | {cells} | {figure.target} | {words[figure.holds(series[0])]} |"
 
 
+def _limits(series: Series) -> list[str]:
+    """What bounds the figures of the bursts that depend on the machine, in figures of its own."""
+    lines = ["## What the limit is", ""]
+    for rated in series.bursts:
+        reached = rated.jobs_per_second / rated.floor_running_jobs_per_second
+        server = rated.median(lambda burst: burst.server_cpu_ms_per_job)
+        lines += [
+            f"- {rated.jobs} jobs: the bare loop's pods all ran at"
+            f" {rated.floor_running_jobs_per_second:.1f} jobs/s, with nobody to watch or decide"
+            " anything: API server, scheduler and node simulator had no core left. The operator"
+            f" reached {reached:.2f} × that. Of the API server's CPU the bare loop alone took"
+            f" {rated.floor_server_cpu_ms_per_job:.1f} ms a job, the operator {server:.1f} ms.",
+        ]
+    return [*lines, ""]
+
+
 def _format(value: float | None, unit: str) -> str:
     if value is None:
         return "–"
@@ -78,7 +96,7 @@ def _format(value: float | None, unit: str) -> str:
 
 
 def _requests(series: Series) -> list[str]:
-    burst = series.bursts[0].burst
+    burst = series.bursts[0].bursts[0]
     kinds = sorted({*burst.requests_to_running, *burst.requests_to_completed})
     lines = [
         f"## Requests per job, {burst.jobs} jobs",

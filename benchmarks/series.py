@@ -1,6 +1,8 @@
 """The whole series of one operator, on a site of its own, and its sizes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import fmean, median
 
 from benchmarks.family import Family, capture
 from benchmarks.jobwatch import Report
@@ -16,10 +18,18 @@ from benchmarks.site import Site
 
 
 @dataclass(frozen=True)
+class BurstSize:
+    """So many jobs at once, so many times."""
+
+    jobs: int
+    rounds: int = 1
+
+
+@dataclass(frozen=True)
 class Sizes:
     """How much is measured."""
 
-    bursts: tuple[int, ...]
+    bursts: tuple[BurstSize, ...]
     wide_workers: tuple[int, ...]
     small_jobs: int
     small_jobs_beside: int
@@ -28,7 +38,7 @@ class Sizes:
 
 
 FULL = Sizes(
-    bursts=(100, 1000),
+    bursts=(BurstSize(100, rounds=3), BurstSize(1000)),
     wide_workers=(1, 2000),
     small_jobs=200,
     small_jobs_beside=2000,
@@ -36,7 +46,7 @@ FULL = Sizes(
     with_kill=True,
 )
 QUICK = Sizes(
-    bursts=(50,),
+    bursts=(BurstSize(100),),
     wide_workers=(200,),
     small_jobs=20,
     small_jobs_beside=200,
@@ -47,20 +57,44 @@ QUICK = Sizes(
 
 @dataclass(frozen=True)
 class RatedBurst:
-    """A burst between two floors: the machine's speed drifts, so the mean of both counts."""
+    """Bursts of one size, a floor before and after each: the machine's speed drifts."""
 
-    floors: tuple[Floor, Floor]
-    burst: Burst
+    floors: tuple[Floor, ...]
+    bursts: tuple[Burst, ...]
+
+    @property
+    def jobs(self) -> int:
+        """Jobs in each burst."""
+        return self.bursts[0].jobs
 
     @property
     def floor_jobs_per_second(self) -> float:
-        """The mean of the two."""
-        return sum(floor.jobs_per_second for floor in self.floors) / len(self.floors)
+        """The mean of all floors."""
+        return fmean(floor.jobs_per_second for floor in self.floors)
+
+    @property
+    def floor_server_cpu_ms_per_job(self) -> float:
+        """The mean of all floors."""
+        return fmean(floor.server_cpu_ms_per_job for floor in self.floors)
+
+    @property
+    def floor_running_jobs_per_second(self) -> float:
+        """The same loop, until the last of its pods ran; the mean of all floors."""
+        return fmean(floor.jobs / floor.running_seconds for floor in self.floors)
+
+    @property
+    def jobs_per_second(self) -> float:
+        """The mean of all bursts."""
+        return fmean(burst.jobs_per_second for burst in self.bursts)
 
     @property
     def ratio(self) -> float:
         """How much of the floor the operator reaches."""
-        return self.burst.jobs_per_second / self.floor_jobs_per_second
+        return self.jobs_per_second / self.floor_jobs_per_second
+
+    def median(self, read: Callable[[Burst], float]) -> float:
+        """A figure's median over all bursts."""
+        return median(map(read, self.bursts))
 
 
 @dataclass(frozen=True)
@@ -79,7 +113,7 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
     """Start a site and measure one thing after the other."""
     with Site(operator.adapter, report) as site:
         family = _make_sample(site, operator)
-        bursts = [_measure_burst(site, operator, family, jobs) for jobs in sizes.bursts]
+        bursts = [_measure_bursts(site, operator, family, size) for size in sizes.bursts]
         wide = []
         for workers in sizes.wide_workers:
             wide.append(measure_wide(site, operator, workers, f"wide-{workers}"))
@@ -103,11 +137,16 @@ def _make_sample(site: Site, operator: Operator) -> Family:
     return family
 
 
-def _measure_burst(site: Site, operator: Operator, family: Family, jobs: int) -> RatedBurst:
-    before = measure_floor(site, family, jobs, f"before-{jobs}")
+def _measure_bursts(site: Site, operator: Operator, family: Family, size: BurstSize) -> RatedBurst:
+    floors, bursts = [_measure_floor(site, family, size.jobs, 0)], []
+    for number in range(1, size.rounds + 1):
+        bursts.append(measure_burst(site, operator, size.jobs, f"burst-{size.jobs}-{number}"))
+        site.clean()
+        floors.append(_measure_floor(site, family, size.jobs, number))
+    return RatedBurst(tuple(floors), tuple(bursts))
+
+
+def _measure_floor(site: Site, family: Family, jobs: int, number: int) -> Floor:
+    floor = measure_floor(site, family, jobs, f"floor-{jobs}-{number}")
     site.clean()
-    burst = measure_burst(site, operator, jobs, f"burst-{jobs}")
-    site.clean()
-    after = measure_floor(site, family, jobs, f"after-{jobs}")
-    site.clean()
-    return RatedBurst((before, after), burst)
+    return floor

@@ -25,7 +25,7 @@ def a_series() -> Series:
     burst = Burst(100, 3.0, 1.0, 2.0, 2.0, 5.0, 30.0, 60.0, 9.0, {"POST pods": 4.0}, {})
     return Series(
         operator="operator",
-        bursts=(RatedBurst(floors, burst),),
+        bursts=(RatedBurst(floors, (burst,)),),
         wide=(Wide(10, 1.0, None, 2.0, 1000, 1000, 500),),
         fairness=Fairness(20, 200, 2.0, 2.5),
         takeover=TakeOver(1.0, None),
@@ -41,6 +41,19 @@ def test_the_ratio_takes_the_mean_of_both_floors() -> None:
     assert a_series().bursts[0].ratio == pytest.approx((100 / 3) / 37.5)
 
 
+def test_of_several_bursts_the_median_is_told() -> None:
+    [rated] = a_series().bursts
+    [burst] = rated.bursts
+    times = (1.0, 9.0, 2.0)
+    several = replace(rated, bursts=tuple(replace(burst, p50_seconds=t) for t in times))
+    assert several.median(lambda each: each.p50_seconds) == 2.0
+
+
+def test_the_page_says_what_the_limit_is() -> None:
+    page = build_page(Run("command", 1.0, describe_machine(), (a_series(),)))
+    assert "the bare loop alone took 20.0 ms a job, the operator 30.0 ms" in page
+
+
 def test_a_write_at_rest_breaks_the_budget() -> None:
     series = a_series()
     noisy = replace(series, crowd=replace(series.crowd, writes_at_rest=1))
@@ -50,7 +63,8 @@ def test_a_write_at_rest_breaks_the_budget() -> None:
 def test_a_slow_machine_breaks_nothing() -> None:
     series = a_series()
     [rated] = series.bursts
-    slow = replace(rated, burst=replace(rated.burst, to_running_seconds=1000.0, p99_seconds=900.0))
+    [burst] = rated.bursts
+    slow = replace(rated, bursts=(replace(burst, to_running_seconds=1000.0, p99_seconds=900.0),))
     assert not broken(replace(series, bursts=(slow,)))
 
 
