@@ -58,7 +58,7 @@ def _seconds_to_start(view: View) -> float | None:
 def _has_run(view: View) -> bool:
     """Whether all pods ran at some time since the start or the last resume.
 
-    The condition is set to false at the start, so a later flip tells of a run.
+    The condition is false as of the start, so a later flip tells of a run.
     """
     running = view.job.status.condition(Condition.RUNNING)
     if running is None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime
 
 from api.constants import (
     LABEL_JOB_UID,
@@ -54,8 +55,13 @@ def _first_start(view: View) -> str:
     held = view.job.spec.suspend or view.job.status.is_true(Condition.SUSPENDED)
     if held:
         return ""
+    return format_time(_first_look(view))
+
+
+def _first_look(view: View) -> datetime:
+    """When the job was first seen where its status is still to be written, else now."""
     seen = None if view.job.status.phase else view.observed.first_seen_at
-    return format_time(seen or view.now)
+    return seen or view.now
 
 
 def _count_role(view: View, role: Role) -> RoleStatus:
@@ -128,7 +134,8 @@ def _with_conditions(view: View, status: JobStatus, phase: Phase) -> JobStatus:
     status = _set_pending(view, status, None if runs else explain_wait(view))
     status = _set_scheduled(view, status)
     reason, message = _explain_running(view) if runs else (Reason.NOT_ALL_RUNNING, "")
-    status = set_condition(status, Condition.RUNNING, runs, reason, message, view.now)
+    since = view.now if runs else _first_look(view)  # a later flip tells that the job has run
+    status = set_condition(status, Condition.RUNNING, runs, reason, message, since)
     if status.is_true(Condition.RESTARTING) and phase is not Phase.RESTARTING:
         status = set_condition(
             status, Condition.RESTARTING, False, Reason.PODS_CREATED, "", view.now

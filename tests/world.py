@@ -13,7 +13,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from api.constants import FAILURE_REASONS
-from api.objects import Raw, format_time, is_controlled_by, is_deleting, name_of, uid_of
+from api.objects import (
+    Raw,
+    format_time,
+    is_controlled_by,
+    is_deleting,
+    name_of,
+    parse_time,
+    uid_of,
+)
 from reconcile import Observed, Plan, Settings, reconcile
 from reconcile.plan import Create, Delete, EmitEvent, Outcome, Patch, Refusal
 from tests.builders import NOW, JobBuilder
@@ -62,6 +70,8 @@ class World:
     taken_host_ports: frozenset[int] = frozenset()
     spares_writes: bool = False
     """Whether passes are told when status was last written, so that counts alone wait."""
+    is_crowded: bool = False
+    """Whether passes are told that the first status was put off when the job came."""
     before_write: Callable[[str], None] = lambda verb: None
     """Called before each write with its verb; what it raises is raised to the test."""
     _number: int = 0
@@ -205,6 +215,7 @@ class World:
     def observe(self, name: str = "train") -> Observed:
         """What a store without lag shows of a job."""
         job = self.job(name)
+        created = job["metadata"]["creationTimestamp"]
         children = {
             kind: tuple(
                 obj for obj in self.of_kind(kind) if is_controlled_by(obj, "PaddleJob", uid_of(job))
@@ -221,6 +232,7 @@ class World:
             nodes=self.nodes,
             refusals=tuple(self._refused.values()),
             status_written_at=self._written_at if self.spares_writes else None,
+            first_seen_at=parse_time(created) if self.is_crowded else None,
             taken_host_ports=self.taken_host_ports,
         )
 

@@ -46,12 +46,20 @@ def test_active_deadline_begins_anew_with_a_resume(world: World, kubelet: Kubele
     assert world.phase() == "Running"
 
 
-def test_starting_deadline_fails_a_job_that_does_not_run(world: World, kubelet: Kubelet) -> None:
+@pytest.mark.parametrize("is_crowded", [False, True])
+def test_starting_deadline_fails_a_job_that_does_not_run(
+    world: World, kubelet: Kubelet, is_crowded: bool
+) -> None:
+    world.is_crowded = is_crowded
     world.submit(a_job().with_workers(2).with_spec(startingDeadlineSeconds=30))
     world.settle()
     kubelet.refuse_to_bind("train-worker-1", "0/3 nodes are available")
+    world.advance(20)
     world.settle()
-    world.advance(30)
+    world.advance(9)
+    world.settle()
+    assert world.phase() == "Pending"
+    world.advance(1)
     world.settle()
     failed = world.condition("Failed")
     assert failed["reason"] == "StartingDeadlineExceeded"
