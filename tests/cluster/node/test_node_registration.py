@@ -87,15 +87,21 @@ def test_taints_labels_and_the_slow_retry_are_arguments() -> None:
 
 
 def _check_slow_retry(pods: Pods) -> None:
-    """With a long interval the ConfigMap's creation goes unnoticed, as on a real node."""
+    """With a long interval the ConfigMap's creation goes unnoticed, as on a real node.
+
+    News of the pod's status does not hurry it; a change of the pod does.
+    """
     source = {"envFrom": [{"configMapRef": {"name": "later"}}]}
     pods.create("waits", shell("exit 0", **source), nodeName=NODES[0])
     pods.wait_state("waits", "waiting", "CreateContainerConfigError")
     body = {"metadata": {"name": "later"}, "data": {"A": "1"}}
     pods.client.create("/api/v1/namespaces/default/configmaps", body)
+    pods.client.patch(f"{pods.path}/waits/status", {"status": {"message": "of someone else"}})
     pods.create("other", shell("exit 0", **source), nodeName=NODES[0])
     pods.wait_phase("other", "Succeeded")
     pods.wait_state("waits", "waiting", "CreateContainerConfigError")
+    pods.client.patch(f"{pods.path}/waits", {"metadata": {"annotations": {"look": "again"}}})
+    pods.wait_phase("waits", "Succeeded")
 
 
 def _silent(_: str) -> None:
