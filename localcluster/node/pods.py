@@ -1,9 +1,8 @@
 """One pod on the node: a thread that takes it from its sandbox to its end.
 
 The thread looks at what is and does the next thing, whenever something wakes it: a new version of
-the pod, the end of a process, a probe, a deadline. A version that differs in its status alone is
-answered by the status as it is here, and hurries nothing that waits, as with a kubelet. Only this
-thread touches the containers. When it ends, no process of the pod is left.
+the pod, the end of a process, a probe, a deadline. A new status alone wakes nothing, as with a
+kubelet. Only this thread touches the containers. When it ends, no process of the pod is left.
 """
 
 import contextlib
@@ -65,9 +64,8 @@ class PodWorker:
         self._place = place
         self._around = around
         self._on_finish = on_finish
-        self._lock = threading.Lock()  # guards _newest and _is_stirred
+        self._lock = threading.Lock()  # guards _newest
         self._newest = pod
-        self._is_stirred = True
         self._pod = pod
         self._wakeup = threading.Event()
         self._abandoned = threading.Event()
@@ -133,14 +131,12 @@ class PodWorker:
     def update(self, pod: Raw) -> None:
         """A new version of the pod."""
         with self._lock:
-            self._is_stirred |= _asked_of(pod) != _asked_of(self._newest)
-            self._newest = pod
-        self._wakeup.set()
+            before, self._newest = self._newest, pod
+        if _asked_of(pod) != _asked_of(before):
+            self.wake()
 
     def wake(self) -> None:
         """Something has happened: look again."""
-        with self._lock:
-            self._is_stirred = True
         self._wakeup.set()
 
     def config_changed(self, kind: str, namespace: str, name: str) -> None:
@@ -182,25 +178,21 @@ class PodWorker:
 
     def _live(self) -> None:
         while True:
-            is_stirred = self._take_newest()
+            self._take_newest()
             if "deletionTimestamp" in self._pod["metadata"]:
                 self._end_deleted()
                 return
+            self._look_again = clock.monotonic() + 3600.0
             with self._retrying():
-                if is_stirred or clock.monotonic() >= self._look_again:
-                    self._look_again = clock.monotonic() + 3600.0
-                    self._step()
+                self._step()
                 if self._publish() in TERMINAL:
                     return
             self._pause(self._look_again)
 
-    def _take_newest(self) -> bool:
-        """Take the newest version; whether anything but its status has changed or happened."""
+    def _take_newest(self) -> None:
         with self._lock:
-            self._pod, is_stirred = self._newest, self._is_stirred
-            self._is_stirred = False
+            self._pod = self._newest
         self._volumes.pod = self._pod
-        return is_stirred
 
     def _pause(self, until: float) -> None:
         """Wait for something to happen, at most until then. Raises Gone."""
@@ -403,6 +395,6 @@ class PodWorker:
 
 
 def _asked_of(pod: Raw) -> tuple[object, ...]:
-    """What of a pod tells its node to do something: all that is not the node's own word."""
+    """What of a pod tells its node to do something."""
     parts = ("labels", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds")
     return (pod["spec"], *(pod["metadata"].get(part) for part in parts))
