@@ -86,8 +86,11 @@ def start_conflicts(lab: Lab) -> None:
 
 
 def start_restart(lab: Lab) -> None:
-    """A job that fails once: its old ConfigMap goes, and the same Event comes twice."""
-    lab.submit(paddle_job("again", one(shell("sleep 3; exit 1")), backoffLimit=1))
+    """A job that fails again: its old ConfigMaps go, and the same Event comes twice.
+
+    The first attempt's Events may be one, of which there is no second.
+    """
+    lab.submit(paddle_job("again", one(shell("sleep 3; exit 1")), backoffLimit=2))
 
 
 def use_volcano(lab: Lab) -> None:
