@@ -9,6 +9,7 @@ from benchmarks.jobwatch import Report
 from benchmarks.operators import Operator
 from benchmarks.scenarios.burst import Burst, measure_burst
 from benchmarks.scenarios.common import working_operator
+from benchmarks.scenarios.costs import Cost, measure_costs
 from benchmarks.scenarios.crowd import Crowd, Size, measure_crowd
 from benchmarks.scenarios.fairness import Fairness, measure_fairness
 from benchmarks.scenarios.floor import Floor, measure_floor
@@ -38,7 +39,7 @@ class Sizes:
 
 
 FULL = Sizes(
-    bursts=(BurstSize(100, rounds=3), BurstSize(1000)),
+    bursts=(BurstSize(100, rounds=5), BurstSize(1000)),
     wide_workers=(1, 2000),
     small_jobs=200,
     small_jobs_beside=2000,
@@ -102,6 +103,7 @@ class Series:
     """Everything that was measured of one operator."""
 
     operator: str
+    costs: tuple[Cost, ...]
     bursts: tuple[RatedBurst, ...]
     wide: tuple[Wide, ...]
     fairness: Fairness
@@ -113,6 +115,8 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
     """Start a site and measure one thing after the other."""
     with Site(operator.adapter, report) as site:
         family = _make_sample(site, operator)
+        costs = measure_costs(site, family)
+        site.clean()
         bursts = [_measure_bursts(site, operator, family, size) for size in sizes.bursts]
         wide = []
         for workers in sizes.wide_workers:
@@ -122,6 +126,7 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
         site.clean()
         return Series(
             operator=operator.name,
+            costs=costs,
             bursts=tuple(bursts),
             wide=tuple(wide),
             fairness=fairness,

@@ -11,6 +11,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.report import Run, build_page
 from benchmarks.scenarios.burst import Burst
 from benchmarks.scenarios.common import percentile
+from benchmarks.scenarios.costs import Cost
 from benchmarks.scenarios.crowd import Crowd
 from benchmarks.scenarios.fairness import Fairness
 from benchmarks.scenarios.floor import Floor
@@ -25,6 +26,7 @@ def a_series() -> Series:
     burst = Burst(100, 3.0, 1.0, 2.0, 2.0, 5.0, 30.0, 60.0, 9.0, {"POST pods": 4.0}, {})
     return Series(
         operator="operator",
+        costs=(Cost("POST jobs", 1, 7.0), Cost("POST pods", 4, 2.5)),
         bursts=(RatedBurst(floors, (burst,)),),
         wide=(Wide(10, 1.0, None, 2.0, 1000, 1000, 500),),
         fairness=Fairness(20, 200, 2.0, 2.5),
@@ -52,6 +54,7 @@ def test_of_several_bursts_the_median_is_told() -> None:
 def test_the_page_says_what_the_limit_is() -> None:
     page = build_page(Run("command", 1.0, describe_machine(), (a_series(),)))
     assert "the bare loop alone took 20.0 ms a job, the operator 30.0 ms" in page
+    assert "take 17.0 ms of the API server's CPU: 1 × POST jobs 7.0 ms, 4 × POST pods" in page
 
 
 def test_a_write_at_rest_breaks_the_budget() -> None:
