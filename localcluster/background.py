@@ -22,6 +22,7 @@ from localcluster.statefolder import LOCK, remove_tree
 
 READY = "cluster is ready"
 STOP_DEADLINE_SECONDS = 30.0
+EXIT_DEADLINE_SECONDS = 5.0
 FOLDERS = ("nfs_root", "host_path_root")
 Report = Callable[[str], None]
 
@@ -126,5 +127,14 @@ def _end(name: str, pid: int) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         os.kill(pid, number)
         if clock.wait_until(lambda: running_pid(name) is None, STOP_DEADLINE_SECONDS):
+            clock.wait_until(lambda: not _lives(pid), EXIT_DEADLINE_SECONDS)
             return
     raise LocalClusterError(f"process {pid} does not end")
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process has yet to exit; one that nobody has waited for has."""
+    try:
+        return bool((Path("/proc") / str(pid) / "cmdline").read_bytes())
+    except OSError:
+        return False

@@ -102,7 +102,7 @@ def test_down_leaves_nothing(run: Run, tmp_path: Path) -> None:
     assert down.returncode == 0
     assert "is stopped" in down.stderr
     assert [each.name for each in (tmp_path / "paddlejob-operator").iterdir()] == [".lock"]
-    assert str(tmp_path) not in command_lines()
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
 
 
 def test_clusters_of_different_names_run_at_once(running: Running) -> None:
@@ -141,7 +141,7 @@ def test_start_that_fails_says_why_and_leaves_nothing(run: Run, tmp_path: Path) 
     assert up.returncode == 1
     assert "File exists" in up.stderr
     assert "Traceback" not in up.stderr
-    assert str(tmp_path) not in command_lines()
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
     (tmp_path / "paddlejob-operator" / "default").unlink()
 
 
@@ -149,7 +149,7 @@ def test_node_that_the_api_server_refuses_ends_the_start(run: Run, tmp_path: Pat
     up = run("up", "--capacity", "cpu=many")
     assert up.returncode == 1
     assert "quantities must match" in up.stderr
-    assert str(tmp_path) not in command_lines()
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,10 @@ from tests.nodepods import (
     shell,
 )
 
-STUBBORN = "trap '' TERM; while :; do sleep 0.1; done"
-POLITE = "trap 'echo stopping; touch /host/$NAME; exit 0' TERM; while :; do sleep 0.1; done"
+STUBBORN = "trap '' TERM; echo set; while :; do sleep 0.1; done"
+POLITE = (
+    "trap 'echo stopping; touch /host/$NAME; exit 0' TERM; echo set; while :; do sleep 0.1; done"
+)
 HOST = {"volumeMounts": [{"name": "host", "mountPath": "/host"}]}
 
 
@@ -29,6 +31,12 @@ def host_volume(pods: Pods, folders: Path) -> tuple[list[dict[str, object]], Pat
         {"name": "host", "hostPath": {"path": f"/{pods.namespace}"}}
     ]
     return volumes, folders / "host" / pods.namespace
+
+
+def wait_set(pods: Pods, name: str, container: str = "main") -> None:
+    """Wait until a container knows what to do when it is told to stop."""
+    pods.wait_ready(name)
+    pods.wait_log(name, "set", "-c", container)
 
 
 def run_seconds(pods: Pods, name: str, grace_seconds: int | None = None) -> float:
@@ -43,26 +51,26 @@ def test_sigterm_lets_a_container_end_itself(pods: Pods, folders: Path) -> None:
     volumes, folder = host_volume(pods, folders)
     main = shell(POLITE, env=[{"name": "NAME", "value": "done"}], **HOST)
     pods.create("polite", main, volumes=volumes, terminationGracePeriodSeconds=120)
-    pods.wait_ready("polite")
+    wait_set(pods, "polite")
     assert run_seconds(pods, "polite") < 100
     assert (folder / "done").exists()
 
 
 def test_sigkill_comes_after_the_grace_period(pods: Pods) -> None:
     pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=2)
-    pods.wait_ready("stubborn")
+    wait_set(pods, "stubborn")
     assert run_seconds(pods, "stubborn") >= 2
 
 
 def test_deletion_may_shorten_the_grace_period(pods: Pods) -> None:
     pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=120)
-    pods.wait_ready("stubborn")
+    wait_set(pods, "stubborn")
     assert run_seconds(pods, "stubborn", 1) < 100
 
 
 def test_a_second_deletion_may_shorten_it_too(pods: Pods) -> None:
     pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=120)
-    pods.wait_ready("stubborn")
+    wait_set(pods, "stubborn")
     pods.delete("stubborn")
     pods.wait_event("Killing")
     assert run_seconds(pods, "stubborn", 1) < 100
@@ -71,18 +79,18 @@ def test_a_second_deletion_may_shorten_it_too(pods: Pods) -> None:
 def test_the_pre_stop_hook_comes_before_sigterm(pods: Pods, folders: Path) -> None:
     volumes, folder = host_volume(pods, folders)
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "sleep 0.3; touch /host/hook"]}}}
-    script = "trap 'ls /host > /host/seen; exit' TERM; while :; do sleep 0.1; done"
+    script = "trap 'ls /host > /host/seen; exit' TERM; echo set; while :; do sleep 0.1; done"
     spec = {"volumes": volumes, "terminationGracePeriodSeconds": 30}
     pods.create("hooked", shell(script, lifecycle=hook, **HOST), **spec)
-    pods.wait_ready("hooked")
+    wait_set(pods, "hooked")
     pods.delete("hooked")
     pods.wait_gone("hooked")
     assert "hook" in (folder / "seen").read_text().split()
 
 
 def test_the_status_tells_how_a_deleted_pod_ended(pods: Pods) -> None:
-    pods.create("pod", shell("trap 'exit 7' TERM; while :; do sleep 0.1; done"))
-    pods.wait_ready("pod")
+    pods.create("pod", shell("trap 'exit 7' TERM; echo set; while :; do sleep 0.1; done"))
+    wait_set(pods, "pod")
     finalizers = {"metadata": {"finalizers": ["example.com/look-first"]}}
     pods.client.patch(f"{pods.path}/pod", finalizers)
     pods.delete("pod")
@@ -94,12 +102,13 @@ def test_the_status_tells_how_a_deleted_pod_ended(pods: Pods) -> None:
 
 def test_sidecars_stop_after_the_main_container(pods: Pods, folders: Path) -> None:
     volumes, folder = host_volume(pods, folders)
-    stop = "trap 'echo {} >> /host/order; exit 0' TERM; while :; do sleep 0.1; done"
+    stop = "trap 'echo {} >> /host/order; exit 0' TERM; echo set; while :; do sleep 0.1; done"
     main = shell(stop.format("main"), **HOST)
     sidecar = shell(stop.format("sidecar"), "sidecar", restartPolicy="Always", **HOST)
     spec = {"initContainers": [sidecar], "volumes": volumes, "terminationGracePeriodSeconds": 30}
     pods.create("pod", main, **spec)
-    pods.wait_ready("pod")
+    wait_set(pods, "pod")
+    wait_set(pods, "pod", "sidecar")
     pods.delete("pod")
     pods.wait_gone("pod")
     assert (folder / "order").read_text().split() == ["main", "sidecar"]
