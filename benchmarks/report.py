@@ -89,8 +89,8 @@ def _limits(series: Series) -> list[str]:
         lines += [
             f"- {rated.jobs} jobs: the bare loop's pods all ran at"
             f" {rated.floor_running_jobs_per_second:.1f} jobs/s, with nobody to watch or decide"
-            " anything: API server, scheduler and node simulator had no core left. The operator"
-            f" reached {reached:.2f} × that. Of the API server's CPU the bare loop alone took"
+            f" anything. The operator reached {reached:.2f} × that, on the same cores. Of the API"
+            " server's CPU the bare loop alone took"
             f" {rated.floor_server_cpu_ms_per_job:.1f} ms a job, the operator {server:.1f} ms.",
         ]
     return [*lines, ""]
