@@ -3,13 +3,17 @@
 Reconciling never waits for an Event and never fails because of one. `record` puts it into a bounded
 buffer and a thread of its own sends it; what does not fit or cannot be sent is dropped and counted.
 An Event that repeats within ten minutes raises the count of the first. A job may send 25 Events at
-once, and one every ten seconds after that.
+once, and one every ten seconds after that. While jobs wait for a worker, Events wait with them for
+5 s at most: an API server that starts jobs has better things to do. Their times are those at which
+they were recorded.
 """
 
 import queue
 import random
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
 
 from cachetools import TTLCache
 
@@ -30,18 +34,26 @@ BURST_PER_JOB = 25
 RATE_PER_JOB = 0.1
 MESSAGE_CHARACTERS = 1024
 """What the API server takes at most."""
+PATIENCE_SECONDS = 5.0
+"""An Event waits for a crowd of jobs no longer."""
+_LOOK_SECONDS = 0.1
 _TRIES = 3
 _MAX_SERIES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """An Event to send. Equal notes are one Event that repeats."""
+    """An Event to send. Equal notes are one Event that repeats.
+
+    `at` is when it was recorded; `patient_until`, on the monotonic clock, how long it may wait.
+    """
 
     namespace: str
     job: str
     uid: str
     event: EmitEvent
+    at: datetime = field(compare=False)
+    patient_until: float = field(compare=False)
 
 
 @dataclass(slots=True)
@@ -61,11 +73,13 @@ class EventRecorder:
         clock: Clock,
         metrics: Metrics,
         log: Log,
+        is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self._client = client
         self._clock = clock
         self._metrics = metrics
         self._log = log
+        self._is_crowded = is_crowded
         self._stop = threading.Event()
         self._buffer: queue.Queue[_Note | None] = queue.Queue(BUFFER_SIZE)
         # The sending thread's own.
@@ -78,14 +92,17 @@ class EventRecorder:
 
     def record(self, job: Raw, event: EmitEvent) -> None:
         """Hand over an Event about a job; dropped when the buffer is full."""
+        place = (namespace_of(job), name_of(job), uid_of(job))
+        patient_until = self._clock.monotonic() + PATIENCE_SECONDS
         try:
-            self._buffer.put_nowait(_Note(namespace_of(job), name_of(job), uid_of(job), event))
+            self._buffer.put_nowait(_Note(*place, event, self._clock.now(), patient_until))
         except queue.Full:
             self._metrics.event_dropped("buffer_full")
 
     def run(self) -> None:
         """Send until stopped; what is buffered then is still sent."""
         while (note := self._buffer.get()) is not None:
+            self._give_way(note)
             self._deliver(note)
 
     def stop(self) -> None:
@@ -96,6 +113,16 @@ class EventRecorder:
         except queue.Full:
             self._buffer.get_nowait()
             self._buffer.put(None)
+
+    def _give_way(self, note: _Note) -> None:
+        """Wait while jobs do, but not for ever, and not until the buffer overflows."""
+        while (
+            self._buffer.qsize() < BUFFER_SIZE // 2
+            and self._is_crowded()
+            and self._clock.monotonic() < note.patient_until
+            and not self._stop.is_set()
+        ):
+            self._clock.wait(self._stop, _LOOK_SECONDS)
 
     def _deliver(self, note: _Note) -> None:
         if not self._budget(note.uid).try_take():
@@ -123,20 +150,17 @@ class EventRecorder:
 
     def _create(self, note: _Note) -> None:
         # The name as every Event of a component has it: the object's and something unique.
-        suffix = f"{self._clock.now().timestamp():.0f}{random.getrandbits(32):08x}"
+        suffix = f"{note.at.timestamp():.0f}{random.getrandbits(32):08x}"
         name = f"{note.job}.{suffix}"
-        self._client.create(
-            EVENT.path(note.namespace), _build_event(note, name, format_time(self._clock.now()))
-        )
+        self._client.create(EVENT.path(note.namespace), _build_event(note, name))
         self._series[note] = _Series(name)
 
     def _raise_count(self, note: _Note, series: _Series) -> bool:
         """Whether the Event was still there."""
-        now = format_time(self._clock.now())
         count = series.count + 1
         path = EVENT.path(note.namespace, series.name)
         try:
-            self._client.merge_patch(path, {"count": count, "lastTimestamp": now})
+            self._client.merge_patch(path, {"count": count, "lastTimestamp": format_time(note.at)})
         except NotFound:
             return False
         self._series[note] = _Series(series.name, count)
@@ -150,7 +174,8 @@ class EventRecorder:
         return budget
 
 
-def _build_event(note: _Note, name: str, now: str) -> Raw:
+def _build_event(note: _Note, name: str) -> Raw:
+    at = format_time(note.at)
     return {
         "apiVersion": "v1",
         "kind": "Event",
@@ -167,7 +192,7 @@ def _build_event(note: _Note, name: str, now: str) -> Raw:
         "message": note.event.message[:MESSAGE_CHARACTERS],
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
-        "firstTimestamp": now,
-        "lastTimestamp": now,
+        "firstTimestamp": at,
+        "lastTimestamp": at,
         "count": 1,
     }

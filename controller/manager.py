@@ -202,11 +202,12 @@ class Manager:
         client = ApiClient(base.connection, base.metrics, threads + 4, writes)
         expectations = Expectations(self._store, base.clock)
         refusals = Refusals(base.clock)
-        recorder = EventRecorder(client, base.clock, base.metrics, base.log)
+        is_crowded = self._queue.is_crowded
+        recorder = EventRecorder(client, base.clock, base.metrics, base.log, is_crowded)
         observer = Observer(
             self._store, refusals, base.options.settings, self._is_served, base.clock
         )
-        applier = Applier(client, expectations, recorder, base.metrics, self._queue.is_crowded)
+        applier = Applier(client, expectations, recorder, base.metrics, is_crowded)
         machine = Machine(
             queue=self._queue,
             store=self._store,

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from controller.events import BUFFER_SIZE, EventRecorder
+from api.objects import format_time
+from controller.events import BUFFER_SIZE, PATIENCE_SECONDS, EventRecorder
 from reconcile.plan import EmitEvent
 from tests.unit.controller.builders import a_job
-from tests.unit.controller.fakes import drop, reply, status
+from tests.unit.controller.fakes import START, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 
 JOB = a_job()
@@ -146,3 +147,50 @@ def test_a_stop_with_a_full_buffer_ends_all_the_same(api, recorder):
         recorder.record(JOB, event(message=str(number)))
     recorder.stop()
     recorder.run()
+
+
+class Crowd:
+    """Whether jobs wait, for so many questions."""
+
+    def __init__(self, answers: int) -> None:
+        self.answers = answers
+
+    def __call__(self) -> bool:
+        self.answers -= 1
+        return self.answers >= 0
+
+
+@pytest.mark.parametrize(
+    ("looks", "seconds"),
+    [
+        pytest.param(0, 0.0, id="nobody waits"),
+        pytest.param(3, 0.3, id="until the crowd is gone"),
+        pytest.param(10_000, PATIENCE_SECONDS, id="not for ever"),
+    ],
+)
+def test_an_event_gives_way_to_a_crowd(api, client, clock, metrics, log, looks, seconds):
+    send(EventRecorder(client, clock, metrics, log, Crowd(looks)), event())
+    (sent,) = stored(api)
+    assert clock.monotonic() == pytest.approx(seconds, abs=0.11)
+    assert sent["firstTimestamp"] == format_time(START)  # when it was recorded
+
+
+def test_a_buffer_that_fills_waits_for_nobody(api, client, clock, metrics, log):
+    sent_when_asked = []
+
+    def is_crowded() -> bool:
+        sent_when_asked.append(len(stored(api)))
+        return True
+
+    recorder = EventRecorder(client, clock, metrics, log, is_crowded)
+    send(recorder, *(event(message=str(number)) for number in range(BUFFER_SIZE // 2 + 1)))
+    assert sent_when_asked[0] > 0
+
+
+def test_a_stop_ends_the_waiting(api, client, clock, metrics, log):
+    recorder = EventRecorder(client, clock, metrics, log, Crowd(10**9))
+    recorder.record(JOB, event())
+    recorder.stop()
+    recorder.run()
+    assert len(stored(api)) == 1
+    assert not clock.waits
