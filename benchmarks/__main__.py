@@ -11,6 +11,7 @@ from benchmarks.jobwatch import Report
 from benchmarks.machine import describe_machine
 from benchmarks.operators import Operator, other_operator, own_operator, peer_operator
 from benchmarks.report import Run, build_page, write_report
+from benchmarks.scenarios.sidebyside import Turns, measure_side_by_side
 from benchmarks.series import FULL, QUICK, BurstSize, measure_series
 from localcluster import clock
 
@@ -23,12 +24,17 @@ def main() -> int:
     sizes = QUICK if arguments.quick else FULL
     if arguments.burst:
         sizes = replace(sizes, bursts=tuple(map(BurstSize, arguments.burst)))
+    operators = _operators(arguments)
     series = []
-    for operator in _operators(arguments):
+    for operator in operators:
         report(f"=== {operator.name}")
         series.append(measure_series(operator, sizes, report))
+    turns: tuple[Turns, ...] = ()
+    if len(operators) > 1:
+        jobs, rounds = sizes.bursts[0].jobs, sizes.rounds_side_by_side
+        turns = measure_side_by_side(operators, jobs, rounds, report)
     command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
-    run = Run(command, clock.monotonic() - started, machine, tuple(series))
+    run = Run(command, clock.monotonic() - started, machine, tuple(series), turns)
     print(build_page(run))
     if arguments.output is not None:
         write_report(run, arguments.output)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.rest import Raw
+from localcluster.gobuild import Report
 
 IMAGE = "registry.k8s.io/pause:3.10"
 PROJECT = Path(__file__).parent.parent
@@ -32,6 +33,9 @@ class Adapter:
         PROJECT / "manifests" / "v1" / "operator-all-namespaces.yaml",
     )
     command: Sequence[str] = ()
+
+    def prepare(self, report: Report) -> None:
+        """Make what the command and the manifests need; before anything else is asked."""
 
     @property
     def collection(self) -> str:

@@ -1,14 +1,18 @@
 """RESULTS.md and RESULTS.json: what was measured, against what it must be."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 
 from benchmarks.chart import draw_chart
 from benchmarks.figures import Figure, figures
 from benchmarks.machine import Machine
-from benchmarks.series import Series
+from benchmarks.scenarios.burst import OPERATOR, Burst
+from benchmarks.scenarios.sidebyside import Turns
+from benchmarks.series import RatedBurst, Series
+from localcluster.components import API_SERVER
 
 CHART = "chart.svg"
 
@@ -21,6 +25,7 @@ class Run:
     seconds: float
     machine: Machine
     series: tuple[Series, ...]
+    side_by_side: tuple[Turns, ...] = ()
 
 
 def write_report(run: Run, folder: Path) -> None:
@@ -34,8 +39,12 @@ def write_report(run: Run, folder: Path) -> None:
 def build_page(run: Run) -> str:
     """The results as Markdown."""
     first = run.series[0]
-    lines = [*_head(run), *_table(run.series), "", *_limits(first), *_requests(first)]
-    return "\n".join(lines) + "\n"
+    parts = [
+        *(_head(run), _table(run.series), _side_by_side(run.side_by_side)),
+        *(_limits(first), _processes(first.bursts[0], run.machine.cores)),
+        *(_profile(first.server_profile), _requests(first)),
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def _head(run: Run) -> list[str]:
@@ -56,7 +65,6 @@ def _head(run: Run) -> list[str]:
         " missed; that wait is in none of these figures.",
         "",
         f"![jobs per second]({CHART})",
-        "",
     ]
 
 
@@ -85,15 +93,87 @@ def _limits(series: Series) -> list[str]:
     ]
     for rated in series.bursts:
         reached = rated.jobs_per_second / rated.floor_running_jobs_per_second
-        server = rated.median(lambda burst: burst.server_cpu_ms_per_job)
+        server = rated.cpu_ms_per_job(API_SERVER)
         lines += [
             f"- {rated.jobs} jobs: the bare loop's pods all ran at"
             f" {rated.floor_running_jobs_per_second:.1f} jobs/s, with nobody to watch or decide"
             f" anything. The operator reached {reached:.2f} × that, on the same cores. Of the API"
             " server's CPU the bare loop alone took"
-            f" {rated.floor_server_cpu_ms_per_job:.1f} ms a job, the operator {server:.1f} ms.",
+            f" {rated.floor_cpu_ms_per_job(API_SERVER):.1f} ms a job, the operator"
+            f" {server:.1f} ms.",
         ]
-    return [*lines, ""]
+    return lines
+
+
+def _processes(rated: RatedBurst, cores: int) -> list[str]:
+    """Where the machine's time goes: each process's CPU, and what there was of it."""
+    lines = [
+        f"## Whose CPU a start takes, {rated.jobs} jobs",
+        "",
+        "Milliseconds a job until the last one ran, of every process that takes part: of the bare"
+        " loop with its pods, and with the operator. What all of them took, against what the"
+        " machine had in that time.",
+        "",
+        "| process | bare loop | operator |",
+        "|---|---|---|",
+    ]
+    names = sorted(rated.bursts[0].cpu_ms_per_job, key=lambda name: -rated.cpu_ms_per_job(name))
+    taken = {name: (rated.floor_cpu_ms_per_job(name), rated.cpu_ms_per_job(name)) for name in names}
+    taken["all of them"] = (sum(f for f, _ in taken.values()), sum(b for _, b in taken.values()))
+    rates = (rated.floor_running_jobs_per_second, rated.jobs_per_second)
+    had = tuple(cores * 1000 / rate for rate in rates)
+    rows = [*taken.items(), (f"{cores} cores had", had)]
+    return lines + [f"| {name} | {floor:.1f} | {burst:.1f} |" for name, (floor, burst) in rows]
+
+
+def _profile(profile: dict[str, float] | None) -> list[str]:
+    if profile is None:
+        return []
+    lines = [
+        "## What the API server does with its CPU",
+        "",
+        "By its own profiler, in one more burst of the operator's: each sample counts for the"
+        " innermost function whose purpose is known.",
+        "",
+        "| purpose | share |",
+        "|---|---|",
+    ]
+    ordered = sorted(profile.items(), key=lambda item: -item[1])
+    return lines + [f"| {name} | {share:.0%} |" for name, share in ordered]
+
+
+def _side_by_side(turns: Sequence[Turns]) -> list[str]:
+    if len(turns) < 2:
+        return []
+    first, jobs = turns[0], turns[0].bursts[0].jobs
+    lines = [
+        f"## Side by side, {jobs} jobs",
+        "",
+        f"In turn on one control plane, {len(first.bursts)} times each: the mean rate, of all else"
+        f" the median. The last column is how many times its rate {first.operator} reached, the"
+        " median of the rounds.",
+        "",
+        "| operator | jobs/s | p50 | p99 | operator's CPU | API server's CPU | writes | × |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    return lines + [_turns_row(each, first) for each in turns]
+
+
+def _turns_row(turns: Turns, first: Turns) -> str:
+    def middle(read: Callable[[Burst], float]) -> float:
+        return median(map(read, turns.bursts))
+
+    cells = [
+        turns.operator,
+        f"{turns.jobs_per_second:.1f}",
+        f"{middle(lambda burst: burst.p50_seconds):.2f} s",
+        f"{middle(lambda burst: burst.p99_seconds):.2f} s",
+        f"{middle(lambda burst: burst.cpu_ms_per_job[OPERATOR]):.1f} ms",
+        f"{middle(lambda burst: burst.cpu_ms_per_job[API_SERVER]):.1f} ms",
+        f"{middle(lambda burst: burst.writes_per_job):.1f}",
+        f"{first.compare(turns):.2f}",
+    ]
+    return f"| {' | '.join(cells)} |"
 
 
 def _format(value: float | None, unit: str) -> str:

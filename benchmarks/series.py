@@ -13,6 +13,7 @@ from benchmarks.scenarios.costs import Cost, measure_costs
 from benchmarks.scenarios.crowd import Crowd, Size, measure_crowd
 from benchmarks.scenarios.fairness import Fairness, measure_fairness
 from benchmarks.scenarios.floor import Floor, measure_floor
+from benchmarks.scenarios.profile import measure_profile
 from benchmarks.scenarios.takeover import TakeOver, measure_takeover
 from benchmarks.scenarios.wide import Wide, measure_wide
 from benchmarks.site import Site
@@ -36,6 +37,8 @@ class Sizes:
     small_jobs_beside: int
     crowd: Size
     with_kill: bool
+    with_profile: bool
+    rounds_side_by_side: int
 
 
 FULL = Sizes(
@@ -45,6 +48,8 @@ FULL = Sizes(
     small_jobs_beside=2000,
     crowd=Size(finished=10_000, running=1_000, rest_seconds=20),
     with_kill=True,
+    with_profile=True,
+    rounds_side_by_side=5,
 )
 QUICK = Sizes(
     bursts=(BurstSize(100),),
@@ -53,6 +58,8 @@ QUICK = Sizes(
     small_jobs_beside=200,
     crowd=Size(finished=1_000, running=100, rest_seconds=5),
     with_kill=False,
+    with_profile=False,
+    rounds_side_by_side=1,
 )
 
 
@@ -73,10 +80,13 @@ class RatedBurst:
         """The mean of all floors."""
         return fmean(floor.jobs_per_second for floor in self.floors)
 
-    @property
-    def floor_server_cpu_ms_per_job(self) -> float:
-        """The mean of all floors."""
-        return fmean(floor.server_cpu_ms_per_job for floor in self.floors)
+    def floor_cpu_ms_per_job(self, process: str) -> float:
+        """The mean of all floors; 0 for a process that took no part."""
+        return fmean(floor.cpu_ms_per_job.get(process, 0.0) for floor in self.floors)
+
+    def cpu_ms_per_job(self, process: str) -> float:
+        """The mean of all bursts."""
+        return fmean(burst.cpu_ms_per_job[process] for burst in self.bursts)
 
     @property
     def floor_running_jobs_per_second(self) -> float:
@@ -105,6 +115,7 @@ class Series:
     operator: str
     costs: tuple[Cost, ...]
     bursts: tuple[RatedBurst, ...]
+    server_profile: dict[str, float] | None
     wide: tuple[Wide, ...]
     fairness: Fairness
     takeover: TakeOver | None
@@ -113,11 +124,13 @@ class Series:
 
 def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
     """Start a site and measure one thing after the other."""
+    operator.adapter.prepare(report)
     with Site(operator.adapter, report) as site:
         family = _make_sample(site, operator)
         costs = measure_costs(site, family)
         site.clean()
         bursts = [_measure_bursts(site, operator, family, size) for size in sizes.bursts]
+        profile = _measure_profile(site, operator, bursts[0]) if sizes.with_profile else None
         wide = []
         for workers in sizes.wide_workers:
             wide.append(measure_wide(site, operator, workers, f"wide-{workers}"))
@@ -128,6 +141,7 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
             operator=operator.name,
             costs=costs,
             bursts=tuple(bursts),
+            server_profile=profile,
             wide=tuple(wide),
             fairness=fairness,
             takeover=measure_takeover(site, operator, sizes.with_kill),
@@ -149,6 +163,10 @@ def _measure_bursts(site: Site, operator: Operator, family: Family, size: BurstS
         site.clean()
         floors.append(_measure_floor(site, family, size.jobs, number))
     return RatedBurst(tuple(floors), tuple(bursts))
+
+
+def _measure_profile(site: Site, operator: Operator, rated: RatedBurst) -> dict[str, float]:
+    return measure_profile(site, operator, rated.jobs, rated.jobs / rated.jobs_per_second)
 
 
 def _measure_floor(site: Site, family: Family, jobs: int, number: int) -> Floor:

@@ -4,20 +4,11 @@ It plays the kubelet by its own stages: a bound pod runs at once and has an addr
 goes at once, nodes send heartbeats. A simulated pod runs whether its ConfigMap exists or not.
 """
 
-import json
 import shutil
-import subprocess
 from pathlib import Path
 
 from benchmarks.rest import Raw
-from localcluster.gobuild import (
-    Binary,
-    Pins,
-    Report,
-    ensure_built,
-    find_go_for,
-    go_environment,
-)
+from localcluster.gobuild import Binary, Pins, Report, ensure_built, module_folder
 from localcluster.process import Command, Process
 
 MODULE = "sigs.k8s.io/kwok"
@@ -79,15 +70,7 @@ def build_nodes() -> list[Raw]:
 
 
 def _copy_stages(stages: Path, report: Report) -> None:
-    go = find_go_for(PINS, report)
-    answer = subprocess.run(
-        [str(go), "list", "-m", "-json", MODULE],
-        cwd=PINS.folder,
-        env=go_environment(),
-        capture_output=True,
-        check=True,
-    ).stdout
-    source = Path(json.loads(answer)["Dir"]) / "kustomize" / "stage"
+    source = module_folder(PINS, MODULE, report) / "kustomize" / "stage"
     unfinished = stages.with_name(".stages")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)

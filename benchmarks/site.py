@@ -15,7 +15,7 @@ from benchmarks.jobwatch import JobWatch, Report
 from benchmarks.rest import Rest, RestError
 from benchmarks.simulator import build_nodes, ensure_simulator, start_simulator
 from localcluster import Cluster, ClusterConfig, clock
-from localcluster.components import API_SERVER, ETCD
+from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
 from localcluster.process import Process
 
 SETTLED_SECONDS = 1.5
@@ -23,6 +23,8 @@ SETTLE_TIMEOUT_SECONDS = 120.0
 READY_SECONDS = 60.0
 NOT_AUDITED = {API_SERVER: ("--audit-log-path=", "--audit-policy-file=")}
 """As an API server ships."""
+COMPONENTS = (API_SERVER, ETCD, SCHEDULER, CONTROLLER_MANAGER)
+SIMULATOR, HARNESS = "node simulator", "harness"
 _CHILDREN = {
     "pods": "",
     "configmaps": "?fieldSelector=metadata.name!=kube-root-ca.crt",
@@ -40,7 +42,9 @@ class Reading:
 
 
 class Site:
-    """A running site; a context manager."""
+    """A running site; a context manager. `watch` follows the jobs of the present adapter."""
+
+    watch: JobWatch
 
     def __init__(self, adapter: Adapter, report: Report) -> None:
         self.adapter = adapter
@@ -71,9 +75,7 @@ class Site:
             self.rest.post("/api/v1/nodes", node)
         self._simulator = start_simulator(home, cluster.kubeconfig, self.logs / "kwok.log")
         self._wait_until("the nodes are ready", self._are_nodes_ready)
-        self._wait_until("the CRD is served", self._is_served)
-        self.watch = JobWatch(self.rest, self.adapter)
-        self.watch.start()
+        self.turn_to(self.adapter)
 
     def __exit__(self, *_: object) -> None:
         self._close()
@@ -85,6 +87,15 @@ class Site:
         self.stop_simulator()
         self._cluster.stop_all()
         self._logs.cleanup()
+
+    def turn_to(self, adapter: Adapter) -> None:
+        """From now on, jobs of this kind are created and watched."""
+        if hasattr(self, "watch"):
+            self.watch.stop()
+        self.adapter = adapter
+        self._wait_until("the CRD is served", self._is_served)
+        self.watch = JobWatch(self.rest, adapter)
+        self.watch.start()
 
     def kubeconfig_for(self, account: tuple[str, str] | None) -> Path:
         """For an operator with this ServiceAccount, or for an administrator."""
@@ -119,16 +130,23 @@ class Site:
         """CPU seconds that the API server has taken."""
         return procfs.cpu_seconds(self._cluster.process(API_SERVER).pid)
 
+    def cpu(self) -> dict[str, float]:
+        """CPU seconds that each process has taken, this one included."""
+        seconds = {name: procfs.cpu_seconds(self._cluster.process(name).pid) for name in COMPONENTS}
+        if self._simulator is not None:
+            seconds[SIMULATOR] = procfs.cpu_seconds(self._simulator.pid)
+        return {**seconds, HARNESS: procfs.own_cpu_seconds()}
+
     def writes_of(self, counts: Counts) -> Counts:
         """The operator's own writes among all requests."""
         return operator_writes(counts, [self.adapter.resource])
 
-    def settle(self) -> None:
-        """Wait until the operator writes nothing for a while."""
+    def settle(self, quiet_seconds: float = SETTLED_SECONDS) -> None:
+        """Wait until the operator writes nothing for so long."""
         deadline = clock.monotonic() + SETTLE_TIMEOUT_SECONDS
         before = self.read().counts
         while clock.monotonic() < deadline:
-            clock.sleep(SETTLED_SECONDS)
+            clock.sleep(quiet_seconds)
             now = self.read().counts
             if not self.writes_of(since(before, now)):
                 return

@@ -1,11 +1,12 @@
 """Builds programs from a folder of pinned Go modules, once per user and version.
 
-The binaries lie in the user's cache under a name made of the version and the hash of go.mod and
-go.sum. A binary appears there by a rename, so that what exists is whole. One build at a time runs
-per folder; a second one waits for it and finds everything there.
+The binaries lie in the user's cache under a name made of the version and the hash of go.mod, go.sum
+and the folder's own sources. A binary appears there by a rename, so that what exists is whole. One
+build at a time runs per folder; a second one waits for it and finds everything there.
 """
 
 import hashlib
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -65,9 +66,12 @@ class Pins:
 
     def _hash(self) -> str:
         digest = hashlib.sha256()
-        for name in ("go.mod", "go.sum"):
-            digest.update((self.folder / name).read_bytes())
+        for path in (*map(self.folder.joinpath, ("go.mod", "go.sum")), *self._sources()):
+            digest.update(path.read_bytes())
         return digest.hexdigest()[:12]
+
+    def _sources(self) -> list[Path]:
+        return sorted(self.folder.glob("*.go"))
 
 
 def cache_folder() -> Path:
@@ -87,6 +91,23 @@ def ensure_built(pins: Pins, report: Report = print) -> Path:
 def find_go_for(pins: Pins, report: Report = print) -> Path:
     """A `go` that is new enough for the pins; run it with `go_environment`."""
     return find_go(pins.minimum_go(), cache_folder(), report)
+
+
+def module_folder(pins: Pins, module: str, report: Report = print) -> Path:
+    """Where Go keeps the files of a module that the pins name; fetches what is missing."""
+    go = find_go_for(pins, report)
+    for verb in (["mod", "download", module], ["list", "-m", "-json", module]):
+        answer = subprocess.run(
+            [str(go), *verb],
+            cwd=pins.folder,
+            env=go_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if answer.returncode:
+            raise BuildError(f"no files of {module}: {answer.stderr.strip()}")
+    return Path(json.loads(answer.stdout)["Dir"])
 
 
 def go_environment() -> dict[str, str]:

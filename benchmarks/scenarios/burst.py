@@ -9,6 +9,7 @@ from benchmarks.scenarios.common import (
     COMPLETED,
     SERVERS,
     WORKERS,
+    cpu_ms_per_job,
     job_names,
     percentile,
     wait_running,
@@ -19,19 +20,26 @@ from localcluster import clock
 
 SECONDS_PER_JOB = 1.0
 LEAST_SECONDS = 60.0
+LATE_SECONDS = 3.0
+"""Events give way to jobs, and are writes of the start as well."""
+OPERATOR = "operator"
 
 
 @dataclass(frozen=True)
 class Burst:
-    """Times in seconds, CPU in milliseconds a job, requests a job."""
+    """Times in seconds, CPU in milliseconds a job, requests a job.
+
+    `cpu_ms_per_job` is each process's until the last job ran; `settled_cpu_ms_per_job`, the
+    operator's, and the writes are counted until it had nothing more to write.
+    """
 
     jobs: int
     to_running_seconds: float
     p50_seconds: float
     p99_seconds: float
     to_completed_seconds: float
-    operator_cpu_ms_per_job: float
-    server_cpu_ms_per_job: float
+    settled_cpu_ms_per_job: float
+    cpu_ms_per_job: dict[str, float]
     peak_mb: float
     writes_per_job: float
     requests_to_running: dict[str, float]
@@ -52,14 +60,13 @@ def measure_burst(site: Site, operator: Operator, jobs: int, prefix: str) -> Bur
 
 def _measure(site: Site, running: RunningOperator, names: list[str]) -> Burst:
     manifests = [site.adapter.build_job(name, SERVERS, WORKERS) for name in names]
-    before, cpu = site.read(), running.cpu_seconds()
-    server_cpu = site.server_cpu()
+    before = site.read()
+    cpu = _cpu(site, running)
     asked = create_jobs(site.rest, site.adapter, manifests)
     ran = wait_running(site, running, names, LEAST_SECONDS + len(names) * SECONDS_PER_JOB)
-    # What is written after the last job runs belongs to the start as well: Events come late.
-    cpu, server_cpu = running.cpu_seconds() - cpu, site.server_cpu() - server_cpu
-    site.settle()
-    started = site.read()
+    cpu_when_running = _cpu(site, running)
+    site.settle(LATE_SECONDS)
+    started, cpu_of_operator = site.read(), running.cpu_seconds() - cpu[OPERATOR]
     times = [when - asked[name] for name, when in zip(names, ran, strict=True)]
     to_completed = _complete(site, names)
     site.settle()
@@ -70,13 +77,17 @@ def _measure(site: Site, running: RunningOperator, names: list[str]) -> Burst:
         p50_seconds=percentile(times, 50),
         p99_seconds=percentile(times, 99),
         to_completed_seconds=to_completed,
-        operator_cpu_ms_per_job=cpu * 1000 / len(names),
-        server_cpu_ms_per_job=server_cpu * 1000 / len(names),
+        settled_cpu_ms_per_job=cpu_of_operator * 1000 / len(names),
+        cpu_ms_per_job=cpu_ms_per_job(cpu, cpu_when_running, len(names)),
         peak_mb=running.memory().peak_mb,
         writes_per_job=_writes(site, before, started) / len(names),
         requests_to_running=_per_job(since(before.counts, started.counts), len(names)),
         requests_to_completed=_per_job(since(started.counts, ended.counts), len(names)),
     )
+
+
+def _cpu(site: Site, running: RunningOperator) -> dict[str, float]:
+    return {OPERATOR: running.cpu_seconds(), **site.cpu()}
 
 
 def _complete(site: Site, names: list[str]) -> float:

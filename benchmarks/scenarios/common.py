@@ -38,6 +38,13 @@ def wait_running(
         raise TimeoutError(f"{error}; the operator:\n{running.process.last_log_lines()}") from error
 
 
+def cpu_ms_per_job(
+    before: dict[str, float], after: dict[str, float], jobs: int
+) -> dict[str, float]:
+    """The CPU that each process took for a job, in milliseconds."""
+    return {name: (after[name] - seconds) * 1000 / jobs for name, seconds in before.items()}
+
+
 def job_names(prefix: str, count: int) -> list[str]:
     """Names of one length."""
     return [f"{prefix}-{number:05}" for number in range(count)]

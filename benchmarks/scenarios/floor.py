@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from benchmarks.family import NAMESPACE, Family, Requests
 from benchmarks.load import in_threads
 from benchmarks.rest import MERGE_PATCH
-from benchmarks.scenarios.common import SERVERS, WORKERS, elapsed, job_names
+from benchmarks.scenarios.common import SERVERS, WORKERS, cpu_ms_per_job, elapsed, job_names
 from benchmarks.site import Site
 from localcluster import clock
 
@@ -19,13 +19,16 @@ RUN_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Floor:
-    """`seconds` until the last write was answered, `running_seconds` until all pods ran."""
+    """`seconds` until the last write was answered, `running_seconds` until all pods ran.
+
+    `cpu_ms_per_job` is each process's until then.
+    """
 
     jobs: int
     writes_per_job: int
     seconds: float
     running_seconds: float
-    server_cpu_ms_per_job: float
+    cpu_ms_per_job: dict[str, float]
 
     @property
     def jobs_per_second(self) -> float:
@@ -50,7 +53,7 @@ def measure_floor(site: Site, family: Family, jobs: int, prefix: str) -> Floor:
         path = adapter.path(NAMESPACE, name) + "/status"
         rest.call("PATCH", path, requests.status(name, uid), MERGE_PATCH)
 
-    cpu = site.server_cpu()
+    before = site.cpu()
     started = clock.monotonic()
     in_threads(start, names)
     seconds = elapsed(started)
@@ -60,7 +63,7 @@ def measure_floor(site: Site, family: Family, jobs: int, prefix: str) -> Floor:
         writes_per_job=family.size + 1,
         seconds=seconds,
         running_seconds=elapsed(started),
-        server_cpu_ms_per_job=(site.server_cpu() - cpu) * 1000 / jobs,
+        cpu_ms_per_job=cpu_ms_per_job(before, site.cpu(), jobs),
     )
 
 

@@ -15,19 +15,25 @@ from benchmarks.scenarios.costs import Cost
 from benchmarks.scenarios.crowd import Crowd
 from benchmarks.scenarios.fairness import Fairness
 from benchmarks.scenarios.floor import Floor
+from benchmarks.scenarios.sidebyside import Turns
 from benchmarks.scenarios.takeover import TakeOver
 from benchmarks.scenarios.wide import Wide
 from benchmarks.series import RatedBurst, Series
+from benchmarks.site import HARNESS
+from localcluster.components import API_SERVER
 
 
 def a_series() -> Series:
     """A series in which everything holds."""
-    floors = (Floor(100, 7, 2.0, 2.5, 20.0), Floor(100, 7, 4.0, 4.5, 20.0))
-    burst = Burst(100, 3.0, 1.0, 2.0, 2.0, 5.0, 30.0, 60.0, 9.0, {"POST pods": 4.0}, {})
+    cpu = {API_SERVER: 20.0, HARNESS: 3.0}
+    floors = (Floor(100, 7, 2.0, 2.5, cpu), Floor(100, 7, 4.0, 5.0, cpu))
+    busy = {API_SERVER: 30.0, HARNESS: 1.0, "operator": 4.0}
+    burst = Burst(100, 3.0, 1.0, 2.0, 2.0, 5.0, busy, 60.0, 9.0, {"POST pods": 4.0}, {})
     return Series(
         operator="operator",
         costs=(Cost("POST jobs", 1, 7.0), Cost("POST pods", 4, 2.5)),
         bursts=(RatedBurst(floors, (burst,)),),
+        server_profile={"JSON": 0.25, "everything else": 0.75},
         wide=(Wide(10, 1.0, None, 2.0, 1000, 1000, 500),),
         fairness=Fairness(20, 200, 2.0, 2.5),
         takeover=TakeOver(1.0, None),
@@ -55,6 +61,40 @@ def test_the_page_says_what_the_limit_is() -> None:
     page = build_page(Run("command", 1.0, describe_machine(), (a_series(),)))
     assert "the bare loop alone took 20.0 ms a job, the operator 30.0 ms" in page
     assert "take 17.0 ms of the API server's CPU: 1 × POST jobs 7.0 ms, 4 × POST pods" in page
+
+
+def test_the_page_says_whose_cpu_a_start_takes() -> None:
+    machine = replace(describe_machine(), cores=2)
+    page = build_page(Run("command", 1.0, machine, (a_series(),)))
+    assert f"| {API_SERVER} | 20.0 | 30.0 |" in page
+    assert "| operator | 0.0 | 4.0 |" in page
+    assert "| all of them | 23.0 | 35.0 |" in page
+    assert "| 2 cores had | 66.7 | 60.0 |" in page
+
+
+def test_the_page_shows_the_profile_where_there_is_one() -> None:
+    series = a_series()
+    shown = build_page(Run("command", 1.0, describe_machine(), (series,)))
+    assert shown.index("| everything else | 75% |") < shown.index("| JSON | 25% |")
+    series = replace(series, server_profile=None)
+    assert "profiler" not in build_page(Run("command", 1.0, describe_machine(), (series,)))
+
+
+def turns(name: str, *seconds: float) -> Turns:
+    [burst] = a_series().bursts[0].bursts
+    return Turns(name, tuple(replace(burst, to_running_seconds=s) for s in seconds))
+
+
+def test_operators_are_compared_round_by_round() -> None:
+    # The machine was half as fast in the second round.
+    assert turns("own", 1.0, 2.0, 1.0).compare(turns("peer", 1.5, 3.0, 9.0)) == 1.5
+
+
+def test_the_page_shows_operators_side_by_side() -> None:
+    both = (turns("own", 2.0), turns("peer", 4.0))
+    page = build_page(Run("command", 1.0, describe_machine(), (a_series(),), both))
+    assert "| own | 50.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 1.00 |" in page
+    assert "| peer | 25.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 2.00 |" in page
 
 
 def test_a_write_at_rest_breaks_the_budget() -> None:

@@ -1,0 +1,1 @@
+"""Other operators, each described by an adapter."""

@@ -1,0 +1,89 @@
+"""Kubeflow's training operator, for `--peer`: its PaddleJob, of masters and workers.
+
+It runs with 8 threads and without a limit on its client's requests; as it ships, with one thread
+and 20 requests a second, it starts about two jobs a second.
+"""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.adapter import Adapter, pod_template
+from benchmarks.rest import Raw
+from localcluster.gobuild import Binary, Pins, ensure_built, module_folder
+
+MODULE = "github.com/kubeflow/training-operator"
+VERSION = "v1.8.1"
+"""The newest that the Go module index serves."""
+PINS = Pins(
+    title="Kubeflow's training operator",
+    name="training-operator",
+    version=VERSION,
+    folder=Path(__file__).parent / "go",
+    binaries=(Binary("training-operator", "."),),
+)
+CRD = "kubeflow.org_paddlejobs.yaml"
+
+
+@dataclass(frozen=True)
+class TrainingOperator(Adapter):
+    """A PaddleJob of kubeflow.org."""
+
+    def prepare(self, report: Callable[[str], None]) -> None:
+        """Build it, and fetch its CRD."""
+        ensure_built(PINS, report)
+        if not self.manifests[0].exists():
+            source = module_folder(PINS, MODULE, report) / "manifests" / "base" / "crds" / CRD
+            shutil.copyfile(source, self.manifests[0])
+
+    def build_job(self, name: str, servers: int, workers: int) -> Raw:
+        """Masters for servers; its own validation asks for a container named "paddle"."""
+        roles = {"Master": servers, "Worker": workers}
+        return {
+            "apiVersion": f"{self.group}/{self.version}",
+            "kind": "PaddleJob",
+            "metadata": {"name": name},
+            "spec": {
+                "paddleReplicaSpecs": {
+                    role: {"replicas": count, "template": pod_template("paddle")}
+                    for role, count in roles.items()
+                    if count
+                }
+            },
+        }
+
+    def keep_pods(self, job: Raw) -> Raw:
+        """The same job, whose pods stay when it has ended."""
+        return {**job, "spec": {**job["spec"], "runPolicy": {"cleanPodPolicy": "None"}}}
+
+    def state(self, job: Raw) -> str:
+        """Its own Running is true when one master runs; here all pods must run."""
+        status = job.get("status") or {}
+        conditions = {each["type"]: each["status"] for each in status.get("conditions") or []}
+        if conditions.get("Succeeded") == "True":
+            return "Completed"
+        roles = job["spec"]["paddleReplicaSpecs"]
+        counts = status.get("replicaStatuses") or {}
+        active = {role: (counts.get(role) or {}).get("active", 0) for role in roles}
+        if all(active[role] >= spec["replicas"] for role, spec in roles.items()):
+            return "Running"
+        return "Created" if conditions else ""
+
+    def is_worker(self, pod: Raw) -> bool:
+        """A job completes with its masters, where it has any."""
+        role = pod["metadata"].get("labels", {}).get("training.kubeflow.org/replica-type")
+        return bool(role == "master")
+
+
+ADAPTER = TrainingOperator(
+    name="training-operator",
+    group="kubeflow.org",
+    resource="paddlejobs",
+    manifests=(PINS.home() / CRD,),
+    command=(
+        str(PINS.binaries_folder() / "training-operator"),
+        "-controller-threads=8",
+        "-unlimited",
+    ),
+)

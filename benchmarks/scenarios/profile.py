@@ -1,0 +1,52 @@
+"""What the API server does with its CPU during a burst, by its own profiler.
+
+The burst is one of its own: profiling costs time, so no rate is taken from it.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from math import ceil
+
+from benchmarks import pprof
+from benchmarks.load import create_jobs
+from benchmarks.operators import Operator
+from benchmarks.scenarios.burst import LEAST_SECONDS
+from benchmarks.scenarios.common import (
+    SERVERS,
+    WORKERS,
+    job_names,
+    wait_running,
+    working_operator,
+)
+from benchmarks.site import Site
+
+KINDS: pprof.Kinds = (
+    ("collecting garbage", r"^runtime\.(gcBgMarkWorker|gcAssistAlloc|bgsweep|bgscavenge)"),
+    ("checking the CRD's rules (CEL)", r"apiserver/schema/cel\.|google/cel-go"),
+    ("noting who manages which field", r"managedfields|structured-merge-diff"),
+    ("talking to etcd", r"etcd/client|google\.golang\.org/grpc"),
+    ("JSON", r"encoding/json|json-iterator|sigs\.k8s\.io/json"),
+    ("protobuf", r"serializer/protobuf|\)\.(Unmarshal|MarshalToSizedBuffer|Size)$"),
+    (
+        "defaults, conversion, validation, copies",
+        r"(?i)validat|default(ing|er)|conver|deepcopy|prun",
+    ),
+    ("handing changes to watchers", r"storage/cacher|handlers\.\(\*WatchServer\)"),
+    ("who it is and what they may", r"authenticat|authoriz|flowcontrol|impersonat"),
+    ("HTTP and TLS", r"net/http|crypto/|http2|golang\.org/x/net"),
+    ("finding the next goroutine", r"^runtime\.(schedule|mcall|sysmon|mstart)"),
+)
+
+
+def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -> dict[str, float]:
+    """Shares of the API server's CPU during a burst that takes about so many seconds."""
+    site.report(f"profile: {jobs} jobs, with the API server's profiler")
+    names = job_names("profile", jobs)
+    manifests = [site.adapter.build_job(name, SERVERS, WORKERS) for name in names]
+    path = f"/debug/pprof/profile?seconds={max(1, ceil(seconds))}"
+    with working_operator(site, operator, "profile") as running, ThreadPoolExecutor(1) as pool:
+        profile = pool.submit(site.rest.call, "GET", path)
+        create_jobs(site.rest, site.adapter, manifests)
+        wait_running(site, running, names, LEAST_SECONDS + jobs)
+        answer = profile.result()
+    site.clean()
+    return pprof.shares(answer, KINDS)

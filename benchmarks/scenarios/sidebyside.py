@@ -1,0 +1,55 @@
+"""Operators side by side: bursts in turn on one control plane, so that a drift of the machine's
+speed meets all of them.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, median
+
+from benchmarks.adapter import Adapter
+from benchmarks.jobwatch import Report
+from benchmarks.operators import Operator
+from benchmarks.scenarios.burst import Burst, measure_burst
+from benchmarks.site import Site
+
+
+@dataclass(frozen=True)
+class Turns:
+    """One operator's bursts, one a round."""
+
+    operator: str
+    bursts: tuple[Burst, ...]
+
+    @property
+    def jobs_per_second(self) -> float:
+        """The mean of all bursts."""
+        return fmean(burst.jobs_per_second for burst in self.bursts)
+
+    def compare(self, other: "Turns") -> float:
+        """How many times the other's rate this is: the median of the rounds."""
+        pairs = zip(self.bursts, other.bursts, strict=True)
+        return median(mine.jobs_per_second / its.jobs_per_second for mine, its in pairs)
+
+
+def measure_side_by_side(
+    operators: list[Operator], jobs: int, rounds: int, report: Report
+) -> tuple[Turns, ...]:
+    """So many rounds, in each of which every operator starts so many jobs at once."""
+    report("=== side by side")
+    taken: dict[str, list[Burst]] = {operator.name: [] for operator in operators}
+    with Site(_all_kinds(operators), report) as site:
+        for number in range(1, rounds + 1):
+            for operator in operators:
+                site.turn_to(operator.adapter)
+                name = f"turn-{number}-{operators.index(operator)}"
+                taken[operator.name].append(measure_burst(site, operator, jobs, name))
+                site.clean()
+    return tuple(Turns(name, tuple(bursts)) for name, bursts in taken.items())
+
+
+def _all_kinds(operators: list[Operator]) -> Adapter:
+    """The first operator's adapter, which brings the manifests of all."""
+    manifests: dict[Path, None] = {}
+    for operator in operators:
+        manifests.update(dict.fromkeys(operator.adapter.manifests))
+    return replace(operators[0].adapter, manifests=tuple(manifests))

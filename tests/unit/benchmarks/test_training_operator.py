@@ -1,0 +1,37 @@
+"""The adapter of Kubeflow's training operator: when its job counts as running."""
+
+import pytest
+
+from benchmarks.peers.training_operator import ADAPTER
+
+RUNNING = [{"type": "Created", "status": "True"}, {"type": "Running", "status": "True"}]
+
+
+def a_status(masters: int, workers: int, conditions: list[dict[str, str]]) -> dict[str, object]:
+    counts = {"Master": {"active": masters}, "Worker": {"active": workers}}
+    return {"conditions": conditions, "replicaStatuses": counts}
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        pytest.param(None, "", id="not seen yet"),
+        pytest.param(a_status(0, 0, RUNNING[:1]), "Created", id="pods wait"),
+        pytest.param(a_status(1, 2, RUNNING), "Created", id="one pod waits"),
+        pytest.param(a_status(2, 2, RUNNING), "Running", id="all pods run"),
+        pytest.param(
+            a_status(0, 2, [*RUNNING, {"type": "Succeeded", "status": "True"}]),
+            "Completed",
+            id="succeeded",
+        ),
+    ],
+)
+def test_the_state_of_a_job(status: dict[str, object] | None, state: str) -> None:
+    job = ADAPTER.build_job("a", servers=2, workers=2)
+    assert ADAPTER.state(job | ({"status": status} if status else {})) == state
+
+
+def test_it_completes_with_its_masters() -> None:
+    role = "training.kubeflow.org/replica-type"
+    pods = [{"metadata": {"labels": {role: value}}} for value in ("master", "worker")]
+    assert [ADAPTER.is_worker(pod) for pod in pods] == [True, False]
