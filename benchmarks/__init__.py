@@ -2,6 +2,10 @@
 
     make bench            everything, into benchmarks/RESULTS.md
     make bench QUICK=1    the small sizes
+    make bench BENCH_ARGUMENTS="--peer benchmarks/peers/training_operator.py"
+                          and Kubeflow's training operator, on the same work and side by side
+    make bench BENCH_ARGUMENTS="--operator 'NAME=COMMAND'"
+                          and any other operator for the same CRD; it finds KUBECONFIG
 
 Only ratios of one run compare: a machine's speed drifts. So every run measures its own floor, a
 bare loop that creates the same objects with no operator.

@@ -12,6 +12,7 @@ from benchmarks.adapter import Adapter
 from benchmarks.counters import Counts, operator_writes, parse_counts, since
 from benchmarks.family import NAMESPACE
 from benchmarks.jobwatch import JobWatch, Report
+from benchmarks.load import list_all
 from benchmarks.rest import Rest, RestError
 from benchmarks.simulator import build_nodes, ensure_simulator, start_simulator
 from localcluster import Cluster, ClusterConfig, clock
@@ -157,10 +158,18 @@ class Site:
         """Delete all jobs and their children, and wait until they are gone."""
         self.report("cleaning up")
         self.rest.call("DELETE", self.adapter.path(NAMESPACE))
+        self._lift_finalizers()
         for resource, selector in _CHILDREN.items():
             path = f"/api/v1/namespaces/{NAMESPACE}/{resource}{selector}"
             self.rest.call("DELETE", path, b'{"gracePeriodSeconds":0}')
         self._wait_until("the pods of deleted jobs are gone", self._is_empty)
+
+    def _lift_finalizers(self) -> None:
+        """Other operators set some, and are stopped by now."""
+        for job in list_all(self.rest, self.adapter.path(NAMESPACE)):
+            if job["metadata"].get("finalizers"):
+                path = self.adapter.path(NAMESPACE, job["metadata"]["name"])
+                self.rest.patch(path, {"metadata": {"finalizers": None}})
 
     def _is_empty(self) -> bool:
         paths = (self.adapter.path(NAMESPACE), f"/api/v1/namespaces/{NAMESPACE}/pods")
