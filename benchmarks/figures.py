@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from benchmarks.scenarios.burst import OPERATOR
+from benchmarks.scenarios.crowd import Crowd
+from benchmarks.scenarios.wide import Wide
 from benchmarks.series import RatedBurst, Series
 from localcluster.components import API_SERVER
 
@@ -48,13 +50,14 @@ def figures(series: Series) -> Iterator[Figure]:
     for number, rated in enumerate(series.bursts):
         yield from _burst_figures(number, rated)
     yield from _wide_figures(series)
-    yield Figure(
-        f"{series.fairness.jobs} small jobs beside one of {series.fairness.wide_workers} pods:"
-        " p99 against alone",
-        "×",
-        lambda s: s.fairness.ratio,
-        most=1.5,
-    )
+    if series.fairness:
+        yield Figure(
+            f"{series.fairness.jobs} small jobs beside one of {series.fairness.wide_workers} pods:"
+            " p99 against alone",
+            "×",
+            lambda s: s.fairness.ratio if s.fairness else None,
+            most=1.5,
+        )
     yield Figure(
         "take-over after SIGTERM",
         "s",
@@ -67,7 +70,8 @@ def figures(series: Series) -> Iterator[Figure]:
         lambda s: s.takeover.killed_seconds if s.takeover else None,
         most=LEASE_SECONDS,
     )
-    yield from _crowd_figures(series)
+    if series.crowd:
+        yield from _crowd_figures(series.crowd)
 
 
 def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
@@ -108,52 +112,51 @@ def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
 
 def _wide_figures(series: Series) -> Iterator[Figure]:
     for number, wide in enumerate(series.wide):
-        title = f"one job of 1 + {wide.workers}"
-
-        def created(series: Series, number: int = number) -> float:
-            return series.wide[number].created_seconds
-
-        def config_map(series: Series, number: int = number) -> float | None:
-            return series.wide[number].config_map_seconds
-
-        def within(series: Series, number: int = number) -> float:
-            return float(series.wide[number].is_within_limits)
-
-        yield Figure(f"{title}: all pods created", "s", created)
-        yield Figure(f"{title}: ConfigMap created", "s", config_map)
-        yield Figure(
-            f"{title}: sizes within limits (1 = yes)", "", within, least=1, is_portable=True
-        )
+        if wide is not None:
+            yield from _one_wide(number, f"one job of 1 + {wide.workers}")
 
 
-def _crowd_figures(series: Series) -> Iterator[Figure]:
-    crowd = series.crowd
-    title = f"{crowd.finished} finished, {crowd.running} running"
+def _one_wide(number: int, title: str) -> Iterator[Figure]:
+    def figure(name: str, unit: str, read: Callable[[Wide], float | None]) -> Figure:
+        def value(series: Series) -> float | None:
+            wide = series.wide[number]
+            return read(wide) if wide else None
+
+        return Figure(f"{title}: {name}", unit, value)
+
+    yield figure("all pods created", "s", lambda wide: wide.created_seconds)
+    yield figure("ConfigMap created", "s", lambda wide: wide.config_map_seconds)
+    within = figure("sizes within limits (1 = yes)", "", lambda w: float(w.is_within_limits))
+    yield replace(within, least=1, is_portable=True)
+
+
+def _crowd_figures(crowd: Crowd) -> Iterator[Figure]:
     is_full = crowd.finished + crowd.running >= CROWD_JOBS
-    yield Figure(
-        f"{title}: peak memory", "MB", lambda s: s.crowd.peak_mb, most=400.0 if is_full else None
-    )
-    yield Figure(
-        f"{title}: memory a job",
-        "KB",
-        lambda s: s.crowd.kb_per_job,
-        most=KB_PER_JOB,
-        is_portable=True,
-    )
-    yield Figure(f"{title}: start until it acts", "s", lambda s: s.crowd.started_seconds)
-    yield Figure(f"{title}: one list of everything", "s", lambda s: s.crowd.list_seconds)
-    yield Figure(f"{title}: CPU at rest", "% of a core", lambda s: s.crowd.cpu_percent_at_rest)
-    yield Figure(
-        f"{title}: writes at rest",
-        "",
-        lambda s: s.crowd.writes_at_rest,
-        most=0,
-        is_portable=True,
-    )
+
+    def figure(name: str, unit: str, read: Callable[[Crowd], float | None]) -> Figure:
+        title = f"{crowd.finished} finished, {crowd.running} running: {name}"
+        return Figure(title, unit, lambda series: read(series.crowd) if series.crowd else None)
+
+    peak = figure("peak memory", "MB", lambda crowd: crowd.peak_mb)
+    yield replace(peak, most=400.0 if is_full else None)
+    memory = figure("memory a job", "KB", lambda crowd: crowd.kb_per_job)
+    yield replace(memory, most=KB_PER_JOB, is_portable=True)
+    yield figure("start until it acts", "s", lambda crowd: crowd.started_seconds)
+    yield figure("one list of everything", "s", lambda crowd: crowd.list_seconds)
+    yield figure("CPU at rest", "% of a core", lambda crowd: crowd.cpu_percent_at_rest)
+    writes = figure("writes at rest", "", lambda crowd: crowd.writes_at_rest)
+    yield replace(writes, most=0, is_portable=True)
 
 
 def broken(series: Series) -> list[str]:
-    """The portable figures that do not hold, in words."""
+    """The portable figures that do not hold, and what took too long, in words."""
+    return [
+        *(f"not finished: {reason}" for reason in series.unfinished),
+        *_broken_figures(series),
+    ]
+
+
+def _broken_figures(series: Series) -> list[str]:
     return [
         f"{figure.name}: {figure.value(series):.3g} {figure.unit}, must be {figure.target}"
         for figure in figures(series)

@@ -40,7 +40,7 @@ def build_page(run: Run) -> str:
     """The results as Markdown."""
     first = run.series[0]
     parts = [
-        *(_head(run), _table(run.series), _side_by_side(run.side_by_side)),
+        *(_head(run), _table(run.series), _unfinished(run.series), _side_by_side(run.side_by_side)),
         *(_limits(first), _processes(first.bursts[0], run.machine.cores)),
         *(_profile(first.server_profile), _requests(first)),
     ]
@@ -72,6 +72,11 @@ def _table(series: Sequence[Series]) -> list[str]:
     names = " | ".join(each.operator for each in series)
     lines = [f"| | {names} | must be | holds |", "|---|" + "---|" * (len(series) + 2)]
     return lines + [_row(figure, series) for figure in figures(series[0])]
+
+
+def _unfinished(series: Sequence[Series]) -> list[str]:
+    reasons = [f"{each.operator}: {reason}" for each in series for reason in each.unfinished]
+    return ["Not finished in time:", "", *(f"- {reason}" for reason in reasons)] if reasons else []
 
 
 def _row(figure: Figure, series: Sequence[Series]) -> str:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean, median
+from typing import TypeVar
 
 from benchmarks.family import Family, capture
 from benchmarks.jobwatch import Report
@@ -17,6 +19,8 @@ from benchmarks.scenarios.profile import measure_profile
 from benchmarks.scenarios.takeover import TakeOver, measure_takeover
 from benchmarks.scenarios.wide import Wide, measure_wide
 from benchmarks.site import Site
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -110,20 +114,41 @@ class RatedBurst:
 
 @dataclass(frozen=True)
 class Series:
-    """Everything that was measured of one operator."""
+    """Everything that was measured of one operator.
+
+    `unfinished` says in words what took too long; a value that it would have given is None.
+    """
 
     operator: str
     costs: tuple[Cost, ...]
     bursts: tuple[RatedBurst, ...]
     server_profile: dict[str, float] | None
-    wide: tuple[Wide, ...]
-    fairness: Fairness
+    wide: tuple[Wide | None, ...]
+    fairness: Fairness | None
     takeover: TakeOver | None
-    crowd: Crowd
+    crowd: Crowd | None
+    unfinished: tuple[str, ...] = ()
+
+
+class _Attempts:
+    """Scenarios that an operator may fail without the loss of what is measured of it."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.unfinished: list[str] = []
+
+    def make(self, title: str, measure: Callable[[], Value]) -> Value | None:
+        """What it measures, or None when it takes too long."""
+        try:
+            return measure()
+        except TimeoutError as error:
+            self.unfinished.append(f"{title}: {error}")
+            self._site.report(f"not finished: {title}: {error}")
+            return None
 
 
 def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
-    """Start a site and measure one thing after the other."""
+    """Start a site and measure one thing after the other. Raises TimeoutError in a burst."""
     operator.adapter.prepare(report)
     with Site(operator.adapter, report) as site:
         family = _make_sample(site, operator)
@@ -131,12 +156,16 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
         site.clean()
         bursts = [_measure_bursts(site, operator, family, size) for size in sizes.bursts]
         profile = _measure_profile(site, operator, bursts[0]) if sizes.with_profile else None
+        attempts = _Attempts(site)
         wide = []
         for workers in sizes.wide_workers:
-            wide.append(measure_wide(site, operator, workers, f"wide-{workers}"))
+            measure = partial(measure_wide, site, operator, workers, f"wide-{workers}")
+            wide.append(attempts.make(f"one job of 1 + {workers}", measure))
             site.clean()
-        fairness = measure_fairness(site, operator, sizes.small_jobs, sizes.small_jobs_beside)
+        small = (sizes.small_jobs, sizes.small_jobs_beside)
+        fairness = attempts.make("fairness", partial(measure_fairness, site, operator, *small))
         site.clean()
+        takeover = partial(measure_takeover, site, operator, sizes.with_kill)
         return Series(
             operator=operator.name,
             costs=costs,
@@ -144,8 +173,9 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
             server_profile=profile,
             wide=tuple(wide),
             fairness=fairness,
-            takeover=measure_takeover(site, operator, sizes.with_kill),
-            crowd=measure_crowd(site, operator, sizes.crowd),
+            takeover=attempts.make("take-over", takeover),
+            crowd=attempts.make("crowd", partial(measure_crowd, site, operator, sizes.crowd)),
+            unfinished=tuple(attempts.unfinished),
         )
 
 

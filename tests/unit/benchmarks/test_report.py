@@ -103,6 +103,17 @@ def test_a_write_at_rest_breaks_the_budget() -> None:
     assert [line.partition(":")[0] for line in broken(noisy)] == ["10 finished, 10 running"]
 
 
+def test_what_takes_too_long_leaves_the_rest() -> None:
+    failed = replace(
+        a_series(), wide=(None,), fairness=None, crowd=None, unfinished=("crowd: no sign of life",)
+    )
+    assert broken(failed) == ["not finished: crowd: no sign of life"]
+    for pair in ((a_series(), failed), (failed, a_series())):
+        page = build_page(Run("command", 1.0, describe_machine(), pair))
+        assert "- operator: crowd: no sign of life" in page
+        assert "| 100 jobs: share of the floor |" in page
+
+
 def test_a_slow_machine_breaks_nothing() -> None:
     series = a_series()
     [rated] = series.bursts
