@@ -142,12 +142,12 @@ class Site:
         """The operator's own writes among all requests."""
         return operator_writes(counts, [self.adapter.resource])
 
-    def settle(self, quiet_seconds: float = SETTLED_SECONDS) -> None:
-        """Wait until the operator writes nothing for so long."""
+    def settle(self) -> None:
+        """Wait until the operator writes nothing for a while."""
         deadline = clock.monotonic() + SETTLE_TIMEOUT_SECONDS
         before = self.read().counts
         while clock.monotonic() < deadline:
-            clock.sleep(quiet_seconds)
+            clock.sleep(SETTLED_SECONDS)
             now = self.read().counts
             if not self.writes_of(since(before, now)):
                 return

@@ -20,8 +20,8 @@ from localcluster import clock
 
 SECONDS_PER_JOB = 1.0
 LEAST_SECONDS = 60.0
-LATE_SECONDS = 3.0
-"""Events give way to jobs, and are writes of the start as well."""
+LATE_SECONDS = 5.5
+"""Events give way to jobs for 5 s at most, and are writes of the start as well."""
 OPERATOR = "operator"
 
 
@@ -65,7 +65,8 @@ def _measure(site: Site, running: RunningOperator, names: list[str]) -> Burst:
     asked = create_jobs(site.rest, site.adapter, manifests)
     ran = wait_running(site, running, names, LEAST_SECONDS + len(names) * SECONDS_PER_JOB)
     cpu_when_running = _cpu(site, running)
-    site.settle(LATE_SECONDS)
+    clock.sleep(LATE_SECONDS)
+    site.settle()
     started, cpu_of_operator = site.read(), running.cpu_seconds() - cpu[OPERATOR]
     times = [when - asked[name] for name, when in zip(names, ran, strict=True)]
     to_completed = _complete(site, names)
