@@ -12,7 +12,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.operators import Operator, other_operator, own_operator, peer_operator
 from benchmarks.report import Run, build_page, write_report
 from benchmarks.scenarios.sidebyside import Turns, measure_side_by_side
-from benchmarks.series import FULL, QUICK, BurstSize, measure_series
+from benchmarks.series import FULL, QUICK, BurstSize, Series, Sizes, measure_series
 from localcluster import clock
 
 
@@ -24,17 +24,9 @@ def main() -> int:
     sizes = QUICK if arguments.quick else FULL
     if arguments.burst:
         sizes = replace(sizes, bursts=tuple(map(BurstSize, arguments.burst)))
-    operators = _operators(arguments)
-    series = []
-    for operator in operators:
-        report(f"=== {operator.name}")
-        series.append(measure_series(operator, sizes, report))
-    turns: tuple[Turns, ...] = ()
-    if len(operators) > 1:
-        jobs, rounds = sizes.bursts[0].jobs, sizes.rounds_side_by_side
-        turns = measure_side_by_side(operators, jobs, rounds, report)
+    series, turns = _measure(_operators(arguments), sizes, report)
     command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
-    run = Run(command, clock.monotonic() - started, machine, tuple(series), turns)
+    run = Run(command, clock.monotonic() - started, machine, series, turns)
     print(build_page(run))
     if arguments.output is not None:
         write_report(run, arguments.output)
@@ -43,6 +35,30 @@ def main() -> int:
     for line in wrong:
         print(f"BROKEN: {line}", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def _measure(
+    operators: list[Operator], sizes: Sizes, report: Report
+) -> tuple[tuple[Series, ...], tuple[Turns, ...]]:
+    """All of the first operator; an other one that fails takes nothing of the results with it."""
+    series, finished = [], []
+    for operator in operators:
+        report(f"=== {operator.name}")
+        try:
+            series.append(measure_series(operator, sizes, report))
+            finished.append(operator)
+        except TimeoutError as error:
+            if operator is operators[0]:
+                raise
+            report(f"left out: {operator.name}: {error}")
+    turns: tuple[Turns, ...] = ()
+    if len(finished) > 1:
+        try:
+            jobs, rounds = sizes.bursts[0].jobs, sizes.rounds_side_by_side
+            turns = measure_side_by_side(finished, jobs, rounds, report)
+        except TimeoutError as error:
+            report(f"left out: side by side: {error}")
+    return tuple(series), turns
 
 
 def _parse_arguments() -> argparse.Namespace:

@@ -1,21 +1,18 @@
 """Kubeflow's training operator, for `--peer`: its PaddleJob, of masters and workers.
 
-It runs with 8 threads and without a limit on its client's requests; as it ships, with one thread
-and 20 requests a second, it starts about two jobs a second.
+It runs with 8 threads and without a limit on its client's requests, which it ships with.
 """
 
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.adapter import Adapter, pod_template
 from benchmarks.rest import Raw
-from localcluster.gobuild import Binary, Pins, ensure_built, module_folder
+from localcluster.gobuild import Binary, Pins, Report, ensure_built, module_folder
 
 MODULE = "github.com/kubeflow/training-operator"
 VERSION = "v1.8.1"
-"""The newest that the Go module index serves."""
 PINS = Pins(
     title="Kubeflow's training operator",
     name="training-operator",
@@ -30,12 +27,14 @@ CRD = "kubeflow.org_paddlejobs.yaml"
 class TrainingOperator(Adapter):
     """A PaddleJob of kubeflow.org."""
 
-    def prepare(self, report: Callable[[str], None]) -> None:
+    def prepare(self, report: Report) -> None:
         """Build it, and fetch its CRD."""
         ensure_built(PINS, report)
         if not self.manifests[0].exists():
             source = module_folder(PINS, MODULE, report) / "manifests" / "base" / "crds" / CRD
-            shutil.copyfile(source, self.manifests[0])
+            unfinished = self.manifests[0].with_suffix(".unfinished")
+            shutil.copyfile(source, unfinished)
+            unfinished.rename(self.manifests[0])
 
     def build_job(self, name: str, servers: int, workers: int) -> Raw:
         """Masters for servers; its own validation asks for a container named "paddle"."""

@@ -36,15 +36,16 @@ def measure_side_by_side(
 ) -> tuple[Turns, ...]:
     """So many rounds, in each of which every operator starts so many jobs at once."""
     report("=== side by side")
-    taken: dict[str, list[Burst]] = {operator.name: [] for operator in operators}
+    taken: list[list[Burst]] = [[] for _ in operators]
     with Site(_all_kinds(operators), report) as site:
         for number in range(1, rounds + 1):
-            for operator in operators:
+            for place, operator in enumerate(operators):
                 site.turn_to(operator.adapter)
-                name = f"turn-{number}-{operators.index(operator)}"
-                taken[operator.name].append(measure_burst(site, operator, jobs, name))
+                name = f"turn-{number}-{place}"
+                taken[place].append(measure_burst(site, operator, jobs, name))
                 site.clean()
-    return tuple(Turns(name, tuple(bursts)) for name, bursts in taken.items())
+    pairs = zip(operators, taken, strict=True)
+    return tuple(Turns(operator.name, tuple(bursts)) for operator, bursts in pairs)
 
 
 def _all_kinds(operators: list[Operator]) -> Adapter:

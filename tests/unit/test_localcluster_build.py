@@ -72,9 +72,10 @@ def test_incomplete_ready_binaries_are_refused(
         ensure_binaries()
 
 
-def test_other_pins_are_another_folder(pins: Pins) -> None:
+@pytest.mark.parametrize("name", ["go.sum", "main.go"])
+def test_other_pins_or_sources_are_another_folder(pins: Pins, name: str) -> None:
     before = pins.binaries_folder()
-    (pins.folder / "go.sum").write_text("\n")
+    (pins.folder / name).write_text("\n")
     assert pins.binaries_folder() != before
     assert before.parent.name.startswith("broken-v1-")
 
