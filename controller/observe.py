@@ -6,7 +6,7 @@ Any worker may call.
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from cachetools import TTLCache
 
@@ -26,8 +26,13 @@ from controller.resources import (
     Resource,
 )
 from controller.store import Family, Store, key_of
-from reconcile.plan import Observed, Settings
+from reconcile.plan import Observed, PutOff, Settings
 
+PATIENCE = timedelta(seconds=5)
+LONGEST_PATIENCE = timedelta(seconds=30)
+"""While there are more jobs than workers the first status of a job waits: it costs the API server
+as much as three pods, and a job that runs by then needs none but the one that says so. It waits
+for `PATIENCE` after each look at the job in the crowd, in all for the longest."""
 _MAX_JOBS = 100_000
 _REMEMBER_SECONDS = 3600.0
 
@@ -53,10 +58,10 @@ class Observer:
         self._written_at: TTLCache[str, datetime] = TTLCache(
             _MAX_JOBS, _REMEMBER_SECONDS, timer=clock.monotonic
         )
-        self._seen_at: TTLCache[str, datetime] = TTLCache(
+        self._put_off: TTLCache[str, PutOff] = TTLCache(
             _MAX_JOBS, _REMEMBER_SECONDS, timer=clock.monotonic
         )
-        """When the first status of a job began to be put off."""
+        """By the UIDs of jobs whose first status waits."""
         self._nodes_by_name: dict[str, Raw] = {}
         self._nodes_version = -1
 
@@ -66,7 +71,7 @@ class Observer:
         volcano, gang = children.get(VOLCANO_POD_GROUP, ()), children.get(GANG_POD_GROUP, ())
         with self._lock:
             written_at = self._written_at.get(uid_of(job))
-            seen_at = self._seen_at.get(uid_of(job))
+            put_off = self._put_off.get(uid_of(job))
         return Observed(
             job=job,
             pods=children.get(POD, ()),
@@ -77,7 +82,7 @@ class Observer:
             nodes=self._nodes(),
             refusals=self._refusals.of(key_of(job), uid_of(job)),
             status_written_at=written_at,
-            first_seen_at=seen_at,
+            put_off=put_off,
             taken_host_ports=self._taken_host_ports(job),
         )
 
@@ -95,11 +100,18 @@ class Observer:
             self._written_at[uid_of(job)] = self._clock.now()
 
     def put_off_first_status(self, job: Raw) -> None:
-        """Let a job without a status wait for one: its pods may run before the wait is over."""
+        """Let a job without a status wait for one: its pods may run before the wait is over.
+
+        To be told at each look at the job while others wait for a worker.
+        """
         if (job.get("status") or {}).get("phase"):
             return
+        now, uid = self._clock.now(), uid_of(job)
         with self._lock:
-            self._seen_at.setdefault(uid_of(job), self._clock.now())
+            before = self._put_off.get(uid)
+            since = before.since if before else now
+            until = min(now + PATIENCE, since + LONGEST_PATIENCE)
+            self._put_off[uid] = PutOff(since, until)
 
     def _nodes(self) -> dict[str, Raw] | None:
         if not self._is_served(NODE):

@@ -116,6 +116,14 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class PutOff:
+    """Since when the first status of a job waits, and until when it may."""
+
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """All that a pass may look at, as of one moment of the store. Every object is read-only.
 
@@ -124,7 +132,7 @@ class Observed:
     `nodes` maps a node's name to the node, or is None where the operator may not read nodes.
     `refusals` holds what the previous passes could not create and why.
     `status_written_at` is when this process last wrote the job's status.
-    `first_seen_at` is when it first saw the job, where it then began to put off its first status.
+    `put_off` is there where the first status has waited for others.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
     not ended; gathered only for jobs with `intranet: Host`.
     """
@@ -138,7 +146,7 @@ class Observed:
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()
     status_written_at: datetime | None = None
-    first_seen_at: datetime | None = None
+    put_off: PutOff | None = None
     taken_host_ports: frozenset[int] = frozenset()
 
 

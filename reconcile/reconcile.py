@@ -32,9 +32,6 @@ from reconcile.view import View, build_view
 
 STATUS_INTERVAL_SECONDS = 2.0
 """Counts alone are written at most this often: pods come up one by one."""
-FIRST_STATUS_SECONDS = 5.0
-"""So long the first status may wait while there are more jobs than workers: it costs the API server
-as much as three pods, and a job that runs by then needs none but the one that says so."""
 QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
@@ -158,9 +155,9 @@ def _status_wait(view: View, status: JobStatus) -> float:
     """Seconds for which a change that only counts may wait; 0 where users must see it now."""
     if not _is_minor(view.job.status, status):
         return 0.0
-    seen, written = view.observed.first_seen_at, view.observed.status_written_at
-    if seen is not None and not view.job.status.phase:
-        return max(0.0, FIRST_STATUS_SECONDS - (view.now - seen).total_seconds())
+    put_off, written = view.observed.put_off, view.observed.status_written_at
+    if put_off is not None and not view.job.status.phase:
+        return max(0.0, (put_off.until - view.now).total_seconds())
     if written is None:
         return 0.0
     return max(0.0, STATUS_INTERVAL_SECONDS - (view.now - written).total_seconds())

@@ -60,8 +60,8 @@ def _first_start(view: View) -> str:
 
 def _first_look(view: View) -> datetime:
     """When the job was first seen where its status is still to be written, else now."""
-    seen = None if view.job.status.phase else view.observed.first_seen_at
-    return seen or view.now
+    put_off = None if view.job.status.phase else view.observed.put_off
+    return put_off.since if put_off else view.now
 
 
 def _count_role(view: View, role: Role) -> RoleStatus:

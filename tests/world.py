@@ -22,8 +22,9 @@ from api.objects import (
     parse_time,
     uid_of,
 )
+from controller.observe import PATIENCE
 from reconcile import Observed, Plan, Settings, reconcile
-from reconcile.plan import Create, Delete, EmitEvent, Outcome, Patch, Refusal
+from reconcile.plan import Create, Delete, EmitEvent, Outcome, Patch, PutOff, Refusal
 from tests.builders import NOW, JobBuilder
 
 GRACE_SECONDS = 30.0
@@ -215,7 +216,7 @@ class World:
     def observe(self, name: str = "train") -> Observed:
         """What a store without lag shows of a job."""
         job = self.job(name)
-        created = job["metadata"]["creationTimestamp"]
+        created = parse_time(job["metadata"]["creationTimestamp"])
         children = {
             kind: tuple(
                 obj for obj in self.of_kind(kind) if is_controlled_by(obj, "PaddleJob", uid_of(job))
@@ -232,7 +233,7 @@ class World:
             nodes=self.nodes,
             refusals=tuple(self._refused.values()),
             status_written_at=self._written_at if self.spares_writes else None,
-            first_seen_at=parse_time(created) if self.is_crowded else None,
+            put_off=PutOff(created, created + PATIENCE) if self.is_crowded else None,
             taken_host_ports=self.taken_host_ports,
         )
 

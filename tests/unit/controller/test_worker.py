@@ -7,13 +7,13 @@ import pytest
 from controller.applier import Applier
 from controller.events import EventRecorder
 from controller.expectations import EXPIRY_SECONDS, Expectations
-from controller.observe import Observer
+from controller.observe import PATIENCE, Observer
 from controller.queue import WorkQueue
 from controller.refusals import Refusals
 from controller.resources import PADDLE_JOB, POD
 from controller.store import Key, Store
 from controller.worker import PERSISTENT_FAILURES, Machine, Worker
-from reconcile.plan import Create, Observed, Plan, Settings
+from reconcile.plan import Create, Observed, Plan, PutOff, Settings
 from tests.unit.controller.builders import a_job, manifest, put, remove
 from tests.unit.controller.fakes import drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
@@ -219,4 +219,5 @@ def test_a_first_status_is_put_off_while_others_wait(bench):
     for _ in range(3):
         bench.queue.done(bench.queue.get())
     bench.run()
-    assert [o.first_seen_at for o in bench.observed] == [None, bench.clock.now()]
+    now = bench.clock.now()
+    assert [o.put_off for o in bench.observed] == [None, PutOff(now, now + PATIENCE)]

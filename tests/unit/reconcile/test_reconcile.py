@@ -1,12 +1,13 @@
 """A whole pass: order, one state change at a time, nothing to do twice, nothing foreign touched."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from api.objects import format_time
 from reconcile import reconcile
-from reconcile.plan import Plan, Refusal
+from reconcile.plan import Plan, PutOff, Refusal
 from tests.builders import a_job, a_pod, stamp
 from tests.kubelet import Kubelet, run_job
 from tests.world import World
@@ -270,7 +271,8 @@ def test_a_first_status_that_is_put_off_says_it_all_once_the_pods_run(
     began = world.now
 
     def look() -> Plan:
-        observed = replace(world.observe(), first_seen_at=began)
+        put_off = PutOff(began, began + timedelta(seconds=5))
+        observed = replace(world.observe(), put_off=put_off)
         plan = reconcile(observed, world.now, world.settings)
         world.apply(world.job(), plan)
         return plan
