@@ -28,13 +28,13 @@ from metrics import Metrics
 from reconcile.plan import EmitEvent
 
 COMPONENT = "paddlejob-operator"
-BUFFER_SIZE = 1000
+BUFFER_SIZE = 4096
 SAME_SECONDS = 600.0
 BURST_PER_JOB = 25
 RATE_PER_JOB = 0.1
 MESSAGE_CHARACTERS = 1024
 """What the API server takes at most."""
-PATIENCE_SECONDS = 5.0
+PATIENCE_SECONDS = 30.0
 """An Event waits for a crowd of jobs no longer."""
 _LOOK_SECONDS = 0.1
 _TRIES = 3

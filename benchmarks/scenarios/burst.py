@@ -20,8 +20,9 @@ from localcluster import clock
 
 SECONDS_PER_JOB = 1.0
 LEAST_SECONDS = 60.0
-LATE_SECONDS = 5.5
-"""Events give way to jobs for 5 s at most, and are writes of the start as well."""
+LATE_SECONDS = 3.0
+"""Events give way to jobs until a second after the last has waited, and are writes of the start as
+well."""
 OPERATOR = "operator"
 
 
