@@ -152,10 +152,10 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
     operator.adapter.prepare(report)
     with Site(operator.adapter, report) as site:
         family = _make_sample(site, operator)
-        costs = measure_costs(site, family)
-        site.clean()
         bursts = [_measure_bursts(site, operator, family, size) for size in sizes.bursts]
         profile = _measure_profile(site, operator, bursts[0]) if sizes.with_profile else None
+        costs = measure_costs(site, family)  # not before: the next floor would be a fifth faster
+        site.clean()
         attempts = _Attempts(site)
         wide = []
         for workers in sizes.wide_workers:
