@@ -132,7 +132,7 @@ class Observed:
     `nodes` maps a node's name to the node, or is None where the operator may not read nodes.
     `refusals` holds what the previous passes could not create and why.
     `status_written_at` is when this process last wrote the job's status.
-    `put_off` is there where the first status has waited for others.
+    `put_off` is there where the job's first status has been put off for other jobs.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
     not ended; gathered only for jobs with `intranet: Host`.
     """

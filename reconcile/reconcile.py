@@ -7,7 +7,7 @@ from nothing else, so a pass may be repeated, interrupted and resumed at any poi
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from api.constants import Condition, Phase, Reason
 from api.status import JobStatus, diff_status
@@ -32,6 +32,9 @@ from reconcile.view import View, build_view
 
 STATUS_INTERVAL_SECONDS = 2.0
 """Counts alone are written at most this often: pods come up one by one."""
+CAUSE_SECONDS = 5.0
+"""A first status that says what holds the pods up waits no longer for other jobs: that is what its
+user looks for. Many a cause, such as a gang that is being let in, is gone by then."""
 QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
@@ -157,10 +160,19 @@ def _status_wait(view: View, status: JobStatus) -> float:
         return 0.0
     put_off, written = view.observed.put_off, view.observed.status_written_at
     if put_off is not None and not view.job.status.phase:
-        return max(0.0, (put_off.until - view.now).total_seconds())
+        until = put_off.until
+        if not _is_on_its_way(status):
+            until = min(until, put_off.since + timedelta(seconds=CAUSE_SECONDS))
+        return max(0.0, (until - view.now).total_seconds())
     if written is None:
         return 0.0
     return max(0.0, STATUS_INTERVAL_SECONDS - (view.now - written).total_seconds())
+
+
+def _is_on_its_way(status: JobStatus) -> bool:
+    """Whether nothing is known that holds the pods up."""
+    pending = status.condition(Condition.PENDING)
+    return pending is None or pending.reason == Reason.WAITING_FOR_PODS
 
 
 def _is_minor(old: JobStatus, new: JobStatus) -> bool:

@@ -264,6 +264,24 @@ def test_counts_alone_are_written_seldom(world: World, kubelet: Kubelet) -> None
     assert plan.requeue_after == 2
 
 
+def test_a_first_status_that_says_what_holds_the_pods_up_waits_less(world: World) -> None:
+    world.submit(a_job().with_workers(2))
+    put_off = PutOff(world.now, world.now + timedelta(seconds=30))
+    refusal = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: few", 403)
+
+    def look(*refusals: Refusal) -> Plan:
+        observed = replace(world.observe(), put_off=put_off, refusals=refusals)
+        return reconcile(observed, world.now, world.settings)
+
+    assert (look().status, look().requeue_after) == (None, 30)
+    assert (look(refusal).status, look(refusal).requeue_after) == (None, 5)
+    world.advance(seconds=5)
+    assert look().status is None
+    told = look(refusal).status
+    assert told is not None
+    assert "QuotaExceeded" in {each["reason"] for each in told["status"]["conditions"]}
+
+
 def test_a_first_status_that_is_put_off_says_it_all_once_the_pods_run(
     world: World, kubelet: Kubelet
 ) -> None:
