@@ -103,9 +103,9 @@ class Copies:
 
     def __init__(self, family: Family) -> None:
         self._name = family.name
-        objects = [(_etcd_prefix(family.adapter), family.job)]
+        objects = [(etcd_prefix(family.adapter), family.job)]
         for resource, children in family.children.items():
-            objects += [(f"/registry/{KINDS[resource]}", child) for child in children]
+            objects += [(etcd_prefix_of_children(resource), child) for child in children]
         self._objects = [(prefix, json.dumps(_as_stored(obj))) for prefix, obj in objects]
         text = "".join(text for _, text in self._objects)
         self._uids = sorted(set(_UID.findall(text)))
@@ -119,7 +119,7 @@ class Copies:
             high, low = divmod(base + place, 250)
             swaps[address] = f"10.{100 + high // 250}.{high % 250}.{low}"
         return [
-            (f"{prefix}/{NAMESPACE}/{self._child_name(text, name)}", self._swap(text, name, swaps))
+            (prefix + self._child_name(text, name), self._swap(text, name, swaps))
             for prefix, text in self._objects
         ]
 
@@ -180,8 +180,14 @@ def _as_stored(obj: Raw) -> Raw:
     return {**obj, "metadata": metadata}
 
 
-def _etcd_prefix(adapter: Adapter) -> str:
-    return f"/registry/{adapter.group}/{adapter.resource}"
+def etcd_prefix(adapter: Adapter) -> str:
+    """What the keys of the jobs in the namespace of the measurements begin with."""
+    return f"/registry/{adapter.group}/{adapter.resource}/{NAMESPACE}/"
+
+
+def etcd_prefix_of_children(resource: str) -> str:
+    """What the keys of children of a kind begin with."""
+    return f"/registry/{KINDS[resource]}/{NAMESPACE}/"
 
 
 def _is_owned(obj: Raw, uid: str) -> bool:

@@ -10,9 +10,9 @@ import yaml
 from benchmarks import procfs
 from benchmarks.adapter import Adapter
 from benchmarks.counters import Counts, operator_writes, parse_counts, since
-from benchmarks.family import NAMESPACE
+from benchmarks.etcd import delete_all
+from benchmarks.family import NAMESPACE, etcd_prefix, etcd_prefix_of_children
 from benchmarks.jobwatch import JobWatch, Report
-from benchmarks.load import list_all
 from benchmarks.rest import Rest, RestError
 from benchmarks.simulator import build_nodes, ensure_simulator, start_simulator
 from localcluster import Cluster, ClusterConfig, clock
@@ -26,12 +26,16 @@ NOT_AUDITED = {API_SERVER: ("--audit-log-path=", "--audit-policy-file=")}
 """As an API server ships."""
 COMPONENTS = (API_SERVER, ETCD, SCHEDULER, CONTROLLER_MANAGER)
 SIMULATOR, HARNESS = "node simulator", "harness"
+RESTING_SECONDS = 0.5
+RESTING_SHARE = 0.3
+"""Of one core, all processes together."""
+_PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _CHILDREN = {
-    "pods": "",
-    "configmaps": "?fieldSelector=metadata.name!=kube-root-ca.crt",
-    "services": "?fieldSelector=metadata.name!=kubernetes",
+    etcd_prefix_of_children("pods"): "",
+    etcd_prefix_of_children("configmaps"): "kube-root-ca.crt",
+    etcd_prefix_of_children("services"): "kubernetes",
 }
-"""What clean deletes at once, so that no garbage collector works on during what follows."""
+"""What clean takes away, by what the keys begin with, and the one of each kind that stays."""
 
 
 @dataclass(frozen=True)
@@ -155,25 +159,25 @@ class Site:
         raise TimeoutError("the operator does not stop writing")
 
     def clean(self) -> None:
-        """Delete all jobs and their children, and wait until they are gone."""
+        """Take all jobs and their children away, and give everyone time to note it."""
         self.report("cleaning up")
-        self.rest.call("DELETE", self.adapter.path(NAMESPACE))
-        self._lift_finalizers()
-        for resource, selector in _CHILDREN.items():
-            path = f"/api/v1/namespaces/{NAMESPACE}/{resource}{selector}"
-            self.rest.call("DELETE", path, b'{"gracePeriodSeconds":0}')
-        self._wait_until("the pods of deleted jobs are gone", self._is_empty)
+        for prefix, kept in _CHILDREN.items():
+            delete_all(self.etcd_pid, prefix, kept and prefix + kept)
+        # Children first, of which a garbage collector would else go looking for each.
+        self._wait_until("the pods of deleted jobs are gone", lambda: self._is_empty(_PODS))
+        delete_all(self.etcd_pid, etcd_prefix(self.adapter))
+        jobs = self.adapter.path(NAMESPACE)
+        self._wait_until("the deleted jobs are gone", lambda: self._is_empty(jobs))
+        clock.wait_until(self._rests, READY_SECONDS)
 
-    def _lift_finalizers(self) -> None:
-        """Other operators set some, and are stopped by now."""
-        for job in list_all(self.rest, self.adapter.path(NAMESPACE)):
-            if job["metadata"].get("finalizers"):
-                path = self.adapter.path(NAMESPACE, job["metadata"]["name"])
-                self.rest.patch(path, {"metadata": {"finalizers": None}})
+    def _is_empty(self, path: str) -> bool:
+        return not self.rest.get(f"{path}?limit=1")["items"]
 
-    def _is_empty(self) -> bool:
-        paths = (self.adapter.path(NAMESPACE), f"/api/v1/namespaces/{NAMESPACE}/pods")
-        return not any(self.rest.get(f"{path}?limit=1")["items"] for path in paths)
+    def _rests(self) -> bool:
+        before, started = sum(self.cpu().values()), clock.monotonic()
+        clock.sleep(RESTING_SECONDS)
+        spent = sum(self.cpu().values()) - before
+        return spent < RESTING_SHARE * (clock.monotonic() - started)
 
     def _apply(self, manifest: Path) -> None:
         objects = yaml.safe_load_all(manifest.read_text())

@@ -4,9 +4,9 @@ Always: nothing is applied while a pod that the plan takes for gone lives, for t
 the status is written even when a child could not be; Events and totals come after the
 status that they report. Creates go out group by group and in parallel within a group, in batches
 that double while they succeed, so that what a quota or a webhook refuses is asked for once and not
-a thousand times. While other jobs wait for a worker, a pass writes one thing after the other: a
-wide job then takes no more of the API server than each small one, and threads hand nothing over.
-Any worker may call.
+a thousand times. While other jobs wait for a worker, a pass writes one thing after the other and
+creates a few children only: a wide job then takes little more of the API server than each small
+one, and threads hand nothing over. Any worker may call.
 """
 
 import threading
@@ -32,6 +32,8 @@ MAX_PARALLEL = 16
 MAX_BATCH = 32
 """Small enough that a wide job's batch does not stand long before a small job's pods."""
 MAX_CREATES_PER_PASS = 500
+MAX_CREATES_IN_CROWD = 16
+"""After so many the job stands in line again."""
 _REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)
 
 T = TypeVar("T")
@@ -191,7 +193,9 @@ class _Pass:
             return self.tools.children.create(owner, item)
 
         for batch in _growing_batches(self.plan.creates, first=1):
-            self.is_partial = len(self.created) >= MAX_CREATES_PER_PASS
+            is_crowded = self.tools.is_crowded()
+            most = MAX_CREATES_IN_CROWD if is_crowded else MAX_CREATES_PER_PASS
+            self.is_partial = len(self.created) >= most
             if self.is_partial or not self._may_go_on():
                 return
             for made in self._in_parallel(create, batch):

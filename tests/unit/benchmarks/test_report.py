@@ -35,7 +35,7 @@ def a_series() -> Series:
         bursts=(RatedBurst(floors, (burst,)),),
         server_profile={"JSON": 0.25, "everything else": 0.75},
         wide=(Wide(10, 1.0, None, 2.0, 1000, 1000, 500),),
-        fairness=Fairness(20, 200, 2.0, 2.5),
+        fairness=Fairness(20, 200, (1.5, 2.5), 2.5),
         takeover=TakeOver(1.0, None),
         crowd=Crowd(10, 10, 120, 1.0, 1.0, None, 60.0, 60.0, 59.8, 5.0, 0.1, 0),
     )
