@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.chart import draw_chart
-from benchmarks.figures import Figure, figures
+from benchmarks.figures import LEAST_BESIDE_PEERS, Figure, figures
 from benchmarks.machine import Machine
 from benchmarks.scenarios.burst import OPERATOR, Burst
 from benchmarks.scenarios.sidebyside import Turns
@@ -40,7 +40,7 @@ def build_page(run: Run) -> str:
     """The results as Markdown."""
     first = run.series[0]
     parts = [
-        *(_head(run), _table(run.series), _unfinished(run.series), _side_by_side(run.side_by_side)),
+        *(_head(run), _table(run.series), _unfinished(run.series), _side_by_side(run)),
         *(_limits(first), _processes(first.bursts[0], run.machine.cores)),
         *(_profile(first.server_profile), _requests(first)),
     ]
@@ -147,7 +147,8 @@ def _profile(profile: dict[str, float] | None) -> list[str]:
     return lines + [f"| {name} | {share:.0%} |" for name, share in ordered]
 
 
-def _side_by_side(turns: Sequence[Turns]) -> list[str]:
+def _side_by_side(run: Run) -> list[str]:
+    turns = run.side_by_side
     if len(turns) < 2:
         return []
     first, jobs = turns[0], turns[0].bursts[0].jobs
@@ -161,7 +162,17 @@ def _side_by_side(turns: Sequence[Turns]) -> list[str]:
         "| operator | jobs/s | p50 | p99 | operator's CPU | API server's CPU | writes | × |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    return lines + [_turns_row(each, first) for each in turns]
+    lines += [_turns_row(each, first) for each in turns]
+    best = max(turns[1:], key=lambda each: each.jobs_per_second)
+    reached, pods = first.compare(best), run.series[0].bursts[0].floor_running_jobs_per_second
+    verdict = "holds" if reached >= LEAST_BESIDE_PEERS else "**does not hold**"
+    lines += [
+        "",
+        f"Must be ≥ {LEAST_BESIDE_PEERS} × the best other: {reached:.2f} {verdict}. Where no"
+        f" operator had anything to do, the bare loop's pods ran at {pods:.1f} jobs/s on the same"
+        f" cores, {pods / best.jobs_per_second:.2f} × the rate of {best.operator}.",
+    ]
+    return lines
 
 
 def _turns_row(turns: Turns, first: Turns) -> str:

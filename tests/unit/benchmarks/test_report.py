@@ -95,6 +95,14 @@ def test_the_page_shows_operators_side_by_side() -> None:
     page = build_page(Run("command", 1.0, describe_machine(), (a_series(),), both))
     assert "| own | 50.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 1.00 |" in page
     assert "| peer | 25.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 2.00 |" in page
+    assert "Must be ≥ 1.4 × the best other: 2.00 holds." in page
+    assert "ran at 30.0 jobs/s on the same cores, 1.20 × the rate of peer." in page
+
+
+def test_the_page_says_that_a_peer_is_too_near() -> None:
+    both = (turns("own", 3.0), turns("peer", 4.0))
+    page = build_page(Run("command", 1.0, describe_machine(), (a_series(),), both))
+    assert "Must be ≥ 1.4 × the best other: 1.33 **does not hold**." in page
 
 
 def test_a_write_at_rest_breaks_the_budget() -> None:
