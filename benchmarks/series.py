@@ -155,7 +155,7 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
         costs = measure_costs(site, family)
         site.clean()
         # Not counted: the first loop after these writes is a fifth faster than all that follow.
-        _measure_floor(site, family, sizes.bursts[0].jobs, 0)
+        _measure_floor(site, family, sizes.bursts[0].jobs, "warm-up")
         bursts = [_measure_bursts(site, operator, family, size) for size in sizes.bursts]
         profile = _measure_profile(site, operator, bursts[0]) if sizes.with_profile else None
         attempts = _Attempts(site)
@@ -189,11 +189,11 @@ def _make_sample(site: Site, operator: Operator) -> Family:
 
 
 def _measure_bursts(site: Site, operator: Operator, family: Family, size: BurstSize) -> RatedBurst:
-    floors, bursts = [_measure_floor(site, family, size.jobs, 0)], []
+    floors, bursts = [_measure_floor(site, family, size.jobs, "0")], []
     for number in range(1, size.rounds + 1):
         bursts.append(measure_burst(site, operator, size.jobs, f"burst-{size.jobs}-{number}"))
         site.clean()
-        floors.append(_measure_floor(site, family, size.jobs, number))
+        floors.append(_measure_floor(site, family, size.jobs, str(number)))
     return RatedBurst(tuple(floors), tuple(bursts))
 
 
@@ -201,7 +201,7 @@ def _measure_profile(site: Site, operator: Operator, rated: RatedBurst) -> dict[
     return measure_profile(site, operator, rated.jobs, rated.jobs / rated.jobs_per_second)
 
 
-def _measure_floor(site: Site, family: Family, jobs: int, number: int) -> Floor:
-    floor = measure_floor(site, family, jobs, f"floor-{jobs}-{number}")
+def _measure_floor(site: Site, family: Family, jobs: int, label: str) -> Floor:
+    floor = measure_floor(site, family, jobs, f"floor-{jobs}-{label}")
     site.clean()
     return floor

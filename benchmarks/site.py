@@ -159,7 +159,10 @@ class Site:
         raise TimeoutError("the operator does not stop writing")
 
     def clean(self) -> None:
-        """Take all jobs and their children away, and give everyone time to note it."""
+        """Take all jobs and their children away, and give everyone time to note it.
+
+        Their names must not come again: scheduler and simulator may take such a pod for the old.
+        """
         self.report("cleaning up")
         for prefix, kept in _CHILDREN.items():
             delete_all(self.etcd_pid, prefix, kept and prefix + kept)
