@@ -57,9 +57,9 @@ FULL = Sizes(
 )
 QUICK = Sizes(
     bursts=(BurstSize(100),),
-    wide_workers=(200,),
+    wide_workers=(100,),
     small_jobs=20,
-    small_jobs_beside=200,
+    small_jobs_beside=100,
     crowd=Size(finished=1_000, running=100, rest_seconds=5),
     with_kill=False,
     with_profile=False,
