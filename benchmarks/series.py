@@ -157,7 +157,10 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
         costs = measure_costs(site, family)
         site.clean()
         _measure_floor(site, family, WARM_UP_JOBS, "warm-up")
-        bursts = [_measure_bursts(site, operator, family, size) for size in sizes.bursts]
+        bursts = [
+            _measure_bursts(site, operator, family, size, is_first=size is sizes.bursts[0])
+            for size in sizes.bursts
+        ]
         profile = _measure_profile(site, operator, bursts[0]) if sizes.with_profile else None
         attempts = _Attempts(site)
         wide = []
@@ -189,10 +192,14 @@ def _make_sample(site: Site, operator: Operator) -> Family:
     return family
 
 
-def _measure_bursts(site: Site, operator: Operator, family: Family, size: BurstSize) -> RatedBurst:
+def _measure_bursts(
+    site: Site, operator: Operator, family: Family, size: BurstSize, is_first: bool
+) -> RatedBurst:
+    """The very first burst is followed until the operator has cleaned up: for its requests."""
     floors, bursts = [_measure_floor(site, family, size.jobs, "0")], []
     for number in range(1, size.rounds + 1):
-        bursts.append(measure_burst(site, operator, size.jobs, f"burst-{size.jobs}-{number}"))
+        name, with_cleanup = f"burst-{size.jobs}-{number}", is_first and number == 1
+        bursts.append(measure_burst(site, operator, size.jobs, name, with_cleanup))
         site.clean()
         floors.append(_measure_floor(site, family, size.jobs, str(number)))
     return RatedBurst(tuple(floors), tuple(bursts))

@@ -20,6 +20,7 @@ from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDU
 from localcluster.process import Process
 
 SETTLED_SECONDS = 1.5
+SETTLE_POLL_SECONDS = 0.5
 SETTLE_TIMEOUT_SECONDS = 120.0
 READY_SECONDS = 60.0
 NOT_AUDITED = {API_SERVER: ("--audit-log-path=", "--audit-policy-file=")}
@@ -148,15 +149,17 @@ class Site:
 
     def settle(self) -> None:
         """Wait until the operator writes nothing for a while."""
-        deadline = clock.monotonic() + SETTLE_TIMEOUT_SECONDS
-        before = self.read().counts
-        while clock.monotonic() < deadline:
-            clock.sleep(SETTLED_SECONDS)
+        before, quiet_since = self.read().counts, clock.monotonic()
+
+        def has_settled() -> bool:
+            nonlocal before, quiet_since
             now = self.read().counts
-            if not self.writes_of(since(before, now)):
-                return
-            before = now
-        raise TimeoutError("the operator does not stop writing")
+            if self.writes_of(since(before, now)):
+                before, quiet_since = now, clock.monotonic()
+            return clock.monotonic() - quiet_since > SETTLED_SECONDS
+
+        if not clock.wait_until(has_settled, SETTLE_TIMEOUT_SECONDS, SETTLE_POLL_SECONDS):
+            raise TimeoutError("the operator does not stop writing")
 
     def clean(self) -> None:
         """Take all jobs and their children away, and give everyone time to note it.

@@ -32,6 +32,8 @@ class Burst:
 
     `cpu_ms_per_job` is each process's until the last job ran; `settled_cpu_ms_per_job`, the
     operator's, and the writes are counted until it had nothing more to write.
+    `requests_to_completed` have those of the cleanup with them, and are empty where it was not
+    waited for.
     """
 
     jobs: int
@@ -52,14 +54,16 @@ class Burst:
         return self.jobs / self.to_running_seconds
 
 
-def measure_burst(site: Site, operator: Operator, jobs: int, prefix: str) -> Burst:
+def measure_burst(
+    site: Site, operator: Operator, jobs: int, prefix: str, with_cleanup: bool = False
+) -> Burst:
     """Create so many jobs at once, and end them when all run."""
     site.report(f"burst: {jobs} jobs of {SERVERS} + {WORKERS}")
     with working_operator(site, operator, prefix) as running:
-        return _measure(site, running, job_names(prefix, jobs))
+        return _measure(site, running, job_names(prefix, jobs), with_cleanup)
 
 
-def _measure(site: Site, running: RunningOperator, names: list[str]) -> Burst:
+def _measure(site: Site, running: RunningOperator, names: list[str], with_cleanup: bool) -> Burst:
     manifests = [site.adapter.build_job(name, SERVERS, WORKERS) for name in names]
     before = site.read()
     cpu = _cpu(site, running)
@@ -71,8 +75,10 @@ def _measure(site: Site, running: RunningOperator, names: list[str]) -> Burst:
     started, cpu_of_operator = site.read(), running.cpu_seconds() - cpu[OPERATOR]
     times = [when - asked[name] for name, when in zip(names, ran, strict=True)]
     to_completed = _complete(site, names)
-    site.settle()
-    ended = site.read()
+    requests_to_completed = {}
+    if with_cleanup:
+        site.settle()
+        requests_to_completed = _per_job(since(started.counts, site.read().counts), len(names))
     return Burst(
         jobs=len(names),
         to_running_seconds=max(ran) - min(asked.values()),
@@ -84,7 +90,7 @@ def _measure(site: Site, running: RunningOperator, names: list[str]) -> Burst:
         peak_mb=running.memory().peak_mb,
         writes_per_job=_writes(site, before, started) / len(names),
         requests_to_running=_per_job(since(before.counts, started.counts), len(names)),
-        requests_to_completed=_per_job(since(started.counts, ended.counts), len(names)),
+        requests_to_completed=requests_to_completed,
     )
 
 

@@ -41,11 +41,9 @@ def measure_fairness(site: Site, operator: Operator, jobs: int, wide_workers: in
     site.report(f"fairness: {jobs} small jobs, alone and beside one of {wide_workers} pods")
     with working_operator(site, operator, "fairness") as running:
         before = _p99(site, running, job_names("before", jobs))
-        site.settle()
         create_jobs(site.rest, site.adapter, [site.adapter.build_job("wide", 1, wide_workers - 1)])
         beside = _p99(site, running, job_names("beside", jobs))
         wait_running(site, running, ["wide"], TIMEOUT_SECONDS)
-        site.settle()
         after = _p99(site, running, job_names("after", jobs))
     return Fairness(jobs, wide_workers, (before, after), beside)
 
