@@ -12,8 +12,6 @@ from localcluster.components import API_SERVER
 LEASE_SECONDS = 15.0
 RATIO_TO_FLOOR = 0.62
 LEAST_BESIDE_PEERS = 1.4
-FLOOR_OF_BOUNDS = 58.0
-"""Jobs per second of the floor in the run that the bounds in seconds and milliseconds come from."""
 WRITES_PER_JOB = 10.0
 CROWD_JOBS = 11_000
 KB_PER_JOB = 80.0
@@ -31,16 +29,14 @@ class Figure:
     least: float | None = None
     is_portable: bool = False
     """It does not depend on the machine: continuous integration fails on it."""
-    is_timed: bool = False
-    """Its bound is one of time, and goes with `FLOOR_OF_BOUNDS`."""
 
-    def holds(self, series: Series, factor: float = 1.0) -> bool | None:
-        """Whether the value times `factor` is within its bounds; None without value or bound."""
+    def holds(self, series: Series) -> bool | None:
+        """Whether the value is within its bounds; None where there is none, or no bound."""
         value = self.value(series)
         if value is None or (self.most is None and self.least is None):
             return None
-        above = self.least is None or value * factor >= self.least
-        return above and (self.most is None or value * factor <= self.most)
+        above = self.least is None or value >= self.least
+        return above and (self.most is None or value <= self.most)
 
     @property
     def target(self) -> str:
@@ -86,9 +82,6 @@ def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
         title = f"{rated.jobs} jobs: {name}"
         return Figure(title, unit, lambda series: read(series.bursts[number]))
 
-    def timed(figure: Figure, most: float) -> Figure:
-        return replace(figure, most=most, is_timed=True) if is_small else figure
-
     yield figure("floor", "jobs/s", lambda r: r.floor_jobs_per_second)
     running = "floor, until its pods run"
     yield figure(running, "jobs/s", lambda r: r.floor_running_jobs_per_second)
@@ -96,21 +89,21 @@ def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
     ratio = figure("share of the floor", "×", lambda r: r.ratio)
     yield replace(ratio, least=RATIO_TO_FLOOR) if is_small else ratio
     p50 = figure("creation to Running, p50", "s", lambda r: r.median(lambda b: b.p50_seconds))
-    yield timed(p50, most=2.0)
+    yield replace(p50, most=2.0 if is_small else None)
     p99 = figure("creation to Running, p99", "s", lambda r: r.median(lambda b: b.p99_seconds))
-    yield timed(p99, most=2.5)
+    yield replace(p99, most=2.5 if is_small else None)
     ended = "all Completed after the workers' end"
     yield figure(ended, "s", lambda r: r.median(lambda b: b.to_completed_seconds))
     cpu = "operator's CPU per start"
     own = figure(cpu, "ms", lambda r: r.cpu_ms_per_job(OPERATOR))
-    yield timed(own, most=8.0)
+    yield replace(own, most=8.0) if is_small else own
     cpu = "operator's CPU per start, until it has written its Events"
     yield figure(cpu, "ms", lambda r: r.median(lambda b: b.settled_cpu_ms_per_job))
     cpu = "API server's CPU per job of the floor"
     yield figure(cpu, "ms", lambda r: r.floor_cpu_ms_per_job(API_SERVER))
     cpu = "API server's CPU per start"
     server = figure(cpu, "ms", lambda r: r.cpu_ms_per_job(API_SERVER))
-    yield timed(server, most=33.0)
+    yield replace(server, most=33.0) if is_small else server
     written = "operator's writes per start"
     writes = figure(written, "", lambda r: r.median(lambda b: b.writes_per_job))
     yield replace(writes, most=WRITES_PER_JOB, is_portable=True)

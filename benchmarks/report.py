@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.chart import draw_chart
-from benchmarks.figures import FLOOR_OF_BOUNDS, LEAST_BESIDE_PEERS, Figure, figures
+from benchmarks.figures import LEAST_BESIDE_PEERS, Figure, figures
 from benchmarks.machine import Machine
 from benchmarks.scenarios.burst import OPERATOR, Burst
 from benchmarks.scenarios.sidebyside import Turns
@@ -15,7 +15,6 @@ from benchmarks.series import RatedBurst, Series
 from localcluster.components import API_SERVER
 
 CHART = "chart.svg"
-HOLDS = {None: "", True: "yes", False: "**no**"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,6 @@ def build_page(run: Run) -> str:
         _table(run.series),
         _unfinished(run.series),
         _side_by_side(run),
-        _at_speed_of_bounds(first),
         _limits(first),
         _processes(first.bursts[0], run.machine.cores),
         _profile(first.server_profile),
@@ -88,32 +86,8 @@ def _unfinished(series: Sequence[Series]) -> list[str]:
 
 def _row(figure: Figure, series: Sequence[Series]) -> str:
     cells = " | ".join(_format(figure.value(each), figure.unit) for each in series)
-    return f"| {figure.name} | {cells} | {figure.target} | {HOLDS[figure.holds(series[0])]} |"
-
-
-def _at_speed_of_bounds(series: Series) -> list[str]:
-    """The bounded times as they would be were the floor as fast as where the bounds come from."""
-    timed = [figure for figure in figures(series) if figure.is_timed]
-    if not timed:
-        return []
-    floor = series.bursts[0].floor_jobs_per_second
-    factor = floor / FLOOR_OF_BOUNDS
-    lines = [
-        "## At the speed of the bounds",
-        "",
-        f"The bounds of times come from a run whose floor reached {FLOOR_OF_BOUNDS:g} jobs/s. Here"
-        f" it reached {floor:.1f}, and the same times are {factor:.2f} × as long at that speed:",
-        "",
-        "| | at that speed | must be | holds |",
-        "|---|---|---|---|",
-    ]
-    return lines + [_scaled_row(figure, series, factor) for figure in timed]
-
-
-def _scaled_row(figure: Figure, series: Series, factor: float) -> str:
-    value, holds = figure.value(series), HOLDS[figure.holds(series, factor)]
-    scaled = _format(None if value is None else value * factor, figure.unit)
-    return f"| {figure.name} | {scaled} | {figure.target} | {holds} |"
+    words = {None: "", True: "yes", False: "**no**"}
+    return f"| {figure.name} | {cells} | {figure.target} | {words[figure.holds(series[0])]} |"
 
 
 def _limits(series: Series) -> list[str]:

@@ -63,19 +63,6 @@ def test_the_page_says_what_the_limit_is() -> None:
     assert "take 17.0 ms of the API server's CPU: 1 × POST jobs 7.0 ms, 4 × POST pods" in page
 
 
-def test_times_are_told_at_the_speed_that_their_bounds_come_from() -> None:
-    series = a_series()
-    [rated] = series.bursts
-    floors = tuple(replace(floor, seconds=100 / 29) for floor in rated.floors)
-    [burst] = rated.bursts
-    slow = replace(rated, floors=floors, bursts=(replace(burst, p50_seconds=3.0, p99_seconds=6.0),))
-    page = build_page(Run("command", 1.0, describe_machine(), (replace(series, bursts=(slow,)),)))
-    assert "Here it reached 29.0, and the same times are 0.50 × as long at that speed" in page
-    assert "| 100 jobs: creation to Running, p50 | 3 s | ≤ 2 | **no** |" in page
-    assert "| 100 jobs: creation to Running, p50 | 1.5 s | ≤ 2 | yes |" in page
-    assert "| 100 jobs: creation to Running, p99 | 3 s | ≤ 2.5 | **no** |" in page
-
-
 def test_the_page_says_whose_cpu_a_start_takes() -> None:
     machine = replace(describe_machine(), cores=2)
     page = build_page(Run("command", 1.0, machine, (a_series(),)))
