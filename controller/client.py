@@ -296,13 +296,17 @@ class Stream:
         self._stream = stream
         self.is_protobuf = is_protobuf
 
-    def events(self) -> Iterator[Raw]:
-        """Every event as it comes; ends with the answer. Raises Transient when it breaks."""
+    def events(self, before_wait: Callable[[], None] = lambda: None) -> Iterator[Raw]:
+        """Every event as it comes; ends with the answer. Raises Transient when it breaks.
+
+        `before_wait` is called when there is no event that could be had at once.
+        """
+        chunks = self._stream.chunks(before_wait)
         try:
             if self.is_protobuf:
-                yield from map(protobuf.decode_event, protobuf.split_frames(self._stream.chunks()))
+                yield from map(protobuf.decode_event, protobuf.split_frames(chunks))
             else:
-                yield from map(parse_json, _split_lines(self._stream.chunks()))
+                yield from map(parse_json, _split_lines(chunks))
         except _NETWORK_ERRORS as error:
             raise Transient(f"the stream broke: {error}") from error
 

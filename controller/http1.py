@@ -12,14 +12,14 @@ import select
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 MAX_HEADER_LINES = 200
 MAX_LINE_BYTES = 65536
 _READ_BYTES = 65536
+"""More than a TLS record holds, so that none is left over of which the socket knows nothing."""
 _FORBIDDEN_IN_HEADERS = frozenset("\r\n\0")
 
 
@@ -87,21 +87,68 @@ class Response:
         return "chunked" in self.headers.get("transfer-encoding", "").lower()
 
 
+class _Incoming:
+    """What has come in on a socket and is not taken yet. Raises HttpError where it ends early."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        self._data = bytearray()
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something, if only the end, can be read without waiting."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(self._data or poll.poll(0))
+
+    def take_line(self) -> bytes:
+        """The next line, without what ends it."""
+        while (end := self._data.find(b"\n")) < 0:
+            if len(self._data) > MAX_LINE_BYTES:
+                raise HttpError("the answer has a line without an end")
+            self._receive()
+        return self._take(end + 1).rstrip(b"\r\n")
+
+    def take(self, length: int) -> bytes:
+        """So many bytes."""
+        while len(self._data) < length:
+            self._receive()
+        return self._take(length)
+
+    def take_rest(self) -> bytes:
+        """All that comes until the other side ends."""
+        while data := self._socket.recv(_READ_BYTES):
+            self._data += data
+        return self._take(len(self._data))
+
+    def _receive(self) -> None:
+        data = self._socket.recv(_READ_BYTES)
+        if not data:
+            raise HttpError("the answer stopped in the middle")
+        self._data += data
+
+    def _take(self, length: int) -> bytes:
+        taken = bytes(self._data[:length])
+        del self._data[:length]
+        return taken
+
+
 class Connection:
     """One connection to an endpoint. Raises OSError when anything about it fails."""
 
     def __init__(self, endpoint: Endpoint, connect_seconds: float) -> None:
         self._authority = endpoint.authority
         self._socket = _connect(endpoint, connect_seconds)
-        self._reader = cast(BinaryIO, self._socket.makefile("rb", _READ_BYTES))
+        self._incoming = _Incoming(self._socket)
         self.is_reusable = True
 
     @property
-    def is_dropped(self) -> bool:
-        """Whether the other side has closed the connection, or sent something unasked."""
-        poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(0))
+    def has_more(self) -> bool:
+        """Whether something can be read at once.
+
+        On an idle connection that is its end, or something unasked.
+        """
+        return self._incoming.has_more
 
     def send(self, request: Request, read_seconds: float) -> Response:
         """Send a request and read the head of its answer."""
@@ -120,16 +167,17 @@ class Connection:
             return b"".join(self.read_chunks())
         length = response.headers.get("content-length")
         if length is not None:
-            return self._read_exactly(int(length))
+            return self._incoming.take(int(length))
         self.is_reusable = False
-        return self._reader.read()
+        return self._incoming.take_rest()
 
     def read_chunks(self) -> Iterator[bytes]:
         """The chunks of an answer as they come."""
         while size := self._read_chunk_size():
-            yield self._read_exactly(size)
-            self._read_line()
-        while self._read_line():
+            chunk = self._incoming.take(size)
+            self._incoming.take_line()
+            yield chunk
+        while self._incoming.take_line():
             continue  # trailers
 
     def shut_down(self) -> None:
@@ -144,17 +192,16 @@ class Connection:
     def close(self) -> None:
         """Close the connection."""
         self.is_reusable = False
-        self._reader.close()
         self._socket.close()
 
     def _read_head(self) -> Response:
-        version, _, rest = self._read_line().partition(b" ")
+        version, _, rest = self._incoming.take_line().partition(b" ")
         code = rest[:3]
         if not version.startswith(b"HTTP/1.") or not code.isdigit():
             raise HttpError(f"the answer is no HTTP: {version[:100]!r}")
         headers: dict[str, str] = {}
         for _ in range(MAX_HEADER_LINES):
-            line = self._read_line()
+            line = self._incoming.take_line()
             if not line:
                 break
             name, _, value = line.decode("latin-1").partition(":")
@@ -164,23 +211,11 @@ class Connection:
         return Response(int(code), headers)
 
     def _read_chunk_size(self) -> int:
-        line = self._read_line()
+        line = self._incoming.take_line()
         try:
             return int(line.partition(b";")[0], 16)
         except ValueError as error:
             raise HttpError(f"no size of a chunk: {line[:100]!r}") from error
-
-    def _read_line(self) -> bytes:
-        line = self._reader.readline(MAX_LINE_BYTES)
-        if not line.endswith(b"\n"):
-            raise HttpError("the answer stopped in the middle")
-        return line.rstrip(b"\r\n")
-
-    def _read_exactly(self, length: int) -> bytes:
-        data = self._reader.read(length)
-        if len(data) < length:
-            raise HttpError("the answer stopped in the middle")
-        return data
 
 
 class Stream:
@@ -193,10 +228,16 @@ class Stream:
         self._connection = connection
         self._is_closed = False
 
-    def chunks(self) -> Iterator[bytes]:
-        """Every chunk as it comes; ends with the answer. Raises OSError when it breaks."""
+    def chunks(self, before_wait: Callable[[], None]) -> Iterator[bytes]:
+        """Every chunk as it comes; ends with the answer. Raises OSError when it breaks.
+
+        `before_wait` is called when all that has come is read.
+        """
         try:
-            yield from self._connection.read_chunks()
+            for chunk in self._connection.read_chunks():
+                yield chunk
+                if not self._connection.has_more:
+                    before_wait()
         except (OSError, ValueError):
             if not self._is_closed:
                 raise
@@ -253,7 +294,7 @@ class Pool:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
                 return Connection(self._endpoint, timeouts.connect)
-            if not connection.is_dropped:
+            if not connection.has_more:
                 return connection
             connection.close()
 

@@ -16,7 +16,10 @@ from controller.trim import trim
 
 
 class Informer:
-    """Takes what a reflector reads of one kind. `enqueue_later` is for what can wait."""
+    """Takes what a reflector reads of one kind.
+
+    `enqueue_later` is for what can wait; `is_crowded` tells whether jobs wait for a worker.
+    """
 
     def __init__(
         self,
@@ -24,8 +27,10 @@ class Informer:
         store: Store,
         enqueue: Callable[[Key], None],
         enqueue_later: Callable[[Key], None],
+        is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self.resource = resource
+        self.is_crowded = is_crowded
         self._store = store
         self._enqueue = enqueue
         self._enqueue_later = enqueue_later

@@ -37,6 +37,9 @@ WATCH_TIMEOUT_SECONDS = (300, 600)
 READ_TIMEOUT_SECONDS = 70.0
 SHORT_WATCH_SECONDS = 1.0
 """A watch that ends sooner than this and brought nothing counts as failed."""
+GATHER_SECONDS = 0.1
+"""In a crowd a watch that has been read to its end is left alone so long. An event that comes alone
+costs six times the CPU of one among many: by its turn others have used the processor's caches."""
 FAILING_SECONDS = 10.0
 """A reflector that has failed for so long is not healthy."""
 
@@ -177,7 +180,7 @@ class Reflector:
         events_before = self._events
         stream = self._open()
         try:
-            for event in stream.events():
+            for event in stream.events(self._let_gather):
                 self._take(event)
         finally:
             with self._stream_lock:
@@ -202,6 +205,10 @@ class Reflector:
                 stream.close()
         self._failing_since = None
         return stream
+
+    def _let_gather(self) -> None:
+        if self._informer.is_crowded():
+            self._clock.wait(self._stop, GATHER_SECONDS)
 
     def _take(self, event: Raw) -> None:
         kind, obj = event.get("type"), event.get("object")

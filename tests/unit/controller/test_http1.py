@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from controller.http1 import Endpoint, HttpError, Pool, Request, Timeouts
+from controller.http1 import MAX_LINE_BYTES, Endpoint, HttpError, Pool, Request, Timeouts
 
 TIMEOUTS = Timeouts(connect=30.0, read=30.0)
 GET = Request("GET", "/x", {"Accept": "application/json"})
@@ -175,6 +175,7 @@ BROKEN = {
     "no status": b"HTTP/1.1 abc OK\r\n\r\n",
     "cut in the head": None,
     "garbage for a chunk's size": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "a line without an end": b"HTTP/1.1 200 OK\r\nA: " + b"a" * 2 * MAX_LINE_BYTES,
 }
 
 
@@ -226,6 +227,25 @@ def test_a_header_never_becomes_two(peer_of, exchange, bad):
 )
 def test_an_ipv6_host_stands_in_brackets(host, authority):
     assert Endpoint(host, 443, None).authority == authority
+
+
+# Streams
+
+
+def test_a_stream_tells_when_all_that_has_come_is_read(peer_of):
+    peer = peer_of(CHUNKED + b"1\r\na\r\n1\r\nb\r\n")
+    pool = Pool(peer.endpoint, 1)
+    _, stream = pool.exchange(GET, TIMEOUTS, is_stream=True)
+    seen: list[object] = []
+
+    def before_wait() -> None:
+        seen.append("waits")
+        stream.close()
+
+    for chunk in stream.chunks(before_wait):
+        seen.append(chunk)
+    stream.release()
+    assert seen == [b"a", b"b", "waits"]
 
 
 # TLS and proxies

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from controller.informer import Informer
-from controller.reflector import Reflector, Scope
+from controller.reflector import GATHER_SECONDS, Reflector, Scope
 from controller.resources import PADDLE_JOB, POD
 from controller.store import Key, Store
 from tests.unit.controller.builders import a_job, a_pod, put
@@ -23,7 +23,9 @@ class Running:
         self.store = Store((PADDLE_JOB, POD))
         put(self.store, PADDLE_JOB, JOB)
         self.keys: list[Key] = []
-        informer = Informer(POD, self.store, self.keys.append, self.keys.append)
+        self.is_crowded = False
+        enqueue = self.keys.append
+        informer = Informer(POD, self.store, enqueue, enqueue, lambda: self.is_crowded)
         self.reflector = Reflector(client, informer, Scope(**scope), clock, metrics.client, log)
         self.thread = threading.Thread(target=self.reflector.run)
 
@@ -299,3 +301,17 @@ def test_what_a_deleted_job_left_wakes_nobody(running, server):
     start(running, server, reply(200, page(orphan, pod("a"))))
     eventually(lambda: running.names() == ["a", "orphan"])
     assert running.keys == [OWNER]
+
+
+def test_in_a_crowd_events_gather_before_they_are_read(running, server, clock):
+    running.is_crowded = True
+    start(running, server, reply(200, page()), stream(event("ADDED", pod("a")), end=server.hang))
+    eventually(lambda: running.names() == ["a"])
+    eventually(lambda: clock.waits == [GATHER_SECONDS])
+
+
+def test_without_a_crowd_a_watch_is_read_all_the_time(running, server, clock):
+    events = [stream(event("ADDED", pod("a"))), stream(event("ADDED", pod("b")), end=server.hang)]
+    start(running, server, reply(200, page()), *events)
+    eventually(lambda: running.names() == ["a", "b"])
+    assert clock.waits == []
