@@ -86,6 +86,10 @@ class RunningOperator:
         self.process.raise_if_dead()
         return procfs.cpu_seconds(self.process.pid)
 
+    def cpu_seconds_of_threads(self) -> dict[str, float]:
+        """CPU that its threads have taken so far, by their names."""
+        return procfs.cpu_seconds_of_threads(self.process.pid)
+
     def memory(self) -> procfs.Memory:
         """Its memory now."""
         self.process.raise_if_dead()

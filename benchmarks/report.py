@@ -15,6 +15,7 @@ from benchmarks.series import RatedBurst, Series
 from localcluster.components import API_SERVER
 
 CHART = "chart.svg"
+SHOWN_MS = 0.05
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ def build_page(run: Run) -> str:
         _side_by_side(run),
         _limits(first),
         _processes(first.bursts[0], run.machine.cores),
+        _threads(first.bursts[0]),
         _profile(first.server_profile),
         _requests(first),
     ]
@@ -134,6 +136,23 @@ def _processes(rated: RatedBurst, cores: int) -> list[str]:
     had = tuple(cores * 1000 / rate for rate in rates)
     rows = [*taken.items(), (f"{cores} cores had", had)]
     return lines + [f"| {name} | {floor:.1f} | {burst:.1f} |" for name, (floor, burst) in rows]
+
+
+def _threads(rated: RatedBurst) -> list[str]:
+    """Where the operator's time goes, and whether its interpreter had more to give."""
+    core = rated.cpu_ms_per_job(OPERATOR) * rated.jobs_per_second / 1000
+    lines = [
+        f"## Which of the operator's threads take its CPU, {rated.jobs} jobs",
+        "",
+        "Milliseconds a job until the last one ran. Together they kept one core busy for"
+        f" {core:.0%} of the time; an interpreter that runs one thread at a time could use all of"
+        " it.",
+        "",
+        "| threads | ms |",
+        "|---|---|",
+    ]
+    ordered = sorted(rated.thread_ms_per_job().items(), key=lambda item: -item[1])
+    return lines + [f"| {name} | {taken:.1f} |" for name, taken in ordered if taken >= SHOWN_MS]
 
 
 def _profile(profile: dict[str, float] | None) -> list[str]:

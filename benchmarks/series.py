@@ -94,6 +94,14 @@ class RatedBurst:
         """The mean of all bursts."""
         return fmean(burst.cpu_ms_per_job[process] for burst in self.bursts)
 
+    def thread_ms_per_job(self) -> dict[str, float]:
+        """The operator's threads; the mean of all bursts."""
+        names = {name for burst in self.bursts for name in burst.thread_ms_per_job}
+        return {
+            name: fmean(burst.thread_ms_per_job.get(name, 0.0) for burst in self.bursts)
+            for name in names
+        }
+
     @property
     def floor_running_jobs_per_second(self) -> float:
         """The same loop, until the last of its pods ran; the mean of all floors."""

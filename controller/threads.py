@@ -6,9 +6,14 @@ and does nothing. So the end of any thread ends the process, and the kubelet sta
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 from controller.clock import Clock
 from controller.logs import Log
+
+_KERNEL_NAME = Path("/proc/thread-self/comm")
+_KERNEL_NAME_BYTES = 15
 
 
 class Threads:
@@ -49,6 +54,7 @@ class Threads:
         return [thread.name for thread in self._threads if thread.is_alive()]
 
     def _guard(self, name: str, run: Callable[[], None]) -> None:
+        _tell_kernel(name)
         try:
             run()
         except BaseException:
@@ -58,3 +64,9 @@ class Threads:
         if not self._is_stopping.is_set():
             self._log.error("thread_ended", thread=name)
             self._on_death()
+
+
+def _tell_kernel(name: str) -> None:
+    """Let `top -H` and `ps -L` show this thread's name, where there is a /proc to tell it."""
+    with suppress(OSError):
+        _KERNEL_NAME.write_text(name[:_KERNEL_NAME_BYTES])

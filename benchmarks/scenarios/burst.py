@@ -30,7 +30,8 @@ OPERATOR = "operator"
 class Burst:
     """Times in seconds, CPU in milliseconds a job, requests a job.
 
-    `cpu_ms_per_job` is each process's until the last job ran; `settled_cpu_ms_per_job`, the
+    `cpu_ms_per_job` is each process's until the last job ran, `thread_ms_per_job` that of the
+    operator's threads; `settled_cpu_ms_per_job`, the
     operator's, and the writes are counted until it had nothing more to write.
     `requests_to_completed` have those of the cleanup with them, and are empty where it was not
     waited for.
@@ -43,6 +44,7 @@ class Burst:
     to_completed_seconds: float
     settled_cpu_ms_per_job: float
     cpu_ms_per_job: dict[str, float]
+    thread_ms_per_job: dict[str, float]
     peak_mb: float
     writes_per_job: float
     requests_to_running: dict[str, float]
@@ -66,10 +68,11 @@ def measure_burst(
 def _measure(site: Site, running: RunningOperator, names: list[str], with_cleanup: bool) -> Burst:
     manifests = [site.adapter.build_job(name, SERVERS, WORKERS) for name in names]
     before = site.read()
-    cpu = _cpu(site, running)
+    cpu, threads = _cpu(site, running), running.cpu_seconds_of_threads()
     asked = create_jobs(site.rest, site.adapter, manifests)
     ran = wait_running(site, running, names, LEAST_SECONDS + len(names) * SECONDS_PER_JOB)
     cpu_when_running = _cpu(site, running)
+    threads_when_running = running.cpu_seconds_of_threads()
     clock.sleep(LATE_SECONDS)
     site.settle()
     started, cpu_of_operator = site.read(), running.cpu_seconds() - cpu[OPERATOR]
@@ -87,6 +90,10 @@ def _measure(site: Site, running: RunningOperator, names: list[str], with_cleanu
         to_completed_seconds=to_completed,
         settled_cpu_ms_per_job=cpu_of_operator * 1000 / len(names),
         cpu_ms_per_job=cpu_ms_per_job(cpu, cpu_when_running, len(names)),
+        thread_ms_per_job={
+            name: (seconds - threads.get(name, 0.0)) * 1000 / len(names)
+            for name, seconds in threads_when_running.items()
+        },
         peak_mb=running.memory().peak_mb,
         writes_per_job=_writes(site, before, started) / len(names),
         requests_to_running=_per_job(since(before.counts, started.counts), len(names)),

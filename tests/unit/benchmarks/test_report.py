@@ -28,7 +28,8 @@ def a_series() -> Series:
     cpu = {API_SERVER: 20.0, HARNESS: 3.0}
     floors = (Floor(100, 7, 2.0, 2.5, cpu), Floor(100, 7, 4.0, 5.0, cpu))
     busy = {API_SERVER: 30.0, HARNESS: 1.0, "operator": 4.0}
-    burst = Burst(100, 3.0, 1.0, 2.0, 2.0, 5.0, busy, 60.0, 9.0, {"POST pods": 4.0}, {})
+    threads = {"worker": 3.0, "watch-pods.v1": 1.5, "elect": 0.01}
+    burst = Burst(100, 3.0, 1.0, 2.0, 2.0, 5.0, busy, threads, 60.0, 9.0, {"POST pods": 4.0}, {})
     return Series(
         operator="operator",
         costs=(Cost("POST jobs", 1, 7.0), Cost("POST pods", 4, 2.5)),
@@ -70,6 +71,13 @@ def test_the_page_says_whose_cpu_a_start_takes() -> None:
     assert "| operator | 0.0 | 4.0 |" in page
     assert "| all of them | 23.0 | 35.0 |" in page
     assert "| 2 cores had | 66.7 | 60.0 |" in page
+
+
+def test_the_page_says_which_threads_take_the_operators_cpu() -> None:
+    page = build_page(Run("command", 1.0, describe_machine(), (a_series(),)))
+    assert "they kept one core busy for 13% of the time" in page
+    assert "| worker | 3.0 |\n| watch-pods.v1 | 1.5 |\n" in page
+    assert "elect" not in page
 
 
 def test_the_page_shows_the_profile_where_there_is_one() -> None:

@@ -1,6 +1,7 @@
 """A thread that ends when it should not is never overlooked."""
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +52,14 @@ def test_a_thread_that_does_not_end_is_named(threads):
     threads.expect_returns()
     assert threads.join(0) == ["stuck"]
     stop.set()
+
+
+@pytest.mark.skipif(not Path("/proc/thread-self").exists(), reason="there is no Linux /proc")
+def test_the_kernel_knows_the_name(threads):
+    told: list[str] = []
+    threads.expect_returns()
+    threads.start(
+        "watch-of-a-long-name", lambda: told.append(Path("/proc/thread-self/comm").read_text())
+    )
+    assert threads.join(30) == []
+    assert told == ["watch-of-a-long\n"]

@@ -1,0 +1,38 @@
+"""What the kernel tells of this very process."""
+
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.procfs import cpu_seconds_of_threads
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/thread-self").exists(), reason="there is no Linux /proc"
+)
+BUSY_SECONDS = 0.05
+
+
+def test_threads_of_one_name_are_told_together() -> None:
+    done, worked = threading.Event(), threading.Barrier(3)
+
+    def work(name: str) -> None:
+        Path("/proc/thread-self/comm").write_text(name)
+        while time.thread_time() < BUSY_SECONDS:
+            pass
+        worked.wait(60)
+        done.wait(60)
+
+    names = ("busy-bee-1", "busy-bee-12")
+    threads = [threading.Thread(target=work, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    worked.wait(60)
+    taken = cpu_seconds_of_threads(os.getpid())
+    done.set()
+    for thread in threads:
+        thread.join()
+    # The kernel tells whole ticks of 10 ms, a thread each.
+    assert taken["busy-bee"] >= 2 * BUSY_SECONDS - 2 * 0.01
