@@ -31,8 +31,8 @@ class Burst:
     """Times in seconds, CPU in milliseconds a job, requests a job.
 
     `cpu_ms_per_job` is each process's until the last job ran, `thread_ms_per_job` that of the
-    operator's threads; `settled_cpu_ms_per_job`, the
-    operator's, and the writes are counted until it had nothing more to write.
+    operator's threads; `settled_cpu_ms_per_job`, the operator's, and the writes are counted until
+    it had nothing more to write.
     `requests_to_completed` have those of the cleanup with them, and are empty where it was not
     waited for.
     """
