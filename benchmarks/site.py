@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -99,7 +100,7 @@ class Site:
         if hasattr(self, "watch"):
             self.watch.stop()
         self.adapter = adapter
-        self._wait_until("the CRD is served", self._is_served)
+        self._wait_until("the CRD is served", partial(self._answers, adapter.collection))
         self.watch = JobWatch(self.rest, adapter)
         self.watch.start()
 
@@ -161,6 +162,11 @@ class Site:
         if not clock.wait_until(has_settled, SETTLE_TIMEOUT_SECONDS, SETTLE_POLL_SECONDS):
             raise TimeoutError("the operator does not stop writing")
 
+    def wait_until_shown(self) -> None:
+        """Wait until the API server has taken in what was put into etcd."""
+        for path in ("/api/v1/pods", "/api/v1/configmaps", self.adapter.collection):
+            self._wait_until(f"{path} shows what etcd has", partial(self._answers, path))
+
     def clean(self) -> None:
         """Take all jobs and their children away, and give everyone time to note it.
 
@@ -197,9 +203,9 @@ class Site:
             for conditions in (node["status"].get("conditions", []) for node in nodes)
         )
 
-    def _is_served(self) -> bool:
+    def _answers(self, path: str) -> bool:
         try:
-            self.rest.get(f"{self.adapter.collection}?limit=1")
+            self.rest.get(f"{path}?limit=1")
         except RestError:
             return False
         return True

@@ -193,10 +193,10 @@ class ApiClient:
         self._write_seconds = write_seconds
         self._read_timeout = read_timeout_seconds
 
-    def get(self, path: str, query: Query | None = None) -> Raw:
+    def get(self, path: str, query: Query | None = None, accept: str = JSON) -> Raw:
         """One object, or one page of a list."""
         read_timeout = LIST_READ_TIMEOUT_SECONDS if query else self._read_timeout
-        return self._read(_Call("GET", self._url(path, query), read_timeout))
+        return self._read(_Call("GET", self._url(path, query), read_timeout, accept=accept))
 
     def create(self, path: str, body: Raw) -> Raw:
         """POST to a collection; the metadata of the object as the API server made it."""
@@ -227,8 +227,7 @@ class ApiClient:
         response, stream = self._exchange(call)
         if stream is None:
             raise _error_from(response)
-        is_protobuf = response.headers.get("content-type", "").startswith(protobuf.MEDIA_TYPE)
-        return Stream(stream, is_protobuf)
+        return Stream(stream, _is_protobuf(response))
 
     def close(self) -> None:
         """Close the connections that lie idle."""
@@ -256,7 +255,7 @@ class ApiClient:
         response, _ = self._exchange(call)
         if response.status >= 300:
             raise _error_from(response)
-        return parse_json(response.body)
+        return _decode(response)
 
     def _exchange(self, call: _Call) -> tuple[Response, http1.Stream | None]:
         """Send; when the token is refused, once more with the token read again."""
@@ -373,9 +372,18 @@ def parse_json(data: bytes) -> Raw:
     return value
 
 
+def _is_protobuf(response: Response) -> bool:
+    return response.headers.get("content-type", "").startswith(protobuf.MEDIA_TYPE)
+
+
+def _decode(response: Response) -> Raw:
+    read = protobuf.decode if _is_protobuf(response) else parse_json
+    return read(response.body)
+
+
 def _error_from(response: Response) -> ApiError:
     try:
-        status = parse_json(response.body)
+        status = _decode(response)
     except Transient:
         status = {}
     return error_from_status(response.status, status, _retry_after(response))

@@ -3,11 +3,14 @@
 Each watch event does two things: it changes the store, then adds the keys of the jobs that it
 concerns. Most events ask for nothing by themselves: a pod that comes up while its peers are not as
 far yet, a child that is the operator's own work, a status that is its own word. For these the key
-is added for later, and one pass sees them all. One thread per kind.
+is added for later, and one pass sees them all. What a list shows of jobs that have ended comes
+last: after a start there may be thousands, and nobody waits for them. One thread per kind.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
+from api.constants import TERMINAL_PHASES
 from api.objects import Raw
 from controller.facts import RUNS, WAITS, JobFacts, PodFacts
 from controller.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
@@ -15,25 +18,30 @@ from controller.store import Entry, Key, Store, pack
 from controller.trim import trim
 
 
+class Queue(Protocol):
+    """What an informer needs of the work queue."""
+
+    def add(self, key: Key) -> None:
+        """Wake the job."""
+
+    def add_later(self, key: Key) -> None:
+        """Wake the job for what can wait."""
+
+    def add_last(self, key: Key) -> None:
+        """Wake the job for what nobody waits for."""
+
+    def is_crowded(self) -> bool:
+        """Whether jobs wait for a worker."""
+
+
 class Informer:
-    """Takes what a reflector reads of one kind.
+    """Takes what a reflector reads of one kind."""
 
-    `enqueue_later` is for what can wait; `is_crowded` tells whether jobs wait for a worker.
-    """
-
-    def __init__(
-        self,
-        resource: Resource,
-        store: Store,
-        enqueue: Callable[[Key], None],
-        enqueue_later: Callable[[Key], None],
-        is_crowded: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, resource: Resource, store: Store, queue: Queue) -> None:
         self.resource = resource
-        self.is_crowded = is_crowded
+        self.is_crowded = queue.is_crowded
         self._store = store
-        self._enqueue = enqueue
-        self._enqueue_later = enqueue_later
+        self._queue = queue
 
     def pack(self, obj: Raw) -> Entry:
         """The part of an object that the store keeps, packed; the rest can be freed at once."""
@@ -41,26 +49,32 @@ class Informer:
 
     def replace(self, entries: list[Entry], version: str) -> None:
         """A full list was read."""
+        queue = self._queue
         for entry in self._store.replace(self.resource, entries, version):
-            self._wake(entry, self._enqueue)
+            self._wake(entry, queue.add_last if self._has_job_ended(entry) else queue.add)
 
     def put(self, obj: Raw) -> None:
         """An object is new or changed."""
         entry = self.pack(obj)
         before = self._store.put(self.resource, entry)
         if before is not None and before.job != entry.job:
-            self._wake(before, self._enqueue)
-        self._wake(entry, self._enqueue_later if self._can_wait(before, entry) else self._enqueue)
+            self._wake(before, self._queue.add)
+        can_wait = self._can_wait(before, entry)
+        self._wake(entry, self._queue.add_later if can_wait else self._queue.add)
 
     def remove(self, obj: Raw) -> None:
         """An object is gone."""
         entry = self.pack(obj)
         self._store.remove(self.resource, entry)
-        self._wake(entry, self._enqueue)
+        self._wake(entry, self._queue.add)
 
     def advance(self, version: str) -> None:
         """Every change up to this version has been seen."""
         self._store.advance(self.resource, version)
+
+    def _has_job_ended(self, entry: Entry) -> bool:
+        facts = self._store.facts_of(PADDLE_JOB, entry.job) if entry.job else None
+        return isinstance(facts, JobFacts) and facts.phase in TERMINAL_PHASES
 
     def _can_wait(self, before: Entry | None, entry: Entry) -> bool:
         """Whether the change asks for no pass of its own."""

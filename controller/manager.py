@@ -168,11 +168,10 @@ class Manager:
         base = self._base
         watched = _watched(base.options.namespace)
         client = ApiClient(base.connection, base.metrics, pool_size=len(watched) + 4)
-        queue = self._queue
         return {
             resource: Reflector(
                 client,
-                Informer(resource, self._store, queue.add, queue.add_later, queue.is_crowded),
+                Informer(resource, self._store, self._queue),
                 scope,
                 base.clock,
                 base.metrics.client,

@@ -4,6 +4,7 @@
 - Once: a key added many times before it is taken comes out once.
 - Alone: a key is never with two workers; one added while worked on comes out again after `done`.
 - Later: a key added with a delay comes out when the delay is over; of several the earliest counts.
+- Last: a key added to come last comes out when nothing else is to be done, or at every tenth turn.
 - Put off: news that asks for nothing by itself waits for news that does, NEWS_SECONDS at most.
 - Rested: a key that was costly to look at is not looked at again for a while because of events, so
   that a job of two thousand pods, each changing three times, does not keep small ones waiting.
@@ -17,7 +18,7 @@ delayed one is due.
 
 import heapq
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 
 from cachetools import TTLCache
 
@@ -34,6 +35,8 @@ CROWDED_SECONDS = 1.0
 CROWDED_REST_SECONDS = 0.1
 """In a crowd a key that was looked at rests so long at least: what its own writes and its pods
 bring meanwhile is one pass instead of many."""
+_TURNS_PER_LAST = 10
+"""Keys that come last must come in the end, however much else there is."""
 _IDLE_SECONDS = 60.0
 """No wait is longer: a deadline may be centuries away, and threads cannot wait for that."""
 _MAX_KEYS = 100_000
@@ -52,6 +55,9 @@ class WorkQueue:
         """Keys to hand out. A key is here iff it is in _dirty and not in _processing."""
         self._dirty: dict[Key, float] = {}
         """Keys that need work, and since when."""
+        self._last: OrderedDict[Key, float] = OrderedDict()
+        """Keys that need a look after all others, and since when. None is also in _dirty."""
+        self._turns = 0
         self._processing: dict[Key, float] = {}
         """Keys that workers have, and since when."""
         self._due: dict[Key, float] = {}
@@ -67,7 +73,7 @@ class WorkQueue:
         """Until when a key rests."""
         self._crowded_until = 0.0
         self._is_shut_down = False
-        metrics.watch(lambda: len(self._order), self._ages)
+        metrics.watch(lambda: len(self._order) + len(self._last), self._ages)
 
     def add(self, key: Key) -> None:
         """Something about the key has changed: it needs work, once it has rested."""
@@ -84,6 +90,16 @@ class WorkQueue:
                 self._add_rested_locked(key)
             elif key not in self._dirty:
                 self._put_off_locked(key, NEWS_SECONDS)
+
+    def add_last(self, key: Key) -> None:
+        """The key needs a look that nobody waits for, such as an ended job after a start."""
+        with self._changed:
+            if key in self._processing:
+                self._add_locked(key)
+            elif key not in self._dirty and key not in self._last and not self._is_shut_down:
+                self._metrics.added()
+                self._last[key] = self._clock.monotonic()
+                self._changed.notify()
 
     def hold(self, key: Key, seconds: float) -> None:
         """Any news is to wake the key, which a worker has, and nothing else for so many seconds."""
@@ -119,7 +135,7 @@ class WorkQueue:
         with self._changed:
             while not self._is_shut_down:
                 self._add_due_locked()
-                if self._order:
+                if self._order or self._last:
                     return self._take_locked()
                 self._changed.wait(self._wait_seconds_locked())
             return None
@@ -177,16 +193,17 @@ class WorkQueue:
     def _add_locked(self, key: Key) -> None:
         if self._is_shut_down or key in self._dirty:
             return
-        self._metrics.added()
+        if self._last.pop(key, None) is None:
+            self._metrics.added()
         self._dirty[key] = self._clock.monotonic()
         if key not in self._processing:
             self._order.append(key)
             self._changed.notify()
 
     def _take_locked(self) -> Key:
-        key = self._order.popleft()
+        key, since = self._pop_locked()
         now = self._clock.monotonic()
-        self._metrics.waited(now - self._dirty.pop(key))
+        self._metrics.waited(now - since)
         self._processing[key] = now
         self._held.discard(key)
         due = self._put_off.pop(key, None)
@@ -194,8 +211,18 @@ class WorkQueue:
             del self._due[key]
         if self._order:
             self._crowded_until = now + CROWDED_SECONDS
+        if self._order or self._last:
             self._changed.notify()
         return key
+
+    def _pop_locked(self) -> tuple[Key, float]:
+        """The next key, and since when it has needed work."""
+        self._turns += 1
+        is_turn_of_last = not self._order or self._turns % _TURNS_PER_LAST == 0
+        if self._last and is_turn_of_last:
+            return self._last.popitem(last=False)
+        key = self._order.popleft()
+        return key, self._dirty.pop(key)
 
     def _add_due_locked(self) -> None:
         now = self._clock.monotonic()

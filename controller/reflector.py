@@ -26,7 +26,6 @@ from controller.clock import Clock
 from controller.errors import ApiError, Forbidden, Gone, NotFound, Transient, error_from_status
 from controller.informer import Informer
 from controller.rate_limiter import Backoff
-from controller.resources import POD
 from controller.store import Entry
 from metrics.runtime import ClientMetrics
 
@@ -72,7 +71,9 @@ class Reflector:
         self._client = client
         self._informer = informer
         self._path = informer.resource.path(scope.namespace)
-        self._accept = protobuf.EVENTS if informer.resource is POD else JSON
+        is_packed = informer.resource.kind in protobuf.KINDS
+        self._accept_list = protobuf.ANSWERS if is_packed else JSON
+        self._accept_watch = protobuf.EVENTS if is_packed else JSON
         self._is_optional = scope.is_optional
         self._query: Query = {"labelSelector": scope.label_selector} if scope.label_selector else {}
         self._clock = clock
@@ -159,7 +160,7 @@ class Reflector:
         entries: list[Entry] = []
         query = self._query | {"limit": limit}
         while True:
-            page = self._client.get(self._path, query)
+            page = self._client.get(self._path, query, self._accept_list)
             entries += self._pack_all(page.get("items") or ())
             metadata: Raw = page.get("metadata") or {}
             if self._stop.is_set() or not metadata.get("continue"):
@@ -198,7 +199,7 @@ class Reflector:
             "resourceVersion": self._version or "",
             "timeoutSeconds": random.randint(*WATCH_TIMEOUT_SECONDS),
         }
-        stream = self._client.watch(self._path, query, READ_TIMEOUT_SECONDS, self._accept)
+        stream = self._client.watch(self._path, query, READ_TIMEOUT_SECONDS, self._accept_watch)
         with self._stream_lock:
             self._stream = stream
             if self._stop.is_set():  # stopped between the request and here

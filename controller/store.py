@@ -157,6 +157,12 @@ class Store:
             entries = list(self._tables[resource].values())
         return [entry.unpack() for entry in entries]
 
+    def facts_of(self, resource: Resource, key: Key) -> Facts:
+        """The facts about one object, None where there is no such object."""
+        with self._lock:
+            entry = self._tables[resource].get(key)
+            return entry.facts if entry else None
+
     def facts(self, resource: Resource) -> list[tuple[Key, Facts]]:
         """The facts about every object of a kind."""
         with self._lock:

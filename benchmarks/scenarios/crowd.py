@@ -71,6 +71,7 @@ def measure_crowd(site: Site, operator: Operator, size: Size) -> Crowd:
     site.stop_component(SCHEDULER)
     site.stop_component(CONTROLLER_MANAGER)
     objects = put_all(site.etcd_pid, _copies(finished, running, size))
+    site.wait_until_shown()
     site.report(f"{objects} objects are there")
     name = "after-start"
     create_jobs(site.rest, site.adapter, [site.adapter.build_job(name, SERVERS, WORKERS)])

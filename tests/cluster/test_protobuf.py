@@ -1,4 +1,4 @@
-"""What a watch tells in protobuf is what it tells in JSON, of everything that the store keeps."""
+"""What is told in protobuf is what is told in JSON, of everything that the store keeps."""
 
 import json
 from collections.abc import Iterator
@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from controller import protobuf
-from controller.client import JSON, ApiClient, load_connection
+from controller.client import JSON, ApiClient, Query, load_connection
 from controller.clock import SystemClock
-from controller.resources import POD
+from controller.errors import Invalid
+from controller.resources import CONFIG_MAP, POD, SERVICE, Resource
 from controller.trim import trim
 from localcluster import Cluster
 from metrics import Metrics
@@ -96,6 +97,25 @@ METADATA: Raw = {
 }
 
 
+OTHERS: list[Raw] = [
+    {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": METADATA | {"name": "texts", "finalizers": []},
+        "data": {"PADDLE_TRAINERS": "10.0.0.1,10.0.0.2", "empty": "", "odd": "ü\n"},
+        "binaryData": {"blob": "AAEC"},
+        "immutable": True,
+    },
+    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "nothing"}},
+    {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": METADATA | {"name": "headless", "finalizers": []},
+        "spec": {"clusterIP": "None", "selector": {"a": "b"}},
+    },
+]
+
+
 def a_pod(name: str, spec: Raw) -> Raw:
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "controller": False}
     kept = METADATA | {"name": name}
@@ -108,7 +128,7 @@ def a_pod(name: str, spec: Raw) -> Raw:
 def pods(cluster: Cluster) -> Iterator[Lab]:
     with new_namespace(cluster) as name:
         lab = Lab(cluster, name)
-        lab.submit(*(a_pod(name, spec) for name, (spec, _) in PODS.items()))
+        lab.submit(*OTHERS, *(a_pod(name, spec) for name, (spec, _) in PODS.items()))
         for pod, (_, status) in PODS.items():
             patch = json.dumps({"status": status})
             lab.kubectl("patch", "pod", pod, "--subresource=status", "--type=merge", "-p", patch)
@@ -142,6 +162,20 @@ def watched(client: ApiClient, lab: Lab, accept: str) -> dict[str, Raw]:
     return found
 
 
+def listed(client: ApiClient, lab: Lab, resource: Resource, accept: str) -> dict[str, Raw]:
+    """Everything of a kind, read in pages of two, as the store would keep it."""
+    found: dict[str, Raw] = {}
+    query: Query = {"limit": 2}
+    while True:
+        page = client.get(resource.path(lab.namespace), query, accept)
+        for item in page.get("items") or ():
+            found[item["metadata"]["name"]] = trim(resource, item)
+        if not page["metadata"].get("continue"):
+            assert int(page["metadata"]["resourceVersion"])
+            return found
+        query = query | {"continue": page["metadata"]["continue"]}
+
+
 def without_nothing(value: Any) -> Any:
     """The value without nulls and empty objects: a reader cannot tell them from what is absent."""
     if isinstance(value, dict):
@@ -163,3 +197,28 @@ def test_the_answer_is_protobuf_indeed(client: ApiClient, pods: Lab) -> None:
     assert stream.is_protobuf
     stream.close()
     stream.release()
+
+
+@pytest.mark.parametrize(
+    ("resource", "names"),
+    [
+        (POD, set(PODS)),
+        (CONFIG_MAP, {"texts", "nothing", "kube-root-ca.crt"}),
+        (SERVICE, {"headless"}),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_a_list_in_protobuf_tells_what_json_tells(
+    client: ApiClient, pods: Lab, resource: Resource, names: set[str]
+) -> None:
+    plain, packed = (listed(client, pods, resource, accept) for accept in (JSON, protobuf.ANSWERS))
+    assert set(plain) == set(packed) == names
+    for name, obj in plain.items():
+        assert without_nothing(packed[name]) == without_nothing(obj), name
+
+
+def test_an_error_in_protobuf_is_understood(client: ApiClient, pods: Lab) -> None:
+    query: Query = {"limit": 2, "continue": "no token"}
+    with pytest.raises(Invalid, match="continue key is not valid") as caught:
+        client.get(POD.path(pods.namespace), query, protobuf.ANSWERS)
+    assert caught.value.reason == "BadRequest"

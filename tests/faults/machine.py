@@ -178,6 +178,9 @@ class StepQueue:
         else:
             self.add_after(key, NEWS_SECONDS)
 
+    def add_last(self, key: Key) -> None:
+        self.add(key)
+
     def hold(self, key: Key, seconds: float) -> None:
         self.held.add(key)
         self.add_after(key, seconds)
@@ -312,10 +315,7 @@ class Operator:
         store = self._store if is_warm else Store(RESOURCES.values())
         self._store = store
         self.queue = StepQueue(self._clock)
-        self._informers = {
-            k: Informer(r, store, self.queue.add, self.queue.add_later)
-            for k, r in RESOURCES.items()
-        }
+        self._informers = {k: Informer(r, store, self.queue) for k, r in RESOURCES.items()}
         if not is_warm:
             self._list_all()
         refusals, expectations = Refusals(self._clock), Expectations(store, self._clock)

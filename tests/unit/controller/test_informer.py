@@ -7,7 +7,7 @@ import pytest
 
 from controller.informer import Informer
 from controller.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP, Resource
-from controller.store import Store
+from controller.store import Key, Store
 from tests.unit.controller.builders import a_job, a_pod, put
 
 JOB = a_job()
@@ -21,16 +21,20 @@ class Listener:
         resources = (PADDLE_JOB, POD, CONFIG_MAP, VOLCANO_POD_GROUP)
         self.store = Store(resources)
         self.asked: list[str] = []
-        self.informers = {
-            resource: Informer(
-                resource,
-                self.store,
-                lambda _: self.asked.append("now"),
-                lambda _: self.asked.append("later"),
-            )
-            for resource in resources
-        }
+        self.informers = {resource: Informer(resource, self.store, self) for resource in resources}
         put(self.store, PADDLE_JOB, JOB)
+
+    def add(self, _: Key) -> None:
+        self.asked.append("now")
+
+    def add_later(self, _: Key) -> None:
+        self.asked.append("later")
+
+    def add_last(self, _: Key) -> None:
+        self.asked.append("last")
+
+    def is_crowded(self) -> bool:
+        return False
 
     def hear(self, resource: Resource, obj: dict[str, Any]) -> str:
         """Which way the job is woken by one event."""
@@ -162,3 +166,21 @@ def test_new_jobs_namesakes_and_deletions_cannot_wait(listener):
     assert listener.hear(PADDLE_JOB, job(uid="newer")) == "now"
     gone = job(uid="newer", deletionTimestamp="2026-01-02T03:04:05Z")
     assert listener.hear(PADDLE_JOB, gone) == "now"
+
+
+@pytest.mark.parametrize(
+    ("phase", "asked"),
+    [("", "now"), ("Running", "now"), ("Completed", "last"), ("Failed", "last")],
+)
+def test_a_list_wakes_ended_jobs_last(listener, phase, asked):
+    job = a_job(version=9, status={"phase": phase})
+    for resource, obj in ((PADDLE_JOB, job), (POD, pod("a"))):
+        informer = listener.informers[resource]
+        informer.replace([informer.pack(obj)], "9")
+    assert listener.asked == [asked, asked]
+
+
+def test_an_event_of_an_ended_job_is_no_list(listener):
+    put(listener.store, PADDLE_JOB, JOB | {"status": {"phase": "Completed"}})
+    listener.informers[POD].remove(pod("a"))
+    assert listener.asked == ["now"]

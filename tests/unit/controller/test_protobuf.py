@@ -1,4 +1,4 @@
-"""Frames and events in protobuf. That a pod reads as in JSON, tests/cluster/test_protobuf.py shows.
+"""Frames, events and lists. That they read as in JSON, tests/cluster/test_protobuf.py shows.
 
 The bytes are put together here from the numbers in generated.proto.
 """
@@ -6,7 +6,7 @@ The bytes are put together here from the numbers in generated.proto.
 import pytest
 
 from controller.errors import Transient
-from controller.protobuf import MAX_FRAME_BYTES, decode_event, split_frames
+from controller.protobuf import MAX_FRAME_BYTES, decode, decode_event, split_frames
 
 
 def varint(number: int) -> bytes:
@@ -24,9 +24,12 @@ def field(number: int, value: bytes | str | int) -> bytes:
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
+def an_answer(kind: str, obj: bytes) -> bytes:
+    return b"k8s\0" + field(1, field(1, "v1") + field(2, kind)) + field(2, obj)
+
+
 def an_event(type_: str, kind: str, obj: bytes) -> bytes:
-    unknown = field(1, field(1, "v1") + field(2, kind)) + field(2, obj)
-    return field(1, type_) + field(2, field(1, b"k8s\0" + unknown))
+    return field(1, type_) + field(2, field(1, an_answer(kind, obj)))
 
 
 BOOKMARK = an_event("BOOKMARK", "Pod", field(1, field(6, "42")) + field(2, b"") + field(3, b""))
@@ -70,6 +73,29 @@ def test_an_error_is_a_status():
             },
         },
     }
+
+
+def test_a_page_tells_its_items_its_version_and_how_it_goes_on():
+    items = b"".join(field(2, field(1, field(1, name))) for name in ("a", "b"))
+    page = decode(an_answer("PodList", field(1, field(2, "42") + field(3, "token")) + items))
+    assert page == {
+        "metadata": {"resourceVersion": "42", "continue": "token"},
+        "items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}],
+    }
+
+
+def test_an_empty_list_has_no_items():
+    assert not decode(an_answer("ConfigMapList", field(1, field(2, "42")))).get("items")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"\xff", an_answer("PodList", b"\x0a\xff"), an_answer("NodeList", b"")],
+    ids=["empty", "JSON", "garbage", "garbage within", "another kind"],
+)
+def test_anything_else_is_no_answer(data):
+    with pytest.raises(Transient):
+        decode(data)
 
 
 @pytest.mark.parametrize(

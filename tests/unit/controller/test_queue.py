@@ -110,6 +110,65 @@ def test_a_rest_is_a_second_at_most(queue, clock):
     assert take_all(queue) == [A]
 
 
+def test_what_comes_last_waits_for_what_came_after_it(queue):
+    queue.add_last(A)
+    queue.add_last(B)
+    queue.add_last(A)
+    queue.add(C)
+    assert [queue.get() for _ in range(3)] == [C, A, B]
+
+
+def test_what_comes_last_gets_every_tenth_turn(queue):
+    queue.add_last(A)
+    for number in range(20):
+        queue.add(Key("ns", f"busy-{number}"))
+    assert A in [queue.get() for _ in range(10)]
+
+
+def test_what_comes_last_is_no_crowd(queue):
+    for key in (A, B, C):
+        queue.add_last(key)
+    queue.get()
+    assert not queue.is_crowded()
+
+
+def test_what_comes_last_counts_as_waiting(queue, metrics):
+    queue.add_last(A)
+    queue.add_last(B)
+    text = metrics.exposition("")[0].decode()
+    assert 'workqueue_depth{controller="paddlejob",name="paddlejob"} 2.0' in text
+
+
+def test_a_key_that_comes_last_is_due_with_others_once_it_changes(queue):
+    queue.add_last(A)
+    queue.add_last(B)
+    queue.add(B)
+    queue.add_last(B)
+    assert [queue.get(), queue.get()] == [B, A]
+    queue.done(A)
+    queue.done(B)
+    assert take_all(queue) == []
+
+
+def test_a_key_that_comes_last_is_never_with_two_workers(queue):
+    queue.add(A)
+    queue.get()
+    queue.add_last(A)
+    queue.add_last(B)
+    assert queue.get() == B
+    queue.done(A)
+    assert queue.get() == A
+
+
+def test_a_worker_that_waits_wakes_for_what_comes_last(queue):
+    taken: list[Key | None] = []
+    worker = threading.Thread(target=lambda: taken.append(queue.get()))
+    worker.start()
+    queue.add_last(A)
+    worker.join(60)
+    assert taken == [A]
+
+
 def test_news_that_can_wait_comes_out_later(queue, clock):
     queue.add_later(A)
     clock.step(NEWS_SECONDS - 0.1)
@@ -277,13 +336,15 @@ def test_no_key_is_lost_or_doubled_among_many_workers(queue):
 
 
 def test_metrics_tell_depth_adds_and_retries(queue, metrics, clock):
-    queue.add(A)
-    queue.add(A)
+    for _ in range(2):
+        queue.add(A)
+        queue.add_last(C)
+    queue.add(C)
     queue.retry(B)
     text = metrics.exposition("")[0].decode()
     labels = '{controller="paddlejob",name="paddlejob"}'
-    assert f"workqueue_depth{labels} 1.0" in text
-    assert f"workqueue_adds_total{labels} 1.0" in text
+    assert f"workqueue_depth{labels} 2.0" in text
+    assert f"workqueue_adds_total{labels} 2.0" in text
     assert f"workqueue_retries_total{labels} 1.0" in text
     queue.get()
     clock.step(3)

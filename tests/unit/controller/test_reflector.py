@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from controller import protobuf
 from controller.informer import Informer
 from controller.reflector import GATHER_SECONDS, Reflector, Scope
 from controller.resources import PADDLE_JOB, POD
@@ -23,17 +24,21 @@ class Running:
         self.store = Store((PADDLE_JOB, POD))
         put(self.store, PADDLE_JOB, JOB)
         self.keys: list[Key] = []
-        self.is_crowded = False
+        self.has_crowd = False
         self.asked = 0
         """How often it was asked whether there is a crowd."""
-        enqueue = self.keys.append
-        informer = Informer(POD, self.store, enqueue, enqueue, self._tell)
+        informer = Informer(POD, self.store, self)
         self.reflector = Reflector(client, informer, Scope(**scope), clock, metrics.client, log)
         self.thread = threading.Thread(target=self.reflector.run)
 
-    def _tell(self) -> bool:
+    def add(self, key: Key) -> None:
+        self.keys.append(key)
+
+    add_later = add_last = add
+
+    def is_crowded(self) -> bool:
         self.asked += 1
-        return self.is_crowded
+        return self.has_crowd
 
     def names(self) -> list[str]:
         return sorted(pod["metadata"]["name"] for pod in self.store.all(POD))
@@ -144,6 +149,13 @@ def test_asks_for_bookmarks_a_timeout_and_the_selector(client, clock, metrics, l
     assert "labelSelector=x" in path
     timeout = int(path.partition("timeoutSeconds=")[2])
     assert 300 <= timeout <= 600
+
+
+def test_asks_for_protobuf_and_understands_json_too(running, server):
+    start(running, server, reply(200, page(pod("a"))), stream(event("ADDED", pod("b", 11))))
+    eventually(lambda: running.names() == ["a", "b"])
+    accepted = [seen.headers["Accept"] for seen in server.seen[:2]]
+    assert accepted == [protobuf.ANSWERS, protobuf.EVENTS]
 
 
 ENDS = {
@@ -310,7 +322,7 @@ def test_what_a_deleted_job_left_wakes_nobody(running, server):
 
 
 def test_in_a_crowd_events_gather_before_they_are_read(running, server, clock):
-    running.is_crowded = True
+    running.has_crowd = True
     start(running, server, reply(200, page()), stream(event("ADDED", pod("a")), end=server.hang))
     eventually(lambda: running.names() == ["a"])
     eventually(lambda: clock.waits == [GATHER_SECONDS])
