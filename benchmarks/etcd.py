@@ -47,15 +47,15 @@ def put_all(etcd_pid: int, entries: Iterable[tuple[str, bytes]]) -> int:
         return _commit_all(connection, puts)
 
 
-def delete_all(etcd_pid: int, prefix: str, kept: str = "") -> int:
-    """Delete every key with the prefix but the one `kept`; how many there were."""
+def delete_all(etcd_pid: int, prefix: str, kept: str = "") -> None:
+    """Delete every key with the prefix but the one `kept`."""
     first = prefix.encode()
     past_last = first[:-1] + bytes([first[-1] + 1])
     query = {"key": _encode(first), "range_end": _encode(past_last), "keys_only": True}
     with closing(_connect(etcd_pid)) as connection:
         found = _ask(connection, "/v3/kv/range", query).get("kvs") or []
         keys = (each["key"] for each in found if each["key"] != _encode(kept.encode()))
-        return _commit_all(connection, ({"requestDeleteRange": {"key": key}} for key in keys))
+        _commit_all(connection, ({"requestDeleteRange": {"key": key}} for key in keys))
 
 
 def _connect(etcd_pid: int) -> http.client.HTTPConnection:

@@ -1,10 +1,11 @@
 """HTTP/1.1 as far as an API server needs it: requests with a body, answers of a known length, and
 endless answers in chunks.
 
-It is here because it is cheap. Creating a pod over TLS, the client around it included, costs
-0.14 ms of CPU. With http.client it would be 0.25 ms and with urllib3 0.35 ms, and writes are half
-of what a job's start costs. Nothing is retried, redirected or decompressed. A connection belongs to
-one thread while it is in use; any thread may use the pool.
+It is here because it is cheap. Creating one pod after the other over TLS, the client around it
+included, costs 0.53 ms of CPU each, the API server on the same two cores. With http.client it is
+0.65 ms and with urllib3 1.03 ms, and writes are half of what a job's start costs. Nothing is
+retried, redirected or decompressed. A connection belongs to one thread while it is in use; any
+thread may use the pool.
 """
 
 import base64
