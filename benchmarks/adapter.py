@@ -17,11 +17,28 @@ PROJECT = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True)
+class Manner:
+    """How a client writes: the query of its creates, and which answer it accepts to any write."""
+
+    create_query: str = ""
+    accept: str = ""
+
+
+PLAIN = Manner()
+LEAN = Manner(
+    create_query="fieldValidation=Ignore",
+    accept="application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+)
+"""The operator's own: nobody looks for unknown fields, and what was made comes back as metadata."""
+
+
+@dataclass(frozen=True)
 class Adapter:
     """The PaddleJob of this project; a base for others.
 
     `manifests` are applied before the operator starts, but for Deployments: the operator runs
-    as a process here. `command` starts it, where a peer's file brings it along.
+    as a process here. `command` starts it, where a peer's file brings it along. `manner` is how the
+    operator writes, as far as it is known.
     """
 
     name: str = "paddlejob"
@@ -33,6 +50,7 @@ class Adapter:
         PROJECT / "manifests" / "v1" / "operator-all-namespaces.yaml",
     )
     command: Sequence[str] = ()
+    manner: Manner = LEAN
 
     def prepare(self, report: Report) -> None:
         """Make what the command and the manifests need; before anything else is asked."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from benchmarks.adapter import Adapter
-from benchmarks.rest import Raw, Rest
+from benchmarks.adapter import PLAIN, Adapter, Manner
+from benchmarks.rest import JSON, MERGE_PATCH, Raw, Rest
 
 NAMESPACE = "default"
 KINDS = {"pods": "pods", "configmaps": "configmaps", "services": "services/specs"}
@@ -70,10 +70,28 @@ def capture(rest: Rest, adapter: Adapter, name: str) -> Family:
     return Family(adapter, name, job, children)
 
 
-class Requests:
-    """The bodies with which an operator made a family, for jobs of other names."""
+@dataclass(frozen=True)
+class Write:
+    """A request that writes."""
 
-    def __init__(self, family: Family) -> None:
+    method: str
+    path: str
+    body: bytes
+    content_type: str
+    accept: str = ""
+
+    def send(self, rest: Rest) -> bytes:
+        """Send it; the answer's body."""
+        return rest.call(self.method, self.path, self.body, self.content_type, self.accept)
+
+
+class Requests:
+    """The requests with which an operator made a family, for jobs of other names."""
+
+    def __init__(self, family: Family, manner: Manner = PLAIN) -> None:
+        self._adapter = family.adapter
+        self._manner = manner
+        self._query = f"?{manner.create_query}" if manner.create_query else ""
         self._name = family.name
         self._uid = str(family.job["metadata"]["uid"])
         self._children = [
@@ -83,16 +101,24 @@ class Requests:
         ]
         self._status = json.dumps({"status": family.job.get("status") or {}})
 
-    def children(self, name: str, uid: str) -> list[tuple[str, bytes]]:
-        """(path, body) of each child of a job."""
+    def children(self, name: str, uid: str) -> list[Write]:
+        """The creation of each child of a job."""
         return [
-            (f"/api/v1/namespaces/{NAMESPACE}/{resource}", self._renamed(text, name, uid))
+            Write(
+                "POST",
+                f"/api/v1/namespaces/{NAMESPACE}/{resource}{self._query}",
+                self._renamed(text, name, uid),
+                JSON,
+                self._manner.accept,
+            )
             for resource, text in self._children
         ]
 
-    def status(self, name: str, uid: str) -> bytes:
-        """The status that the job has when it runs."""
-        return self._renamed(self._status, name, uid)
+    def status(self, name: str, uid: str) -> Write:
+        """The write of the status that the job has when it runs."""
+        path = f"{self._adapter.path(NAMESPACE, name)}/status"
+        body = self._renamed(self._status, name, uid)
+        return Write("PATCH", path, body, MERGE_PATCH, self._manner.accept)
 
     def _renamed(self, text: str, name: str, uid: str) -> bytes:
         return text.replace(self._name, name).replace(self._uid, uid).encode()

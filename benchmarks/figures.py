@@ -78,7 +78,7 @@ def figures(series: Series) -> Iterator[Figure]:
 def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
     is_small = rated.jobs <= 100
 
-    def figure(name: str, unit: str, read: Callable[[RatedBurst], float]) -> Figure:
+    def figure(name: str, unit: str, read: Callable[[RatedBurst], float | None]) -> Figure:
         title = f"{rated.jobs} jobs: {name}"
         return Figure(title, unit, lambda series: read(series.bursts[number]))
 
@@ -88,6 +88,10 @@ def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
     yield figure("to Running", "jobs/s", lambda r: r.jobs_per_second)
     ratio = figure("share of the floor", "×", lambda r: r.ratio)
     yield replace(ratio, least=RATIO_TO_FLOOR) if is_small else ratio
+    if rated.lean_floors:
+        lean = "floor that writes in the operator's manner"
+        yield figure(lean, "jobs/s", lambda r: r.lean_floor_jobs_per_second)
+        yield figure(f"share of the {lean}", "×", lambda r: r.lean_ratio)
     p50 = figure("creation to Running, p50", "s", lambda r: r.median(lambda b: b.p50_seconds))
     yield replace(p50, most=2.0 if is_small else None)
     p99 = figure("creation to Running, p99", "s", lambda r: r.median(lambda b: b.p99_seconds))

@@ -37,10 +37,17 @@ class Rest:
         self._mine = threading.local()
 
     def call(
-        self, method: str, path: str, body: bytes | None = None, content_type: str = JSON
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = "",
     ) -> bytes:
         """The answer's body; raises RestError, or OSError without an answer."""
         headers = {"Authorization": self._authorization, "Content-Type": content_type}
+        if accept:
+            headers["Accept"] = accept
         try:
             status, answer = self._exchange(method, path, body, headers)
         except http.client.RemoteDisconnected:  # the server has closed an idle connection

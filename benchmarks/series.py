@@ -6,6 +6,7 @@ from functools import partial
 from statistics import fmean, median
 from typing import TypeVar
 
+from benchmarks.adapter import PLAIN, Manner
 from benchmarks.family import Family, capture
 from benchmarks.jobwatch import Report
 from benchmarks.operators import Operator
@@ -44,6 +45,7 @@ class Sizes:
     crowd: Size
     with_kill: bool
     with_profile: bool
+    with_lean_floors: bool
     rounds_side_by_side: int
 
 
@@ -55,6 +57,7 @@ FULL = Sizes(
     crowd=Size(finished=10_000, running=1_000, rest_seconds=20),
     with_kill=True,
     with_profile=True,
+    with_lean_floors=True,
     rounds_side_by_side=5,
 )
 QUICK = Sizes(
@@ -65,16 +68,22 @@ QUICK = Sizes(
     crowd=Size(finished=1_000, running=100, rest_seconds=3),
     with_kill=False,
     with_profile=False,
+    with_lean_floors=False,
     rounds_side_by_side=1,
 )
 
 
 @dataclass(frozen=True)
 class RatedBurst:
-    """Bursts of one size, a floor before and after each: the machine's speed drifts."""
+    """Bursts of one size, a floor before and after each: the machine's speed drifts.
+
+    `lean_floors` are of a loop that writes in the operator's manner, one after each burst; there
+    may be none.
+    """
 
     floors: tuple[Floor, ...]
     bursts: tuple[Burst, ...]
+    lean_floors: tuple[Floor, ...] = ()
 
     @property
     def jobs(self) -> int:
@@ -116,6 +125,18 @@ class RatedBurst:
     def ratio(self) -> float:
         """How much of the floor the operator reaches."""
         return self.jobs_per_second / self.floor_jobs_per_second
+
+    @property
+    def lean_floor_jobs_per_second(self) -> float | None:
+        """The mean of the lean floors, None without any."""
+        rates = [floor.jobs_per_second for floor in self.lean_floors]
+        return fmean(rates) if rates else None
+
+    @property
+    def lean_ratio(self) -> float | None:
+        """How much of the lean floor the operator reaches, None without one."""
+        floor = self.lean_floor_jobs_per_second
+        return self.jobs_per_second / floor if floor else None
 
     def median(self, read: Callable[[Burst], float]) -> float:
         """A figure's median over all bursts."""
@@ -166,8 +187,8 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
         site.clean()
         _measure_floor(site, family, WARM_UP_JOBS, "warm-up")
         bursts = [
-            _measure_bursts(site, operator, family, size, is_first=size is sizes.bursts[0])
-            for size in sizes.bursts
+            _measure_bursts(site, operator, family, sizes, number)
+            for number in range(len(sizes.bursts))
         ]
         profile = _measure_profile(site, operator, bursts[0]) if sizes.with_profile else None
         attempts = _Attempts(site)
@@ -201,23 +222,30 @@ def _make_sample(site: Site, operator: Operator) -> Family:
 
 
 def _measure_bursts(
-    site: Site, operator: Operator, family: Family, size: BurstSize, is_first: bool
+    site: Site, operator: Operator, family: Family, sizes: Sizes, place: int
 ) -> RatedBurst:
     """The very first burst is followed until the operator has cleaned up: for its requests."""
-    floors, bursts = [_measure_floor(site, family, size.jobs, "0")], []
+    size, manner = sizes.bursts[place], operator.adapter.manner
+    is_first = place == 0
+    with_lean = is_first and sizes.with_lean_floors and manner != PLAIN
+    floors, bursts, lean = [_measure_floor(site, family, size.jobs, "0")], [], []
     for number in range(1, size.rounds + 1):
         name, with_cleanup = f"burst-{size.jobs}-{number}", is_first and number == 1
         bursts.append(measure_burst(site, operator, size.jobs, name, with_cleanup))
         site.clean()
+        if with_lean:
+            lean.append(_measure_floor(site, family, size.jobs, f"lean-{number}", manner))
         floors.append(_measure_floor(site, family, size.jobs, str(number)))
-    return RatedBurst(tuple(floors), tuple(bursts))
+    return RatedBurst(tuple(floors), tuple(bursts), tuple(lean))
 
 
 def _measure_profile(site: Site, operator: Operator, rated: RatedBurst) -> dict[str, float]:
     return measure_profile(site, operator, rated.jobs, rated.jobs / rated.jobs_per_second)
 
 
-def _measure_floor(site: Site, family: Family, jobs: int, label: str) -> Floor:
-    floor = measure_floor(site, family, jobs, f"floor-{jobs}-{label}")
+def _measure_floor(
+    site: Site, family: Family, jobs: int, label: str, manner: Manner = PLAIN
+) -> Floor:
+    floor = measure_floor(site, family, jobs, f"floor-{jobs}-{label}", manner)
     site.clean()
     return floor

@@ -7,12 +7,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.adapter import Adapter, pod_template
+from benchmarks.adapter import PLAIN, Adapter, pod_template
 from benchmarks.rest import Raw
 from localcluster.gobuild import Binary, Pins, Report, ensure_built, module_folder
 
 MODULE = "github.com/kubeflow/training-operator"
-VERSION = "v1.8.1"
+VERSION = "v1.9.0"
 PINS = Pins(
     title="Kubeflow's training operator",
     name="training-operator",
@@ -85,4 +85,5 @@ ADAPTER = TrainingOperator(
         "-controller-threads=8",
         "-unlimited",
     ),
+    manner=PLAIN,
 )

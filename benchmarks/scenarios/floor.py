@@ -7,9 +7,9 @@ one write of its status: what a start costs when nothing has to be watched or de
 import json
 from dataclasses import dataclass
 
+from benchmarks.adapter import PLAIN, Manner
 from benchmarks.family import NAMESPACE, Family, Requests
 from benchmarks.load import in_threads
-from benchmarks.rest import MERGE_PATCH
 from benchmarks.scenarios.common import SERVERS, WORKERS, cpu_ms_per_job, elapsed, job_names
 from benchmarks.site import Site
 from localcluster import clock
@@ -36,10 +36,12 @@ class Floor:
         return self.jobs / self.seconds
 
 
-def measure_floor(site: Site, family: Family, jobs: int, prefix: str) -> Floor:
+def measure_floor(
+    site: Site, family: Family, jobs: int, prefix: str, manner: Manner = PLAIN
+) -> Floor:
     """Create so many jobs with all that belongs to them."""
     site.report(f"floor: {jobs} jobs by a bare loop")
-    rest, adapter, requests = site.rest, site.adapter, Requests(family)
+    rest, adapter, requests = site.rest, site.adapter, Requests(family, manner)
     names = job_names(prefix, jobs)
     bodies = {
         name: json.dumps(adapter.build_job(name, SERVERS, WORKERS)).encode() for name in names
@@ -48,10 +50,9 @@ def measure_floor(site: Site, family: Family, jobs: int, prefix: str) -> Floor:
     def start(name: str) -> None:
         answer = json.loads(rest.call("POST", adapter.path(NAMESPACE), bodies[name]))
         uid = answer["metadata"]["uid"]
-        for path, body in requests.children(name, uid):
-            rest.call("POST", path, body)
-        path = adapter.path(NAMESPACE, name) + "/status"
-        rest.call("PATCH", path, requests.status(name, uid), MERGE_PATCH)
+        for write in requests.children(name, uid):
+            write.send(rest)
+        requests.status(name, uid).send(rest)
 
     before = site.cpu()
     started = clock.monotonic()

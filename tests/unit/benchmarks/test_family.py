@@ -1,10 +1,12 @@
 """Copies of a sample: the bytes of an operator, with names and UIDs of their own."""
 
 import json
+from urllib.parse import urlencode
 
 from benchmarks.adapter import Adapter
 from benchmarks.family import Copies, Family, Requests, as_requested
 from benchmarks.rest import Raw
+from controller.client import METADATA_ONLY, UNCHECKED
 
 JOB_UID = "11111111-1111-1111-1111-111111111111"
 POD_UID = "22222222-2222-2222-2222-222222222222"
@@ -54,11 +56,20 @@ def test_what_the_server_added_is_not_asked_for() -> None:
 
 
 def test_requests_carry_the_new_job() -> None:
-    [(path, body)] = Requests(a_family()).children("other", "new-uid")
-    pod = json.loads(body)
-    assert path == "/api/v1/namespaces/default/pods"
+    [write] = Requests(a_family()).children("other", "new-uid")
+    pod = json.loads(write.body)
+    assert (write.method, write.path) == ("POST", "/api/v1/namespaces/default/pods")
+    assert write.accept == ""
     assert pod["metadata"]["name"] == "other-ps-0"
     assert pod["metadata"]["ownerReferences"][0]["uid"] == "new-uid"
+
+
+def test_requests_in_the_operators_manner_ask_for_as_little_as_it_does() -> None:
+    requests = Requests(a_family(), Adapter().manner)
+    [create], patch = requests.children("other", "new-uid"), requests.status("other", "new-uid")
+    assert create.path.partition("?")[2] == urlencode(UNCHECKED)
+    assert create.accept == patch.accept == METADATA_ONLY
+    assert patch.path.endswith("/paddlejobs/other/status")
 
 
 def test_copies_are_consistent_in_themselves_and_distinct() -> None:
