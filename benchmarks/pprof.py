@@ -7,7 +7,7 @@ stacks of locations. Fields that are not named here are skipped.
 import gzip
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -32,8 +32,17 @@ _SINGLE = {"id", "name", "function_id"}
 Kinds = Sequence[tuple[str, str]]
 
 
+Stack = tuple[Sequence[str], int]
+"""Functions, the innermost first, and how much time was seen in them."""
+
+
 def shares(profile: bytes, kinds: Kinds) -> dict[str, float]:
-    """Each kind's share of the CPU time, and REST; together 1.
+    """Each kind's share of the CPU time of a Go program's profile, and REST; together 1."""
+    return shares_of(_read_stacks(profile), kinds)
+
+
+def shares_of(stacks: Iterable[Stack], kinds: Kinds) -> dict[str, float]:
+    """Each kind's share of the time, and REST; together 1.
 
     `kinds` are names and regular expressions. A sample belongs to the innermost of its functions
     in which an expression is found, and there to the first of them.
@@ -45,13 +54,13 @@ def shares(profile: bytes, kinds: Kinds) -> dict[str, float]:
     def kind_of(function: str) -> str | None:
         return next((name for name, pattern in patterns if pattern.search(function)), None)
 
-    for stack, nanoseconds in _read_stacks(profile):
-        seconds[next(filter(None, map(kind_of, stack)), REST)] += nanoseconds
+    for stack, time in stacks:
+        seconds[next(filter(None, map(kind_of, stack)), REST)] += time
     total = sum(seconds.values()) or 1
     return {name: seconds[name] / total for name in (*(name for name, _ in kinds), REST)}
 
 
-def _read_stacks(data: bytes) -> list[tuple[list[str], int]]:
+def _read_stacks(data: bytes) -> list[Stack]:
     profile = _PROFILE()
     profile.ParseFromString(gzip.decompress(data))
     names = {each.id: profile.string_table[each.name] for each in profile.function}

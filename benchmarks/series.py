@@ -16,7 +16,7 @@ from benchmarks.scenarios.costs import Cost, measure_costs
 from benchmarks.scenarios.crowd import Crowd, Size, measure_crowd
 from benchmarks.scenarios.fairness import Fairness, measure_fairness
 from benchmarks.scenarios.floor import Floor, measure_floor
-from benchmarks.scenarios.profile import measure_profile
+from benchmarks.scenarios.profile import Profile, measure_profile
 from benchmarks.scenarios.takeover import TakeOver, measure_takeover
 from benchmarks.scenarios.wide import Wide, measure_wide
 from benchmarks.site import Site
@@ -153,7 +153,7 @@ class Series:
     operator: str
     costs: tuple[Cost, ...]
     bursts: tuple[RatedBurst, ...]
-    server_profile: dict[str, float] | None
+    profile: Profile | None
     wide: tuple[Wide | None, ...]
     fairness: Fairness | None
     takeover: TakeOver | None
@@ -205,7 +205,7 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
             operator=operator.name,
             costs=costs,
             bursts=tuple(bursts),
-            server_profile=profile,
+            profile=profile,
             wide=tuple(wide),
             fairness=fairness,
             takeover=attempts.make("take-over", takeover),
@@ -239,7 +239,7 @@ def _measure_bursts(
     return RatedBurst(tuple(floors), tuple(bursts), tuple(lean))
 
 
-def _measure_profile(site: Site, operator: Operator, rated: RatedBurst) -> dict[str, float]:
+def _measure_profile(site: Site, operator: Operator, rated: RatedBurst) -> Profile:
     return measure_profile(site, operator, rated.jobs, rated.jobs / rated.jobs_per_second)
 
 

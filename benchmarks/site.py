@@ -166,6 +166,7 @@ class Site:
         """Wait until the API server has taken in what was put into etcd."""
         for path in ("/api/v1/pods", "/api/v1/configmaps", self.adapter.collection):
             self._wait_until(f"{path} shows what etcd has", partial(self._answers, path))
+        self._wait_until("the API server rests", self._rests)
 
     def clean(self) -> None:
         """Take all jobs and their children away, and give everyone time to note it.

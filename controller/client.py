@@ -1,4 +1,4 @@
-"""The API server, as raw JSON over HTTP. The only module that imports `kubernetes`.
+"""The API server, as raw objects over HTTP. The only module that imports `kubernetes`.
 
 The package reads the configuration: the server, TLS, proxies and credentials. Requests do not go
 through it: its request layer takes three times the CPU, repeats writes on its own and guesses
@@ -194,7 +194,7 @@ class ApiClient:
         self._read_timeout = read_timeout_seconds
 
     def get(self, path: str, query: Query | None = None, accept: str = JSON) -> Raw:
-        """One object, or one page of a list."""
+        """One object, or one page of a list; `accept` says in which encodings it may come."""
         read_timeout = LIST_READ_TIMEOUT_SECONDS if query else self._read_timeout
         return self._read(_Call("GET", self._url(path, query), read_timeout, accept=accept))
 

@@ -3,8 +3,9 @@
 Each watch event does two things: it changes the store, then adds the keys of the jobs that it
 concerns. Most events ask for nothing by themselves: a pod that comes up while its peers are not as
 far yet, a child that is the operator's own work, a status that is its own word. For these the key
-is added for later, and one pass sees them all. What a list shows of jobs that have ended comes
-last: after a start there may be thousands, and nobody waits for them. One thread per kind.
+is added for later, and one pass sees them all. What a list shows of jobs that have ended and hold
+nothing comes last: at a start there may be thousands, and nobody waits for them. One thread per
+kind.
 """
 
 from collections.abc import Callable
@@ -13,9 +14,11 @@ from typing import Protocol
 from api.constants import TERMINAL_PHASES
 from api.objects import Raw
 from controller.facts import RUNS, WAITS, JobFacts, PodFacts
-from controller.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
+from controller.resources import CONFIG_MAP, PADDLE_JOB, VOLCANO_POD_GROUP, Resource
 from controller.store import Entry, Key, Store, pack
 from controller.trim import trim
+
+_ENDED_PODS = ("Succeeded", "Failed")
 
 
 class Queue(Protocol):
@@ -31,7 +34,7 @@ class Queue(Protocol):
         """Wake the job for what nobody waits for."""
 
     def is_crowded(self) -> bool:
-        """Whether jobs wait for a worker."""
+        """Whether jobs for which somebody waits wait for a worker."""
 
 
 class Informer:
@@ -51,7 +54,7 @@ class Informer:
         """A full list was read."""
         queue = self._queue
         for entry in self._store.replace(self.resource, entries, version):
-            self._wake(entry, queue.add_last if self._has_job_ended(entry) else queue.add)
+            self._wake(entry, queue.add_last if self._can_come_last(entry) else queue.add)
 
     def put(self, obj: Raw) -> None:
         """An object is new or changed."""
@@ -72,9 +75,16 @@ class Informer:
         """Every change up to this version has been seen."""
         self._store.advance(self.resource, version)
 
-    def _has_job_ended(self, entry: Entry) -> bool:
-        facts = self._store.facts_of(PADDLE_JOB, entry.job) if entry.job else None
-        return isinstance(facts, JobFacts) and facts.phase in TERMINAL_PHASES
+    def _can_come_last(self, entry: Entry) -> bool:
+        """Whether an object is what an ended job leaves, and not what it has yet to clean up."""
+        job = self._job_of(entry)
+        facts = self._store.facts_of(PADDLE_JOB, job) if job is not None else None
+        has_ended = isinstance(facts, JobFacts) and facts.phase in TERMINAL_PHASES
+        if not has_ended or entry.is_deleting:
+            return False
+        if isinstance(entry.facts, PodFacts):
+            return entry.facts.phase in _ENDED_PODS
+        return self.resource in (PADDLE_JOB, CONFIG_MAP) or not entry.owner
 
     def _can_wait(self, before: Entry | None, entry: Entry) -> bool:
         """Whether the change asks for no pass of its own."""
@@ -97,13 +107,16 @@ class Informer:
         slowest = self._store.slowest_step(entry.owner)
         return slowest is not None and slowest < min(pod.step, RUNS)
 
+    def _job_of(self, entry: Entry) -> Key | None:
+        # A user's own PodGroup has no owner; it belongs to the job by its name.
+        named = entry.key if self.resource is VOLCANO_POD_GROUP else None
+        return entry.job or named
+
     def _wake(self, entry: Entry, enqueue: Callable[[Key], None]) -> None:
         if self.resource is PADDLE_JOB:
             enqueue(entry.key)
             return
-        # A user's own PodGroup has no owner; it belongs to the job by its name.
-        named = entry.key if self.resource is VOLCANO_POD_GROUP else None
-        job = entry.job or named
+        job = self._job_of(entry)
         # A deleted job needs no pass, though thousands of its pods may still report; and a job that
         # is not seen yet is woken by its own event.
         if job is not None and self._store.has(PADDLE_JOB, job):

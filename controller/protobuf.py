@@ -1,4 +1,4 @@
-"""The children of jobs in Kubernetes' protobuf, read straight into the few fields that are kept.
+"""Pods, Services and ConfigMaps in Kubernetes' protobuf, read into the few fields that are kept.
 
 The API server encodes a pod's change once for all watchers of one encoding, and the scheduler's is
 protobuf: a watch of ours in JSON would cost it an encoding of its own, 12 for each start of four
@@ -9,7 +9,7 @@ pkg/runtime). Fields that are not named here are skipped. Any thread may call.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -22,11 +22,13 @@ from controller.errors import Transient
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 ANSWERS = f"{MEDIA_TYPE},application/json"
 EVENTS = f"{MEDIA_TYPE};stream=watch,application/json;stream=watch"
-"""What to accept of a list and of a watch: what stands before an API server may know JSON alone."""
+"""What to accept of a list, and of a watch: what stands before a server may know JSON alone."""
 KINDS = frozenset({"Pod", "Service", "ConfigMap"})
 """What can be read here, alone, in a list and in a watch event; a Status, too."""
 MAX_FRAME_BYTES = 64 << 20
 _LENGTH_BYTES = 4
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
 _MAGIC = b"k8s\x00"
 _PACKAGE = "paddlejob"
 _MAP = "map"
@@ -164,7 +166,7 @@ def decode(data: bytes) -> Raw:
         if kind not in _READERS:
             raise Transient(f"the answer holds a {kind or 'nothing'}, which nobody asked for")
         obj: Raw = _READERS[kind](_parse(kind, unknown.raw))
-    except DecodeError as error:
+    except (DecodeError, ValueError) as error:
         raise Transient(f"the answer is no protobuf: {data[:100]!r}") from error
     return obj
 
@@ -230,6 +232,8 @@ def _read_message(name: str) -> _Reader:
             value = getattr(message, field)
             if reader is not None:
                 value = reader(value)
+            elif type(value) is bytes:
+                value = _mend(value)
             if value or is_kept:
                 kept[field] = value
         return kept
@@ -240,19 +244,30 @@ def _read_message(name: str) -> _Reader:
 def _value_reader(text: str) -> _Reader | None:
     kind = text.rstrip("*!?")
     if kind == "Time":
-        return lambda message: _format_seconds(message.seconds)
+        return lambda time: _format_seconds(time.seconds) if time.HasField("seconds") else ""
     if kind == _MAP:
-        return dict
+        return _read_map
     if kind not in _MESSAGES:
         return None
     read = _read_message(kind)
     return (lambda messages: [read(each) for each in messages]) if text.endswith("*") else read
 
 
+def _read_map(values: Any) -> dict[str, str]:
+    kept = dict(values)
+    return {k: _mend(v) for k, v in kept.items()} if bytes in map(type, kept.values()) else kept
+
+
+def _mend(value: str | bytes) -> str:
+    """Text that is no UTF-8 comes as bytes; JSON has a replacement for what is broken in it."""
+    return value if isinstance(value, str) else value.decode(errors="replace")
+
+
 @lru_cache(maxsize=4096)
 def _format_seconds(seconds: int) -> str:
-    """Pods of one job share most of their times. No time is before 1970, and zero is none."""
-    return format_time(datetime.fromtimestamp(seconds, UTC)) if seconds > 0 else ""
+    """Pods of one job share most of their times. A time beyond the calendar is its end."""
+    within = min(max(seconds, _FIRST_SECOND), _LAST_SECOND)
+    return format_time(_EPOCH + timedelta(seconds=within))
 
 
 _CLASSES = _build_classes()

@@ -1,6 +1,6 @@
 """The work queue: which jobs to look at next.
 
-- In order: keys come out in the order in which they came in.
+- In order: keys come out in the order in which they came in, but for those that come last.
 - Once: a key added many times before it is taken comes out once.
 - Alone: a key is never with two workers; one added while worked on comes out again after `done`.
 - Later: a key added with a delay comes out when the delay is over; of several the earliest counts.
@@ -9,8 +9,8 @@
 - Rested: a key that was costly to look at is not looked at again for a while because of events, so
   that a job of two thousand pods, each changing three times, does not keep small ones waiting.
   What was asked for with a delay, also of zero, is not put off.
-- Crowded: it knows whether keys have had to wait just now, so that nobody works for one job with
-  all hands while others stand in line.
+- Crowded: it knows whether keys have had to wait just now, but for those that come last, so that
+  nobody works for one job with all hands while others stand in line.
 
 Any thread may call. There is no timer thread: a worker that waits for a key wakes when the next
 delayed one is due.
@@ -55,8 +55,8 @@ class WorkQueue:
         """Keys to hand out. A key is here iff it is in _dirty and not in _processing."""
         self._dirty: dict[Key, float] = {}
         """Keys that need work, and since when."""
-        self._last: OrderedDict[Key, float] = OrderedDict()
-        """Keys that need a look after all others, and since when. None is also in _dirty."""
+        self._last: OrderedDict[Key, None] = OrderedDict()
+        """Keys that need a look after all others. None is also in _dirty or _processing."""
         self._turns = 0
         self._processing: dict[Key, float] = {}
         """Keys that workers have, and since when."""
@@ -92,13 +92,15 @@ class WorkQueue:
                 self._put_off_locked(key, NEWS_SECONDS)
 
     def add_last(self, key: Key) -> None:
-        """The key needs a look that nobody waits for, such as an ended job after a start."""
+        """The key needs a look that nobody waits for, such as an ended job at a start."""
         with self._changed:
             if key in self._processing:
                 self._add_locked(key)
-            elif key not in self._dirty and key not in self._last and not self._is_shut_down:
+            elif key in self._held:
+                self._add_rested_locked(key)
+            elif key not in self._dirty and key not in self._last:
                 self._metrics.added()
-                self._last[key] = self._clock.monotonic()
+                self._last[key] = None
                 self._changed.notify()
 
     def hold(self, key: Key, seconds: float) -> None:
@@ -126,7 +128,7 @@ class WorkQueue:
         return self._limiter.failures(key)
 
     def is_crowded(self) -> bool:
-        """Whether keys wait, or have waited a moment ago, for a worker to be free."""
+        """Whether keys wait, or did a moment ago, for a free worker; not those that come last."""
         with self._changed:
             return self._clock.monotonic() < self._crowded_until
 
@@ -193,7 +195,9 @@ class WorkQueue:
     def _add_locked(self, key: Key) -> None:
         if self._is_shut_down or key in self._dirty:
             return
-        if self._last.pop(key, None) is None:
+        if key in self._last:
+            del self._last[key]
+        else:
             self._metrics.added()
         self._dirty[key] = self._clock.monotonic()
         if key not in self._processing:
@@ -201,9 +205,8 @@ class WorkQueue:
             self._changed.notify()
 
     def _take_locked(self) -> Key:
-        key, since = self._pop_locked()
+        key = self._pop_locked()
         now = self._clock.monotonic()
-        self._metrics.waited(now - since)
         self._processing[key] = now
         self._held.discard(key)
         due = self._put_off.pop(key, None)
@@ -215,14 +218,15 @@ class WorkQueue:
             self._changed.notify()
         return key
 
-    def _pop_locked(self) -> tuple[Key, float]:
-        """The next key, and since when it has needed work."""
+    def _pop_locked(self) -> Key:
         self._turns += 1
         is_turn_of_last = not self._order or self._turns % _TURNS_PER_LAST == 0
         if self._last and is_turn_of_last:
-            return self._last.popitem(last=False)
+            # Its wait is not told: nobody waits with it.
+            return self._last.popitem(last=False)[0]
         key = self._order.popleft()
-        return key, self._dirty.pop(key)
+        self._metrics.waited(self._clock.monotonic() - self._dirty.pop(key))
+        return key
 
     def _add_due_locked(self) -> None:
         now = self._clock.monotonic()

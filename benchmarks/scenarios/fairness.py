@@ -1,6 +1,7 @@
 """Fairness: many small jobs, alone and beside one that is as large as all of them and more."""
 
 from dataclasses import dataclass
+
 from benchmarks.load import create_jobs
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.scenarios.common import (

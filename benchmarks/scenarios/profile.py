@@ -1,14 +1,16 @@
-"""What the API server does with its CPU during a burst, by its own profiler.
+"""What the API server, by its own profiler, and the operator do with their CPU during a burst.
 
 The burst is one of its own: profiling costs time, so no rate is taken from it.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from math import ceil
 
 from benchmarks import pprof
 from benchmarks.load import create_jobs
 from benchmarks.operators import Operator
+from benchmarks.pyspy import Recorder
 from benchmarks.scenarios.burst import LEAST_SECONDS
 from benchmarks.scenarios.common import (
     SERVERS,
@@ -37,16 +39,27 @@ KINDS: pprof.Kinds = (
 )
 
 
-def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -> dict[str, float]:
-    """Shares of the API server's CPU during a burst that takes about so many seconds."""
-    site.report(f"profile: {jobs} jobs, with the API server's profiler")
+@dataclass(frozen=True)
+class Profile:
+    """Shares of a process's CPU by what it was for; the operator's only where py-spy can look."""
+
+    server: dict[str, float]
+    operator: dict[str, float] | None
+
+
+def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -> Profile:
+    """Where the CPU goes during a burst that takes about so many seconds."""
+    site.report(f"profile: {jobs} jobs, with the profilers of API server and operator")
+    seconds = max(1, ceil(seconds))
     names = job_names("profile", jobs)
     manifests = [site.adapter.build_job(name, SERVERS, WORKERS) for name in names]
-    path = f"/debug/pprof/profile?seconds={max(1, ceil(seconds))}"
+    path = f"/debug/pprof/profile?seconds={seconds}"
     with working_operator(site, operator, "profile") as running, ThreadPoolExecutor(1) as pool:
         profile = pool.submit(site.rest.call, "GET", path)
+        recorder = Recorder(running.process.pid, seconds, site.logs)
         create_jobs(site.rest, site.adapter, manifests)
         wait_running(site, running, names, LEAST_SECONDS + jobs)
-        answer = profile.result()
+        server = pprof.shares(profile.result(), KINDS)
+        own = recorder.shares()
     site.clean()
-    return pprof.shares(answer, KINDS)
+    return Profile(server, own)

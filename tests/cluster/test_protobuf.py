@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 
 from controller import protobuf
 from controller.client import JSON, ApiClient, Query, load_connection
@@ -209,9 +210,11 @@ def test_the_answer_is_protobuf_indeed(client: ApiClient, pods: Lab) -> None:
     ids=lambda value: getattr(value, "kind", ""),
 )
 def test_a_list_in_protobuf_tells_what_json_tells(
-    client: ApiClient, pods: Lab, resource: Resource, names: set[str]
+    client: ApiClient, pods: Lab, resource: Resource, names: set[str], mocker: MockerFixture
 ) -> None:
+    decode = mocker.spy(protobuf, "decode")
     plain, packed = (listed(client, pods, resource, accept) for accept in (JSON, protobuf.ANSWERS))
+    assert decode.call_count == (len(names) + 1) // 2
     assert set(plain) == set(packed) == names
     for name, obj in plain.items():
         assert without_nothing(packed[name]) == without_nothing(obj), name

@@ -179,7 +179,10 @@ class StepQueue:
             self.add_after(key, NEWS_SECONDS)
 
     def add_last(self, key: Key) -> None:
-        self.add(key)
+        if key in self.held:
+            self.add(key)
+        else:
+            self.add_after(key, NEWS_SECONDS)
 
     def hold(self, key: Key, seconds: float) -> None:
         self.held.add(key)

@@ -15,6 +15,7 @@ from benchmarks.scenarios.costs import Cost
 from benchmarks.scenarios.crowd import Crowd
 from benchmarks.scenarios.fairness import Fairness
 from benchmarks.scenarios.floor import Floor
+from benchmarks.scenarios.profile import Profile
 from benchmarks.scenarios.sidebyside import Turns
 from benchmarks.scenarios.takeover import TakeOver
 from benchmarks.scenarios.wide import Wide
@@ -34,7 +35,7 @@ def a_series() -> Series:
         operator="operator",
         costs=(Cost("POST jobs", 1, 7.0), Cost("POST pods", 4, 2.5)),
         bursts=(RatedBurst(floors, (burst,)),),
-        server_profile={"JSON": 0.25, "everything else": 0.75},
+        profile=Profile({"JSON": 0.25, "everything else": 0.75}, {"HTTP and TLS": 1.0}),
         wide=(Wide(10, 1.0, None, 2.0, 1000, 1000, 500),),
         fairness=Fairness(20, 200, (1.5, 2.5), 2.5),
         takeover=TakeOver(1.0, None),
@@ -84,7 +85,7 @@ def test_the_page_shows_the_profile_where_there_is_one() -> None:
     series = a_series()
     shown = build_page(Run("command", 1.0, describe_machine(), (series,)))
     assert shown.index("| everything else | 75% |") < shown.index("| JSON | 25% |")
-    series = replace(series, server_profile=None)
+    series = replace(series, profile=None)
     assert "profiler" not in build_page(Run("command", 1.0, describe_machine(), (series,)))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from controller import client as client_module
+from controller import protobuf
 from controller.client import (
     ConfigurationError,
     Credentials,
@@ -28,6 +29,7 @@ from controller.errors import (
     Unauthorized,
 )
 from tests.unit.controller.fakes import drop, eventually, reply, status, stream
+from tests.unit.controller.test_protobuf import an_answer, field
 
 WRITES = {
     "create": lambda c: c.create("/p", {}),
@@ -50,6 +52,21 @@ def test_carries_unknown_fields_untouched(server, client):
     server.steps = [reply(201, pod)]
     assert client.create("/p", pod) == pod
     assert server.seen[0].body == pod
+
+
+def test_reads_answers_in_protobuf(server, client):
+    page = an_answer("PodList", field(1, field(2, "7")))
+    server.steps = [reply(200, page, Content_Type=protobuf.MEDIA_TYPE)]
+    assert client.get("/p", {"limit": 1}, protobuf.ANSWERS) == {
+        "metadata": {"resourceVersion": "7"},
+    }
+
+
+def test_understands_errors_in_protobuf(server, client):
+    expired = an_answer("Status", field(3, "the token is too old") + field(6, 410))
+    server.steps = [reply(410, expired, Content_Type=protobuf.MEDIA_TYPE)]
+    with pytest.raises(Gone, match="the token is too old"):
+        client.get("/p", {"limit": 1}, protobuf.ANSWERS)
 
 
 @pytest.mark.parametrize(

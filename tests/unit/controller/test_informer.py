@@ -6,9 +6,16 @@ from typing import Any
 import pytest
 
 from controller.informer import Informer
-from controller.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP, Resource
+from controller.resources import (
+    CONFIG_MAP,
+    PADDLE_JOB,
+    POD,
+    SERVICE,
+    VOLCANO_POD_GROUP,
+    Resource,
+)
 from controller.store import Key, Store
-from tests.unit.controller.builders import a_job, a_pod, put
+from tests.unit.controller.builders import a_job, a_pod, manifest, put
 
 JOB = a_job()
 STARTED = {"name": "paddle", "state": {"running": {"startedAt": "2026-01-02T03:04:05Z"}}}
@@ -18,7 +25,7 @@ class Listener:
     """Informers on one store, and what they asked for since the last look."""
 
     def __init__(self) -> None:
-        resources = (PADDLE_JOB, POD, CONFIG_MAP, VOLCANO_POD_GROUP)
+        resources = (PADDLE_JOB, POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP)
         self.store = Store(resources)
         self.asked: list[str] = []
         self.informers = {resource: Informer(resource, self.store, self) for resource in resources}
@@ -51,6 +58,10 @@ def listener() -> Listener:
 
 def pod(name: str, **status: Any) -> dict[str, Any]:
     return a_pod(name, JOB) | {"status": {"phase": "Pending"} | status}
+
+
+def a_child(kind: str) -> dict[str, Any]:
+    return manifest("a", kind, JOB) | {"metadata": a_pod("a", JOB)["metadata"]}
 
 
 def running(name: str, *containers: dict[str, Any]) -> dict[str, Any]:
@@ -174,10 +185,48 @@ def test_new_jobs_namesakes_and_deletions_cannot_wait(listener):
 )
 def test_a_list_wakes_ended_jobs_last(listener, phase, asked):
     job = a_job(version=9, status={"phase": phase})
-    for resource, obj in ((PADDLE_JOB, job), (POD, pod("a"))):
+    for resource, obj in ((PADDLE_JOB, job), (POD, pod("a", phase="Succeeded"))):
         informer = listener.informers[resource]
         informer.replace([informer.pack(obj)], "9")
     assert listener.asked == [asked, asked]
+
+
+@pytest.mark.parametrize(
+    ("resource", "obj", "asked"),
+    [
+        (POD, pod("a", phase="Running"), "now"),
+        (POD, pod("a", phase="Succeeded"), "last"),
+        (POD, pod("a", phase="Failed"), "last"),
+        (SERVICE, a_child("Service"), "now"),
+        (CONFIG_MAP, a_child("ConfigMap"), "last"),
+        (VOLCANO_POD_GROUP, a_child("PodGroup"), "now"),
+        (VOLCANO_POD_GROUP, {"metadata": {"name": "train", "namespace": "ns"}}, "last"),
+    ],
+    ids=[
+        *("running pod", "ended pod", "failed pod", "Service", "ConfigMap", "its PodGroup"),
+        "the user's PodGroup",
+    ],
+)
+def test_an_ended_job_with_something_to_clean_up_does_not_come_last(listener, resource, obj, asked):
+    put(listener.store, PADDLE_JOB, JOB | {"status": {"phase": "Completed"}})
+    informer = listener.informers[resource]
+    informer.replace([informer.pack(copy.deepcopy(obj))], "9")
+    assert listener.asked == [asked]
+
+
+def test_an_ended_job_that_is_being_deleted_does_not_come_last(listener):
+    job = a_job(version=9, status={"phase": "Completed"})
+    job["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+    informer = listener.informers[PADDLE_JOB]
+    informer.replace([informer.pack(job)], "9")
+    assert listener.asked == ["now"]
+
+
+def test_a_job_made_again_under_the_name_of_an_ended_one_does_not_come_last(listener):
+    put(listener.store, PADDLE_JOB, JOB | {"status": {"phase": "Completed"}})
+    informer = listener.informers[PADDLE_JOB]
+    informer.replace([informer.pack(a_job(uid="job-2", version=9))], "9")
+    assert listener.asked == ["now"]
 
 
 def test_an_event_of_an_ended_job_is_no_list(listener):

@@ -84,6 +84,34 @@ def test_a_page_tells_its_items_its_version_and_how_it_goes_on():
     }
 
 
+def a_deleted_pod(time: bytes) -> dict:
+    return decode(an_answer("Pod", field(1, field(1, "a") + field(9, time))))["metadata"]
+
+
+@pytest.mark.parametrize(
+    ("time", "told"),
+    [
+        (field(1, 0), "1970-01-01T00:00:00Z"),
+        (varint(1 << 3) + varint(2**64 - 6_000_000_000), "1779-11-13T13:20:00Z"),
+        (field(1, 2**62), "9999-12-31T23:59:59Z"),
+    ],
+    ids=["the epoch", "before the epoch", "past the calendar"],
+)
+def test_any_time_is_told(time, told):
+    assert a_deleted_pod(time)["deletionTimestamp"] == told
+
+
+def test_an_empty_time_is_none():
+    assert "deletionTimestamp" not in a_deleted_pod(b"")
+
+
+def test_what_is_no_text_is_mended():
+    broken = b"caf\xe9"
+    pod = decode(an_answer("Pod", field(3, field(3, broken))))
+    config_map = decode(an_answer("ConfigMap", field(2, field(1, "key") + field(2, broken))))
+    assert pod["status"]["message"] == config_map["data"]["key"] == "caf\ufffd"
+
+
 def test_an_empty_list_has_no_items():
     assert not decode(an_answer("ConfigMapList", field(1, field(2, "42")))).get("items")
 

@@ -1,6 +1,7 @@
 """The work queue's contract, a property a test."""
 
 import itertools
+import re
 import threading
 
 import pytest
@@ -19,7 +20,10 @@ def queue(clock, metrics) -> WorkQueue:
 
 
 def take_all(queue: WorkQueue) -> list[Key]:
-    """What can be had without waiting. Two marks, for what is due enters behind the first."""
+    """What can be had without waiting, but for what comes last.
+
+    Two marks, for what is due enters behind the first.
+    """
     taken: list[Key] = []
     for mark in (Key("", f"mark-{next(MARKS)}") for _ in range(2)):
         queue.add(mark)
@@ -28,6 +32,12 @@ def take_all(queue: WorkQueue) -> list[Key]:
             queue.done(key)
         queue.done(mark)
     return taken
+
+
+def depth(metrics) -> float:
+    """How many keys wait, as the metrics tell it."""
+    text = metrics.exposition("")[0].decode()
+    return float(re.search(r"^workqueue_depth{.*} (.+)$", text, re.MULTILINE).group(1))
 
 
 def test_keys_come_out_in_order(queue):
@@ -135,19 +145,33 @@ def test_what_comes_last_is_no_crowd(queue):
 def test_what_comes_last_counts_as_waiting(queue, metrics):
     queue.add_last(A)
     queue.add_last(B)
-    text = metrics.exposition("")[0].decode()
-    assert 'workqueue_depth{controller="paddlejob",name="paddlejob"} 2.0' in text
+    assert depth(metrics) == 2
 
 
-def test_a_key_that_comes_last_is_due_with_others_once_it_changes(queue):
+def test_a_key_that_comes_last_is_due_with_others_once_it_changes(queue, metrics):
     queue.add_last(A)
     queue.add_last(B)
     queue.add(B)
     queue.add_last(B)
     assert [queue.get(), queue.get()] == [B, A]
+    assert depth(metrics) == 0
+
+
+def test_a_key_that_waits_with_others_does_not_come_last_as_well(queue, metrics):
+    queue.add(A)
+    queue.add_last(A)
+    assert queue.get() == A
+    assert depth(metrics) == 0
+
+
+def test_a_held_key_is_woken_by_what_else_would_come_last(queue):
+    queue.add(A)
+    queue.get()
+    queue.hold(A, 60)
     queue.done(A)
-    queue.done(B)
-    assert take_all(queue) == []
+    queue.add_last(B)
+    queue.add_last(A)
+    assert queue.get() == A
 
 
 def test_a_key_that_comes_last_is_never_with_two_workers(queue):
@@ -164,8 +188,9 @@ def test_a_worker_that_waits_wakes_for_what_comes_last(queue):
     taken: list[Key | None] = []
     worker = threading.Thread(target=lambda: taken.append(queue.get()))
     worker.start()
+    eventually(lambda: bool(queue._changed._waiters))
     queue.add_last(A)
-    worker.join(60)
+    worker.join(30)
     assert taken == [A]
 
 

@@ -12,6 +12,7 @@ from controller.resources import PADDLE_JOB, POD
 from controller.store import Key, Store
 from tests.unit.controller.builders import a_job, a_pod, put
 from tests.unit.controller.fakes import drop, eventually, reply, status, stream
+from tests.unit.controller.test_protobuf import an_answer, field
 
 JOB = a_job()
 OWNER = Key("ns", "train")
@@ -156,6 +157,14 @@ def test_asks_for_protobuf_and_understands_json_too(running, server):
     eventually(lambda: running.names() == ["a", "b"])
     accepted = [seen.headers["Accept"] for seen in server.seen[:2]]
     assert accepted == [protobuf.ANSWERS, protobuf.EVENTS]
+
+
+def test_a_list_in_protobuf_fills_the_store(running, server):
+    named = field(1, field(1, "a") + field(3, "ns") + field(5, "uid") + field(6, "7"))
+    packed = an_answer("PodList", field(1, field(2, "10")) + field(2, named))
+    start(running, server, reply(200, packed, Content_Type=protobuf.MEDIA_TYPE))
+    eventually(lambda: running.names() == ["a"])
+    assert running.store.version(POD) == 10
 
 
 ENDS = {

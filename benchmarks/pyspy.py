@@ -1,0 +1,59 @@
+"""What a Python operator does with its CPU, sampled from outside by py-spy.
+
+Threads that wait are not sampled, neither for the network nor for the interpreter's lock: what is
+counted is time on a core. py-spy needs leave to read another process's memory; where there is none,
+and for an operator in another language, there is no profile.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.pprof import Kinds, Stack, shares_of
+from localcluster import clock
+from localcluster.process import Command, Process
+
+RATE_PER_SECOND = 200
+LATE_SECONDS = 30.0
+
+KINDS: Kinds = (
+    ("HTTP and TLS", r"\((controller/http1|ssl|socket)\.py"),
+    ("JSON and what is around a request", r"\(controller/client\.py"),
+    ("reading watch events", r"\(controller/(protobuf|reflector|informer|trim|facts)\.py"),
+    ("the store of objects", r"\(controller/(store|expectations)\.py"),
+    ("deciding what a job needs", r"\((reconcile/|controller/observe\.py)"),
+    ("carrying it out", r"\(controller/(applier|children|refusals|events)\.py"),
+    ("the queue", r"\(controller/(queue|rate_limiter)\.py"),
+    ("metrics and logs", r"\((metrics/|structlog/|prometheus_client/|controller/logs\.py)"),
+    ("threads that hand work over", r"\((threading|concurrent/futures/.*|queue)\.py"),
+)
+
+
+class Recorder:
+    """py-spy on one process for some seconds, from now on; `shares` waits for its end."""
+
+    def __init__(self, pid: int, seconds: int, folder: Path) -> None:
+        self._seconds = seconds
+        self._stacks = folder / "stacks.txt"
+        command = [
+            *(str(Path(sys.executable).with_name("py-spy")), "record", "--pid", str(pid)),
+            *("--duration", str(seconds), "--rate", str(RATE_PER_SECOND), "--nonblocking"),
+            *("--format", "raw", "--output", str(self._stacks)),
+        ]
+        log = folder / "py-spy.log"
+        self._process = Process(Command("py-spy", command, log=log, folder=folder))
+
+    def shares(self) -> dict[str, float] | None:
+        """Each kind's share of the samples; None where it could not look."""
+        clock.wait_until(lambda: not self._process.is_running, self._seconds + LATE_SECONDS)
+        self._process.stop()
+        if not self._stacks.exists():
+            return None
+        return shares_of(read_stacks(self._stacks.read_text()), KINDS)
+
+
+def read_stacks(text: str) -> Iterator[Stack]:
+    """Stacks with their number of samples, innermost function first, of lines of py-spy's."""
+    for line in text.splitlines():
+        frames, _, count = line.rpartition(" ")
+        yield frames.split(";")[::-1], int(count)
