@@ -9,38 +9,9 @@ from benchmarks.chart import Bar, draw_bars, draw_chart
 from benchmarks.figures import broken, figures
 from benchmarks.machine import describe_machine
 from benchmarks.report import Run, build_page
-from benchmarks.scenarios.burst import Burst
 from benchmarks.scenarios.common import percentile
-from benchmarks.scenarios.costs import Cost
-from benchmarks.scenarios.crowd import Crowd
-from benchmarks.scenarios.fairness import Fairness
-from benchmarks.scenarios.floor import Floor
-from benchmarks.scenarios.profile import Profile
-from benchmarks.scenarios.sidebyside import Turns
-from benchmarks.scenarios.takeover import TakeOver
-from benchmarks.scenarios.wide import Wide
-from benchmarks.series import RatedBurst, Series
-from benchmarks.site import HARNESS
 from localcluster.components import API_SERVER
-
-
-def a_series() -> Series:
-    """A series in which everything holds."""
-    cpu = {API_SERVER: 20.0, HARNESS: 3.0}
-    floors = (Floor(100, 7, 2.0, 2.5, cpu), Floor(100, 7, 4.0, 5.0, cpu))
-    busy = {API_SERVER: 30.0, HARNESS: 1.0, "operator": 4.0}
-    threads = {"worker": 3.0, "watch-pods.v1": 1.5, "elect": 0.01}
-    burst = Burst(100, 3.0, 1.0, 2.0, 2.0, 5.0, busy, threads, 60.0, 9.0, {"POST pods": 4.0}, {})
-    return Series(
-        operator="operator",
-        costs=(Cost("POST jobs", 1, 7.0), Cost("POST pods", 4, 2.5)),
-        bursts=(RatedBurst(floors, (burst,)),),
-        profile=Profile({"JSON": 0.25, "everything else": 0.75}, {"HTTP and TLS": 1.0}),
-        wide=(Wide(10, 1.0, None, 2.0, 1000, 1000, 500),),
-        fairness=Fairness(20, 200, (1.5, 2.5), 2.5),
-        takeover=TakeOver(1.0, None),
-        crowd=Crowd(10, 10, 120, 1.0, 1.0, None, 60.0, 60.0, 59.8, 5.0, 0.1, 0),
-    )
+from tests.unit.benchmarks.builders import a_series, some_turns
 
 
 def test_nothing_is_broken_where_all_holds() -> None:
@@ -89,18 +60,13 @@ def test_the_page_shows_the_profile_where_there_is_one() -> None:
     assert "profiler" not in build_page(Run("command", 1.0, describe_machine(), (series,)))
 
 
-def turns(name: str, *seconds: float) -> Turns:
-    [burst] = a_series().bursts[0].bursts
-    return Turns(name, tuple(replace(burst, to_running_seconds=s) for s in seconds))
-
-
 def test_operators_are_compared_round_by_round() -> None:
     # The machine was half as fast in the second round.
-    assert turns("own", 1.0, 2.0, 1.0).compare(turns("peer", 1.5, 3.0, 9.0)) == 1.5
+    assert some_turns("own", 1.0, 2.0, 1.0).compare(some_turns("peer", 1.5, 3.0, 9.0)) == 1.5
 
 
 def test_the_page_shows_operators_side_by_side() -> None:
-    both = (turns("own", 2.0), turns("peer", 4.0))
+    both = (some_turns("own", 2.0), some_turns("peer", 4.0))
     page = build_page(Run("command", 1.0, describe_machine(), (a_series(),), both))
     assert "| own | 50.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 1.00 |" in page
     assert "| peer | 25.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 2.00 |" in page
@@ -109,7 +75,7 @@ def test_the_page_shows_operators_side_by_side() -> None:
 
 
 def test_the_page_says_that_a_peer_is_too_near() -> None:
-    both = (turns("own", 3.0), turns("peer", 4.0))
+    both = (some_turns("own", 3.0), some_turns("peer", 4.0))
     page = build_page(Run("command", 1.0, describe_machine(), (a_series(),), both))
     assert "Must be ≥ 1.4 × the best other: 1.33 **does not hold**." in page
 
