@@ -19,6 +19,8 @@ from localcluster import clock
 def main() -> int:
     """Measure every operator that was asked for; 1 if `--check` found something broken."""
     arguments = _parse_arguments()
+    if arguments.output is not None:
+        arguments.output.mkdir(parents=True, exist_ok=True)
     report = _with_elapsed(clock.monotonic())
     machine, started = describe_machine(), clock.monotonic()
     sizes = QUICK if arguments.quick else FULL
@@ -27,10 +29,10 @@ def main() -> int:
     series, turns = _measure(_operators(arguments), sizes, report)
     command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
     run = Run(command, clock.monotonic() - started, machine, series, turns)
-    print(build_page(run))
     if arguments.output is not None:
         write_report(run, arguments.output)
         report(f"written to {arguments.output}")
+    print(build_page(run))  # fails on a closed pipe, or where the terminal lacks its letters
     wrong = broken(series[0]) if arguments.check else []
     for line in wrong:
         print(f"BROKEN: {line}", file=sys.stderr)

@@ -33,9 +33,13 @@ class Run:
 def write_report(run: Run, folder: Path) -> None:
     """Write the page, its chart, and the data."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / CHART).write_text(draw_chart(run.series))
-    (folder / "RESULTS.md").write_text(build_page(run))
-    (folder / "RESULTS.json").write_text(json.dumps(asdict(run), indent=1) + "\n")
+    texts = {
+        CHART: draw_chart(run.series),
+        "RESULTS.md": build_page(run),
+        "RESULTS.json": json.dumps(asdict(run), indent=1) + "\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def build_page(run: Run) -> str:
