@@ -12,7 +12,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.operators import Operator, other_operator, own_operator, peer_operator
 from benchmarks.report import Run, build_page, write_report
 from benchmarks.scenarios.sidebyside import Turns, measure_side_by_side
-from benchmarks.series import FULL, QUICK, BurstSize, Series, Sizes, measure_series
+from benchmarks.series import FAILURES, FULL, QUICK, BurstSize, Series, Sizes, measure_series
 from localcluster import clock
 
 
@@ -26,7 +26,10 @@ def main() -> int:
     sizes = QUICK if arguments.quick else FULL
     if arguments.burst:
         sizes = replace(sizes, bursts=tuple(map(BurstSize, arguments.burst)))
-    series, turns = _measure(_operators(arguments), sizes, report)
+    operators = _operators(arguments)
+    for operator in operators:
+        operator.adapter.prepare(report)
+    series, turns = _measure(operators, sizes, report)
     command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
     run = Run(command, clock.monotonic() - started, machine, series, turns)
     if arguments.output is not None:
@@ -49,7 +52,7 @@ def _measure(
         try:
             series.append(measure_series(operator, sizes, report))
             finished.append(operator)
-        except TimeoutError as error:
+        except FAILURES as error:
             if operator is operators[0]:
                 raise
             report(f"left out: {operator.name}: {error}")
@@ -58,7 +61,7 @@ def _measure(
         try:
             jobs, rounds = sizes.bursts[0].jobs, sizes.rounds_side_by_side
             turns = measure_side_by_side(finished, jobs, rounds, report)
-        except TimeoutError as error:
+        except FAILURES as error:
             report(f"left out: side by side: {error}")
     return tuple(series), turns
 

@@ -154,7 +154,7 @@ def _crowd_figures(crowd: Crowd) -> Iterator[Figure]:
 
 
 def broken(series: Series) -> list[str]:
-    """The portable figures that do not hold, and what took too long, in words."""
+    """The portable figures that do not hold, and what was not finished, in words."""
     return [
         *(f"not finished: {reason}" for reason in series.unfinished),
         *_broken_figures(series),

@@ -92,7 +92,7 @@ def _table(series: Sequence[Series]) -> list[str]:
 
 def _unfinished(series: Sequence[Series]) -> list[str]:
     reasons = [f"{each.operator}: {reason}" for each in series for reason in each.unfinished]
-    return ["Not finished in time:", "", *(f"- {reason}" for reason in reasons)] if reasons else []
+    return ["Not finished:", "", *(f"- {reason}" for reason in reasons)] if reasons else []
 
 
 def _row(figure: Figure, series: Sequence[Series]) -> str:

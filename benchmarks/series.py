@@ -10,6 +10,7 @@ from benchmarks.adapter import PLAIN, Manner
 from benchmarks.family import Family, capture
 from benchmarks.jobwatch import Report
 from benchmarks.operators import Operator
+from benchmarks.rest import RestError
 from benchmarks.scenarios.burst import Burst, measure_burst
 from benchmarks.scenarios.common import working_operator
 from benchmarks.scenarios.costs import Cost, measure_costs
@@ -20,7 +21,10 @@ from benchmarks.scenarios.profile import Profile, measure_profile
 from benchmarks.scenarios.takeover import TakeOver, measure_takeover
 from benchmarks.scenarios.wide import Wide, measure_wide
 from benchmarks.site import Site
+from localcluster.errors import LocalClusterError
 
+FAILURES = (TimeoutError, LocalClusterError, RestError)
+"""What a measurement ends with when the operator takes too long, dies, or makes it impossible."""
 WARM_UP_JOBS = 50
 """Of a floor that is not counted: right after the writes of `costs` it is a fifth faster."""
 Value = TypeVar("Value")
@@ -147,7 +151,7 @@ class RatedBurst:
 class Series:
     """Everything that was measured of one operator.
 
-    `unfinished` says in words what took too long; a value that it would have given is None.
+    `unfinished` says in words what failed; a value that it would have given is None.
     """
 
     operator: str
@@ -169,18 +173,20 @@ class _Attempts:
         self.unfinished: list[str] = []
 
     def make(self, title: str, measure: Callable[[], Value]) -> Value | None:
-        """What it measures, or None when it takes too long."""
+        """What it measures, or None when it fails."""
         try:
             return measure()
-        except TimeoutError as error:
+        except FAILURES as error:
             self.unfinished.append(f"{title}: {error}")
             self._site.report(f"not finished: {title}: {error}")
             return None
 
 
 def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
-    """Start a site and measure one thing after the other. Raises TimeoutError in a burst."""
-    operator.adapter.prepare(report)
+    """Start a site and measure one thing after the other; what its adapter prepares is there.
+
+    Raises one of FAILURES in a burst.
+    """
     with Site(operator.adapter, report) as site:
         family = _make_sample(site, operator)
         costs = measure_costs(site, family)

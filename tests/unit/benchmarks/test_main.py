@@ -11,10 +11,28 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks.jobwatch import Report
 from benchmarks.operators import Operator
+from benchmarks.rest import RestError
+from benchmarks.scenarios.sidebyside import Turns
 from benchmarks.series import Series, Sizes
-from tests.unit.benchmarks.builders import a_series
+from localcluster.errors import BuildError, StartError
+from tests.unit.benchmarks.builders import a_series, some_turns
 
 Run = Callable[..., int]
+UNBUILDABLE = """
+from benchmarks.adapter import Adapter
+from localcluster.errors import BuildError
+
+class Peer(Adapter):
+    def prepare(self, report):
+        raise BuildError("no compiler")
+
+ADAPTER = Peer(name="peer", command=("peer",))
+"""
+FAILURES = [
+    pytest.param(TimeoutError("no sign of life"), id="timeout"),
+    pytest.param(StartError("other died (1)"), id="crash"),
+    pytest.param(RestError(404, "no such kind"), id="refused"),
+]
 
 
 @pytest.fixture
@@ -24,11 +42,15 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     def measure(operator: Operator, sizes: Sizes, report: Report) -> Series:
         return a_series()
 
+    def measure_turns(operators: list[Operator], *_: object) -> tuple[Turns, ...]:
+        return tuple(some_turns(operator.name, 2.0) for operator in operators)
+
     def call(*arguments: str) -> int:
         monkeypatch.setattr(sys, "argv", ["benchmarks", *arguments])
         return command.main()
 
     monkeypatch.setattr(command, "measure_series", measure)
+    monkeypatch.setattr(command, "measure_side_by_side", measure_turns)
     return call
 
 
@@ -60,4 +82,51 @@ def test_a_bad_folder_is_told_before_anything_is_measured(
     (tmp_path / "file").touch()
     with pytest.raises(FileExistsError):
         run("--output", str(tmp_path / "file"))
+    assert not measured
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_an_other_operator_that_fails_takes_nothing_with_it(
+    run: Run,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception,
+) -> None:
+    def measure(operator: Operator, sizes: Sizes, report: Report) -> Series:
+        if operator.name == "other":
+            raise failure
+        return a_series()
+
+    monkeypatch.setattr(command, "measure_series", measure)
+    assert run("--operator", "/bin/other") == 0
+    told = capsys.readouterr().out
+    assert f"left out: other: {failure}" in told
+    assert "# Results of the benchmarks" in told
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_bursts_in_turn_that_fail_take_nothing_with_them(
+    run: Run,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    failure: Exception,
+) -> None:
+    def fail(*_: object) -> tuple[Turns, ...]:
+        raise failure
+
+    monkeypatch.setattr(command, "measure_side_by_side", fail)
+    assert run("--operator", "/bin/other") == 0
+    told = capsys.readouterr().out
+    assert f"left out: side by side: {failure}" in told
+    assert "# Results of the benchmarks" in told
+
+
+def test_what_cannot_be_built_is_told_before_anything_is_measured(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[Operator] = []
+    monkeypatch.setattr(command, "measure_series", lambda operator, *_: measured.append(operator))
+    (tmp_path / "peer.py").write_text(UNBUILDABLE)
+    with pytest.raises(BuildError, match="no compiler"):
+        run("--peer", str(tmp_path / "peer.py"))
     assert not measured
