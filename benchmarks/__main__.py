@@ -23,9 +23,7 @@ def main() -> int:
         arguments.output.mkdir(parents=True, exist_ok=True)
     report = _with_elapsed(clock.monotonic())
     machine, started = describe_machine(), clock.monotonic()
-    sizes = QUICK if arguments.quick else FULL
-    if arguments.burst:
-        sizes = replace(sizes, bursts=tuple(map(BurstSize, arguments.burst)))
+    sizes = _sizes(arguments)
     operators = _operators(arguments)
     for operator in operators:
         operator.adapter.prepare(report)
@@ -89,13 +87,31 @@ def _parse_arguments() -> argparse.Namespace:
     add(
         "--burst",
         action="append",
-        type=int,
+        type=_parse_jobs,
+        default=[],
         metavar="JOBS",
-        help="jobs of a burst, in place of the usual ones; repeat for more",
+        help="jobs of a burst, in place of the usual ones; repeat for more sizes",
     )
     add("--only-others", action="store_true", help="leave this project's operator out")
     add("--output", type=Path, default=None, metavar="FOLDER", help="where to write the results")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if len(set(arguments.burst)) < len(arguments.burst):
+        parser.error("--burst: each size once")
+    return arguments
+
+
+def _parse_jobs(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"no number of jobs: {text}")
+    return int(text)
+
+
+def _sizes(arguments: argparse.Namespace) -> Sizes:
+    """A usual size of a burst keeps its rounds."""
+    sizes = QUICK if arguments.quick else FULL
+    usual = {size.jobs: size for size in sizes.bursts}
+    asked = tuple(usual.get(jobs, BurstSize(jobs)) for jobs in arguments.burst)
+    return replace(sizes, bursts=asked or sizes.bursts)
 
 
 def _operators(arguments: argparse.Namespace) -> list[Operator]:

@@ -13,7 +13,7 @@ from benchmarks.jobwatch import Report
 from benchmarks.operators import Operator
 from benchmarks.rest import RestError
 from benchmarks.scenarios.sidebyside import Turns
-from benchmarks.series import Series, Sizes
+from benchmarks.series import FULL, BurstSize, Series, Sizes
 from localcluster.errors import BuildError, StartError
 from tests.unit.benchmarks.builders import a_series, some_turns
 
@@ -130,3 +130,46 @@ def test_what_cannot_be_built_is_told_before_anything_is_measured(
     with pytest.raises(BuildError, match="no compiler"):
         run("--peer", str(tmp_path / "peer.py"))
     assert not measured
+
+
+@pytest.mark.parametrize(
+    ("arguments", "bursts"),
+    [
+        pytest.param([], FULL.bursts, id="usual"),
+        pytest.param(["--burst", "100"], (BurstSize(100, rounds=5),), id="usual rounds"),
+        pytest.param(["--quick", "--burst", "100"], (BurstSize(100),), id="usual rounds, quick"),
+        pytest.param(
+            ["--burst", "7", "--burst", "1000"], (BurstSize(7), BurstSize(1000)), id="unusual size"
+        ),
+    ],
+)
+def test_sizes_of_bursts(
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], bursts: tuple[BurstSize, ...]
+) -> None:
+    asked: list[Sizes] = []
+
+    def measure(operator: Operator, sizes: Sizes, report: Report) -> Series:
+        asked.append(sizes)
+        return a_series()
+
+    monkeypatch.setattr(command, "measure_series", measure)
+    run(*arguments)
+    assert [sizes.bursts for sizes in asked] == [bursts]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--burst", "0"], "no number of jobs", id="burst of none"),
+        pytest.param(["--burst=-1"], "no number of jobs", id="burst of less than none"),
+        pytest.param(["--burst", "some"], "no number of jobs", id="burst of no number"),
+        pytest.param(["--burst", "5", "--burst", "5"], "each size once", id="burst twice"),
+    ],
+)
+def test_what_is_refused(
+    run: Run, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit) as refused:
+        run(*arguments)
+    assert refused.value.code == 2
+    assert message in capsys.readouterr().err
