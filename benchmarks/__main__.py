@@ -29,7 +29,8 @@ def main() -> int:
         operator.adapter.prepare(report)
     series, turns = _measure(operators, sizes, report)
     command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
-    run = Run(command, clock.monotonic() - started, machine, series, turns)
+    seconds, is_judged = clock.monotonic() - started, not arguments.only_others
+    run = Run(command, seconds, machine, series, turns, is_judged)
     if arguments.output is not None:
         write_report(run, arguments.output)
         report(f"written to {arguments.output}")
@@ -97,6 +98,10 @@ def _parse_arguments() -> argparse.Namespace:
     arguments = parser.parse_args()
     if len(set(arguments.burst)) < len(arguments.burst):
         parser.error("--burst: each size once")
+    if arguments.only_others and not arguments.operator + arguments.peer:
+        parser.error("--only-others names no other operator: use --operator or --peer")
+    if arguments.only_others and arguments.check:
+        parser.error("--check is for this project's operator, which --only-others leaves out")
     return arguments
 
 

@@ -21,13 +21,17 @@ SHOWN_MS = 0.05
 
 @dataclass(frozen=True)
 class Run:
-    """One run of the benchmarks: the first series is of this project's operator, if it ran."""
+    """One run of the benchmarks.
+
+    `is_judged` says that the first series is of this project's operator: it has targets.
+    """
 
     command: str
     seconds: float
     machine: Machine
     series: tuple[Series, ...]
     side_by_side: tuple[Turns, ...] = ()
+    is_judged: bool = True
 
 
 def write_report(run: Run, folder: Path) -> None:
@@ -47,7 +51,7 @@ def build_page(run: Run) -> str:
     first = run.series[0]
     parts = [
         _head(run),
-        _table(run.series),
+        _table(run),
         _unfinished(run.series),
         _side_by_side(run),
         _limits(first),
@@ -84,10 +88,11 @@ def _head(run: Run) -> list[str]:
     ]
 
 
-def _table(series: Sequence[Series]) -> list[str]:
-    names = " | ".join(each.operator for each in series)
-    lines = [f"| | {names} | must be | holds |", "|---|" + "---|" * (len(series) + 2)]
-    return lines + [_row(figure, series) for figure in figures(series[0])]
+def _table(run: Run) -> list[str]:
+    judged = ["must be", "holds"] if run.is_judged else []
+    names = [*(each.operator for each in run.series), *judged]
+    lines = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    return lines + [_row(figure, run) for figure in figures(run.series[0])]
 
 
 def _unfinished(series: Sequence[Series]) -> list[str]:
@@ -95,10 +100,11 @@ def _unfinished(series: Sequence[Series]) -> list[str]:
     return ["Not finished:", "", *(f"- {reason}" for reason in reasons)] if reasons else []
 
 
-def _row(figure: Figure, series: Sequence[Series]) -> str:
-    cells = " | ".join(_format(figure.value(each), figure.unit) for each in series)
+def _row(figure: Figure, run: Run) -> str:
     words = {None: "", True: "yes", False: "**no**"}
-    return f"| {figure.name} | {cells} | {figure.target} | {words[figure.holds(series[0])]} |"
+    judged = [figure.target, words[figure.holds(run.series[0])]] if run.is_judged else []
+    values = (_format(figure.value(each), figure.unit) for each in run.series)
+    return f"| {' | '.join([figure.name, *values, *judged])} |"
 
 
 def _limits(series: Series) -> list[str]:
@@ -207,15 +213,20 @@ def _side_by_side(run: Run) -> list[str]:
     ]
     lines += [_turns_row(each, first) for each in turns]
     best = max(turns[1:], key=lambda each: each.jobs_per_second)
-    reached, pods = first.compare(best), run.series[0].bursts[0].floor_running_jobs_per_second
-    verdict = "holds" if reached >= LEAST_BESIDE_PEERS else "**does not hold**"
+    pods = run.series[0].bursts[0].floor_running_jobs_per_second
+    verdict = _verdict(first.compare(best)) if run.is_judged else ""
     lines += [
         "",
-        f"Must be ≥ {LEAST_BESIDE_PEERS} × the best other: {reached:.2f} {verdict}. Where no"
-        f" operator had anything to do, the bare loop's pods ran at {pods:.1f} jobs/s on the same"
-        f" cores, {pods / best.jobs_per_second:.2f} × the rate of {best.operator}.",
+        f"{verdict}Where no operator had anything to do, the bare loop's pods ran at {pods:.1f}"
+        f" jobs/s on the same cores, {pods / best.jobs_per_second:.2f} × the rate of"
+        f" {best.operator}.",
     ]
     return lines
+
+
+def _verdict(reached: float) -> str:
+    words = "holds" if reached >= LEAST_BESIDE_PEERS else "**does not hold**"
+    return f"Must be ≥ {LEAST_BESIDE_PEERS} × the best other: {reached:.2f} {words}. "
 
 
 def _turns_row(turns: Turns, first: Turns) -> str:

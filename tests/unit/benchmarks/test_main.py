@@ -164,6 +164,10 @@ def test_sizes_of_bursts(
         pytest.param(["--burst=-1"], "no number of jobs", id="burst of less than none"),
         pytest.param(["--burst", "some"], "no number of jobs", id="burst of no number"),
         pytest.param(["--burst", "5", "--burst", "5"], "each size once", id="burst twice"),
+        pytest.param(["--only-others"], "names no other operator", id="nobody"),
+        pytest.param(
+            ["--only-others", "--operator", "x", "--check"], "--check", id="nobody to check"
+        ),
     ],
 )
 def test_what_is_refused(
@@ -173,3 +177,13 @@ def test_what_is_refused(
         run(*arguments)
     assert refused.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_targets_are_of_this_projects_operator(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others = ["--operator", "one=/bin/one", "--operator", "two=/bin/two"]
+    run(*others)
+    assert "must be" in capsys.readouterr().out.lower()
+    run(*others, "--only-others")
+    assert "must be" not in capsys.readouterr().out.lower()

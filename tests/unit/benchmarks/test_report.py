@@ -80,6 +80,16 @@ def test_the_page_says_that_a_peer_is_too_near() -> None:
     assert "Must be ≥ 1.4 × the best other: 1.33 **does not hold**." in page
 
 
+def test_the_page_does_not_judge_other_operators() -> None:
+    both = (some_turns("one", 2.0), some_turns("two", 4.0))
+    series = (replace(a_series(), operator="one"), replace(a_series(), operator="two"))
+    page = build_page(Run("command", 1.0, describe_machine(), series, both, is_judged=False))
+    assert "| | one | two |\n|---|---|---|\n" in page
+    assert "| 100 jobs: operator's writes per start | 9 | 9 |\n" in page
+    assert "Must be" not in page
+    assert "ran at 30.0 jobs/s on the same cores, 1.20 × the rate of two." in page
+
+
 def test_a_write_at_rest_breaks_the_budget() -> None:
     series = a_series()
     noisy = replace(series, crowd=replace(series.crowd, writes_at_rest=1))
