@@ -73,9 +73,11 @@ def _parse_arguments() -> argparse.Namespace:
     add(
         "--operator",
         action="append",
+        type=_parse_operator,
         default=[],
         metavar="[NAME=]COMMAND",
-        help="measure another operator for the same CRD; COMMAND gets KUBECONFIG",
+        help="measure another operator for the same CRD; COMMAND gets KUBECONFIG. NAME is of"
+        " letters, digits, '.', '_' and '-'; a variable in front is written `env A=1 COMMAND`",
     )
     add(
         "--peer",
@@ -105,6 +107,13 @@ def _parse_arguments() -> argparse.Namespace:
     return arguments
 
 
+def _parse_operator(text: str) -> Operator:
+    try:
+        return other_operator(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _parse_jobs(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"no number of jobs: {text}")
@@ -121,8 +130,7 @@ def _sizes(arguments: argparse.Namespace) -> Sizes:
 
 def _operators(arguments: argparse.Namespace) -> list[Operator]:
     own = [] if arguments.only_others else [own_operator()]
-    others = [other_operator(text) for text in arguments.operator]
-    return [*own, *others, *(peer_operator(path) for path in arguments.peer)]
+    return [*own, *arguments.operator, *(peer_operator(path) for path in arguments.peer)]
 
 
 def _with_elapsed(started: float) -> Report:

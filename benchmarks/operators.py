@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -17,6 +18,7 @@ from localcluster.process import Command, Process
 STOP_SECONDS = 30.0
 OWN = "paddlejob-operator"
 ACCOUNT = ("paddle-system", "paddle-controller-manager")
+_NAMED = re.compile(r"([A-Za-z0-9._-]+)=(.*)", re.DOTALL)
 _LISTED = '"event": "listed"'
 
 
@@ -47,11 +49,19 @@ def own_operator() -> Operator:
 
 
 def other_operator(text: str) -> Operator:
-    """[NAME=]COMMAND, for the same CRD. COMMAND gets KUBECONFIG in its environment."""
-    name, equals, command = text.partition("=")
-    if not equals or not name.isidentifier():
-        name, command = "other", text
-    return Operator(name, shlex.split(command), Adapter())
+    """[NAME=]COMMAND, for the same CRD. COMMAND gets KUBECONFIG in its environment.
+
+    Raises ValueError where there is no command.
+    """
+    named = _NAMED.fullmatch(text)
+    name, line = named.groups() if named else ("other", text)
+    try:
+        command = shlex.split(line)
+    except ValueError as error:
+        raise ValueError(f"no command: {text}: {error}") from error
+    if not command or not command[0]:
+        raise ValueError(f"no command: {text}")
+    return Operator(name, command, Adapter())
 
 
 def peer_operator(path: Path) -> Operator:

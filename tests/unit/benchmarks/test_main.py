@@ -164,6 +164,7 @@ def test_sizes_of_bursts(
         pytest.param(["--burst=-1"], "no number of jobs", id="burst of less than none"),
         pytest.param(["--burst", "some"], "no number of jobs", id="burst of no number"),
         pytest.param(["--burst", "5", "--burst", "5"], "each size once", id="burst twice"),
+        pytest.param(["--operator", "go="], "no command: go=", id="no command"),
         pytest.param(["--only-others"], "names no other operator", id="nobody"),
         pytest.param(
             ["--only-others", "--operator", "x", "--check"], "--check", id="nobody to check"
