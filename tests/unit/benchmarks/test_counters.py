@@ -1,5 +1,7 @@
 """Requests of the operator are told from those of everyone else."""
 
+from collections import Counter
+
 import pytest
 
 from benchmarks.counters import Request, operator_writes, parse_counts, since
@@ -20,8 +22,11 @@ def test_counts_are_summed_over_answers() -> None:
 
 
 def test_only_increases_count() -> None:
+    pods, services = Request("POST", "", "pods", ""), Request("POST", "", "services", "")
     before = parse_counts(EXPOSITION)
     assert not since(before, before)
+    after = before + Counter({pods: 2, services: 1})
+    assert since(before, after) == {pods: 2, services: 1}
 
 
 @pytest.mark.parametrize(
