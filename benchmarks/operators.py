@@ -16,6 +16,7 @@ from localcluster import clock
 from localcluster.process import Command, Process
 
 STOP_SECONDS = 30.0
+LOCAL_HOST = "127.0.0.1"
 OWN = "paddlejob-operator"
 ACCOUNT = ("paddle-system", "paddle-controller-manager")
 _NAMED = re.compile(r"([A-Za-z0-9._-]+)=(.*)", re.DOTALL)
@@ -70,6 +71,17 @@ def peer_operator(path: Path) -> Operator:
     return Operator(adapter.name, adapter.command, adapter)
 
 
+def _without_proxy() -> dict[str, str]:
+    """What keeps a client from asking the user's proxy for the API server of this machine.
+
+    Clients differ in which of the two names counts, so both have the hosts of both.
+    """
+    names = ("NO_PROXY", "no_proxy")
+    listed = [*(os.environ.get(name, "") for name in names), LOCAL_HOST]
+    hosts = (host.strip() for host in ",".join(listed).split(","))
+    return dict.fromkeys(names, ",".join(dict.fromkeys(filter(None, hosts))))
+
+
 class RunningOperator:
     """A started operator; a context manager that stops it."""
 
@@ -79,7 +91,11 @@ class RunningOperator:
             list(operator.command),
             log=log,
             folder=PROJECT,
-            environment={"KUBECONFIG": str(kubeconfig), "PYTHONUNBUFFERED": "1"},
+            environment={
+                "KUBECONFIG": str(kubeconfig),
+                "PYTHONUNBUFFERED": "1",
+                **_without_proxy(),
+            },
         )
         self.process = Process(command)
         self.started_at = clock.monotonic()

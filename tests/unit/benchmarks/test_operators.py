@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.operators import other_operator, own_operator, peer_operator
+from benchmarks.operators import RunningOperator, other_operator, own_operator, peer_operator
+from localcluster import clock
 
 PEER = """
 from dataclasses import dataclass
@@ -54,3 +55,29 @@ def test_a_file_without_an_adapter_is_refused(tmp_path: Path) -> None:
     (tmp_path / "peer.py").write_text("ADAPTER = 1\n")
     with pytest.raises(TypeError, match="no Adapter"):
         peer_operator(tmp_path / "peer.py")
+
+
+@pytest.mark.parametrize(
+    ("users", "expected"),
+    [
+        pytest.param({}, "127.0.0.1", id="nothing"),
+        pytest.param({"NO_PROXY": ""}, "127.0.0.1", id="empty"),
+        pytest.param({"NO_PROXY": "a.com, b.com"}, "a.com,b.com,127.0.0.1", id="kept"),
+        pytest.param({"no_proxy": "a.com"}, "a.com,127.0.0.1", id="in small letters"),
+        pytest.param({"NO_PROXY": "a", "no_proxy": "b,a"}, "a,b,127.0.0.1", id="both"),
+        pytest.param({"NO_PROXY": "127.0.0.1,a"}, "127.0.0.1,a", id="there already"),
+    ],
+)
+def test_an_operator_reaches_this_machine_without_a_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: dict[str, str], expected: str
+) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in users.items():
+        monkeypatch.setenv(name, value)
+    log = tmp_path / "log"
+    with RunningOperator(other_operator("env"), tmp_path / "kubeconfig", log) as running:
+        assert clock.wait_until(lambda: not running.process.is_running, 60)
+    seen = dict(line.split("=", 1) for line in log.read_text().splitlines() if "=" in line)
+    assert (seen["NO_PROXY"], seen["no_proxy"]) == (expected, expected)
+    assert seen["KUBECONFIG"] == str(tmp_path / "kubeconfig")
