@@ -12,7 +12,6 @@ from pathlib import Path
 
 from benchmarks import procfs
 from benchmarks.adapter import PROJECT, Adapter, load_adapter
-from localcluster import clock
 from localcluster.process import Command, Process
 
 STOP_SECONDS = 30.0
@@ -98,8 +97,6 @@ class RunningOperator:
             },
         )
         self.process = Process(command)
-        self.started_at = clock.monotonic()
-        self.peak_mb = 0.0
 
     def __enter__(self) -> "RunningOperator":
         return self
