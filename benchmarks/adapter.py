@@ -5,6 +5,7 @@ A peer with another CRD brings a Python file that subclasses `Adapter` and names
 """
 
 import importlib.util
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +117,7 @@ def load_adapter(path: Path) -> Adapter:
     if spec is None or spec.loader is None:
         raise ValueError(f"{path} is no Python file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where a dataclass looks up its annotations
     spec.loader.exec_module(module)
     adapter = module.ADAPTER
     if not isinstance(adapter, Adapter):

@@ -51,6 +51,13 @@ def test_a_peer_brings_its_own_kind_of_job(tmp_path: Path) -> None:
     assert operator.adapter.state({"status": {"state": "Succeeded"}}) == "Completed"
 
 
+def test_a_peer_may_put_off_its_annotations(tmp_path: Path) -> None:
+    field = "class Peer(Adapter):\n    queue: str = 'default'\n"
+    text = PEER.replace("class Peer(Adapter):\n", field)
+    (tmp_path / "late.py").write_text(f"from __future__ import annotations\n{text}")
+    assert peer_operator(tmp_path / "late.py").name == "peer"
+
+
 def test_a_file_without_an_adapter_is_refused(tmp_path: Path) -> None:
     (tmp_path / "peer.py").write_text("ADAPTER = 1\n")
     with pytest.raises(TypeError, match="no Adapter"):
