@@ -3,6 +3,7 @@
 One thread reads; any may ask. Times are on the monotonic clock.
 """
 
+import http.client
 import json
 import threading
 from collections.abc import Callable, Iterable
@@ -59,11 +60,15 @@ class JobWatch:
         while not self._is_stopped:
             try:
                 self._watch()
-            except (OSError, RestError, ValueError):
+            except (OSError, http.client.HTTPException, RestError, ValueError):
                 clock.sleep(0.2)
 
     def _watch(self) -> None:
-        listed = self._rest.get(f"{self._adapter.collection}?limit=1&resourceVersion=0")
+        """Until the watch ends. What the list shows may have come after the end of the last one."""
+        listed = self._rest.get(f"{self._adapter.collection}?resourceVersion=0")
+        now = clock.monotonic()
+        for job in listed["items"]:
+            self._note(job, now)
         version = listed["metadata"]["resourceVersion"]
         path = f"{self._adapter.collection}?watch=true&resourceVersion={version}"
         for line in self._rest.lines(path, READ_SECONDS):
