@@ -30,7 +30,7 @@ LEAN = Manner(
     create_query="fieldValidation=Ignore",
     accept="application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
 )
-"""The operator's own: nobody looks for unknown fields, and what was made comes back as metadata."""
+"""This project's operator's: nobody looks for unknown fields, and what was made comes back as metadata."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Adapter:
         PROJECT / "manifests" / "v1" / "operator-all-namespaces.yaml",
     )
     command: Sequence[str] = ()
-    manner: Manner = LEAN
+    manner: Manner = PLAIN
 
     def prepare(self, report: Report) -> None:
         """Make what the command and the manifests need; before anything else is asked."""

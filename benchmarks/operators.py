@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import procfs
-from benchmarks.adapter import PROJECT, Adapter, load_adapter
+from benchmarks.adapter import LEAN, PROJECT, Adapter, load_adapter
 from localcluster.process import Command, Process
 
 STOP_SECONDS = 30.0
@@ -45,7 +45,7 @@ def own_operator() -> Operator:
         *("--metrics-bind-address", "0", "--health-probe-bind-address", "0"),
         *("--log-format", "json"),
     ]
-    return Operator(OWN, command, Adapter(), ACCOUNT, elects=True)
+    return Operator(OWN, command, Adapter(manner=LEAN), ACCOUNT, elects=True)
 
 
 def other_operator(text: str) -> Operator:

@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.adapter import PLAIN, Adapter, pod_template
+from benchmarks.adapter import Adapter, pod_template
 from benchmarks.rest import Raw
 from localcluster.gobuild import Binary, Pins, Report, ensure_built, module_folder
 
@@ -85,5 +85,4 @@ ADAPTER = TrainingOperator(
         "-controller-threads=8",
         "-unlimited",
     ),
-    manner=PLAIN,
 )

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from benchmarks.adapter import Adapter
 from benchmarks.family import Copies, Family, Requests, as_requested
+from benchmarks.operators import own_operator
 from benchmarks.rest import Raw
 from controller.client import METADATA_ONLY, UNCHECKED
 
@@ -65,7 +66,7 @@ def test_requests_carry_the_new_job() -> None:
 
 
 def test_requests_in_the_operators_manner_ask_for_as_little_as_it_does() -> None:
-    requests = Requests(a_family(), Adapter().manner)
+    requests = Requests(a_family(), own_operator().adapter.manner)
     [create], patch = requests.children("other", "new-uid"), requests.status("other", "new-uid")
     assert create.path.partition("?")[2] == urlencode(UNCHECKED)
     assert create.accept == patch.accept == METADATA_ONLY

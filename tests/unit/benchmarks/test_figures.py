@@ -113,8 +113,9 @@ def test_what_the_figures_must_be() -> None:
     }
 
 
-def test_fairness_compares_with_the_mean_of_both_times_alone() -> None:
-    assert Fairness(20, 200, alone_p99_seconds=(1.0, 3.0), beside_p99_seconds=3.0).ratio == 1.5
+@pytest.mark.parametrize("alone", [(2.0, 3.0), (3.0, 2.0)])
+def test_fairness_compares_with_the_faster_time_alone(alone: tuple[float, float]) -> None:
+    assert Fairness(20, 200, alone_p99_seconds=alone, beside_p99_seconds=3.0).ratio == 1.5
 
 
 def test_memory_a_job_is_what_all_jobs_add() -> None:
