@@ -30,7 +30,7 @@ LEAN = Manner(
     create_query="fieldValidation=Ignore",
     accept="application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
 )
-"""This project's operator's: nobody looks for unknown fields, and what was made comes back as metadata."""
+"""Of this project's operator: nobody looks for unknown fields, and answers are metadata alone."""
 
 
 @dataclass(frozen=True)

@@ -166,7 +166,7 @@ class Site:
         """Wait until the API server has taken in what was put into etcd."""
         for path in ("/api/v1/pods", "/api/v1/configmaps", self.adapter.collection):
             self._wait_until(f"{path} shows what etcd has", partial(self._answers, path))
-        self._wait_until("the API server rests", self._rests)
+        self._wait_until("the API server rests", partial(_rests, self.server_cpu))
 
     def clean(self) -> None:
         """Take all jobs and their children away, and give everyone time to note it.
@@ -181,16 +181,10 @@ class Site:
         delete_all(self.etcd_pid, etcd_prefix(self.adapter))
         jobs = self.adapter.path(NAMESPACE)
         self._wait_until("the deleted jobs are gone", lambda: self._is_empty(jobs))
-        clock.wait_until(self._rests, READY_SECONDS)
+        clock.wait_until(partial(_rests, lambda: sum(self.cpu().values())), READY_SECONDS)
 
     def _is_empty(self, path: str) -> bool:
         return not self.rest.get(f"{path}?limit=1")["items"]
-
-    def _rests(self) -> bool:
-        before, started = sum(self.cpu().values()), clock.monotonic()
-        clock.sleep(RESTING_SECONDS)
-        spent = sum(self.cpu().values()) - before
-        return spent < RESTING_SHARE * (clock.monotonic() - started)
 
     def _apply(self, manifest: Path) -> None:
         objects = yaml.safe_load_all(manifest.read_text())
@@ -214,3 +208,9 @@ class Site:
     def _wait_until(self, what: str, condition: Callable[[], bool]) -> None:
         if not clock.wait_until(condition, READY_SECONDS):
             raise TimeoutError(f"not in {READY_SECONDS:.0f} s: {what}")
+
+
+def _rests(cpu_seconds: Callable[[], float]) -> bool:
+    before, started = cpu_seconds(), clock.monotonic()
+    clock.sleep(RESTING_SECONDS)
+    return cpu_seconds() - before < RESTING_SHARE * (clock.monotonic() - started)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.operators import RunningOperator, other_operator, own_operator, peer_operator
+from benchmarks.adapter import Adapter
+from benchmarks.operators import RunningOperator, other_operator, peer_operator
 from localcluster import clock
 
 PEER = """
@@ -34,7 +35,7 @@ ADAPTER = Peer(name="peer", group="example.com", resource="trainjobs", command=(
 def test_another_operator_is_a_command_line(text: str, name: str, command: list[str]) -> None:
     operator = other_operator(text)
     assert (operator.name, operator.command) == (name, command)
-    assert operator.adapter == own_operator().adapter
+    assert operator.adapter == Adapter()
 
 
 @pytest.mark.parametrize("text", ["", " ", "go=", "go= ", "''", "go='' -v", "other 'a"])
