@@ -182,10 +182,15 @@ def _server_profile(profile: Profile | None) -> list[str]:
 
 
 def _operator_profile(profile: Profile | None) -> list[str]:
-    words = "In the same burst, by samples of its threads while they were on a core (py-spy)."
-    return _shares(
-        "What the operator does with its CPU", words, profile.operator if profile else None
+    seen = profile.operator if profile else None
+    if seen is None:
+        return []
+    words = (
+        "In the same burst, as py-spy sees it: a thread of it held the interpreter's lock for"
+        f" {seen.held:.0%} of the time, and this is what for. What it does without the lock, in"
+        " OpenSSL and in the kernel, is not in it."
     )
+    return _shares("What the operator does with the interpreter", words, seen.shares)
 
 
 def _shares(title: str, words: str, shares: dict[str, float] | None) -> list[str]:

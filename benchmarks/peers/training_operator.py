@@ -76,7 +76,7 @@ class TrainingOperator(Adapter):
 
 
 ADAPTER = TrainingOperator(
-    name="training-operator",
+    name=f"training-operator {VERSION}",
     group="kubeflow.org",
     resource="paddlejobs",
     manifests=(PINS.home() / CRD,),

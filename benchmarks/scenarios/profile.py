@@ -10,7 +10,7 @@ from math import ceil
 from benchmarks import pprof
 from benchmarks.load import create_jobs
 from benchmarks.operators import Operator
-from benchmarks.pyspy import Recorder
+from benchmarks.pyspy import LockProfile, Recorder
 from benchmarks.scenarios.burst import LEAST_SECONDS
 from benchmarks.scenarios.common import (
     SERVERS,
@@ -41,10 +41,10 @@ KINDS: pprof.Kinds = (
 
 @dataclass(frozen=True)
 class Profile:
-    """Shares of a process's CPU by what it was for; the operator's only where py-spy can look."""
+    """Shares of the server's CPU by what it was for; the operator's where py-spy can look."""
 
     server: dict[str, float]
-    operator: dict[str, float] | None
+    operator: LockProfile | None
 
 
 def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -> Profile:
@@ -60,6 +60,6 @@ def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -
         create_jobs(site.rest, site.adapter, manifests)
         wait_running(site, running, names, LEAST_SECONDS + jobs)
         server = pprof.shares(profile.result(), KINDS)
-        own = recorder.shares()
+        own = recorder.profile()
     site.clean()
     return Profile(server, own)

@@ -34,12 +34,16 @@ class Turns:
 def measure_side_by_side(
     operators: list[Operator], jobs: int, rounds: int, report: Report
 ) -> tuple[Turns, ...]:
-    """So many rounds, in each of which every operator starts so many jobs at once."""
+    """So many rounds, in each of which every operator starts so many jobs at once.
+
+    Every other round goes backwards: what the one before has left meets each of them.
+    """
     report("=== side by side")
     taken: list[list[Burst]] = [[] for _ in operators]
     with Site(_all_kinds(operators), report) as site:
         for number in range(1, rounds + 1):
-            for place, operator in enumerate(operators):
+            order = list(enumerate(operators))
+            for place, operator in order if number % 2 else reversed(order):
                 site.turn_to(operator.adapter)
                 name = f"turn-{number}-{place}"
                 taken[place].append(measure_burst(site, operator, jobs, name))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from benchmarks.pyspy import LockProfile
 from benchmarks.scenarios.burst import Burst
 from benchmarks.scenarios.costs import Cost
 from benchmarks.scenarios.crowd import Crowd
@@ -27,7 +28,9 @@ def a_series() -> Series:
         operator="operator",
         costs=(Cost("POST jobs", 1, 7.0), Cost("POST pods", 4, 2.5)),
         bursts=(RatedBurst(floors, (burst,)),),
-        profile=Profile({"JSON": 0.25, "everything else": 0.75}, {"HTTP and TLS": 1.0}),
+        profile=Profile(
+            {"JSON": 0.25, "everything else": 0.75}, LockProfile(0.125, {"the queue": 1.0})
+        ),
         wide=(Wide(10, 1.0, None, 2.0, 1000, 1000, 500),),
         fairness=Fairness(20, 200, (2.0, 2.5), 2.5),
         takeover=TakeOver(1.0, None),

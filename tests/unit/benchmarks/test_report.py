@@ -56,8 +56,10 @@ def test_the_page_shows_the_profile_where_there_is_one() -> None:
     series = a_series()
     shown = build_page(Run("command", 1.0, describe_machine(), (series,)))
     assert shown.index("| everything else | 75% |") < shown.index("| JSON | 25% |")
+    assert "held the interpreter's lock for 12% of the time" in shown
+    assert "| the queue | 100% |" in shown
     series = replace(series, profile=None)
-    assert "profiler" not in build_page(Run("command", 1.0, describe_machine(), (series,)))
+    assert "purpose" not in build_page(Run("command", 1.0, describe_machine(), (series,)))
 
 
 def test_operators_are_compared_round_by_round() -> None:
