@@ -2,7 +2,7 @@
 
     make bench            everything, into benchmarks/RESULTS.md
     make bench QUICK=1    the small sizes
-    make bench BENCH_ARGUMENTS="--peer benchmarks/peers/training_operator.py"
+    make bench BENCH_ARGUMENTS="--peer benchmarks/peers/training_operator.py --output FOLDER"
                           and Kubeflow's training operator, on the same work and side by side
     make bench BENCH_ARGUMENTS="--operator 'NAME=COMMAND'"
                           and any other operator for the same CRD; it finds KUBECONFIG
