@@ -88,6 +88,8 @@ def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
     yield figure("to Running", "jobs/s", lambda r: r.jobs_per_second)
     ratio = figure("share of the floor", "×", lambda r: r.ratio)
     yield replace(ratio, least=RATIO_TO_FLOOR) if is_small else ratio
+    if len(rated.bursts) > 1:
+        yield figure("share of the floor, lowest burst", "×", lambda r: r.lowest_ratio)
     if rated.lean_floors:
         lean = "floor that writes in the operator's manner"
         yield figure(lean, "jobs/s", lambda r: r.lean_floor_jobs_per_second)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from statistics import fmean, median
 from typing import TypeVar
 
@@ -129,6 +130,14 @@ class RatedBurst:
     def ratio(self) -> float:
         """How much of the floor the operator reaches."""
         return self.jobs_per_second / self.floor_jobs_per_second
+
+    @property
+    def lowest_ratio(self) -> float:
+        """Of the single bursts, each against the floors before and after it, the lowest."""
+        rates = [floor.jobs_per_second for floor in self.floors]
+        around = map(fmean, pairwise(rates))
+        pairs = zip(self.bursts, around, strict=True)
+        return min(burst.jobs_per_second / floor for burst, floor in pairs)
 
     @property
     def lean_floor_jobs_per_second(self) -> float | None:

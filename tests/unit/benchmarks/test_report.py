@@ -22,6 +22,15 @@ def test_the_ratio_takes_the_mean_of_both_floors() -> None:
     assert a_series().bursts[0].ratio == pytest.approx((100 / 3) / 37.5)
 
 
+def test_the_lowest_ratio_is_of_a_burst_and_the_floors_around_it() -> None:
+    [rated] = a_series().bursts
+    [burst], floors = rated.bursts, rated.floors
+    bursts = tuple(replace(burst, to_running_seconds=s) for s in (4.0, 4.0))
+    # 25 jobs/s each, between floors of 50, 25 and 100 jobs/s.
+    three = (*floors, replace(floors[0], seconds=1.0))
+    assert replace(rated, bursts=bursts, floors=three).lowest_ratio == 0.4
+
+
 def test_of_several_bursts_the_median_is_told() -> None:
     [rated] = a_series().bursts
     [burst] = rated.bursts
