@@ -217,13 +217,14 @@ def _side_by_side(run: Run) -> list[str]:
     ]
     lines += [_turns_row(each, first) for each in turns]
     best = max(turns[1:], key=lambda each: each.jobs_per_second)
-    pods = run.series[0].bursts[0].floor_running_jobs_per_second
-    verdict = _verdict(first.compare(best)) if run.is_judged else ""
+    reached, alone = first.compare(best), run.series[0].bursts[0]
+    of_pods = alone.jobs_per_second / alone.floor_running_jobs_per_second
+    verdict = _verdict(reached) if run.is_judged else ""
     lines += [
         "",
-        f"{verdict}Where no operator had anything to do, the bare loop's pods ran at {pods:.1f}"
-        f" jobs/s on the same cores, {pods / best.jobs_per_second:.2f} × the rate of"
-        f" {best.operator}.",
+        f"{verdict}In its bursts above {first.operator} reached {of_pods:.2f} × the rate of the"
+        " bare loop's pods, for which nobody has to watch or decide anything: at that rate itself"
+        f" it would be {reached / of_pods:.2f} × {best.operator}.",
     ]
     return lines
 

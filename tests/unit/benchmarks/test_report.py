@@ -82,7 +82,8 @@ def test_the_page_shows_operators_side_by_side() -> None:
     assert "| own | 50.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 1.00 |" in page
     assert "| peer | 25.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 2.00 |" in page
     assert "Must be ≥ 1.4 × the best other: 2.00 holds." in page
-    assert "ran at 30.0 jobs/s on the same cores, 1.20 × the rate of peer." in page
+    assert "own reached 1.11 × the rate of the bare loop's pods" in page
+    assert "it would be 1.80 × peer." in page
 
 
 def test_the_page_says_that_a_peer_is_too_near() -> None:
@@ -98,7 +99,7 @@ def test_the_page_does_not_judge_other_operators() -> None:
     assert "| | one | two |\n|---|---|---|\n" in page
     assert "| 100 jobs: operator's writes per start | 9 | 9 |\n" in page
     assert "Must be" not in page
-    assert "ran at 30.0 jobs/s on the same cores, 1.20 × the rate of two." in page
+    assert "it would be 1.80 × two." in page
 
 
 def test_a_write_at_rest_breaks_the_budget() -> None:
