@@ -31,7 +31,7 @@ from reconcile.plan import Observed, PutOff, Settings
 PATIENCE = timedelta(seconds=5)
 LONGEST_PATIENCE = timedelta(seconds=30)
 """While there are more jobs than workers the first status of a job waits: it costs the API server
-nearly as much as two pods, and a job that runs by then needs none but the one that says so. It
+about as much as two pods, and a job that runs by then needs none but the one that says so. It
 waits for `PATIENCE` after each look at the job in the crowd, in all for the longest."""
 _MAX_JOBS = 100_000
 _REMEMBER_SECONDS = 3600.0

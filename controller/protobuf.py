@@ -2,7 +2,7 @@
 
 The API server encodes a pod's change once for all watchers of one encoding, and the scheduler's is
 protobuf: a watch of ours in JSON would cost it an encoding of its own, 12 for each start of four
-pods. And a list of thousands is written and read in a fraction of the time. The fields have the
+pods. And a list of thousands takes little more than half the time. The fields have the
 names, the nesting and the values of the JSON; which they are is `trim`'s choice, their numbers are
 those of generated.proto in k8s.io/api/core/v1 and k8s.io/apimachinery (pkg/apis/meta/v1,
 pkg/runtime). Fields that are not named here are skipped. Any thread may call.

@@ -20,10 +20,7 @@ def queue(clock, metrics) -> WorkQueue:
 
 
 def take_all(queue: WorkQueue) -> list[Key]:
-    """What can be had without waiting, but for what comes last.
-
-    Two marks, for what is due enters behind the first.
-    """
+    """What is due, but for what comes last. Two marks, for it enters behind the first."""
     taken: list[Key] = []
     for mark in (Key("", f"mark-{next(MARKS)}") for _ in range(2)):
         queue.add(mark)
@@ -129,9 +126,9 @@ def test_what_comes_last_waits_for_what_came_after_it(queue):
 
 
 def test_what_comes_last_gets_every_tenth_turn(queue):
+    for key in (Key("ns", f"busy-{number}") for number in range(20)):
+        queue.add(key)
     queue.add_last(A)
-    for number in range(20):
-        queue.add(Key("ns", f"busy-{number}"))
     assert A in [queue.get() for _ in range(10)]
 
 
