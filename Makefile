@@ -57,11 +57,16 @@ manual: $(STAMP) ## Run the operator's manual with kubectl, from install to unin
 
 .PHONY: prepare
 prepare: $(STAMP) ## Build and install what the tests need, once per user
-	@$(BIN)/python -m tests.prepare
+	@$(BIN)/python -m tests.live.prepare
 
 .PHONY: test
 test: prepare ## Run every test: unit, against the real API server, and real training
-	$(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --ignore=tests/production
+
+.PHONY: production
+production: $(STAMP) ## Run the tests of installation, with Helm and kustomize built from source
+	@$(BIN)/python -m tests.live.installers
+	$(BIN)/pytest tests/production
 
 .PHONY: cluster-binaries
 cluster-binaries: $(STAMP) ## Build etcd and Kubernetes for the local cluster, once per user
@@ -75,6 +80,10 @@ up: $(STAMP) ## Start a local cluster in the background; prints how kubectl find
 down: $(STAMP) ## Stop the local cluster
 	@$(BIN)/python -m localcluster down
 
+.PHONY: pdj
+pdj: $(STAMP) ## Build kubectl pdj as one file, build/kubectl-pdj, which needs Python 3.11 and nothing else
+	@$(BIN)/python -m pdj.build build/kubectl-pdj
+
 .PHONY: generate
 generate: $(STAMP) ## Write the generated manifests
 	@$(BIN)/python -m manifests
@@ -86,6 +95,10 @@ generate-check: $(STAMP) ## Fail when a generated manifest is stale
 .PHONY: openapi
 openapi: $(STAMP) ## Renew the pod template's schema from the cluster that kubectl finds
 	@kubectl get --raw /openapi/v3/api/v1 | $(BIN)/python -m manifests.openapi
+
+.PHONY: soak
+soak: $(STAMP) ## Let everything fail at random for MINUTES=30 and check what must hold; SEED=... for the same again
+	@$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))
 
 .PHONY: bench
 bench: $(STAMP) ## Measure the operator: benchmarks/RESULTS.md; QUICK=1 small sizes, CHECK=1 fail on broken budgets

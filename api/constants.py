@@ -16,28 +16,36 @@ SINGULAR: Final = "paddlejob"
 SHORT_NAME: Final = "pdj"
 CONTROLLER_NAME: Final = "paddlejob.batch.paddlepaddle.org/operator"
 """The value of spec.managedBy that means this operator; so does an unset field."""
+OWN_MANAGERS: Final = ("", CONTROLLER_NAME)
 
 # Labels on every child. The operator's own values overwrite a template's.
 LABEL_JOB_NAME: Final = f"{GROUP}/job-name"
 LABEL_JOB_UID: Final = f"{GROUP}/job-uid"
-"""Also what the operator's watches select by: a child without it is not seen."""
+"""The operator's watches select by it: a child without it is not seen."""
 LABEL_ROLE: Final = f"{GROUP}/role"
 LABEL_INDEX: Final = f"{GROUP}/index"
 """The pod's place in its role, from 0."""
 LABEL_ATTEMPT: Final = f"{GROUP}/attempt"
-"""The start of the whole gang that the child was made for, from 1; it tells old pods from new."""
+"""The attempt that the child was made for, from 1. It tells old pods from new."""
 LABEL_RES_NAME: Final = "paddle-res-name"
-"""The pod's name: what a per-pod Service selects by. Older tools read it."""
+"""The pod's name. Its Service selects by it, and older tools read it."""
 LABEL_RES_TYPE: Final = "paddle-res-type"
 """The pod's role: ps, worker or heter. Older tools read it."""
 ANNOTATION_RESOURCE: Final = "paddle-resource"
 """The job's mode at the pod's creation. Older tools read it."""
+ANNOTATION_WOKEN: Final = f"{GROUP}/woken"
+"""On a pod that waited for its attempt's ConfigMap: the attempt, and when the pod was told."""
 LABEL_APP_NAME: Final = "app.kubernetes.io/name"
 LABEL_APP_INSTANCE: Final = "app.kubernetes.io/instance"
 LABEL_APP_COMPONENT: Final = "app.kubernetes.io/component"
 LABEL_APP_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 APP_NAME: Final = "paddlejob"
 MANAGED_BY: Final = "paddlejob-operator"
+
+ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
+"""On a job, set by its user: each new value asks for one new attempt."""
+MAX_RESTARTED_AT: Final = 64
+"""Characters of it that count: status keeps them."""
 
 ANNOTATION_GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Volcano's: the PodGroup that a pod belongs to."""
@@ -59,7 +67,7 @@ class Role(StrEnum):
 
 
 class Mode(StrEnum):
-    """How the job trains, told from its roles."""
+    """How the job trains, as its roles show."""
 
     PS = "PS"
     """Workers with parameter servers."""
@@ -178,8 +186,12 @@ class Reason(StrEnum):
     """The user's PodGroup asks for more members than the job has pods."""
     CREATE_REFUSED = "CreateRefused"
     """The API server refuses a child: RBAC, pod security or a webhook."""
+    DELETE_REFUSED = "DeleteRefused"
+    """The API server refuses to delete a child: RBAC or a webhook."""
     NAME_CONFLICT = "NameConflict"
     """A child's name is taken by an object that is not this job's."""
+    STATUS_UNREADABLE = "StatusUnreadable"
+    """Another tool has written a status that the operator cannot go on from."""
     NO_FREE_PORTS = "NoFreePorts"
     """With intranet Host: every port range is held by another job."""
     PODS_TERMINATING = "PodsTerminating"
@@ -194,7 +206,7 @@ class Reason(StrEnum):
     POD_VANISHED = "PodVanished"
     """Somebody deleted a pod."""
     ADDRESS_CHANGED = "AddressChanged"
-    """A pod has another address than its peers were told."""
+    """A pod has another address than the one that its peers have."""
     NODE_LOST = "NodeLost"
     """A pod's node is gone or does not answer."""
     TRAINER_ASKED_RESTART = "TrainerAskedRestart"
@@ -203,6 +215,8 @@ class Reason(StrEnum):
     """A rule of podFailurePolicy says that the failure is not to be charged."""
     ELASTIC_UNTRAINED = "ElasticUntrained"
     """An elastic launcher exited 0 without having met enough peers to train."""
+    RESTART_REQUESTED = "RestartRequested"
+    """A user asked for a new attempt, by the annotation restarted-at."""
     # What ends the job
     BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
     """More restarts were charged than backoffLimit allows."""
@@ -215,12 +229,12 @@ class Reason(StrEnum):
     IMAGE_ERROR = "ImageError"
     """An image cannot be pulled, or its name is invalid; ends the job after a grace period."""
     CONFIG_ERROR = "ConfigError"
-    """A container's configuration names what is not there; ends the job after a grace period."""
+    """A container's configuration names a missing object; ends the job after a grace period."""
     INVALID_SPEC = "InvalidSpec"
     """The spec breaks a rule that the API server could not check."""
     ENDPOINTS_TOO_LONG = "EndpointsTooLong"
     """The list of endpoints is longer than one environment variable may be."""
-    # Told, not acted on
+    # Only reported
     OWNED_VARIABLE = "OwnedVariable"
     """A template sets a variable that the operator sets; the template's value is dropped."""
     FORCE_DELETED = "ForceDeleted"
@@ -238,7 +252,7 @@ FAILURE_REASONS: Final = (
     Reason.INVALID_SPEC,
     Reason.ENDPOINTS_TOO_LONG,
 )
-"""With which a job may fail, and so the values of a metric's label."""
+"""The reasons with which a job may fail: the values of a metric's label."""
 
 EXIT_CODE_ELASTIC_RESTART: Final = 101
 """PaddlePaddle's launcher asks to be started again after membership changed."""

@@ -3,10 +3,21 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from api.constants import API_VERSION, CONTROLLER_NAME, KIND, Role
+from api.constants import (
+    ANNOTATION_RESTARTED_AT,
+    API_VERSION,
+    KIND,
+    MAX_CHILD_NAME,
+    MAX_RESTARTED_AT,
+    OWN_MANAGERS,
+    Role,
+)
 from api.objects import Raw, is_deleting, name_of, namespace_of, parse_time, uid_of
+from api.ownership import Key, Owner
 from api.spec import JobSpec, parse_spec
 from api.status import JobStatus, parse_status
+
+_UID_CHARACTERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +33,18 @@ class PaddleJob:
     spec: JobSpec
     status: JobStatus
     raw_status: Raw
+    restarted_at: str = ""
+    """The value of the annotation by which the user asks for a restart."""
 
     @property
     def is_ours(self) -> bool:
         """Whether spec.managedBy leaves the job to this operator."""
-        return self.spec.managed_by in ("", CONTROLLER_NAME)
+        return self.spec.managed_by in OWN_MANAGERS
+
+    @property
+    def owner(self) -> Owner:
+        """The job as `owner_of` returns it for a child."""
+        return Owner(Key(self.namespace, self.name), self.uid)
 
     def owner_reference(self) -> Raw:
         """The controller reference that every child carries."""
@@ -46,6 +64,7 @@ def parse_job(raw: Raw) -> PaddleJob:
     Raises KeyError, TypeError or ValueError on an object that the schema would have refused.
     """
     created = parse_time(raw["metadata"].get("creationTimestamp"))
+    annotations = raw["metadata"].get("annotations") or {}
     return PaddleJob(
         name=name_of(raw),
         namespace=namespace_of(raw),
@@ -56,6 +75,7 @@ def parse_job(raw: Raw) -> PaddleJob:
         spec=parse_spec(raw["spec"]),
         status=parse_status(raw.get("status")),
         raw_status=raw.get("status") or {},
+        restarted_at=annotations.get(ANNOTATION_RESTARTED_AT, "")[:MAX_RESTARTED_AT],
     )
 
 
@@ -70,3 +90,9 @@ def config_map_name(job_name: str, attempt: int) -> str:
     Later ones spell the word out: `<job>-2` could well be another job's first.
     """
     return job_name if attempt <= 1 else f"{job_name}-attempt-{attempt}"
+
+
+def pod_group_name(job_name: str, uid: str) -> str:
+    """`<job>-<8 hex of the UID>`, the job's part cut so that it stays a valid name."""
+    suffix = uid.replace("-", "")[:_UID_CHARACTERS]
+    return f"{job_name[: MAX_CHILD_NAME - _UID_CHARACTERS - 1]}-{suffix}"

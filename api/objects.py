@@ -44,12 +44,6 @@ def controller_of(obj: Raw) -> Raw | None:
     return None
 
 
-def is_controlled_by(obj: Raw, kind: str, uid: str) -> bool:
-    """Whether the object's controller is the one with this kind and UID."""
-    owner = controller_of(obj)
-    return owner is not None and owner.get("kind") == kind and owner.get("uid") == uid
-
-
 def parse_time(text: str | None) -> datetime | None:
     """A metav1.Time or MicroTime as an aware datetime; None for None or an empty string."""
     return datetime.fromisoformat(text) if text else None

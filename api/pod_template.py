@@ -5,6 +5,7 @@ which Kubernetes it was taken from. `make openapi` renews it.
 """
 
 import json
+import pkgutil
 from pathlib import Path
 
 from api.objects import Raw
@@ -14,5 +15,7 @@ SNAPSHOT = Path(__file__).with_name("pod_template.json")
 
 def load_pod_template() -> Raw:
     """A fresh copy of the template's schema: the caller may change it."""
-    schema: Raw = json.loads(SNAPSHOT.read_text())["schema"]
+    # By the package's loader: `kubectl pdj` may run out of a zip.
+    data = pkgutil.get_data("api", SNAPSHOT.name) or b""
+    schema: Raw = json.loads(data)["schema"]
     return schema

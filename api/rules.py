@@ -1,8 +1,8 @@
-"""The rules that a schema cannot say, in CEL, for API servers to check at admission.
+"""Rules that a schema cannot express, in CEL: the API server checks them at admission.
 
-`validation` holds the same rules in Python. The expressions use only what Kubernetes 1.25
-knows (no optionals, no fieldPath), so each stands at the field that its error should name, and
-its message names the field where it cannot. A rule that reads `oldSelf` is checked on updates.
+`validation` holds the same rules in Python. The expressions use only what Kubernetes 1.25 knows (no
+optionals, no fieldPath). So a rule stands at the field that its error should name, or else its
+message names the field. A rule that reads `oldSelf` is checked on updates.
 
 No rule walks a list of the pod template: those have no bounds in Kubernetes, and the API server
 multiplies the worst cases before it accepts a rule. What needs such a walk is in `validation`.
@@ -63,10 +63,10 @@ _STATUS_WRITE = (
     "(has(self.status) && (!has(oldSelf.status) || (has(self.status.phase) && "
     "has(oldSelf.status.phase) && self.status.phase != oldSelf.status.phase)))"
 )
-"""Whether the status is what is written; not for every such write, but never for another.
+"""Whether it is the status that is written. May miss such a write, but is never true for another.
 
-Through the main resource nobody can change the status: the API server puts the stored one back
-before it looks at the rules. A write of the status leaves the spec alone by the same token.
+Nobody can change the status through the main resource: the API server puts the stored one back
+before it looks at the rules. In the same way, a write of the status cannot change the spec.
 """
 
 
@@ -76,11 +76,11 @@ def name_rules() -> Raw:
 
 
 def job_rules(pod_fields: Raw) -> Raw:
-    """Rules over the whole object: lengths of names, and what only a held job may change.
+    """Rules over the whole object: lengths of names, and fields that change only in a held job.
 
-    The API server checks every rule at every write of a status too, and a look at a field costs
-    it as much as the object has fields in the schema. So the question that settles most writes
-    comes first in each rule. `pod_fields` are those of a template's pod spec.
+    The API server checks every rule at every write of a status too, and looking at a field is
+    expensive, because the schema has many of them. So each rule first asks the question that
+    settles most writes. `pod_fields` are those of a template's pod spec.
     """
     return _validations(
         *(_child_name_rule(role) for role in Role),
@@ -96,7 +96,7 @@ def job_rules(pod_fields: Raw) -> Raw:
 
 
 def spec_rules() -> Raw:
-    """Rules over `spec`: what fields ask of each other, and what never changes."""
+    """Rules over `spec`: fields that depend on each other, and fields that never change."""
     return _validations(
         _rule(
             "!has(self.elastic) || self.elastic == 0 || (!has(self.ps) && !has(self.heter))",
@@ -194,7 +194,7 @@ def _never(role: Role) -> str:
 
 
 def _scheduler_rule(one: Role, other: Role) -> Raw:
-    """Asked of new jobs, which have no status: what it looks at never changes."""
+    """Checked for new jobs only, which have no status: the fields that it reads never change."""
     roles = (f"self.spec.{one}", f"self.spec.{other}")
     first, second = (f"{role}.template.spec.schedulerName" for role in roles)
     return _rule(
@@ -235,10 +235,10 @@ def _replicas_rule(role: Role) -> Raw:
 
 
 def _template_rule(role: Role, pod_fields: Raw) -> Raw:
-    """A template never changes, but for what a queue controller sets in a held job.
+    """A template never changes, except for the fields that a queue controller sets in a held job.
 
-    What differs in the pod spec must be a field that may change, so that no field without a type
-    slips through.
+    Every difference in the pod spec must be in a field that may change, so that no field without a
+    type slips through.
     """
     new, old = f"self.spec.{role}", f"oldSelf.spec.{role}"
     old_pod = f"{old}.template.spec"

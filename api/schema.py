@@ -1,6 +1,6 @@
-"""The OpenAPI schema of a PaddleJob: names, types, bounds, defaults and what they mean.
+"""The OpenAPI schema of a PaddleJob: names, types, bounds, defaults and descriptions.
 
-What a schema cannot say stands in `rules`. Only fields that the user can never unset again
+Rules that a schema cannot express stand in `rules`. Only fields that the user can never unset again
 (`replicas`, `withGloo`, `intranet`) have a default here: writing the default down later must
 not look like a change of a field that may not change. Everything else is defaulted on reading.
 """
@@ -84,7 +84,7 @@ def _role(role: Role) -> Raw:
 
 
 def _template() -> Raw:
-    """The pod template: as Kubernetes has it, and what this operator holds against it."""
+    """The pod template as Kubernetes has it, with the restrictions of this operator."""
     schema = load_pod_template()
     schema["description"] = (
         "The pods of the role. Passed through as it is, but for names, the labels, annotations "

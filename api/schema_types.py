@@ -25,12 +25,12 @@ def an_integer(description: str, minimum: int, maximum: int = MAX_INT32, **more:
 
 
 def a_long(description: str, minimum: int = 0) -> Raw:
-    """A 64-bit integer. Its bound is not told: JSON's numbers would round it."""
+    """A 64-bit integer. Its bound is left out, because JSON's numbers would round it."""
     return {"description": description, "type": "integer", "format": "int64", "minimum": minimum}
 
 
 def a_count(description: str) -> Raw:
-    """An integer of the status: never negative, no upper bound told."""
+    """An integer of the status: never negative, without an upper bound."""
     return {"description": description, "type": "integer", "format": "int32", "minimum": 0}
 
 

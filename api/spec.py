@@ -1,6 +1,6 @@
 """A PaddleJob's spec as typed, read-only values, defaults filled in.
 
-Parsing never fails on what the schema accepts; what the schema cannot say is in `validation`.
+Parsing never fails on a spec that the schema accepts; further rules are in `validation`.
 Pod templates stay raw JSON: they belong to the user and pass through.
 """
 
@@ -67,7 +67,7 @@ class JobSpec:
 
     @property
     def mode(self) -> Mode:
-        """Heter before PS before Collective before Single, told from the roles alone."""
+        """Heter before PS before Collective before Single; only the roles decide."""
         if Role.HETER in self.roles:
             return Mode.HETER
         if Role.PS in self.roles:

@@ -4,15 +4,20 @@ The status is also the operator's only memory: attempts, counters and failures s
 the operator because they are stored here and nowhere else.
 """
 
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta
+from typing import TypeVar
 
 from api.constants import Condition, Phase, Role
-from api.objects import Raw, format_time
+from api.objects import Raw, format_time, parse_time
+from api.schema_types import MAX_INT32
 
 MAX_FAILURES = 5
 """Failure records kept in status."""
 MAX_AVOID_NODES = 20
+COUNTERS = ("attempt", "restartCount", "quickRestarts", "failureCount")
+CLOCK_SKEW = timedelta(seconds=5)
+"""So far ahead may a status be: another leader wrote it, by another clock."""
 MAX_MESSAGE_CHARACTERS = 1024
 """A condition's message is cut to this; metav1.Condition allows 32768."""
 
@@ -42,10 +47,10 @@ class JobCondition:
 
     type: str
     status: bool
-    reason: str
-    message: str
-    last_transition_time: str
-    observed_generation: int
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+    observed_generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +61,24 @@ class Failure:
     container ended, as in an eviction. `time` is a metav1.Time.
     """
 
-    attempt: int
-    pod: str
-    role: str
-    index: int
-    node: str
-    exit_code: int | None
-    signal: int | None
-    reason: str
-    message: str
-    time: str
+    attempt: int = 0
+    pod: str = ""
+    role: str = ""
+    index: int = 0
+    node: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    reason: str = ""
+    message: str = ""
+    time: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """PaddleJob.status. `attempt` counts from 1; 0 means that no pass has looked at the job yet."""
+    """PaddleJob.status. `attempt` counts from 1; 0 means that no pass has looked at the job yet.
+
+    `restarted_at` is the last value of the annotation of that name that was answered.
+    """
 
     phase: str = ""
     mode: str = ""
@@ -80,6 +88,8 @@ class JobStatus:
     completion_time: str = ""
     attempt: int = 0
     restart_count: int = 0
+    quick_restarts: int = 0
+    restarted_at: str = ""
     failure_count: int = 0
     failures: tuple[Failure, ...] = ()
     avoid_nodes: tuple[str, ...] = ()
@@ -127,56 +137,62 @@ def new_condition(
     type_: str, status: bool, reason: str, message: str, now: datetime
 ) -> JobCondition:
     """A condition as of now; `with_condition` keeps an older transition time."""
-    return JobCondition(type_, status, reason, message, format_time(now), 0)
+    return JobCondition(type_, status, reason, message, format_time(now))
 
 
 def parse_status(raw: Raw | None) -> JobStatus:
-    """The typed status of `PaddleJob.status`; an absent one is the empty status."""
+    """The typed status of `PaddleJob.status`; an absent one is the empty status.
+
+    Raises AttributeError, KeyError, TypeError or ValueError on one that no operator has written.
+    """
     raw = raw or {}
-    return JobStatus(
-        phase=raw.get("phase", ""),
-        mode=raw.get("mode", ""),
-        conditions=tuple(_parse_condition(c) for c in raw.get("conditions") or ()),
-        observed_generation=raw.get("observedGeneration", 0),
-        start_time=raw.get("startTime", ""),
-        completion_time=raw.get("completionTime", ""),
-        attempt=raw.get("attempt", 0),
-        restart_count=raw.get("restartCount", 0),
-        failure_count=raw.get("failureCount", 0),
-        failures=tuple(_parse_failure(f) for f in raw.get("failures") or ()),
+    _check_counters(raw)
+    return replace(
+        _parse(JobStatus, raw),
+        conditions=tuple(_parse_condition(each) for each in raw.get("conditions") or ()),
+        failures=tuple(_parse(Failure, each) for each in raw.get("failures") or ()),
         avoid_nodes=tuple(raw.get("avoidNodes") or ()),
-        pod_group=raw.get("podGroup", ""),
-        host_ports=dict(raw.get("hostPorts") or {}),
-        selector=raw.get("selector", ""),
-        replicas=raw.get("replicas", 0),
-        roles={role: _parse_role(raw[role]) for role in Role if raw.get(role)},
+        roles={role: _parse(RoleStatus, raw[role]) for role in Role if raw.get(role)},
+    )
+
+
+def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
+    """The status, with its times moved back where the newest has yet to come.
+
+    The clock was set back, then, and whoever waits since one of these times would wait until it has
+    caught up. They are moved together: what lies between them is what deadlines are read off.
+    """
+    told = [status.start_time, status.completion_time]
+    told += [condition.last_transition_time for condition in status.conditions]
+    ahead = max((moment - now for text in told if (moment := parse_time(text))), default=CLOCK_SKEW)
+    if ahead <= CLOCK_SKEW:
+        return status
+
+    def move(text: str) -> str:
+        moment = parse_time(text)
+        return format_time(moment - ahead) if moment else text
+
+    return replace(
+        status,
+        start_time=move(status.start_time),
+        completion_time=move(status.completion_time),
+        conditions=tuple(
+            replace(condition, last_transition_time=move(condition.last_transition_time))
+            for condition in status.conditions
+        ),
     )
 
 
 def dump_status(status: JobStatus) -> Raw:
     """The status as JSON; what is empty is left out."""
-    raw: Raw = {
-        "phase": status.phase,
-        "mode": status.mode,
-        "conditions": [_dump_condition(c) for c in status.conditions],
-        "observedGeneration": status.observed_generation,
-        "startTime": status.start_time,
-        "completionTime": status.completion_time,
-        "attempt": status.attempt,
-        "restartCount": status.restart_count,
-        "failureCount": status.failure_count,
-        "failures": [_dump_failure(f) for f in status.failures],
+    raw = _dump(status) | {
+        "conditions": [_dump_condition(each) for each in status.conditions],
+        "failures": [_dump_failure(each) for each in status.failures],
         "avoidNodes": list(status.avoid_nodes),
-        "podGroup": status.pod_group,
-        "hostPorts": dict(status.host_ports),
-        "selector": status.selector,
-        "replicas": status.replicas,
     }
+    del raw["roles"]
     raw |= {str(role): _dump_role(counts) for role, counts in status.roles.items()}
-    return {key: value for key, value in raw.items() if value or key in _KEPT_WHEN_ZERO}
-
-
-_KEPT_WHEN_ZERO = frozenset({"replicas"})
+    return {key: value for key, value in raw.items() if value or key == "replicas"}
 
 
 def diff_status(old: Raw | None, new: JobStatus) -> Raw | None:
@@ -201,83 +217,53 @@ def _diff(old: Raw, new: Raw) -> Raw:
     return changes
 
 
+def _check_counters(raw: Raw) -> None:
+    for name in COUNTERS:
+        if raw.get(name, 0) >= MAX_INT32:  # one more, and the API server would refuse every status
+            raise ValueError(f"{name} is {raw[name]}")
+
+
 def _parse_condition(raw: Raw) -> JobCondition:
-    return JobCondition(
-        type=raw["type"],
-        status=raw["status"] == "True",
-        reason=raw.get("reason", ""),
-        message=raw.get("message", ""),
-        last_transition_time=raw.get("lastTransitionTime", ""),
-        observed_generation=raw.get("observedGeneration", 0),
-    )
+    return _parse(JobCondition, raw | {"status": raw["status"] == "True"})
 
 
 def _dump_condition(condition: JobCondition) -> Raw:
-    return {
-        "type": str(condition.type),
-        "status": "True" if condition.status else "False",
-        "reason": str(condition.reason),
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition_time,
-        "observedGeneration": condition.observed_generation,
-    }
-
-
-def _parse_failure(raw: Raw) -> Failure:
-    return Failure(
-        attempt=raw.get("attempt", 0),
-        pod=raw.get("pod", ""),
-        role=raw.get("role", ""),
-        index=raw.get("index", 0),
-        node=raw.get("node", ""),
-        exit_code=raw.get("exitCode"),
-        signal=raw.get("signal"),
-        reason=raw.get("reason", ""),
-        message=raw.get("message", ""),
-        time=raw.get("time", ""),
-    )
+    texts = {"type": str(condition.type), "reason": str(condition.reason)}
+    return _dump(condition) | texts | {"status": "True" if condition.status else "False"}
 
 
 def _dump_failure(failure: Failure) -> Raw:
-    raw: Raw = {
-        "attempt": failure.attempt,
-        "pod": failure.pod,
-        "role": failure.role,
-        "index": failure.index,
-        "node": failure.node,
-        "exitCode": failure.exit_code,
-        "signal": failure.signal,
-        "reason": failure.reason,
-        "message": failure.message,
-        "time": failure.time,
-    }
-    return {key: value for key, value in raw.items() if value is not None}
-
-
-def _parse_role(raw: Raw) -> RoleStatus:
-    return RoleStatus(
-        replicas=raw.get("replicas", 0),
-        pending=raw.get("pending", 0),
-        starting=raw.get("starting", 0),
-        running=raw.get("running", 0),
-        failed=raw.get("failed", 0),
-        succeeded=raw.get("succeeded", 0),
-        unknown=raw.get("unknown", 0),
-        completed_indexes=raw.get("completedIndexes", ""),
-    )
+    return {key: value for key, value in _dump(failure).items() if value is not None}
 
 
 def _dump_role(counts: RoleStatus) -> Raw:
-    raw: Raw = {
-        "replicas": counts.replicas,
-        "pending": counts.pending,
-        "starting": counts.starting,
-        "running": counts.running,
-        "failed": counts.failed,
-        "succeeded": counts.succeeded,
-        "unknown": counts.unknown,
-        "ready": counts.ready,
-    }
-    if counts.completed_indexes:
-        raw["completedIndexes"] = counts.completed_indexes
+    raw = _dump(counts) | {"ready": counts.ready}
+    if not counts.completed_indexes:
+        del raw["completedIndexes"]
     return raw
+
+
+Parsed = TypeVar("Parsed")
+
+
+def _parse(kind: type[Parsed], raw: Raw) -> Parsed:
+    """An object of one of the types above; a field that is absent has its default."""
+    return kind(**{name: raw[key] for name, key in _KEYS[kind] if raw.get(key) is not None})
+
+
+def _dump(obj: object) -> Raw:
+    """Every field of an object of one of the types above."""
+    return {key: getattr(obj, name) for name, key in _KEYS[type(obj)]}
+
+
+def _key(name: str) -> str:
+    """A field's name in JSON: `start_time` is `startTime`."""
+    first, *more = name.split("_")
+    return first + "".join(map(str.capitalize, more))
+
+
+_KEYS: dict[type, tuple[tuple[str, str], ...]] = {
+    kind: tuple((field.name, _key(field.name)) for field in fields(kind))
+    for kind in (JobStatus, JobCondition, Failure, RoleStatus)
+}
+"""The fields of a type, with their names in JSON."""

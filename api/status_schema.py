@@ -3,7 +3,7 @@
 No enums here: an older CRD must accept the words that a newer operator writes.
 """
 
-from api.constants import Role
+from api.constants import MAX_RESTARTED_AT, Role
 from api.objects import Raw
 from api.schema_types import a_count, a_list, a_long, a_map, a_string, a_time, an_object
 
@@ -78,6 +78,13 @@ def _memory() -> Raw:
     return {
         "attempt": a_count("Which start of the whole gang this is, from 1."),
         "restartCount": a_count("How many times the gang has started anew."),
+        "quickRestarts": a_count(
+            "Restarts since an attempt last ran for 10 minutes; the back-off."
+        ),
+        "restartedAt": a_string(
+            "The last value of the annotation restarted-at that was answered with a new attempt.",
+            MAX_RESTARTED_AT,
+        ),
         "failureCount": a_count("How many of those count against backoffLimit."),
         "failures": a_list("The last failures, oldest first.", _failure(), MAX_ENTRIES),
         "avoidNodes": a_list(

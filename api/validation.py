@@ -1,4 +1,4 @@
-"""What the schema cannot say about a PaddleJob, in Python: the rules of `rules`, and two more.
+"""Rules about a PaddleJob that the schema cannot express, in Python: those of `rules` and two more.
 
 The operator checks a job before it creates its first child: for API servers that know no CEL, and
 for the two rules that CEL cannot express, about the variables and the names of the templates'
@@ -145,7 +145,7 @@ def _check_port(_raw: Raw, spec: JobSpec) -> Errors:
 
 
 def _port_values(role: RoleSpec) -> list[str]:
-    """What the trainer container's env says of the port; a reference counts as no literal."""
+    """The port's values in the trainer container's env; a reference does not count as a literal."""
     env = trainer_of(role.pod_spec).get("env") or ()
     return [str(each.get("value") or "") for each in env if each.get("name") == PORT_VARIABLE]
 

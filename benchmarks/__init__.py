@@ -6,6 +6,8 @@
                           and Kubeflow's training operator, on the same work and side by side
     make bench BENCH_ARGUMENTS="--operator 'NAME=COMMAND'"
                           and any other operator for the same CRD; it finds KUBECONFIG
+    python -m benchmarks --burst 100 --against FOLDER
+                          only bursts, in turn with the operator of another checkout
 
 Only ratios of one run compare: a machine's speed drifts. So every run measures its own floor, a
 bare loop that creates the same objects with no operator.

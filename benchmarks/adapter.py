@@ -4,29 +4,28 @@ A peer with another CRD brings a Python file that subclasses `Adapter` and names
 `ADAPTER`; `--peer FILE` measures it on the same work.
 """
 
-import importlib.util
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.rest import Raw
-from localcluster.gobuild import Report
+from localcluster.report import Report
+from localcluster.rest import JSON, Raw
 
+NAMESPACE = "default"
 IMAGE = "registry.k8s.io/pause:3.10"
 PROJECT = Path(__file__).parent.parent
 
 
 @dataclass(frozen=True)
-class Manner:
-    """How a client writes: the query of its creates, and which answer it accepts to any write."""
+class WriteOptions:
+    """What a client's writes ask for: the query of its creates, and the answer to any of them."""
 
     create_query: str = ""
-    accept: str = ""
+    accept: str = JSON
 
 
-PLAIN = Manner()
-LEAN = Manner(
+DEFAULT_WRITES = WriteOptions()
+OPERATOR_WRITES = WriteOptions(
     create_query="fieldValidation=Ignore",
     accept="application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
 )
@@ -38,8 +37,8 @@ class Adapter:
     """The PaddleJob of this project; a base for others.
 
     `manifests` are applied before the operator starts, but for Deployments: the operator runs
-    as a process here. `command` starts it, where a peer's file brings it along. `manner` is how the
-    operator writes, as far as it is known.
+    as a process here. `command` starts it, where a peer's file brings it along. `writes` are
+    the operator's write options, as far as they are known.
     """
 
     name: str = "paddlejob"
@@ -51,33 +50,23 @@ class Adapter:
         PROJECT / "manifests" / "v1" / "operator-all-namespaces.yaml",
     )
     command: Sequence[str] = ()
-    manner: Manner = PLAIN
+    writes: WriteOptions = DEFAULT_WRITES
 
     def prepare(self, report: Report) -> None:
         """Make what the command and the manifests need; before anything else is asked."""
 
     @property
-    def collection(self) -> str:
-        """The API path of all jobs."""
-        return f"/apis/{self.group}/{self.version}/{self.resource}"
-
-    def path(self, namespace: str, name: str = "") -> str:
-        """The API path of a job, or of a namespace's."""
-        base = f"/apis/{self.group}/{self.version}/namespaces/{namespace}/{self.resource}"
-        return f"{base}/{name}" if name else base
+    def path(self) -> str:
+        """The API path of all jobs in the namespace of the measurements."""
+        return f"/apis/{self.group}/{self.version}/namespaces/{NAMESPACE}/{self.resource}"
 
     def build_job(self, name: str, servers: int, workers: int) -> Raw:
         """A job of so many parameter servers and workers."""
-        roles = {"ps": servers, "worker": workers}
         return {
             "apiVersion": f"{self.group}/{self.version}",
             "kind": "PaddleJob",
             "metadata": {"name": name},
-            "spec": {
-                role: {"replicas": count, "template": pod_template("paddle")}
-                for role, count in roles.items()
-                if count
-            },
+            "spec": build_roles({"ps": servers, "worker": workers}),
         }
 
     def keep_pods(self, job: Raw) -> Raw:
@@ -91,6 +80,15 @@ class Adapter:
     def is_worker(self, pod: Raw) -> bool:
         """Whether the pod's end is what completes the job."""
         return bool(pod["metadata"].get("labels", {}).get("paddle-res-type") == "worker")
+
+
+def build_roles(counts: dict[str, int]) -> Raw:
+    """The roles that have replicas, each with its template."""
+    return {
+        role: {"replicas": count, "template": pod_template("paddle")}
+        for role, count in counts.items()
+        if count
+    }
 
 
 def pod_template(container: str) -> Raw:
@@ -109,17 +107,3 @@ def pod_template(container: str) -> Raw:
             ]
         }
     }
-
-
-def load_adapter(path: Path) -> Adapter:
-    """The ADAPTER of a peer's file."""
-    spec = importlib.util.spec_from_file_location(f"peer_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where a dataclass looks up its annotations
-    spec.loader.exec_module(module)
-    adapter = module.ADAPTER
-    if not isinstance(adapter, Adapter):
-        raise TypeError(f"ADAPTER in {path} is no Adapter")
-    return adapter

@@ -7,19 +7,18 @@ the API server stored it. Both come from one sample job that the operator itself
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
-from benchmarks.adapter import PLAIN, Adapter, Manner
-from benchmarks.rest import JSON, MERGE_PATCH, Raw, Rest
+from benchmarks.adapter import DEFAULT_WRITES, NAMESPACE, Adapter, WriteOptions
+from localcluster.rest import JSON, MERGE_PATCH, Client, Raw
 
-NAMESPACE = "default"
 KINDS = {"pods": "pods", "configmaps": "configmaps", "services": "services/specs"}
 """The kinds of children that are copied, and where etcd has them."""
 _SERVER_METADATA = (
     *("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink"),
 )
-_POD_DEFAULTS: Raw = {
+_DEFAULTS: Raw = {
     "dnsPolicy": "ClusterFirst",
     "enableServiceLinks": True,
     "preemptionPolicy": "PreemptLowerPriority",
@@ -29,13 +28,13 @@ _POD_DEFAULTS: Raw = {
     "serviceAccount": "default",
     "serviceAccountName": "default",
     "terminationGracePeriodSeconds": 30,
-}
-_CONTAINER_DEFAULTS: Raw = {
     "imagePullPolicy": "IfNotPresent",
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
-_TOKEN_VOLUME = "kube-api-access-"
+_CHOSEN = ("nodeName", "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+"""Fields of a spec that the control plane has filled in, but for the address "None"."""
+_TOKEN_VOLUME, _TOLERATED = "kube-api-access-", "node.kubernetes.io/"
 _UID = re.compile(r'"uid": ?"([0-9a-f-]{36})"')
 _POD_IP = re.compile(r'"(10\.\d+\.\d+\.\d+)"')
 
@@ -49,53 +48,42 @@ class Family:
     job: Raw
     children: dict[str, list[Raw]]
 
-    @property
-    def size(self) -> int:
-        """Objects in it."""
-        return 1 + sum(len(objects) for objects in self.children.values())
 
-
-def capture(rest: Rest, adapter: Adapter, name: str) -> Family:
+def capture(client: Client, adapter: Adapter, name: str) -> Family:
     """Read a job and what it owns."""
-    job: Raw = rest.get(adapter.path(NAMESPACE, name))
+    job = client.get(f"{adapter.path}/{name}")
+    uid = job["metadata"]["uid"]
     children = {
         resource: [
             {"apiVersion": "v1", "kind": answer["kind"].removesuffix("List"), **each}
             for each in answer["items"]
-            if _is_owned(each, job["metadata"]["uid"])
+            if any(owner["uid"] == uid for owner in each["metadata"].get("ownerReferences", []))
         ]
         for resource in KINDS
-        for answer in [rest.get(f"/api/v1/namespaces/{NAMESPACE}/{resource}")]
+        for answer in [client.get(f"/api/v1/namespaces/{NAMESPACE}/{resource}")]
     }
     return Family(adapter, name, job, children)
 
 
-@dataclass(frozen=True)
-class Write:
-    """A request that writes."""
+class Write(NamedTuple):
+    """A request that writes, as Client.send takes it."""
 
     method: str
     path: str
     body: bytes
-    content_type: str
-    accept: str = ""
-
-    def send(self, rest: Rest) -> bytes:
-        """Send it; the answer's body."""
-        return rest.call(self.method, self.path, self.body, self.content_type, self.accept)
+    content_type: str = JSON
+    accept: str = JSON
 
 
 class Requests:
     """The requests with which an operator made a family, for jobs of other names."""
 
-    def __init__(self, family: Family, manner: Manner = PLAIN) -> None:
-        self._adapter = family.adapter
-        self._manner = manner
-        self._query = f"?{manner.create_query}" if manner.create_query else ""
-        self._name = family.name
-        self._uid = str(family.job["metadata"]["uid"])
+    def __init__(self, family: Family, writes: WriteOptions = DEFAULT_WRITES) -> None:
+        self._family = family
+        self._accept = writes.accept
+        query = f"?{writes.create_query}" if writes.create_query else ""
         self._children = [
-            (resource, json.dumps(as_requested(each)))
+            (f"/api/v1/namespaces/{NAMESPACE}/{resource}{query}", json.dumps(as_requested(each)))
             for resource, objects in family.children.items()
             for each in objects
         ]
@@ -104,24 +92,19 @@ class Requests:
     def children(self, name: str, uid: str) -> list[Write]:
         """The creation of each child of a job."""
         return [
-            Write(
-                "POST",
-                f"/api/v1/namespaces/{NAMESPACE}/{resource}{self._query}",
-                self._renamed(text, name, uid),
-                JSON,
-                self._manner.accept,
-            )
-            for resource, text in self._children
+            Write("POST", path, self._renamed(text, name, uid), JSON, self._accept)
+            for path, text in self._children
         ]
 
     def status(self, name: str, uid: str) -> Write:
         """The write of the status that the job has when it runs."""
-        path = f"{self._adapter.path(NAMESPACE, name)}/status"
+        path = f"{self._family.adapter.path}/{name}/status"
         body = self._renamed(self._status, name, uid)
-        return Write("PATCH", path, body, MERGE_PATCH, self._manner.accept)
+        return Write("PATCH", path, body, MERGE_PATCH, self._accept)
 
     def _renamed(self, text: str, name: str, uid: str) -> bytes:
-        return text.replace(self._name, name).replace(self._uid, uid).encode()
+        old = self._family
+        return text.replace(old.name, name).replace(old.job["metadata"]["uid"], uid).encode()
 
 
 class Copies:
@@ -132,8 +115,11 @@ class Copies:
         objects = [(etcd_prefix(family.adapter), family.job)]
         for resource, children in family.children.items():
             objects += [(etcd_prefix_of_children(resource), child) for child in children]
-        self._objects = [(prefix, json.dumps(_as_stored(obj))) for prefix, obj in objects]
-        text = "".join(text for _, text in self._objects)
+        self._entries = [
+            (prefix + obj["metadata"]["name"], json.dumps(_as_stored(obj)))
+            for prefix, obj in objects
+        ]
+        text = "".join(text for _, text in self._entries)
         self._uids = sorted(set(_UID.findall(text)))
         self._addresses = sorted(set(_POD_IP.findall(text)), key=len, reverse=True)
 
@@ -144,60 +130,44 @@ class Copies:
         for place, address in enumerate(self._addresses):
             high, low = divmod(base + place, 250)
             swaps[address] = f"10.{100 + high // 250}.{high % 250}.{low}"
-        return [
-            (prefix + self._child_name(text, name), self._swap(text, name, swaps))
-            for prefix, text in self._objects
-        ]
+        swaps[self._name] = name
+        return [(key.replace(self._name, name), _swap(text, swaps)) for key, text in self._entries]
 
-    def _child_name(self, text: str, name: str) -> str:
-        return str(json.loads(text)["metadata"]["name"]).replace(self._name, name)
 
-    def _swap(self, text: str, name: str, swaps: dict[str, str]) -> bytes:
-        for old, new in swaps.items():
-            text = text.replace(old, new)
-        return text.replace(self._name, name).encode()
+def _swap(text: str, swaps: dict[str, str]) -> bytes:
+    for old, new in swaps.items():
+        text = text.replace(old, new)
+    return text.encode()
 
 
 def as_requested(obj: Raw) -> Raw:
     """An object without what the API server has added to it."""
     metadata = {k: v for k, v in obj["metadata"].items() if k not in _SERVER_METADATA}
-    bare = {key: value for key, value in obj.items() if key not in ("status", "metadata")}
-    if obj["kind"] == "Pod":
-        bare["spec"] = _requested_pod_spec(obj["spec"])
-    if obj["kind"] == "Service":
-        added = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
-        headless = {"clusterIP": "None"} if obj["spec"].get("clusterIP") == "None" else {}
-        bare["spec"] = {k: v for k, v in obj["spec"].items() if k not in added} | headless
+    bare = {key: value for key, value in obj.items() if key != "status"}
+    if "spec" in obj:
+        bare["spec"] = _without_additions(obj["spec"])
     return bare | {"metadata": metadata}
 
 
-def _requested_pod_spec(spec: Raw) -> Raw:
-    kept = _without(spec, _POD_DEFAULTS)
-    kept.pop("nodeName", None)
-    kept["tolerations"] = [
-        each
-        for each in spec.get("tolerations", [])
-        if not str(each.get("key", "")).startswith("node.kubernetes.io/")
-    ]
-    kept["volumes"] = _without_token(spec.get("volumes", []))
-    for field in ("containers", "initContainers"):
-        kept[field] = [_requested_container(each) for each in spec.get(field, [])]
-    return {key: value for key, value in kept.items() if value != []}
+def _without_additions(value: Any) -> Any:
+    """A part of a spec without defaults, choices of the control plane and what then is empty."""
+    if isinstance(value, list):
+        return [_without_additions(each) for each in value if not _is_added(each)]
+    if isinstance(value, dict):
+        kept = {key: _without_additions(each) for key, each in value.items()}
+        return {key: each for key, each in kept.items() if not _is_chosen(key, each)}
+    return value
 
 
-def _requested_container(container: Raw) -> Raw:
-    kept = _without(container, _CONTAINER_DEFAULTS)
-    kept["volumeMounts"] = _without_token(container.get("volumeMounts", []))
-    return {key: value for key, value in kept.items() if value != []}
+def _is_chosen(key: str, value: Any) -> bool:
+    is_default = key in _DEFAULTS and value == _DEFAULTS[key]
+    return is_default or value == [] or (key in _CHOSEN and value != "None")
 
 
-def _without(obj: Raw, defaults: Raw) -> Raw:
-    missing = object()
-    return {key: value for key, value in obj.items() if defaults.get(key, missing) != value}
-
-
-def _without_token(named: list[Raw]) -> list[Raw]:
-    return [each for each in named if not each["name"].startswith(_TOKEN_VOLUME)]
+def _is_added(item: Any) -> bool:
+    """Whether it is the volume of a token or a toleration that every pod has."""
+    names = (item.get("name", ""), item.get("key", "")) if isinstance(item, dict) else ("", "")
+    return names[0].startswith(_TOKEN_VOLUME) or names[1].startswith(_TOLERATED)
 
 
 def _as_stored(obj: Raw) -> Raw:
@@ -214,8 +184,3 @@ def etcd_prefix(adapter: Adapter) -> str:
 def etcd_prefix_of_children(resource: str) -> str:
     """What the keys of children of a kind begin with."""
     return f"/registry/{KINDS[resource]}/{NAMESPACE}/"
-
-
-def _is_owned(obj: Raw, uid: str) -> bool:
-    owners: list[dict[str, Any]] = obj["metadata"].get("ownerReferences") or []
-    return any(owner["uid"] == uid for owner in owners)

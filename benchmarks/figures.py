@@ -1,6 +1,6 @@
 """The figures that are shown, what each must be, and which of them hold on any machine."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from benchmarks.scenarios.burst import OPERATOR
@@ -10,33 +10,28 @@ from benchmarks.series import RatedBurst, Series
 from localcluster.components import API_SERVER
 
 LEASE_SECONDS = 15.0
-RATIO_TO_FLOOR = 0.62
 LEAST_BESIDE_PEERS = 1.4
-WRITES_PER_JOB = 10.0
 CROWD_JOBS = 11_000
-KB_PER_JOB = 80.0
-"""For any number of jobs. 400 MB for 11,000 is 32 KB a job; few jobs pay for the pages read."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One row: its value for each series, and the most (or least) that it may be."""
+    """One row: a value, and the most (or least) that it may be."""
 
     name: str
     unit: str
-    value: Callable[[Series], float | None]
+    value: float | None
     most: float | None = None
     least: float | None = None
     is_portable: bool = False
     """It does not depend on the machine: continuous integration fails on it."""
 
-    def holds(self, series: Series) -> bool | None:
+    def holds(self) -> bool | None:
         """Whether the value is within its bounds; None where there is none, or no bound."""
-        value = self.value(series)
-        if value is None or (self.most is None and self.least is None):
+        if self.value is None or (self.most is None and self.least is None):
             return None
-        above = self.least is None or value >= self.least
-        return above and (self.most is None or value <= self.most)
+        is_enough = self.least is None or self.value >= self.least
+        return is_enough and (self.most is None or self.value <= self.most)
 
     @property
     def target(self) -> str:
@@ -47,125 +42,86 @@ class Figure:
 
 
 def figures(series: Series) -> Iterator[Figure]:
-    """All rows, for series of these sizes."""
-    for number, rated in enumerate(series.bursts):
-        yield from _burst_figures(number, rated)
-    yield from _wide_figures(series)
-    if series.fairness:
-        yield Figure(
-            f"{series.fairness.jobs} small jobs beside one of {series.fairness.wide_workers} pods:"
-            " p99 against alone",
-            "×",
-            lambda s: s.fairness.ratio if s.fairness else None,
-            most=1.5,
+    """All rows. Those of one name are the same figure of two series."""
+    for rated in series.bursts:
+        yield from _named(f"{rated.jobs} jobs", _burst_figures(rated))
+    for wide in filter(None, series.wide):
+        yield from _named(f"one job of 1 + {wide.workers}", _wide_figures(wide))
+    if fair := series.fairness:
+        title = f"{fair.jobs} small jobs beside one of {fair.wide_workers} pods: p99 against alone"
+        yield Figure(title, "×", fair.ratio, most=1.5)
+    taken = series.takeover
+    terminated, killed = (taken.terminated_seconds, taken.killed_seconds) if taken else (None, None)
+    yield Figure("take-over after SIGTERM", "s", terminated, most=2.0)
+    yield Figure("take-over after a kill", "s", killed, most=LEASE_SECONDS)
+    if crowd := series.crowd:
+        yield from _named(
+            f"{crowd.finished} finished, {crowd.running} running", _crowd_figures(crowd)
         )
-    yield Figure(
-        "take-over after SIGTERM",
-        "s",
-        lambda s: s.takeover.terminated_seconds if s.takeover else None,
-        most=2.0,
-    )
-    yield Figure(
-        "take-over after a kill",
-        "s",
-        lambda s: s.takeover.killed_seconds if s.takeover else None,
-        most=LEASE_SECONDS,
-    )
-    if series.crowd:
-        yield from _crowd_figures(series.crowd)
 
 
-def _burst_figures(number: int, rated: RatedBurst) -> Iterator[Figure]:
-    is_small = rated.jobs <= 100
+def _named(title: str, rows: Iterator[Figure]) -> Iterator[Figure]:
+    return (replace(figure, name=f"{title}: {figure.name}") for figure in rows)
 
-    def figure(name: str, unit: str, read: Callable[[RatedBurst], float | None]) -> Figure:
-        title = f"{rated.jobs} jobs: {name}"
-        return Figure(title, unit, lambda series: read(series.bursts[number]))
 
-    yield figure("floor", "jobs/s", lambda r: r.floor_jobs_per_second)
-    running = "floor, until its pods run"
-    yield figure(running, "jobs/s", lambda r: r.floor_running_jobs_per_second)
-    yield figure("to Running", "jobs/s", lambda r: r.jobs_per_second)
-    ratio = figure("share of the floor", "×", lambda r: r.ratio)
-    yield replace(ratio, least=RATIO_TO_FLOOR) if is_small else ratio
+def _burst_figures(rated: RatedBurst) -> Iterator[Figure]:
+    def of_small(bound: float) -> float | None:
+        return bound if rated.jobs <= 100 else None
+
+    yield Figure("floor", "jobs/s", rated.floor_jobs_per_second)
+    yield Figure("floor, until its pods run", "jobs/s", rated.floor_running_jobs_per_second)
+    yield Figure("to Running", "jobs/s", rated.jobs_per_second)
+    yield Figure("share of the floor", "×", rated.ratio, least=of_small(0.62))
     if len(rated.bursts) > 1:
-        yield figure("share of the floor, lowest burst", "×", lambda r: r.lowest_ratio)
-    if rated.lean_floors:
-        lean = "floor that writes in the operator's manner"
-        yield figure(lean, "jobs/s", lambda r: r.lean_floor_jobs_per_second)
-        yield figure(f"share of the {lean}", "×", lambda r: r.lean_ratio)
-    p50 = figure("creation to Running, p50", "s", lambda r: r.median(lambda b: b.p50_seconds))
-    yield replace(p50, most=2.0 if is_small else None)
-    p99 = figure("creation to Running, p99", "s", lambda r: r.median(lambda b: b.p99_seconds))
-    yield replace(p99, most=2.5 if is_small else None)
-    ended = "all Completed after the workers' end"
-    yield figure(ended, "s", lambda r: r.median(lambda b: b.to_completed_seconds))
+        yield Figure("share of the floor, lowest burst", "×", rated.lowest_ratio)
+    if floor := rated.matched_floor_jobs_per_second:
+        title = "floor with the operator's write options"
+        yield Figure(title, "jobs/s", floor)
+        yield Figure(f"share of the {title}", "×", rated.jobs_per_second / floor)
+    p50, p99 = rated.median(lambda b: b.p50_seconds), rated.median(lambda b: b.p99_seconds)
+    yield Figure("creation to Running, p50", "s", p50, most=of_small(2.0))
+    yield Figure("creation to Running, p99", "s", p99, most=of_small(2.5))
+    completed = rated.median(lambda b: b.to_completed_seconds)
+    yield Figure("all Completed after the workers' end", "s", completed)
     cpu = "operator's CPU per start"
-    own = figure(cpu, "ms", lambda r: r.cpu_ms_per_job(OPERATOR))
-    yield replace(own, most=8.0) if is_small else own
-    cpu = "operator's CPU per start, until it has written its Events"
-    yield figure(cpu, "ms", lambda r: r.median(lambda b: b.settled_cpu_ms_per_job))
-    cpu = "API server's CPU per job of the floor"
-    yield figure(cpu, "ms", lambda r: r.floor_cpu_ms_per_job(API_SERVER))
+    yield Figure(cpu, "ms", rated.cpu_ms_per_job(OPERATOR), most=of_small(8.0))
+    settled = rated.median(lambda b: b.settled_cpu_ms_per_job)
+    yield Figure(f"{cpu}, until it has written its Events", "ms", settled)
+    floors = rated.floor_cpu_ms_per_job(API_SERVER)
+    yield Figure("API server's CPU per job of the floor", "ms", floors)
     cpu = "API server's CPU per start"
-    server = figure(cpu, "ms", lambda r: r.cpu_ms_per_job(API_SERVER))
-    yield replace(server, most=33.0) if is_small else server
-    written = "operator's writes per start"
-    writes = figure(written, "", lambda r: r.median(lambda b: b.writes_per_job))
-    yield replace(writes, most=WRITES_PER_JOB, is_portable=True)
-    peak = figure("peak memory", "MB", lambda r: max(b.peak_mb for b in r.bursts))
-    yield replace(peak, most=80.0, is_portable=True) if is_small else peak
+    yield Figure(cpu, "ms", rated.cpu_ms_per_job(API_SERVER), most=of_small(33.0))
+    writes = rated.median(lambda b: b.writes_per_job)
+    yield Figure("operator's writes per start", "", writes, most=10.0, is_portable=True)
+    peak = max(burst.peak_mb for burst in rated.bursts)
+    yield Figure("peak memory", "MB", peak, most=of_small(80.0), is_portable=True)
 
 
-def _wide_figures(series: Series) -> Iterator[Figure]:
-    for number, wide in enumerate(series.wide):
-        if wide is not None:
-            yield from _one_wide(number, f"one job of 1 + {wide.workers}")
-
-
-def _one_wide(number: int, title: str) -> Iterator[Figure]:
-    def figure(name: str, unit: str, read: Callable[[Wide], float | None]) -> Figure:
-        def value(series: Series) -> float | None:
-            wide = series.wide[number]
-            return read(wide) if wide else None
-
-        return Figure(f"{title}: {name}", unit, value)
-
-    yield figure("all pods created", "s", lambda wide: wide.created_seconds)
-    yield figure("ConfigMap created", "s", lambda wide: wide.config_map_seconds)
-    within = figure("sizes within limits (1 = yes)", "", lambda w: float(w.is_within_limits))
-    yield replace(within, least=1, is_portable=True)
+def _wide_figures(wide: Wide) -> Iterator[Figure]:
+    yield Figure("all pods created", "s", wide.created_seconds)
+    yield Figure("ConfigMap created", "s", wide.config_map_seconds)
+    title = "sizes within limits (1 = yes)"
+    yield Figure(title, "", float(wide.is_within_limits), least=1, is_portable=True)
 
 
 def _crowd_figures(crowd: Crowd) -> Iterator[Figure]:
     is_full = crowd.finished + crowd.running >= CROWD_JOBS
-
-    def figure(name: str, unit: str, read: Callable[[Crowd], float | None]) -> Figure:
-        title = f"{crowd.finished} finished, {crowd.running} running: {name}"
-        return Figure(title, unit, lambda series: read(series.crowd) if series.crowd else None)
-
-    peak = figure("peak memory", "MB", lambda crowd: crowd.peak_mb)
-    yield replace(peak, most=400.0 if is_full else None)
-    memory = figure("memory a job", "KB", lambda crowd: crowd.kb_per_job)
-    yield replace(memory, most=KB_PER_JOB, is_portable=True)
-    yield figure("start until it acts", "s", lambda crowd: crowd.started_seconds)
-    yield figure("one list of everything", "s", lambda crowd: crowd.list_seconds)
-    yield figure("CPU at rest", "% of a core", lambda crowd: crowd.cpu_percent_at_rest)
-    writes = figure("writes at rest", "", lambda crowd: crowd.writes_at_rest)
-    yield replace(writes, most=0, is_portable=True)
+    yield Figure("peak memory", "MB", crowd.peak_mb, most=400.0 if is_full else None)
+    # For any number of jobs. 400 MB for 11,000 is 32 KB a job; few jobs pay for the pages read.
+    yield Figure("memory a job", "KB", crowd.kb_per_job, most=80.0, is_portable=True)
+    yield Figure("start until it acts", "s", crowd.started_seconds)
+    yield Figure("one list of everything", "s", crowd.list_seconds)
+    yield Figure("CPU at rest", "% of a core", crowd.cpu_percent_at_rest)
+    yield Figure("writes at rest", "", crowd.writes_at_rest, most=0, is_portable=True)
 
 
 def broken(series: Series) -> list[str]:
     """The portable figures that do not hold, and what was not finished, in words."""
     return [
         *(f"not finished: {reason}" for reason in series.unfinished),
-        *_broken_figures(series),
-    ]
-
-
-def _broken_figures(series: Series) -> list[str]:
-    return [
-        f"{figure.name}: {figure.value(series):.3g} {figure.unit}, must be {figure.target}"
-        for figure in figures(series)
-        if figure.is_portable and figure.holds(series) is False
+        *(
+            f"{figure.name}: {figure.value:.3g} {figure.unit}, must be {figure.target}"
+            for figure in figures(series)
+            if figure.is_portable and figure.holds() is False
+        ),
     ]

@@ -1,82 +1,126 @@
-"""What users do: create many jobs at once; and what nodes report: workers that end."""
+"""What users do: create jobs, all at once; what nodes report: workers that end; and how it went."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
-from benchmarks.adapter import Adapter
-from benchmarks.family import NAMESPACE
-from benchmarks.rest import MERGE_PATCH, Raw, Rest
+from benchmarks.operators import Operator, RunningOperator
+from benchmarks.site import PODS, Site
 from localcluster import clock
+from localcluster.rest import MERGE_PATCH, Raw
 
+RUNNING = "Running"
+COMPLETED = "Completed"
+START_SECONDS = 120.0
+SERVERS, WORKERS = 2, 2
 THREADS = 16
-PAGE = 500
 Item = TypeVar("Item")
 
 
-def in_threads(do: Callable[[Item], None], items: Iterable[Item]) -> None:
+def in_threads(do: Callable[[Item], object], items: Iterable[Item]) -> None:
     """Do it to each item, in 16 threads; raises the first error."""
     with ThreadPoolExecutor(THREADS) as pool:
-        for _ in pool.map(do, items):
-            pass
+        list(pool.map(do, items))
 
 
-def create_jobs(rest: Rest, adapter: Adapter, jobs: Sequence[Raw]) -> dict[str, float]:
-    """Create them as fast as can be; when each was asked for, on the monotonic clock."""
-    path = adapter.path(NAMESPACE)
+@contextmanager
+def working_operator(site: Site, operator: Operator, name: str) -> Iterator[RunningOperator]:
+    """The operator, started, with a first job running: its caches are full, it leads."""
+    probe = f"probe-{name}"
+    with site.start_operator(operator, name) as running:
+        start_jobs(site, [probe])
+        wait_running(site, running, [probe], START_SECONDS)
+        site.settle()
+        yield running
+
+
+def start_jobs(
+    site: Site, names: Sequence[str], servers: int = SERVERS, workers: int = WORKERS
+) -> dict[str, float]:
+    """Create jobs of one size as fast as can be.
+
+    When each was asked for, on the monotonic clock.
+    """
+    path = site.adapter.path
     asked: dict[str, float] = {}
 
     def create(job: tuple[str, bytes]) -> None:
         asked[job[0]] = clock.monotonic()
-        rest.call("POST", path, job[1])
+        site.client.send("POST", path, job[1])
 
-    in_threads(create, [(job["metadata"]["name"], json.dumps(job).encode()) for job in jobs])
+    in_threads(create, build_bodies(site, names, servers, workers).items())
     return asked
 
 
-def end_workers(rest: Rest, adapter: Adapter, job: str = "") -> int:
-    """Report every running worker, or those of one job, as ended well; how many there were."""
-    workers = [
+def build_bodies(
+    site: Site, names: Iterable[str], servers: int = SERVERS, workers: int = WORKERS
+) -> dict[str, bytes]:
+    """The requests that create jobs of one size, by their names."""
+    build = site.adapter.build_job
+    return {name: json.dumps(build(name, servers, workers)).encode() for name in names}
+
+
+def wait_running(
+    site: Site, running: RunningOperator, names: Sequence[str], seconds: float
+) -> list[float]:
+    """When each job was seen Running; raises with the operator's last words when it is not."""
+    try:
+        return site.watch.wait(names, RUNNING, seconds, site.report)
+    except TimeoutError as error:
+        running.raise_if_dead()
+        raise TimeoutError(f"{error}; the operator:\n{running.last_log_lines()}") from error
+
+
+def start_and_wait(
+    site: Site, running: RunningOperator, names: Sequence[str], seconds: float
+) -> list[float]:
+    """How long each of many small jobs, created at once, took until it ran."""
+    asked = start_jobs(site, names)
+    ran = wait_running(site, running, names, seconds)
+    return [when - asked[name] for name, when in zip(names, ran, strict=True)]
+
+
+def end_workers(site: Site, job: str = "") -> None:
+    """Report every running worker, or those of one job, as ended well."""
+    running = [
         pod
-        for pod in list_all(rest, _PODS)
-        if adapter.is_worker(pod) and pod["metadata"]["name"].startswith(job)
+        for pod in site.client.get(PODS, fieldSelector="status.phase=Running")["items"]
+        if site.adapter.is_worker(pod) and pod["metadata"]["name"].startswith(job)
     ]
 
     def end(pod: Raw) -> None:
-        path = f"{_PODS}/{pod['metadata']['name']}/status"
-        rest.call("PATCH", path, json.dumps(ended_status(pod)).encode(), MERGE_PATCH)
+        path = f"{PODS}/{pod['metadata']['name']}/status"
+        site.client.patch(path, {"status": _ended_status(pod)}, MERGE_PATCH)
 
-    in_threads(end, [pod for pod in workers if pod["status"].get("phase") == "Running"])
-    return len(workers)
+    in_threads(end, running)
 
 
-def ended_status(pod: Raw) -> Raw:
+def _ended_status(pod: Raw) -> Raw:
     """What a kubelet reports of a pod whose containers have exited with 0."""
     terminated = {"terminated": {"exitCode": 0, "reason": "Completed"}}
     statuses = [
         {**each, "ready": False, "state": terminated}
         for each in pod["status"].get("containerStatuses", [])
     ]
-    return {"status": {"phase": "Succeeded", "containerStatuses": statuses}}
+    return {"phase": "Succeeded", "containerStatuses": statuses}
 
 
-def list_all(rest: Rest, path: str) -> list[Raw]:
-    """Every object of a collection, page by page."""
-    items: list[Raw] = []
-    token = ""
-    while True:
-        page = rest.get(f"{path}?limit={PAGE}" + (f"&continue={token}" if token else ""))
-        items += page["items"]
-        token = page["metadata"].get("continue", "")
-        if not token:
-            return items
+def job_names(prefix: str, count: int) -> list[str]:
+    """Names of one length."""
+    return [f"{prefix}-{number:05}" for number in range(count)]
 
 
-def count_pods(rest: Rest) -> int:
-    """How many pods there are, without reading them all."""
-    page = rest.get(f"{_PODS}?limit=1")
-    return len(page["items"]) + int(page["metadata"].get("remainingItemCount") or 0)
+def cpu_ms_per_job(
+    before: dict[str, float], after: dict[str, float], jobs: int
+) -> dict[str, float]:
+    """The CPU that each process or thread took for a job, in milliseconds."""
+    return {name: (cpu - before.get(name, 0.0)) * 1000 / jobs for name, cpu in after.items()}
 
 
-_PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The nearest-rank percentile."""
+    ordered = sorted(values)
+    rank = max(1, -(-len(ordered) * percent // 100))
+    return ordered[int(rank) - 1]

@@ -3,19 +3,19 @@
 import json
 import os
 import re
+import runpy
 import shlex
-import signal
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks import procfs
-from benchmarks.adapter import LEAN, PROJECT, Adapter, load_adapter
+from benchmarks.adapter import OPERATOR_WRITES, PROJECT, Adapter
 from localcluster.process import Command, Process
 
 STOP_SECONDS = 30.0
-LOCAL_HOST = "127.0.0.1"
 OWN = "paddlejob-operator"
 ACCOUNT = ("paddle-system", "paddle-controller-manager")
 _NAMED = re.compile(r"([A-Za-z0-9._-]+)=(.*)", re.DOTALL)
@@ -45,28 +45,34 @@ def own_operator() -> Operator:
         *("--metrics-bind-address", "0", "--health-probe-bind-address", "0"),
         *("--log-format", "json"),
     ]
-    return Operator(OWN, command, Adapter(manner=LEAN), ACCOUNT, elects=True)
+    return Operator(OWN, command, Adapter(writes=OPERATOR_WRITES), ACCOUNT, elects=True)
+
+
+def own_operator_of(checkout: Path) -> Operator:
+    """The operator of another checkout of this project; all else is of this one."""
+    own = own_operator()
+    command = ["env", "-C", str(checkout.resolve(strict=True)), *own.command]
+    return replace(own, name="before", command=command)
 
 
 def other_operator(text: str) -> Operator:
-    """[NAME=]COMMAND, for the same CRD. COMMAND gets KUBECONFIG in its environment.
-
-    Raises ValueError where there is no command.
-    """
+    """[NAME=]COMMAND, for the same CRD. COMMAND gets KUBECONFIG in its environment."""
     named = _NAMED.fullmatch(text)
     name, line = named.groups() if named else ("other", text)
     try:
         command = shlex.split(line)
     except ValueError as error:
-        raise ValueError(f"no command: {text}: {error}") from error
+        raise ArgumentTypeError(f"no command: {text}: {error}") from error
     if not command or not command[0]:
-        raise ValueError(f"no command: {text}")
+        raise ArgumentTypeError(f"no command: {text}")
     return Operator(name, command, Adapter())
 
 
 def peer_operator(path: Path) -> Operator:
-    """The operator that an adapter's file describes."""
-    adapter = load_adapter(path)
+    """The operator that the ADAPTER of a file describes."""
+    adapter = runpy.run_path(str(path))["ADAPTER"]
+    if not isinstance(adapter, Adapter):
+        raise TypeError(f"ADAPTER in {path} is no Adapter")
     return Operator(adapter.name, adapter.command, adapter)
 
 
@@ -76,58 +82,38 @@ def _without_proxy() -> dict[str, str]:
     Clients differ in which of the two names counts, so both have the hosts of both.
     """
     names = ("NO_PROXY", "no_proxy")
-    listed = [*(os.environ.get(name, "") for name in names), LOCAL_HOST]
+    listed = [*(os.environ.get(name, "") for name in names), "127.0.0.1"]
     hosts = (host.strip() for host in ",".join(listed).split(","))
     return dict.fromkeys(names, ",".join(dict.fromkeys(filter(None, hosts))))
 
 
-class RunningOperator:
-    """A started operator; a context manager that stops it."""
+class RunningOperator(Process):
+    """A started operator, which has time to stop at the end of the context."""
 
     def __init__(self, operator: Operator, kubeconfig: Path, log: Path) -> None:
-        command = Command(
-            operator.name,
-            list(operator.command),
-            log=log,
-            folder=PROJECT,
-            environment={
-                "KUBECONFIG": str(kubeconfig),
-                "PYTHONUNBUFFERED": "1",
-                **_without_proxy(),
-            },
-        )
-        self.process = Process(command)
-
-    def __enter__(self) -> "RunningOperator":
-        return self
+        environment = {
+            "KUBECONFIG": str(kubeconfig),
+            "PYTHONUNBUFFERED": "1",
+            "TMPDIR": str(log.parent),  # a killed one leaves files there
+            **_without_proxy(),
+        }
+        super().__init__(Command(operator.name, [*operator.command], log, PROJECT, environment))
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        self.stop(STOP_SECONDS)
 
     def cpu_seconds(self) -> float:
         """CPU that it has taken so far."""
-        self.process.raise_if_dead()
-        return procfs.cpu_seconds(self.process.pid)
+        self.raise_if_dead()
+        return procfs.cpu_seconds(self.pid)
 
-    def cpu_seconds_of_threads(self) -> dict[str, float]:
-        """CPU that its threads have taken so far, by their names."""
-        return procfs.cpu_seconds_of_threads(self.process.pid)
-
-    def memory(self) -> procfs.Memory:
-        """Its memory now."""
-        self.process.raise_if_dead()
-        return procfs.memory(self.process.pid)
+    def memory_mb(self, field: str) -> float:
+        """Its memory: procfs.RESIDENT or procfs.PEAK."""
+        self.raise_if_dead()
+        return procfs.memory_mb(self.pid, field)
 
     def list_seconds(self) -> float | None:
         """How long its longest list took; only this project's operator logs it."""
-        lines = self.process.command.log.read_text().splitlines()
+        lines = self.command.log.read_text().splitlines()
         entries = [json.loads(line) for line in lines if _LISTED in line]
         return max((float(entry["seconds"]) for entry in entries), default=None)
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-        os.kill(self.process.pid, number)
-
-    def stop(self) -> None:
-        """Ask it to end, and wait."""
-        self.process.stop(STOP_SECONDS)

@@ -11,37 +11,36 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
 REST = "everything else"
 CPU_NANOSECONDS = 1
 """Which of a sample's two values counts; the other is the number of samples."""
-_MESSAGES = {
-    "Profile": {
-        "sample": (2, "Sample"),
-        "location": (4, "Location"),
-        "function": (5, "Function"),
-        "string_table": (6, "string"),
-    },
-    "Sample": {"location_id": (1, "uint64"), "value": (2, "int64")},
-    "Location": {"id": (1, "uint64"), "line": (4, "Line")},
-    "Line": {"function_id": (1, "uint64")},
-    "Function": {"id": (1, "uint64"), "name": (2, "int64")},
-}
-_SINGLE = {"id", "name", "function_id"}
+_PROTO = """
+name: "profile.proto" syntax: "proto3"
+message_type { name: "Profile"
+  field { name: "sample" number: 2 label: LABEL_REPEATED type_name: ".Sample" }
+  field { name: "location" number: 4 label: LABEL_REPEATED type_name: ".Location" }
+  field { name: "function" number: 5 label: LABEL_REPEATED type_name: ".Function" }
+  field { name: "string_table" number: 6 label: LABEL_REPEATED type: TYPE_STRING } }
+message_type { name: "Sample"
+  field { name: "location_id" number: 1 label: LABEL_REPEATED type: TYPE_UINT64 }
+  field { name: "value" number: 2 label: LABEL_REPEATED type: TYPE_INT64 } }
+message_type { name: "Location"
+  field { name: "id" number: 1 type: TYPE_UINT64 }
+  field { name: "line" number: 4 label: LABEL_REPEATED type_name: ".Line" } }
+message_type { name: "Line"
+  field { name: "function_id" number: 1 type: TYPE_UINT64 } }
+message_type { name: "Function"
+  field { name: "id" number: 1 type: TYPE_UINT64 }
+  field { name: "name" number: 2 type: TYPE_INT64 } }
+"""
 Kinds = Sequence[tuple[str, str]]
-
-
 Stack = tuple[Sequence[str], int]
 """Functions, the innermost first, and how much time was seen in them."""
 
 
-def shares(profile: bytes, kinds: Kinds) -> dict[str, float]:
-    """Each kind's share of the CPU time of a Go program's profile, and REST; together 1."""
-    return shares_of(_read_stacks(profile), kinds)
-
-
-def shares_of(stacks: Iterable[Stack], kinds: Kinds) -> dict[str, float]:
+def shares(stacks: Iterable[Stack], kinds: Kinds) -> dict[str, float]:
     """Each kind's share of the time, and REST; together 1.
 
     `kinds` are names and regular expressions. A sample belongs to the innermost of its functions
@@ -60,7 +59,8 @@ def shares_of(stacks: Iterable[Stack], kinds: Kinds) -> dict[str, float]:
     return {name: seconds[name] / total for name in (*(name for name, _ in kinds), REST)}
 
 
-def _read_stacks(data: bytes) -> list[Stack]:
+def read_stacks(data: bytes) -> list[Stack]:
+    """The stacks of a profile with their CPU time."""
     profile = _PROFILE()
     profile.ParseFromString(gzip.decompress(data))
     names = {each.id: profile.string_table[each.name] for each in profile.function}
@@ -76,20 +76,10 @@ def _read_stacks(data: bytes) -> list[Stack]:
 
 
 def _build_class() -> Any:
-    kinds = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name="pprof.proto", package="pprof", syntax="proto3")
-    for name, table in _MESSAGES.items():
-        message = file.message_type.add(name=name)
-        for field, (number, kind) in table.items():
-            label = kinds.LABEL_OPTIONAL if field in _SINGLE else kinds.LABEL_REPEATED
-            added = message.field.add(name=field, number=number, label=label)
-            if kind in _MESSAGES:
-                added.type, added.type_name = kinds.TYPE_MESSAGE, f".pprof.{kind}"
-            else:
-                added.type = kinds.Type.Value(f"TYPE_{kind.upper()}")
+    file = text_format.Parse(_PROTO, descriptor_pb2.FileDescriptorProto())
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("pprof.Profile"))
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("Profile"))
 
 
 _PROFILE = _build_class()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.pprof import Kinds, Stack, shares_of
+from benchmarks.pprof import Kinds, Stack, shares
 from localcluster import clock
 from localcluster.process import Command, Process
 
@@ -18,13 +18,16 @@ RATE_PER_SECOND = 1000
 LATE_SECONDS = 30.0
 
 KINDS: Kinds = (
-    ("HTTP and TLS", r"\((controller/http1|ssl|socket)\.py"),
-    ("JSON and what is around a request", r"\(controller/client\.py"),
-    ("reading watch events", r"\(controller/(protobuf|reflector|informer|trim|facts)\.py"),
-    ("the store of objects", r"\(controller/(store|expectations)\.py"),
-    ("deciding what a job needs", r"\((reconcile/|controller/observe\.py)"),
-    ("carrying it out", r"\(controller/(applier|children|refusals|events)\.py"),
-    ("the queue", r"\(controller/(queue|rate_limiter)\.py"),
+    ("HTTP and TLS", r"\((controller/client/http|http/client|ssl|socket)\.py"),
+    ("JSON and what is around a request", r"\(controller/client/api\.py"),
+    (
+        "reading watch events",
+        r"\(controller/(client/protobuf|cache/(reflector|event_handler|trim|facts))\.py",
+    ),
+    ("the store of objects", r"\(controller/(cache/store|work/memory)\.py"),
+    ("deciding what a job needs", r"\((reconcile/|controller/work/observer\.py)"),
+    ("carrying it out", r"\(controller/work/(applier|children|events)\.py"),
+    ("the queue", r"\(controller/workqueue/"),
     ("metrics and logs", r"\((metrics/|structlog/|prometheus_client/|controller/logs\.py)"),
     ("threads that hand work over", r"\((threading|concurrent/futures/.*|queue)\.py"),
 )
@@ -38,29 +41,22 @@ class LockProfile:
     shares: dict[str, float]
 
 
-class Recorder:
-    """py-spy on one process for some seconds, from now on; `profile` waits for its end."""
-
-    def __init__(self, pid: int, seconds: int, folder: Path) -> None:
-        self._seconds = seconds
-        self._stacks = folder / "stacks.txt"
-        command = [
-            *(str(Path(sys.executable).with_name("py-spy")), "record", "--pid", str(pid)),
-            *("--duration", str(seconds), "--rate", str(RATE_PER_SECOND)),
-            *("--gil", "--nonblocking", "--format", "raw", "--output", str(self._stacks)),
-        ]
-        log = folder / "py-spy.log"
-        self._process = Process(Command("py-spy", command, log=log, folder=folder))
-
-    def profile(self) -> LockProfile | None:
-        """What it saw; None where it could not look."""
-        clock.wait_until(lambda: not self._process.is_running, self._seconds + LATE_SECONDS)
-        self._process.stop()
-        if not self._stacks.exists():
-            return None
-        stacks = list(read_stacks(self._stacks.read_text()))
-        samples = sum(count for _, count in stacks)
-        return LockProfile(samples / (RATE_PER_SECOND * self._seconds), shares_of(stacks, KINDS))
+def record(pid: int, seconds: int, folder: Path) -> LockProfile | None:
+    """What py-spy sees of a process in so many seconds; None where it cannot look."""
+    path, log = folder / "stacks.txt", folder / "py-spy.log"
+    command = [
+        *(str(Path(sys.executable).with_name("py-spy")), "record", "--pid", str(pid)),
+        *("--duration", str(seconds), "--rate", str(RATE_PER_SECOND)),
+        *("--gil", "--nonblocking", "--format", "raw", "--output", str(path)),
+    ]
+    process = Process(Command("py-spy", command, log=log, folder=folder))
+    clock.wait_until(lambda: not process.is_running, seconds + LATE_SECONDS)
+    process.stop()
+    if not path.exists():
+        return None
+    stacks = list(read_stacks(path.read_text()))
+    samples = sum(count for _, count in stacks)
+    return LockProfile(samples / (RATE_PER_SECOND * seconds), shares(stacks, KINDS))
 
 
 def read_stacks(text: str) -> Iterator[Stack]:

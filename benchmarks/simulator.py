@@ -4,12 +4,12 @@ It plays the kubelet by its own stages: a bound pod runs at once and has an addr
 goes at once, nodes send heartbeats. A simulated pod runs whether its ConfigMap exists or not.
 """
 
-import shutil
 from pathlib import Path
 
-from benchmarks.rest import Raw
-from localcluster.gobuild import Binary, Pins, Report, ensure_built, module_folder
+from localcluster.gobuild import Binary, Pins, ensure_built, ensure_files
 from localcluster.process import Command, Process
+from localcluster.report import Report
+from localcluster.rest import Raw
 
 MODULE = "sigs.k8s.io/kwok"
 VERSION = "v0.8.0"
@@ -32,25 +32,23 @@ PODS_PER_NODE = 20_000
 ANNOTATION = "kwok.x-k8s.io/node"
 
 
-def ensure_simulator(report: Report = print) -> Path:
-    """The folder with the program and, next to it, the stages of its own version."""
+def ensure_simulator(report: Report = print) -> None:
+    """Build the program, and fetch the stages of its own version."""
     ensure_built(PINS, report)
-    stages = PINS.home() / "stages"
-    if not stages.is_dir():
-        _copy_stages(stages, report)
-    return PINS.home()
+    stages = {f"kustomize/stage/{stage}": _kept(stage) for stage in STAGES}
+    ensure_files(PINS, MODULE, stages, report)
 
 
-def start_simulator(home: Path, kubeconfig: Path, log: Path) -> Process:
+def start_simulator(kubeconfig: Path, log: Path) -> Process:
     """Run it until it is stopped or the caller ends."""
     arguments = [
-        str(home / "bin" / "kwok"),
+        str(PINS.binaries_folder() / "kwok"),
         f"--kubeconfig={kubeconfig}",
         f"--manage-nodes-with-annotation-selector={ANNOTATION}=fake",
         "--cidr=10.0.0.0/8",
         "--node-lease-duration-seconds=40",
         "--v=WARN",
-        *(f"--config={path}" for path in sorted((home / "stages").iterdir())),
+        *(f"--config={_kept(stage)}" for stage in STAGES),
     ]
     return Process(Command("kwok", arguments, log=log, folder=log.parent))
 
@@ -69,11 +67,5 @@ def build_nodes() -> list[Raw]:
     ]
 
 
-def _copy_stages(stages: Path, report: Report) -> None:
-    source = module_folder(PINS, MODULE, report) / "kustomize" / "stage"
-    unfinished = stages.with_name(".stages")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    for stage in STAGES:
-        shutil.copyfile(source / stage, unfinished / Path(stage).name)
-    unfinished.rename(stages)
+def _kept(stage: str) -> Path:
+    return PINS.home() / "stages" / Path(stage).name

@@ -1,29 +1,32 @@
 """Where the measurements take place: a control plane, simulated nodes, and the CRD."""
 
 import tempfile
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-
-import yaml
+from typing import Self
 
 from benchmarks import procfs
-from benchmarks.adapter import Adapter
-from benchmarks.counters import Counts, operator_writes, parse_counts, since
+from benchmarks.adapter import NAMESPACE, Adapter
+from benchmarks.counters import Counts, operator_writes, parse_counts
 from benchmarks.etcd import delete_all
-from benchmarks.family import NAMESPACE, etcd_prefix, etcd_prefix_of_children
-from benchmarks.jobwatch import JobWatch, Report
-from benchmarks.rest import Rest, RestError
+from benchmarks.family import etcd_prefix, etcd_prefix_of_children
+from benchmarks.jobwatch import JobWatch
+from benchmarks.operators import Operator, RunningOperator
 from benchmarks.simulator import build_nodes, ensure_simulator, start_simulator
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
-from localcluster.process import Process
+from localcluster.manifests import install, without
+from localcluster.report import Report
+from localcluster.rest import Client, Endpoint, has_condition
 
 SETTLED_SECONDS = 1.5
 SETTLE_POLL_SECONDS = 0.5
 SETTLE_TIMEOUT_SECONDS = 120.0
 READY_SECONDS = 60.0
+TIMEOUT_SECONDS = 120.0  # of one request: a CPU profile takes as long as the burst
 NOT_AUDITED = {API_SERVER: ("--audit-log-path=", "--audit-policy-file=")}
 """As an API server ships."""
 COMPONENTS = (API_SERVER, ETCD, SCHEDULER, CONTROLLER_MANAGER)
@@ -31,21 +34,13 @@ SIMULATOR, HARNESS = "node simulator", "harness"
 RESTING_SECONDS = 0.5
 RESTING_SHARE = 0.3
 """Of one core, all processes together."""
-_PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 _CHILDREN = {
     etcd_prefix_of_children("pods"): "",
     etcd_prefix_of_children("configmaps"): "kube-root-ca.crt",
     etcd_prefix_of_children("services"): "kubernetes",
 }
 """What clean takes away, by what the keys begin with, and the one of each kind that stays."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the API server had done at a moment."""
-
-    counts: Counts
-    server_cpu: float
 
 
 class Site:
@@ -56,82 +51,59 @@ class Site:
     def __init__(self, adapter: Adapter, report: Report) -> None:
         self.adapter = adapter
         self.report = report
-        self._logs = tempfile.TemporaryDirectory(prefix="benchmark-")
-        # As an API server ships: without an audit log.
-        self._cluster = Cluster(
-            ClusterConfig(nodes=0, component_arguments=NOT_AUDITED, report=report)
-        )
-        self._simulator: Process | None = None
+        self._stack = ExitStack()
 
-    def __enter__(self) -> "Site":
-        home = ensure_simulator(self.report)
-        self._cluster.start()
-        try:
-            self._prepare(home)
-        except BaseException:
-            self._close()
-            raise
+    def __enter__(self) -> Self:
+        ensure_simulator(self.report)
+        with self._stack:  # what has been started stops, also where the start breaks off
+            self._start()
+            self._stack = self._stack.pop_all()
         return self
 
-    def _prepare(self, home: Path) -> None:
-        cluster = self._cluster
-        self.rest = Rest(cluster.server, cluster.ca_file, cluster.token)
-        for manifest in self.adapter.manifests:
-            self._apply(manifest)
-        for node in build_nodes():
-            self.rest.post("/api/v1/nodes", node)
-        self._simulator = start_simulator(home, cluster.kubeconfig, self.logs / "kwok.log")
-        self._wait_until("the nodes are ready", self._are_nodes_ready)
-        self.turn_to(self.adapter)
-
     def __exit__(self, *_: object) -> None:
-        self._close()
+        self.watch.stop()
+        self._stack.close()
 
-    def _close(self) -> None:
-        """Stop what has been started, also where the start broke off."""
-        if hasattr(self, "watch"):
-            self.watch.stop()
-        self.stop_simulator()
-        self._cluster.stop_all()
-        self._logs.cleanup()
+    def _start(self) -> None:
+        enter = self._stack.enter_context
+        self.logs = Path(enter(tempfile.TemporaryDirectory(prefix="benchmark-")))
+        config = ClusterConfig(nodes=0, component_arguments=NOT_AUDITED, report=self.report)
+        self._cluster = enter(Cluster(config))
+        self.etcd_pid = self._cluster.process(ETCD).pid
+        kubeconfig = self._cluster.kubeconfig
+        self.client = enter(Client(Endpoint.from_kubeconfig(kubeconfig), TIMEOUT_SECONDS))
+        for manifest in self.adapter.manifests:
+            kept = without("Deployment", manifest)
+            install(self._cluster, stdin=kept, verb=("apply", "--server-side"))
+        for node in build_nodes():
+            self.client.create("/api/v1/nodes", node)
+        self._simulator = enter(start_simulator(kubeconfig, self.logs / "kwok.log"))
+        wait_for("the nodes are ready", self._are_nodes_ready, READY_SECONDS)
+        self.turn_to(self.adapter)
 
     def turn_to(self, adapter: Adapter) -> None:
         """From now on, jobs of this kind are created and watched."""
         if hasattr(self, "watch"):
             self.watch.stop()
         self.adapter = adapter
-        self._wait_until("the CRD is served", partial(self._answers, adapter.collection))
-        self.watch = JobWatch(self.rest, adapter)
+        self.watch = JobWatch(self.client, adapter)
         self.watch.start()
 
-    def kubeconfig_for(self, account: tuple[str, str] | None) -> Path:
-        """For an operator with this ServiceAccount, or for an administrator."""
-        return self._cluster.kubeconfig_for(*account) if account else self._cluster.kubeconfig
+    def start_operator(self, operator: Operator, name: str) -> RunningOperator:
+        """With its ServiceAccount, or as an administrator; `name` is of its log."""
+        account, cluster = operator.account, self._cluster
+        kubeconfig = cluster.kubeconfig_for(*account) if account else cluster.kubeconfig
+        return RunningOperator(operator, kubeconfig, self.logs / f"{name}.log")
 
-    @property
-    def logs(self) -> Path:
-        """A folder for logs, gone at the end."""
-        return Path(self._logs.name)
+    def freeze(self) -> None:
+        """From now on nobody but the operator does anything: nodes and pods stay as they are."""
+        self._simulator.stop()
+        for name in (SCHEDULER, CONTROLLER_MANAGER):
+            self._cluster.stop(name)
 
-    @property
-    def etcd_pid(self) -> int:
-        """The process of etcd."""
-        return self._cluster.process(ETCD).pid
-
-    def stop_simulator(self) -> None:
-        """Leave nodes and pods as they are."""
-        if self._simulator is not None:
-            self._simulator.stop(0)
-            self._simulator = None
-
-    def stop_component(self, name: str) -> None:
-        """Stop a component of the control plane for the rest of the site's life."""
-        self._cluster.stop(name)
-
-    def read(self) -> Reading:
-        """The counters now. A scrape costs the server tens of milliseconds: not while measuring."""
-        cpu = self.server_cpu()
-        return Reading(parse_counts(self.rest.call("GET", "/metrics").decode()), cpu)
+    def counts(self) -> Counts:
+        """The requests so far. A scrape costs the server tens of milliseconds."""
+        return parse_counts(self.client.send("GET", "/metrics").decode())
 
     def server_cpu(self) -> float:
         """CPU seconds that the API server has taken."""
@@ -140,33 +112,33 @@ class Site:
     def cpu(self) -> dict[str, float]:
         """CPU seconds that each process has taken, this one included."""
         seconds = {name: procfs.cpu_seconds(self._cluster.process(name).pid) for name in COMPONENTS}
-        if self._simulator is not None:
-            seconds[SIMULATOR] = procfs.cpu_seconds(self._simulator.pid)
-        return {**seconds, HARNESS: procfs.own_cpu_seconds()}
+        seconds[SIMULATOR] = procfs.cpu_seconds(self._simulator.pid)
+        return {**seconds, HARNESS: time.process_time()}
 
-    def writes_of(self, counts: Counts) -> Counts:
-        """The operator's own writes among all requests."""
-        return operator_writes(counts, [self.adapter.resource])
+    def writes_of(self, counts: Counts) -> int:
+        """How many of all requests were the operator's own writes."""
+        return operator_writes(counts, f"{self.adapter.resource}.{self.adapter.group}")
 
     def settle(self) -> None:
         """Wait until the operator writes nothing for a while."""
-        before, quiet_since = self.read().counts, clock.monotonic()
+        before, quiet_since = self.counts(), clock.monotonic()
 
         def has_settled() -> bool:
             nonlocal before, quiet_since
-            now = self.read().counts
-            if self.writes_of(since(before, now)):
+            now = self.counts()
+            if self.writes_of(now - before):
                 before, quiet_since = now, clock.monotonic()
             return clock.monotonic() - quiet_since > SETTLED_SECONDS
 
-        if not clock.wait_until(has_settled, SETTLE_TIMEOUT_SECONDS, SETTLE_POLL_SECONDS):
-            raise TimeoutError("the operator does not stop writing")
+        what = "the operator stops writing"
+        wait_for(what, has_settled, SETTLE_TIMEOUT_SECONDS, SETTLE_POLL_SECONDS)
 
     def wait_until_shown(self) -> None:
         """Wait until the API server has taken in what was put into etcd."""
-        for path in ("/api/v1/pods", "/api/v1/configmaps", self.adapter.collection):
-            self._wait_until(f"{path} shows what etcd has", partial(self._answers, path))
-        self._wait_until("the API server rests", partial(_rests, self.server_cpu))
+        for path in ("/api/v1/pods", "/api/v1/configmaps", self.adapter.path):
+            is_shown = partial(self.client.is_ok, f"{path}?limit=1")
+            wait_for(f"{path} shows what etcd has", is_shown, READY_SECONDS)
+        wait_for("the API server rests", partial(rests, self.server_cpu), READY_SECONDS)
 
     def clean(self) -> None:
         """Take all jobs and their children away, and give everyone time to note it.
@@ -177,40 +149,32 @@ class Site:
         for prefix, kept in _CHILDREN.items():
             delete_all(self.etcd_pid, prefix, kept and prefix + kept)
         # Children first, of which a garbage collector would else go looking for each.
-        self._wait_until("the pods of deleted jobs are gone", lambda: self._is_empty(_PODS))
+        self._wait_until_empty(PODS)
         delete_all(self.etcd_pid, etcd_prefix(self.adapter))
-        jobs = self.adapter.path(NAMESPACE)
-        self._wait_until("the deleted jobs are gone", lambda: self._is_empty(jobs))
-        clock.wait_until(partial(_rests, lambda: sum(self.cpu().values())), READY_SECONDS)
+        self._wait_until_empty(self.adapter.path)
+        clock.wait_until(partial(rests, lambda: sum(self.cpu().values())), READY_SECONDS)
 
-    def _is_empty(self, path: str) -> bool:
-        return not self.rest.get(f"{path}?limit=1")["items"]
+    def _wait_until_empty(self, path: str) -> None:
+        def is_empty() -> bool:
+            return not self.client.get(path, limit="1")["items"]
 
-    def _apply(self, manifest: Path) -> None:
-        objects = yaml.safe_load_all(manifest.read_text())
-        kept = yaml.safe_dump_all(each for each in objects if each["kind"] != "Deployment")
-        self._cluster.kubectl("apply", "--server-side", "-f", "-", stdin=kept)
+        wait_for(f"all below {path} is gone", is_empty, READY_SECONDS)
 
     def _are_nodes_ready(self) -> bool:
-        nodes = self.rest.get("/api/v1/nodes")["items"]
-        return all(
-            any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-            for conditions in (node["status"].get("conditions", []) for node in nodes)
-        )
-
-    def _answers(self, path: str) -> bool:
-        try:
-            self.rest.get(f"{path}?limit=1")
-        except RestError:
-            return False
-        return True
-
-    def _wait_until(self, what: str, condition: Callable[[], bool]) -> None:
-        if not clock.wait_until(condition, READY_SECONDS):
-            raise TimeoutError(f"not in {READY_SECONDS:.0f} s: {what}")
+        nodes = self.client.get("/api/v1/nodes")["items"]
+        return all(has_condition(node, "Ready") for node in nodes)
 
 
-def _rests(cpu_seconds: Callable[[], float]) -> bool:
+def wait_for(
+    what: str, condition: Callable[[], bool], timeout_seconds: float, poll_seconds: float = 0.05
+) -> None:
+    """Poll until it holds; raises TimeoutError."""
+    if not clock.wait_until(condition, timeout_seconds, poll_seconds):
+        raise TimeoutError(f"not in {timeout_seconds:.0f} s: {what}")
+
+
+def rests(cpu_seconds: Callable[[], float], share: float = RESTING_SHARE) -> bool:
+    """Whether less than this share of a core is taken for half a second."""
     before, started = cpu_seconds(), clock.monotonic()
     clock.sleep(RESTING_SECONDS)
-    return cpu_seconds() - before < RESTING_SHARE * (clock.monotonic() - started)
+    return cpu_seconds() - before < share * (clock.monotonic() - started)

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 
-from controller.client import ConfigurationError, load_connection
+from controller.client.connection import ConfigurationError, load_connection
 from controller.clock import SystemClock
 from controller.logs import Log, build_log, forward_library_warnings
 from controller.manager import Foundation, Manager
@@ -27,13 +27,13 @@ def main() -> int:
         log.error("cannot_start", error=str(error))
         return 1
     _stop_on_signals(manager, log)
-    # What the imports made lives as long as the process; the collector need not look at it.
+    # Imported objects live as long as the process: the garbage collector can skip them.
     gc.freeze()
     return manager.run()
 
 
 def _stop_on_signals(manager: Manager, log: Log) -> None:
-    """Blocked in every thread and taken by one that waits for them.
+    """Block the signals in every thread but one, which waits for them.
 
     A handler would run inside whatever the main thread does, with its locks held. Blocking also
     reaches a process with the number 1, which the kernel shields from signals without a handler.

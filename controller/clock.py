@@ -11,7 +11,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What the operator needs of time. Tests step their own."""
+    """What the operator needs of time. Tests have one that they step."""
 
     def now(self) -> datetime:
         """The wall clock, aware, in UTC."""

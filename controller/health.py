@@ -1,19 +1,34 @@
-"""What the kubelet and Prometheus ask: /healthz, /readyz and /metrics.
+"""Answers the kubelet and Prometheus: /healthz, /readyz and /metrics.
 
-Each address has its own server and thread; a request that hangs hinders no other.
+Each address has its own server and thread. Anybody in the cluster may connect, so a server has a
+bound for everything: connections, bytes of a request, and seconds for a request and its answer.
+Nothing in it blocks. When it is full, the connection that has kept it waiting longest makes room
+for the next, so a probe gets through beside any number of slow clients.
 """
 
+import re
+import select
 import socket
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
+from controller.clock import Clock
 from metrics import Metrics
 
+MAX_CONNECTIONS = 32
+MAX_HEAD_BYTES = 8192
+"""Of a request's first line and headers."""
 REQUEST_SECONDS = 5.0
+"""From the connection to the end of the answer, however busily the client sends."""
+GRACE_SECONDS = 0.002
+"""A connection as young as this makes room for no other: its request may be on the way."""
 DISABLED = "0"
+_BACKLOG = 4096
+"""Who does not fit is tried again by the client's kernel a second later: late for a probe."""
+_POLL_SECONDS = 0.1
+_ACCEPT = re.compile(rb"^accept:(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +66,128 @@ def exposition(metrics: Metrics) -> Route:
     return answer
 
 
+class _Connection:
+    """One request and its answer."""
+
+    def __init__(self, opened: socket.socket, opened_at: float) -> None:
+        opened.setblocking(False)
+        self.socket = opened
+        self.opened_at = opened_at
+        self._head = b""
+        self._answer = b""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the request has come, and what remains is to send the answer."""
+        return bool(self._answer)
+
+    def advance(self, routes: dict[str, Route]) -> bool:
+        """Read or write what can be without waiting; whether it is over. Raises OSError."""
+        if not self._answer:
+            received = self.socket.recv(MAX_HEAD_BYTES + 1 - len(self._head))
+            self._head += received
+            self._answer = _respond(self._head, routes)
+            if not self._answer:
+                return not received
+        self._answer = self._answer[self.socket.send(self._answer) :]
+        return not self._answer
+
+
 class HealthServer:
     """One address and its routes. Binds when made: a taken port fails the start at once.
 
     Raises OSError with the address in its words.
     """
 
-    def __init__(self, address: str, routes: dict[str, Route]) -> None:
+    def __init__(self, address: str, routes: dict[str, Route], clock: Clock) -> None:
         host, port = parse_address(address)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            self._server = _make_server(host, port, routes)
+            self._listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
         except OSError as error:
             raise OSError(f"cannot listen on {address}: {error.strerror}") from error
+        self._listener.setblocking(False)
+        self._routes = routes
+        self._clock = clock
+        self._connections: list[_Connection] = []
+        """The oldest first."""
+        self._stop = threading.Event()
 
     @property
     def port(self) -> int:
         """The port that is listened on; with port 0 the system has chosen it."""
-        return int(self._server.server_address[1])
+        return int(self._listener.getsockname()[1])
 
     def run(self) -> None:
         """Serve until stopped."""
-        self._server.serve_forever(poll_interval=0.1)
-        self._server.server_close()
+        while not self._stop.is_set():
+            self._serve()
+        for connection in [*self._connections]:
+            self._close(connection)
+        self._listener.close()
 
     def stop(self) -> None:
-        """End the serving. Only after `run` has begun."""
-        self._server.shutdown()
+        """End the serving."""
+        self._stop.set()
+
+    def _serve(self) -> None:
+        """Wait a moment for whatever can go on, and let it go on."""
+        ready = self._wait_for_any()
+        # Before any is closed: the system gives its number to the next.
+        can_accept = self._listener.fileno() in ready
+        for connection in [*self._connections]:
+            is_over = self._age(connection) > REQUEST_SECONDS
+            if connection.socket.fileno() in ready:
+                is_over |= self._advance(connection)
+            if is_over:
+                self._close(connection)
+        if can_accept:
+            self._accept()
+
+    def _wait_for_any(self) -> set[int]:
+        """The descriptors with something to do; the listener only counts while there is room."""
+        poll = select.poll()
+        for connection in self._connections:
+            event = select.POLLOUT if connection.is_answered else select.POLLIN
+            poll.register(connection.socket, event)
+        has_room = self._has_room()
+        if has_room:
+            poll.register(self._listener, select.POLLIN)
+        seconds = _POLL_SECONDS if has_room else GRACE_SECONDS
+        return {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
+
+    def _advance(self, connection: _Connection) -> bool:
+        try:
+            return connection.advance(self._routes)
+        except OSError:  # the client is gone
+            return True
+
+    def _accept(self) -> None:
+        if len(self._connections) >= MAX_CONNECTIONS:
+            self._close(self._next_to_go())
+        try:
+            accepted, _ = self._listener.accept()
+        except OSError:
+            # The client is gone; or the process has no descriptor left, and would be asked again.
+            self._clock.wait(self._stop, GRACE_SECONDS)
+            return
+        self._connections.append(_Connection(accepted, self._clock.monotonic()))
+
+    def _has_room(self) -> bool:
+        is_full = len(self._connections) >= MAX_CONNECTIONS
+        return not is_full or self._age(self._next_to_go()) >= GRACE_SECONDS
+
+    def _next_to_go(self) -> _Connection:
+        """The oldest that has not sent its request; where all have, the oldest."""
+        silent = (each for each in self._connections if not each.is_answered)
+        return next(silent, self._connections[0])
+
+    def _age(self, connection: _Connection) -> float:
+        return self._clock.monotonic() - connection.opened_at
+
+    def _close(self, connection: _Connection) -> None:
+        self._connections.remove(connection)
+        connection.socket.close()
 
 
 def parse_address(address: str) -> tuple[str, int]:
@@ -87,31 +198,34 @@ def parse_address(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def _make_server(host: str, port: int, routes: dict[str, Route]) -> ThreadingHTTPServer:
-    class Server(ThreadingHTTPServer):
-        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        daemon_threads = True
-        block_on_close = False
-
-    class Handler(BaseHTTPRequestHandler):
-        timeout = REQUEST_SECONDS
-
-        def do_GET(self) -> None:
-            route = routes.get(self.path.partition("?")[0])
-            if route is None:
-                self.send_error(HTTPStatus.NOT_FOUND)
-                return
-            _send(self, route(self.headers.get("Accept", "")))
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing: probes come every few seconds."""
-
-    return Server((host, port), Handler)
+def _respond(head: bytes, routes: dict[str, Route]) -> bytes:
+    """The answer to a request, empty while more of it has to come."""
+    if len(head) > MAX_HEAD_BYTES:
+        return _encode(_failure(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
+    if b"\r\n\r\n" not in head:
+        return b""
+    method, _, rest = head.partition(b" ")
+    route = routes.get(re.split(rb"[ ?\r]", rest, maxsplit=1)[0].decode("latin-1"))
+    if route is None:
+        return _encode(_failure(HTTPStatus.NOT_FOUND))
+    if method != b"GET":
+        return _encode(_failure(HTTPStatus.METHOD_NOT_ALLOWED))
+    accept = _ACCEPT.search(head)
+    try:
+        return _encode(route(accept[1].strip().decode("latin-1") if accept else ""))
+    except Exception as error:  # a fault of ours must not end the thread, and with it the process
+        return _encode(Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error!r}\n".encode()))
 
 
-def _send(handler: BaseHTTPRequestHandler, answer: Answer) -> None:
-    handler.send_response(answer.status)
-    handler.send_header("Content-Type", answer.content_type)
-    handler.send_header("Content-Length", str(len(answer.body)))
-    handler.end_headers()
-    handler.wfile.write(answer.body)
+def _failure(status: HTTPStatus) -> Answer:
+    return Answer(status, f"{status.phrase}\n".encode())
+
+
+def _encode(answer: Answer) -> bytes:
+    head = (
+        f"HTTP/1.1 {answer.status.value} {answer.status.phrase}\r\n"
+        f"Content-Type: {answer.content_type}\r\n"
+        f"Content-Length: {len(answer.body)}\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    return head.encode() + answer.body

@@ -2,14 +2,16 @@
 
 Times are durations on this process's monotonic clock; the timestamps in the Lease are only for
 people. A lease counts as expired when it has not changed, as seen from here, for its duration less
-a margin.
+a margin, and for a minute at most: whoever may write it may write any duration.
 
     0 s            10 s                13 s to 15 s
     renewed ──────> renew deadline ────> another may lead
              writes  writes refused, this process ends
 
 A renewal counts from when it was sent. Writes stop at the deadline, and one that is under way then
-times out before the expiry. One thread runs the election; any may ask `write_seconds`.
+times out before the expiry. Once writes have stopped they never start again in this process: no
+renewal is sent any more, and one that was sent before and is answered only now comes too late. One
+thread runs the election; any may ask `write_seconds`.
 """
 
 import random
@@ -19,21 +21,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.objects import Raw, format_micro_time
-from controller.client import ApiClient
+from controller.client.api import ApiClient
+from controller.client.errors import AlreadyExists, ApiError, Conflict, NotFound
+from controller.client.resources import LEASE
 from controller.clock import Clock
-from controller.errors import AlreadyExists, ApiError, Conflict, NotFound
 from controller.logs import Log
-from controller.resources import LEASE
 from metrics import Metrics
 
 LEASE_SECONDS = 15
 RENEW_DEADLINE_SECONDS = 10.0
 RENEW_PERIOD_SECONDS = 2.0
+MAX_LEASE_SECONDS = 60.0
+TAKEOVER_SECONDS = 10.0
+"""For so long after its expiry a lease may stand before nobody counts as leading."""
+MAX_TRANSITIONS = 2**31 - 1
+"""More is refused: the field is an int32."""
 STANDBY_PERIOD_SECONDS = 1.0
 """Bounds how long a released lease lies free."""
 PATIENCE_MARGIN_SECONDS = 2.0
-"""A standby sees a renewal up to a period late; it takes this off, and so leads no later after a
-kill than the lease lasts. The leader has stopped writing long before."""
+"""A standby sees a renewal up to a period late. It waits so much less than the lease lasts, and so
+leads within the lease's time after a kill. The leader has stopped writing long before."""
 REQUEST_TIMEOUT_SECONDS = 3.0
 """So that a hung request leaves time for another before the deadline."""
 
@@ -67,21 +74,31 @@ class LeaderElector:
         self._on_lost = on_lost
         self._stop = threading.Event()
         self.acquired = threading.Event()
-        # The election thread's own, but for _renewed_at: one float, read by any thread.
+        self._lock = threading.Lock()
+        """Guards _renewed_at: once any thread has seen writes stopped, they never start again."""
         self._renewed_at: float | None = None
+        # The election thread's own.
         self._lease: Raw = {}
-        self._seen_at = clock.monotonic()
+        self._seen_version = ""
+        self._expires_at = clock.monotonic()
+        """Unless another version is seen before."""
         self._metrics.set_leader(candidate.name, False)
 
     def write_seconds(self) -> float:
         """For how long this process may still write; 0 or less when it may not."""
-        renewed_at = self._renewed_at
-        if renewed_at is None:
-            return 0.0
-        return renewed_at + RENEW_DEADLINE_SECONDS - self._clock.monotonic()
+        with self._lock:
+            if self._renewed_at is None:
+                return 0.0
+            return self._renewed_at + RENEW_DEADLINE_SECONDS - self._clock.monotonic()
+
+    @property
+    def is_led(self) -> bool:
+        """Whether this process leads, or another does as far as can be told from here."""
+        return self.acquired.is_set() or self._seconds_to_expiry() > -TAKEOVER_SECONDS
 
     def run(self) -> None:
         """Wait for the lease, then keep it until stopped; `on_lost` when it cannot be kept."""
+        self._expires_at = self._clock.monotonic()
         while not self._stop.is_set() and not self._attempt():
             self._clock.wait(self._stop, self._standby_seconds())
         if self._stop.is_set() and self._renewed_at is None:
@@ -89,8 +106,8 @@ class LeaderElector:
         self._log.info("leading", identity=self._me.identity)
         self._metrics.set_leader(self._me.name, True)
         self.acquired.set()
-        while not self._clock.wait(self._stop, RENEW_PERIOD_SECONDS):
-            if not self._attempt() and (self._is_anothers() or self.write_seconds() <= 0):
+        while not self._clock.wait(self._stop, min(RENEW_PERIOD_SECONDS, self.write_seconds())):
+            if not self._keep():
                 self._lose()
                 return
         self._release()
@@ -98,6 +115,12 @@ class LeaderElector:
     def stop(self) -> None:
         """Release the lease and end; the caller has made sure that nothing writes any more."""
         self._stop.set()
+
+    def _keep(self) -> bool:
+        """Renew, unless writes have stopped; whether they go on. One failure does not end them."""
+        if self.write_seconds() <= 0:
+            return False  # and nothing is sent: it would hold up the next leader
+        return self._attempt() or (not self._is_anothers() and self.write_seconds() > 0)
 
     def _attempt(self) -> bool:
         """Acquire or renew; whether the lease is ours now."""
@@ -119,8 +142,16 @@ class LeaderElector:
         started = self._clock.monotonic()
         written = self._write(self._me.identity, LEASE_SECONDS)
         self._see(written)
-        self._renewed_at = started
-        return True
+        return self._note_renewal(started)
+
+    def _note_renewal(self, sent_at: float) -> bool:
+        """Whether it came in time, that is before writes stopped."""
+        with self._lock:
+            held_since = sent_at if self._renewed_at is None else self._renewed_at
+            if self._clock.monotonic() >= held_since + RENEW_DEADLINE_SECONDS:
+                return False
+            self._renewed_at = sent_at
+            return True
 
     def _read(self) -> None:
         try:
@@ -129,8 +160,9 @@ class LeaderElector:
             self._lease = {}
 
     def _see(self, lease: Raw) -> None:
-        if _version(lease) != _version(self._lease):
-            self._seen_at = self._clock.monotonic()
+        if _version(lease) != self._seen_version:
+            self._expires_at = self._clock.monotonic() + _patience_seconds(lease)
+        self._seen_version = _version(lease)
         self._lease = lease
 
     def _write(self, holder: str, duration_seconds: int) -> Raw:
@@ -146,7 +178,8 @@ class LeaderElector:
         spec: dict[str, Any] = dict(self._lease.get("spec") or {})
         if holder and spec.get("holderIdentity") != holder:
             spec["acquireTime"] = now
-            spec["leaseTransitions"] = int(spec.get("leaseTransitions") or 0) + 1
+            transitions = int(spec.get("leaseTransitions") or 0) + 1
+            spec["leaseTransitions"] = min(transitions, MAX_TRANSITIONS)
         spec["holderIdentity"] = holder
         spec["leaseDurationSeconds"] = duration_seconds
         spec["renewTime"] = now
@@ -174,9 +207,7 @@ class LeaderElector:
         return self._seconds_to_expiry() <= 0
 
     def _seconds_to_expiry(self) -> float:
-        duration = float((self._lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
-        patience = max(duration - PATIENCE_MARGIN_SECONDS, min(duration, RENEW_DEADLINE_SECONDS))
-        return self._seen_at + patience - self._clock.monotonic()
+        return self._expires_at - self._clock.monotonic()
 
     def _standby_seconds(self) -> float:
         """Until the next look: a period, or less where the lease expires sooner."""
@@ -184,14 +215,18 @@ class LeaderElector:
         left = self._seconds_to_expiry() if self._is_anothers() else period
         return min(period, left) if left > 0 else period
 
+    def _stop_writes(self) -> None:
+        with self._lock:
+            self._renewed_at = None
+
     def _lose(self) -> None:
-        self._renewed_at = None
+        self._stop_writes()
         self._metrics.set_leader(self._me.name, False)
         self._log.error("lease_lost", holder=self._holder())
         self._on_lost()
 
     def _release(self) -> None:
-        self._renewed_at = None
+        self._stop_writes()
         self._metrics.set_leader(self._me.name, False)
         try:
             if not self._is_mine():
@@ -202,6 +237,13 @@ class LeaderElector:
         except ApiError as error:
             # It expires by itself; the successor waits that long.
             self._log.warning("lease_not_released", error=error.message)
+
+
+def _patience_seconds(lease: Raw) -> float:
+    """How long a version of the lease may stand before it is expired."""
+    told = float((lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
+    duration = min(told, MAX_LEASE_SECONDS)
+    return max(duration - PATIENCE_MARGIN_SECONDS, min(duration, RENEW_DEADLINE_SECONDS))
 
 
 def _version(lease: Raw) -> str:

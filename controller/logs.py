@@ -2,17 +2,28 @@
 
 JSON in a cluster, columns in a terminal. The logger is built here and passed on. Only one thing is
 global: warnings that libraries send to the standard logging module are forwarded to it.
+
+A value has a bound as it is written: what the API server says of an object may repeat all of it.
 """
 
+import json
 import logging
 import os
 import sys
-from typing import TextIO
+from bisect import bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
+from typing import Any, TextIO
 
 import structlog
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("auto", "json", "text")
+
+MAX_VALUE_BYTES = 1000
+MAX_TRACEBACK_BYTES = 2000
+_MOST_BYTES_PER_CHARACTER = 12
+"""Of JSON in ASCII: two escaped surrogates."""
 
 Log = structlog.typing.FilteringBoundLogger
 
@@ -20,25 +31,63 @@ Log = structlog.typing.FilteringBoundLogger
 def build_log(format_: str, level: str, stream: TextIO = sys.stderr) -> Log:
     """A logger that writes to the stream. `auto` is JSON inside a cluster, else text."""
     is_json = format_ == "json" or (format_ == "auto" and "KUBERNETES_SERVICE_HOST" in os.environ)
-    renderers: list[structlog.typing.Processor] = (
-        [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer()
         if is_json
-        else [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
+        else structlog.dev.ConsoleRenderer(
+            colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
     )
     log: Log = structlog.wrap_logger(
         structlog.PrintLogger(stream),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
-            *renderers,
+            structlog.processors.format_exc_info,
+            _bound_values,
+            renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
     )
     return log
 
 
+def _bound_values(_log: Any, _method: str, event: structlog.typing.EventDict) -> Any:
+    return {key: _bound_value(key, value) for key, value in event.items()}
+
+
+def _bound_value(key: str, value: Any) -> Any:
+    text = value if isinstance(value, str) else str(value)
+    bound = cut(text, MAX_TRACEBACK_BYTES if key == "exception" else MAX_VALUE_BYTES)
+    return value if bound == text else bound
+
+
+def cut(text: str, max_bytes: int) -> str:
+    """The text, without its middle where it takes more bytes as JSON.
+
+    The beginning says what it is about, and the end what is wrong.
+    """
+    if len(text) * _MOST_BYTES_PER_CHARACTER <= max_bytes or _size(text) <= max_bytes:
+        return text
+    mark = f" [{len(text)} characters] "
+    room = (max_bytes - len(mark)) // 2
+    head = text[: _count_fitting(text[:room], room)]
+    tail = text[len(text) - _count_fitting(text[: -room - 1 : -1], room) :]
+    return head + mark + tail
+
+
+def _count_fitting(characters: Iterable[str], max_bytes: int) -> int:
+    """How many of the first characters fit."""
+    return bisect_right(list(accumulate(map(_size, characters))), max_bytes)
+
+
+def _size(text: str) -> int:
+    """In bytes of JSON, without the quotes."""
+    return len(json.dumps(text)) - 2
+
+
 def forward_library_warnings(log: Log) -> None:
-    """Send what libraries warn of by the standard logging module to this logger."""
+    """Send warnings that libraries log with the standard module to this logger."""
     logging.basicConfig(level=logging.WARNING, handlers=[_Forwarder(log)], force=True)
 
 

@@ -1,9 +1,9 @@
 """Puts the machine together, starts it in order, and takes it down in order.
 
-    API server ──watch──> reflector ──> informer ──> store
-                                           │ key       │ family
-                                           v           v
-    API server <──write── applier <────── worker <── queue
+    API server ──watch──> reflector ──> event handler ──> store
+                                              │ key        │ family
+                                              v            v
+    API server <──write── applier <─────── worker <───── queue
 
 One object per process. `run` is the main thread's and returns the exit code; `stop` any thread's.
 """
@@ -15,41 +15,35 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from api.constants import FAILURE_REASONS, LABEL_JOB_UID
-from controller.applier import MAX_PARALLEL, Applier
-from controller.census import take_census
-from controller.client import ApiClient, Connection
+from api.constants import FAILURE_REASONS, TERMINAL_PHASES
+from controller.cache.census import take_census
+from controller.cache.event_handler import EventHandler
+from controller.cache.reflector import Reflector, Scope
+from controller.cache.store import Store
+from controller.cache.watches import Watches, watched
+from controller.client.api import READ_TIMEOUT_SECONDS, ApiClient
+from controller.client.connection import Connection
+from controller.client.resources import PADDLE_JOB, Resource
 from controller.clock import Clock
-from controller.events import EventRecorder
-from controller.expectations import Expectations
 from controller.health import DISABLED, HealthServer, Route, check, exposition
-from controller.informer import Informer
 from controller.leader import REQUEST_TIMEOUT_SECONDS, Candidate, LeaderElector
 from controller.logs import Log
-from controller.observe import Observer
 from controller.options import Options
-from controller.queue import WorkQueue
-from controller.reflector import Reflector, Scope
-from controller.refusals import Refusals
-from controller.resources import (
-    CONFIG_MAP,
-    GANG_POD_GROUP,
-    NODE,
-    PADDLE_JOB,
-    POD,
-    SERVICE,
-    VOLCANO_POD_GROUP,
-    Resource,
-)
-from controller.store import Store
 from controller.threads import Threads
-from controller.worker import Decide, Machine, Worker
+from controller.work.applier import MAX_PARALLEL, Applier
+from controller.work.events import EventRecorder
+from controller.work.memory import JobMemory
+from controller.work.observer import Observer
+from controller.work.worker import Decide, Worker
+from controller.workqueue.queue import WorkQueue
 from metrics import Metrics
 
 SYNC_SECONDS = 120.0
 """The caches must be full by then, or the process ends."""
 DRAIN_SECONDS = 20.0
 """How long passes under way may take at the end; below a pod's usual grace of 30 s."""
+ENDED_SPREAD_SECONDS = 30.0
+"""There may be thousands of ended jobs: their first passes are spread over this."""
 EVENTS_SECONDS = 0.5
 """For the Events that are still to send; a successor waits meanwhile."""
 JOIN_SECONDS = 5.0
@@ -80,12 +74,19 @@ class Manager:
         self._base = foundation
         self._stop = threading.Event()
         self._threads = Threads(foundation.clock, foundation.log, die)
-        self._store = Store(resource for resource, _ in _watched(foundation.options.namespace))
-        self._queue = WorkQueue(foundation.clock, foundation.metrics.queue)
-        self._reflectors = self._build_reflectors()
+        namespaces = foundation.options.namespaces
+        self._store = Store((resource for resource, _ in watched("")), namespaces)
+        self._queue = WorkQueue(
+            foundation.clock, foundation.metrics.queue, foundation.options.workers
+        )
+        self._clients: list[ApiClient] = []
+        self._watches = self._build_watches(namespaces)
         self._elector = self._build_elector(die)
-        self._recorder, self._machine = self._build_machine(decide)
-        self._servers = [HealthServer(*item) for item in self._routes().items()]
+        self._recorder, self._worker = self._build_worker(decide)
+        self._servers = [
+            HealthServer(address, routes, foundation.clock)
+            for address, routes in self._routes().items()
+        ]
 
     def run(self) -> int:
         """Start everything, wait for `stop`, end everything; the process's exit code."""
@@ -95,8 +96,7 @@ class Manager:
         # Health first: a kubelet asks while the caches still fill.
         for server in self._servers:
             threads.start(f"serve-{server.port}", server.run)
-        for reflector in self._reflectors.values():
-            threads.start(f"watch-{reflector.kind}", reflector.run)
+        self._watches.start(threads.start)
         if not self._wait_for_caches():
             self._end()
             return 0 if self._stop.is_set() else EXIT_FAILED
@@ -106,10 +106,11 @@ class Manager:
             self._wait_until(self._elector.acquired.is_set)
         # Workers last: they must neither see an empty cache nor write without the lease.
         if not self._stop.is_set():
+            self._add_all_jobs()
             threads.start("events", self._recorder.run)
-            self._base.metrics.reconcile.set_workers(options.workers)
-            for number in range(options.workers):
-                threads.start(f"worker-{number}", Worker(self._machine, self._base.log).run)
+            self._base.metrics.reconcile.set_workers(_threads(options.workers))
+            for number in range(_threads(options.workers)):
+                threads.start(f"worker-{number}", self._worker.run)
             self._base.log.info("working", workers=options.workers)
         self._stop.wait()
         self._end()
@@ -128,7 +129,7 @@ class Manager:
         """The start backwards: stop writing, release the lease, stop watching."""
         self._threads.expect_returns()
         self._queue.shut_down()
-        self._machine.applier.stop()
+        self._worker.applier.stop()
         is_drained = self._queue.drain(DRAIN_SECONDS)
         self._recorder.stop()
         self._threads.join_one("events", EVENTS_SECONDS)
@@ -137,22 +138,31 @@ class Manager:
             self._base.log.warning("not_drained", seconds=DRAIN_SECONDS)
         elif self._elector is not None:
             self._elector.stop()
-        for reflector in self._reflectors.values():
-            reflector.stop()
+        self._watches.stop()
         for server in self._servers:
             server.stop()
-        self._machine.applier.close()
+        self._worker.applier.close()
         left = self._threads.join(JOIN_SECONDS)
+        for client in self._clients:
+            client.close()
         self._base.log.info("stopped", threads_left=left)
+
+    def _add_all_jobs(self) -> None:
+        """Open the queue, and let every job have a pass; nobody waits for those that have ended."""
+        self._queue.open()
+        for key, facts in self._store.facts(PADDLE_JOB):
+            has_ended = facts.phase in TERMINAL_PHASES
+            seconds = random.uniform(0.0, ENDED_SPREAD_SECONDS) if has_ended else 0.0
+            self._queue.add_after(key, seconds)
 
     def _wait_for_caches(self) -> bool:
         """Whether every cache is full before the deadline, and before a stop."""
-        full = self._wait_until(
-            lambda: all(r.has_listed for r in self._reflectors.values()), SYNC_SECONDS
-        )
+        full = self._wait_until(self._watches.are_full, SYNC_SECONDS)
+        empty = self._watches.empty()
         if not full and not self._stop.is_set():
-            empty = [r.kind for r in self._reflectors.values() if not r.has_listed]
             self._base.log.error("caches_not_synced", kinds=empty, seconds=SYNC_SECONDS)
+        elif full and empty:
+            self._base.log.warning("namespaces_not_readable", kinds=empty)
         return full
 
     def _wait_until(self, is_done: Callable[[], bool], seconds: float = float("inf")) -> bool:
@@ -164,21 +174,28 @@ class Manager:
 
     # Building
 
-    def _build_reflectors(self) -> dict[Resource, Reflector]:
+    def _build_client(
+        self,
+        pool_size: int,
+        write_seconds: Callable[[], float] = lambda: float("inf"),
+        read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
+    ) -> ApiClient:
         base = self._base
-        watched = _watched(base.options.namespace)
-        client = ApiClient(base.connection, base.metrics, pool_size=len(watched) + 4)
-        return {
-            resource: Reflector(
-                client,
-                Informer(resource, self._store, self._queue),
-                scope,
-                base.clock,
-                base.metrics.client,
-                base.log,
-            )
-            for resource, scope in watched
-        }
+        client = ApiClient(
+            base.connection, base.metrics, pool_size, write_seconds, read_timeout_seconds
+        )
+        self._clients.append(client)
+        return client
+
+    def _build_watches(self, namespaces: tuple[str, ...]) -> Watches:
+        base = self._base
+        client = self._build_client(len(watched("")) * max(1, len(namespaces)) + 4)
+
+        def build(resource: Resource, scope: Scope) -> Reflector:
+            handler = EventHandler(resource, self._store, self._queue, scope.namespace)
+            return Reflector(client, handler, scope, base.clock, base.metrics.client, base.log)
+
+        return Watches(namespaces, build)
 
     def _build_elector(self, die: Callable[[], None]) -> LeaderElector | None:
         base, options = self._base, self._base.options
@@ -187,39 +204,29 @@ class Manager:
         identity = f"{socket.gethostname()}_{os.getpid()}_{random.getrandbits(32):08x}"
         candidate = Candidate(options.leader_election_namespace, options.lease_name, identity)
         # A client of its own: renewals must not queue behind the pods of a wide job.
-        client = ApiClient(
-            base.connection,
-            base.metrics,
-            pool_size=2,
-            read_timeout_seconds=REQUEST_TIMEOUT_SECONDS,
-        )
+        client = self._build_client(2, read_timeout_seconds=REQUEST_TIMEOUT_SECONDS)
         return LeaderElector(client, candidate, base.clock, base.metrics, base.log, die)
 
-    def _build_machine(self, decide: Decide) -> tuple[EventRecorder, Machine]:
-        base = self._base
-        threads = base.options.workers + MAX_PARALLEL
+    def _build_worker(self, decide: Decide) -> tuple[EventRecorder, Worker]:
+        base, queue = self._base, self._queue
+        threads = _threads(base.options.workers) + MAX_PARALLEL
         writes = self._elector.write_seconds if self._elector else lambda: float("inf")
-        client = ApiClient(base.connection, base.metrics, threads + 4, writes)
-        expectations = Expectations(self._store, base.clock)
-        refusals = Refusals(base.clock)
-        is_crowded = self._queue.is_crowded
-        recorder = EventRecorder(client, base.clock, base.metrics, base.log, is_crowded)
-        observer = Observer(
-            self._store, refusals, base.options.settings, self._is_served, base.clock
-        )
-        applier = Applier(client, expectations, recorder, base.metrics, is_crowded)
-        machine = Machine(
-            queue=self._queue,
+        client = self._build_client(threads + 4, writes)
+        memory = JobMemory(self._store, base.clock)
+        recorder = EventRecorder(client, base.clock, base.metrics, base.log, queue.is_backlogged)
+        worker = Worker(
+            queue=queue,
             store=self._store,
-            observer=observer,
-            expectations=expectations,
-            refusals=refusals,
-            applier=applier,
+            memory=memory,
+            observer=Observer(self._store, memory, self._watches.is_served),
+            applier=Applier(client, memory, recorder, base.metrics),
             clock=base.clock,
             metrics=base.metrics,
+            log=base.log,
+            settings=base.options.settings,
             decide=decide,
         )
-        return recorder, machine
+        return recorder, worker
 
     def _routes(self) -> dict[str, dict[str, Route]]:
         """Paths by address; one server where both addresses are the same."""
@@ -242,29 +249,15 @@ class Manager:
         return [f"thread {name} has ended" for name in self._threads.dead()]
 
     def _not_ready(self) -> list[str]:
-        lagging = [r.kind for r in self._reflectors.values() if not r.is_healthy]
-        if not self._is_served(PADDLE_JOB):
-            lagging.append("the PaddleJob CRD is not served")
-        return self._dead_threads() + [f"not synced: {kind}" for kind in lagging]
+        problems = self._dead_threads()
+        problems += self._watches.problems()
+        if self._watches.lacks_paddle_jobs():
+            problems.append("the PaddleJob CRD is not served")
+        if self._elector is not None and not self._elector.is_led:
+            problems.append("nobody renews the lease, and it cannot be taken")
+        return problems
 
-    def _is_served(self, resource: Resource) -> bool:
-        reflector = self._reflectors.get(resource)
-        return reflector is not None and reflector.is_served
 
-
-def _watched(namespace: str) -> list[tuple[Resource, Scope]]:
-    """What is watched. Children are selected by the label that every child carries."""
-    everything, children = Scope(namespace), Scope(namespace, LABEL_JOB_UID)
-    watched = [
-        (PADDLE_JOB, everything),
-        (POD, children),
-        (SERVICE, children),
-        (CONFIG_MAP, children),
-        # All of them: a user's own PodGroup has no label of ours.
-        (VOLCANO_POD_GROUP, Scope(namespace, is_optional=True)),
-        (GANG_POD_GROUP, Scope(namespace, LABEL_JOB_UID, is_optional=True)),
-    ]
-    if not namespace:
-        # Only a cluster-wide role may read them; without, pods on lost nodes are left alone.
-        watched.append((NODE, Scope(is_optional=True)))
-    return watched
+def _threads(workers: int) -> int:
+    """The workers that any namespace may have, and a quarter more for namespaces that have none."""
+    return workers + max(1, workers // 4)

@@ -4,10 +4,12 @@ A flag that is given wins over its variable, the variable over the default.
 """
 
 import argparse
+import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +26,9 @@ _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the operator was asked to be. An empty namespace means all of them."""
+    """The command line, parsed. No namespaces means all of them."""
 
-    namespace: str
+    namespaces: tuple[str, ...]
     kubeconfig: str
     workers: int
     metrics_bind_address: str
@@ -40,7 +42,10 @@ class Options:
     @property
     def lease_name(self) -> str:
         """Operators with the same scope contend for the same lease; others do not."""
-        return f"paddlejob-operator-{self.namespace or 'all'}"
+        scope = ",".join(sorted(self.namespaces)) or "all"
+        if len(self.namespaces) > 1:  # their names may be longer together than a name may be
+            scope = f"list-{hashlib.sha256(scope.encode()).hexdigest()[:10]}"
+        return f"paddlejob-operator-{scope}"
 
 
 def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Options:
@@ -48,70 +53,58 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
     parser = build_parser(environment)
     found = parser.parse_args(arguments)
     low, high = found.host_port_range
-    own_namespace = found.leader_election_namespace or _own_namespace()
     return Options(
-        namespace=found.namespace,
+        namespaces=found.namespace,
         kubeconfig=found.kubeconfig,
         workers=found.workers,
         metrics_bind_address=found.metrics_bind_address,
         health_probe_bind_address=found.health_probe_bind_address,
         leader_elect=found.leader_elect,
-        leader_election_namespace=own_namespace,
+        leader_election_namespace=found.leader_election_namespace or _own_namespace(),
         log_format=found.log_format,
         log_level=found.log_level,
         settings=Settings(
             scheduling=found.scheduling,
-            elastic_server=found.elastic_server or _elastic_server(own_namespace),
+            elastic_server=found.elastic_server,
             elastic_timeout_seconds=found.elastic_timeout,
             force_delete_after_seconds=found.force_delete_after,
             config_error_grace_seconds=found.config_error_after,
             image_pull_grace_seconds=found.image_error_after,
             host_port_range=(low, high),
+            host_port_share=found.host_port_share or (1.0 if len(found.namespace) == 1 else 0.25),
         ),
     )
 
 
-class _Setting(str):
-    """The value of an environment variable, together with the variable's name."""
-
-    variable: str
-
-    def __new__(cls, variable: str, value: str) -> "_Setting":
-        setting = super().__new__(cls, value)
-        setting.variable = variable
-        return setting
-
-
-class _Flags:
-    """Adds flags whose defaults come from the environment."""
-
-    def __init__(self, parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
-        self._parser = parser
-        self._environment = environment
-
-    def add(
-        self, name: str, default: str, text: str, type: Callable[[str], Any] = str, **more: Any
-    ) -> None:
-        """A flag; a default that is a string is parsed as an argument would be."""
-        variable = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
-        if variable in self._environment:
-            default = _Setting(variable, self._environment[variable])
-        more |= {"default": default, "type": _telling_variable(type)}
-        self._parser.add_argument(f"--{name}", help=f"{text} [{variable}]", **more)
-
-
-def _telling_variable(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+def _naming(variable: str, value: str, parse: Callable[[str], Any]) -> Callable[[str], Any]:
     """The parser; where it refuses what a variable says, the error names the variable."""
 
-    def parse_and_tell(text: str) -> Any:
+    def parse_and_name(text: str) -> Any:
         try:
             return parse(text)
         except argparse.ArgumentTypeError as error:
-            if isinstance(text, _Setting):
-                raise argparse.ArgumentTypeError(f"{text.variable}: {error}") from error
-            raise
+            source = f"{variable}: " if text == value else ""
+            raise argparse.ArgumentTypeError(f"{source}{error}") from error
 
-    return parse_and_tell
+    return parse_and_name
+
+
+def _add(
+    parser: argparse.ArgumentParser,
+    environment: Mapping[str, str],
+    name: str,
+    default: str,
+    text: str,
+    type: Callable[[str], Any] = str,
+    **more: Any,
+) -> None:
+    """Add a flag; a default is parsed as an argument would be."""
+    variable = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
+    value = environment.get(variable)
+    if value is not None:
+        default, type = value, _naming(variable, value, type)
+    more |= {"default": default, "type": type}
+    parser.add_argument(f"--{name}", help=f"{text} [{variable}]", **more)
 
 
 def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
@@ -119,15 +112,15 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m controller", description="The PaddleJob operator."
     )
-    flags = _Flags(parser, environment)
-    add = flags.add
-    add("namespace", "", "watch this namespace only; empty: all", type=_namespace)
+    add = partial(_add, parser, environment)
+    watched = "watch this namespace only, or these: A,B; empty: all"
+    add("namespace", "", watched, type=_namespaces)
     add(
         "kubeconfig",
         environment.get("KUBECONFIG", ""),
         "file that says how to reach the API server",
     )
-    add("workers", "8", "how many jobs are reconciled at once", type=_workers)
+    add("workers", "8", "how many jobs of a namespace are reconciled at once", type=_workers)
     add("metrics-bind-address", ":8080", "address of /metrics; 0: none", type=_address)
     add("health-probe-bind-address", ":8081", "of /healthz, /readyz; 0: none", type=_address)
     add(
@@ -144,7 +137,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("log-level", "info", ", ".join(LEVELS), type=_one_of(LEVELS))
     schedulers = ("none", "volcano", "kubernetes")
     add("scheduling", "none", "make every job a gang of this scheduler", type=_one_of(schedulers))
-    add("elastic-server", "", "etcd of elastic jobs, HOST:PORT; empty: that of manifests/elastic")
+    etcd = "etcd of all elastic jobs, HOST:PORT; empty: that of each job's own namespace"
+    add("elastic-server", "", etcd)
     add("elastic-timeout", "120", "seconds that elastic launchers wait for peers", type=_count)
     lost = "seconds until a pod that hangs on a lost node is force-deleted"
     add("force-delete-after", "300", lost, type=_seconds)
@@ -153,6 +147,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     absent = "seconds until an image or an object that does not come fails the job"
     add("image-error-after", "600", absent, type=_seconds)
     add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", type=_ports)
+    share = "part of them for one namespace at most; empty: 0.25, or 1 with one --namespace"
+    add("host-port-share", "", share, type=_share)
     return parser
 
 
@@ -161,11 +157,6 @@ def _own_namespace() -> str:
         return _NAMESPACE_FILE.read_text().strip() or "default"
     except OSError:
         return "default"
-
-
-def _elastic_server(namespace: str) -> str:
-    """The etcd of manifests/elastic, in the operator's own namespace."""
-    return f"paddle-elastic-etcd.{namespace}:2379"
 
 
 def _count(text: str) -> int:
@@ -187,6 +178,14 @@ def _namespace(text: str) -> str:
     return text
 
 
+def _namespaces(text: str) -> tuple[str, ...]:
+    """Each once; an empty name among others is a slip, and must not mean all of them."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(","))) if text else ()
+    if "" in names:
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name in it")
+    return tuple(_namespace(name) for name in names)
+
+
 def _seconds(text: str) -> float:
     try:
         seconds = float(text)
@@ -195,6 +194,14 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return seconds
+
+
+def _share(text: str) -> float | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"[01]|[01]?\.\d+", text) or not 0 < float(text) <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share such as 0.25")
+    return float(text)
 
 
 def _truth(text: str | bool) -> bool:

@@ -29,8 +29,8 @@ class Threads:
     def start(self, name: str, run: Callable[[], None]) -> None:
         """Run it in a thread of this name."""
         thread = threading.Thread(target=self._guard, args=(name, run), name=name, daemon=True)
-        self._threads.append(thread)
         thread.start()
+        self._threads.append(thread)  # not before: a probe would take it for dead
 
     def expect_returns(self) -> None:
         """From now on a thread may end."""
@@ -67,6 +67,6 @@ class Threads:
 
 
 def _tell_kernel(name: str) -> None:
-    """Let `top -H` and `ps -L` show this thread's name, where there is a /proc to tell it."""
+    """Let `top -H` and `ps -L` show this thread's name, if there is a /proc."""
     with suppress(OSError):
         _KERNEL_NAME.write_text(name[:_KERNEL_NAME_BYTES])

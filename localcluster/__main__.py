@@ -5,14 +5,22 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from localcluster import background, clock
 from localcluster.build import ensure_binaries
-from localcluster.cluster import ClusterConfig, check_platform
+from localcluster.cluster import check_platform
+from localcluster.config import ClusterConfig
 from localcluster.errors import LocalClusterError
 from localcluster.run import run_files
 
 DEFAULT_NAME = "default"
+EXPOSURE = """\
+Pods are processes of yours: run manifests that you trust. This machine's folders are their image:
+they read what you may read, and what they write goes with them. A hostPath volume is the machine's
+own folder, and what is written there stays; --host-path-root puts another folder in its place. A
+subPath follows symbolic links, also those that pods have made, to any folder of the machine.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
         description="A Kubernetes cluster of plain processes, for this machine alone.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    up = commands.add_parser("up", help="start a cluster in the background")
+    up = commands.add_parser("up", help="start a cluster in the background", epilog=EXPOSURE)
     _add_name(up)
     _add_cluster_options(up)
     up.add_argument("--build-only", action="store_true", help="build the binaries, start nothing")
@@ -43,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     down = commands.add_parser("down", help="stop it and remove all that is its")
     _add_name(down)
     down.set_defaults(command=_down)
-    run = commands.add_parser("run", help="run manifests to their end in a throw-away cluster")
+    throw_away = "run manifests to their end in a throw-away cluster"
+    run = commands.add_parser("run", help=throw_away, epilog=EXPOSURE)
     _add_cluster_options(run)
     run.add_argument("files", nargs="+", metavar="FILE", help="manifest, created in this order")
     beside = "a command to run beside, with KUBECONFIG set (repeatable)"
@@ -57,9 +66,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_name(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--name", type=_name, default=DEFAULT_NAME, help="of the cluster (%(default)s)"
-    )
+    of = "of the cluster (%(default)s)"
+    parser.add_argument("--name", type=_name, default=DEFAULT_NAME, help=of)
 
 
 def _name(text: str) -> str:
@@ -70,29 +78,19 @@ def _name(text: str) -> str:
 
 
 def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--nodes", type=_count, default=1, help="how many (%(default)s)")
-    parser.add_argument(
-        "--capacity",
-        type=_pairs,
-        default=ClusterConfig().node_capacity,
-        metavar="K=V,...",
-        help="of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4",
-    )
-    label = "of every node (repeatable)"
-    parser.add_argument(
-        "--label", type=_pairs, action="append", default=[], metavar="K=V", help=label
-    )
-    taint = "of every node (repeatable)"
-    parser.add_argument("--taint", action="append", default=[], metavar="K=V:EFFECT", help=taint)
+    add, usual = parser.add_argument, ClusterConfig()
+    many: dict[str, Any] = {"action": "append", "default": []}
+    capacity = "of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4"
     images = "image table for the nodes (repeatable)"
-    parser.add_argument(
-        "--images", type=Path, action="append", default=[], metavar="FILE", help=images
-    )
     nfs = "what NFS volumes show, as <server>/<path> (a folder of the cluster's own)"
-    parser.add_argument("--nfs-root", type=Path, metavar="FOLDER", help=nfs)
     host_path = "what pods see as the hosts' folders (this machine's own)"
-    parser.add_argument("--host-path-root", type=Path, metavar="FOLDER", help=host_path)
-    parser.add_argument("--config-retry-seconds", type=float, metavar="S", help=argparse.SUPPRESS)
+    add("--nodes", type=_count, default=usual.nodes, help="how many (%(default)s)")
+    add("--capacity", type=_pairs, default=usual.node_capacity, metavar="K=V,...", help=capacity)
+    add("--label", type=_pairs, metavar="K=V", help="of every node (repeatable)", **many)
+    add("--taint", metavar="K=V:EFFECT", help="of every node (repeatable)", **many)
+    add("--images", type=Path, metavar="FILE", help=images, **many)
+    add("--nfs-root", type=Path, metavar="FOLDER", help=nfs)
+    add("--host-path-root", type=Path, metavar="FOLDER", help=host_path)
 
 
 def _count(text: str) -> int:
@@ -117,7 +115,6 @@ def _config(options: argparse.Namespace) -> ClusterConfig:
         images=options.images,
         nfs_root=options.nfs_root,
         host_path_root=options.host_path_root,
-        config_retry_seconds=options.config_retry_seconds,
         report=_tell,
     )
 

@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 from localcluster.errors import BuildError
-from localcluster.gobuild import Binary, Pins, Report, ensure_built
+from localcluster.gobuild import Binary, Pins, ensure_built
 from localcluster.golang import parse_version
+from localcluster.report import Report
 
 KUBERNETES_VERSION = "v1.36.3"
 BINARIES = (
@@ -20,14 +21,12 @@ BINARIES = (
 def ensure_binaries(report: Report = print) -> Path:
     """The folder of the five binaries; builds what is missing, and tells how far it is."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
-    return _ready_assets(Path(assets)) if assets else ensure_built(PINS, report)
-
-
-def _ready_assets(folder: Path) -> Path:
-    missing = ", ".join(binary.name for binary in PINS.missing_binaries(folder))
+    if not assets:
+        return ensure_built(PINS, report)
+    missing = ", ".join(binary.name for binary in PINS.missing_binaries(Path(assets)))
     if missing:
-        raise BuildError(f"KUBEBUILDER_ASSETS={folder} lacks {missing}; unset it to build them")
-    return folder.absolute()
+        raise BuildError(f"KUBEBUILDER_ASSETS={assets} lacks {missing}; unset it to build them")
+    return Path(assets).absolute()
 
 
 def _version_values() -> tuple[str, ...]:

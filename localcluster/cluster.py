@@ -8,22 +8,22 @@ time; kubectl may be called from any.
 """
 
 import os
+import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from localcluster import clock
 from localcluster.build import ensure_binaries
 from localcluster.components import COMPONENTS
+from localcluster.config import ClusterConfig
 from localcluster.controlplane import ControlPlane
 from localcluster.errors import LocalClusterError
-from localcluster.kubeconfig import token_user
-from localcluster.process import Command, Process
-from localcluster.processgroup import ProcessGroup
-from localcluster.restclient import RestError
+from localcluster.kubeconfig import write_private
+from localcluster.process import Command, Process, ProcessGroup
+from localcluster.rest import CONNECTION_ERRORS, ApiError, Client, Raw, has_condition
 from localcluster.statefolder import StateFolder, claim
 
 PROJECT = Path(__file__).parent.parent
@@ -32,37 +32,6 @@ NOT_READY_TAINT = "node.kubernetes.io/not-ready"
 STOP_GRACE_SECONDS = 2.0  # an API server with open watches takes all that it gets
 NODE_GRACE_SECONDS = 5.0
 TOKEN_SECONDS = 24 * 3600
-
-
-@dataclass(frozen=True)
-class ClusterConfig:
-    """What a cluster is made of.
-
-    `state_dir` is private to the cluster, wiped at its start, and keeps the logs and the audit log
-    after its stop; without one it is a temporary folder that goes at the stop. `images` are image
-    tables (the node has its own without one); `taints` are `key=value:effect`.
-    `nfs_root` holds what NFS volumes show, as <server>/<path> (without it, a folder of the run),
-    and `host_path_root` what pods see as the hosts' folders (the machine's own without it).
-    `config_retry_seconds` is how long a node waits before it looks again for a ConfigMap that a
-    container lacks; `node_arguments` are further ones of `python -m localcluster.node`, and
-    `component_arguments` those of a component ("kube-controller-manager").
-    """
-
-    nodes: int = 1
-    node_capacity: Mapping[str, str] = field(
-        default_factory=lambda: {"cpu": "8", "memory": "16Gi", "nvidia.com/gpu": "4"}
-    )
-    labels: Mapping[str, str] = field(default_factory=dict)
-    taints: Sequence[str] = ()
-    state_dir: Path | None = None
-    images: Sequence[Path] = ()
-    nfs_root: Path | None = None
-    host_path_root: Path | None = None
-    config_retry_seconds: float | None = None
-    node_arguments: Sequence[str] = ()
-    component_arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    start_timeout_seconds: float = 90.0
-    report: Callable[[str], None] = field(default=print, repr=False)
 
 
 def check_platform() -> None:
@@ -80,7 +49,7 @@ class Cluster:
     def __init__(self, config: ClusterConfig | None = None) -> None:
         self.config = config or ClusterConfig()
         self._processes = ProcessGroup()
-        self._binaries = Path()
+        self.bin_dir = Path()  # of kubectl and the components
         self._state: StateFolder | None = None
         self._plane: ControlPlane | None = None
 
@@ -90,12 +59,10 @@ class Cluster:
         Raises a LocalClusterError, with nothing left running, when that fails.
         """
         check_platform()
-        self._binaries = ensure_binaries(self.config.report)
+        self.bin_dir = ensure_binaries(self.config.report)
         self._state = claim(self.config.state_dir)
         try:
-            self._plane = ControlPlane(
-                self._binaries, self._state, self._processes, self.config.component_arguments
-            )
+            self._plane = ControlPlane(self.config, self.bin_dir, self._state, self._processes)
             deadline = clock.monotonic() + self.config.start_timeout_seconds
             self._plane.start(deadline)
             self.config.report(f"control plane is ready: {self.server}")
@@ -107,7 +74,7 @@ class Cluster:
     def stop_all(self) -> None:
         """Stop nodes, then components; returns when no process is left. Harmless twice."""
         for name in [name for name in self._processes.names() if name not in COMPONENTS]:
-            self._processes.stop(name, NODE_GRACE_SECONDS)
+            self._processes.stop(name)
         plane, self._plane = self._plane, None
         if plane is not None:
             plane.stop()
@@ -147,11 +114,6 @@ class Cluster:
         """One JSON object a line for each request since the start: who, which verb, on what."""
         return self._started.audit_log
 
-    @property
-    def bin_dir(self) -> Path:
-        """The folder of kubectl and the components."""
-        return self._binaries
-
     def kubectl(
         self,
         *arguments: str,
@@ -165,7 +127,7 @@ class Cluster:
         With `check` a failure raises LocalClusterError with what kubectl said.
         """
         done = subprocess.run(
-            [str(self._binaries / "kubectl"), *arguments],
+            [str(self.bin_dir / "kubectl"), *arguments],
             env=self.kubectl_environment(kubeconfig),
             input=stdin if stdin is not None else "",
             capture_output=True,
@@ -177,17 +139,27 @@ class Cluster:
         return done
 
     def kubectl_environment(self, kubeconfig: Path | None = None) -> dict[str, str]:
-        """The environment in which kubectl, run by its path or from PATH, uses this cluster."""
+        """The environment in which kubectl, run by its path or from PATH, uses this cluster.
+
+        What a command in it has in temporary files goes with the cluster.
+        """
         return {
             **os.environ,
             "KUBECONFIG": str(kubeconfig or self.kubeconfig),
-            "KUBECACHEDIR": str(self._run_folder / "kubectl-cache"),  # ports come back: no mix-up
-            "PATH": f"{self._binaries}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "TMPDIR": str(self._started.state.run),
+            # Of this cluster alone, since ports come back.
+            "KUBECACHEDIR": str(self._started.state.run / "kubectl-cache"),
+            "PATH": f"{self.bin_dir}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         }
 
-    def get(self, path: str) -> Any:
+    @property
+    def client(self) -> Client:
+        """Requests of a user who may do everything, from any thread."""
+        return self._started.client
+
+    def get(self, path: str) -> Raw:
         """What the API server answers to a GET of this path, as parsed JSON."""
-        return self._started.client.get(path)
+        return self.client.get(path)
 
     def run_beside(self, name: str, arguments: Sequence[str], folder: Path) -> Process:
         """Start a command that uses this cluster and ends with it; it logs to `log(name)`."""
@@ -201,23 +173,17 @@ class Cluster:
     def kubeconfig_for(self, namespace: str, service_account: str) -> Path:
         """A kubeconfig with a token of this ServiceAccount, asked of the API server."""
         account = f"/api/v1/namespaces/{namespace}/serviceaccounts/{service_account}"
-        request = {
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenRequest",
-            "spec": {"expirationSeconds": TOKEN_SECONDS},
-        }
+        request = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
         try:
-            answer = self._started.client.post(f"{account}/token", request)
-        except RestError as error:
+            answer = self.client.create(f"{account}/token", request)
+        except ApiError as error:
             raise LocalClusterError(f"no token for {account}: {error}") from error
-        path = self._run_folder / f"{namespace}.{service_account}.kubeconfig"
-        return self._started.write_kubeconfig(path, token_user(answer["status"]["token"]))
+        path = self._started.state.run / f"{namespace}.{service_account}.kubeconfig"
+        return self._started.write_kubeconfig(path, answer["status"]["token"])
 
     def log(self, name: str) -> Path:
         """The log file of a component or a node."""
-        if self._state is None:
-            raise LocalClusterError("the cluster is not running")
-        return self._state.logs / f"{name}.log"
+        return self._started.state.logs / f"{name}.log"
 
     def process(self, name: str) -> Process:
         """The process of a component ("kube-apiserver") or node ("node-0"): its pid, signals."""
@@ -234,14 +200,14 @@ class Cluster:
     def start_component(self, name: str, wait: bool = True) -> None:
         """Start a stopped, or dead, component on its old port, or a node; and wait for it."""
         deadline = clock.monotonic() + self.config.start_timeout_seconds
-        if name not in COMPONENTS:
-            self._start_node(name)
-        else:
+        if name in COMPONENTS:
             self._started.start_component(name)
-        if wait and name in COMPONENTS:
-            self._started.wait_ready(name, deadline)
-        elif wait:
-            self._wait_for_node(name, deadline)
+            wait_for = self._started.wait_ready
+        else:
+            self._start_node(name)
+            wait_for = self._wait_for_node
+        if wait:
+            wait_for(name, deadline)
 
     @property
     def _started(self) -> ControlPlane:
@@ -249,60 +215,46 @@ class Cluster:
             raise LocalClusterError("the cluster is not running")
         return self._plane
 
-    @property
-    def _run_folder(self) -> Path:
-        if self._state is None:
-            raise LocalClusterError("the cluster is not running")
-        return self._state.run
-
     def _start_nodes(self, deadline: float) -> None:
-        names = [f"node-{number}" for number in range(self.config.nodes)]
-        for name in names:
+        for name in self.config.node_names:
             self._start_node(name)
-        for name in names:
+        for name in self.config.node_names:
             self._wait_for_node(name, deadline)
 
     def _start_node(self, name: str) -> None:
-        folder = self._run_folder / name
+        folder = self._started.state.run / name
         folder.mkdir(exist_ok=True)
-        kubeconfig = self._started.write_node_kubeconfig(folder / "kubeconfig", name)
+        self._started.write_node_kubeconfig(folder / "kubeconfig", name)
+        write_private(folder / "config", pickle.dumps(self._node_config()))
         self._processes.start(
             Command(
                 name,
-                [*NODE_PROGRAM, *self._node_arguments(name, kubeconfig, folder)],
+                [*NODE_PROGRAM, str(folder)],
                 log=self.log(name),
                 folder=PROJECT,
                 grace_seconds=NODE_GRACE_SECONDS,
             )
         )
 
-    def _node_arguments(self, name: str, kubeconfig: Path, folder: Path) -> list[str]:
+    def _node_config(self) -> ClusterConfig:
+        """The configuration for processes that work in other folders and report to nobody."""
         config = self.config
-        arguments = ["--name", name, "--kubeconfig", str(kubeconfig), "--state-dir", str(folder)]
-        arguments += ["--capacity", ",".join(f"{k}={v}" for k, v in config.node_capacity.items())]
-        for key, value in config.labels.items():
-            arguments += ["--label", f"{key}={value}"]
-        for taint in config.taints:
-            arguments += ["--taint", taint]
-        for table in config.images:
-            arguments += ["--images", str(table.absolute())]
-        arguments += ["--nfs-root", str((config.nfs_root or self._run_folder / "nfs").absolute())]
-        if config.host_path_root is not None:
-            arguments += ["--host-path-root", str(config.host_path_root.absolute())]
-        if config.config_retry_seconds is not None:
-            arguments += ["--config-retry-seconds", str(config.config_retry_seconds)]
-        return [*arguments, *config.node_arguments]
+        return replace(
+            config,
+            images=[table.absolute() for table in config.images],
+            nfs_root=(config.nfs_root or self._started.state.run / "nfs").absolute(),
+            host_path_root=config.host_path_root and config.host_path_root.absolute(),
+            report=print,
+        )
 
     def _wait_for_node(self, name: str, deadline: float) -> None:
         self._processes.wait_for(name, lambda: self._is_node_ready(name), deadline)
 
     def _is_node_ready(self, name: str) -> bool:
         try:
-            node = self._started.client.get(f"/api/v1/nodes/{name}")
-        except (OSError, RestError):
+            node = self.get(f"/api/v1/nodes/{name}")
+        except (ApiError, *CONNECTION_ERRORS):
             return False
-        conditions = node.get("status", {}).get("conditions", [])
-        is_ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
         # A controller takes the taint off a moment later; the scheduler waits for that.
         taints = [taint["key"] for taint in node["spec"].get("taints", [])]
-        return is_ready and NOT_READY_TAINT not in taints
+        return has_condition(node, "Ready") and NOT_READY_TAINT not in taints

@@ -4,7 +4,7 @@ They run in one private folder and name their files relative to it; etcd listens
 whose paths are thus short enough for the kernel and closed to other users.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from localcluster.ports import HOST
 
@@ -36,7 +36,6 @@ LEFT_OUT = (
 # Gangs without a scheduler of their own: PodGroup in scheduling.k8s.io/v1alpha2.
 FEATURE_GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
 GANG_API = "scheduling.k8s.io/v1alpha2=true"
-CLIENT_RATE = ("--kube-api-qps=1000", "--kube-api-burst=2000")
 SERVING = (
     "--bind-address=" + HOST,
     "--tls-cert-file=server.crt",
@@ -44,22 +43,13 @@ SERVING = (
 )
 
 
-@dataclass(frozen=True)
-class Ports:
-    """Where each component listens on 127.0.0.1."""
-
-    api_server: int
-    controller_manager: int
-    scheduler: int
-
-
-def command_lines(ports: Ports, audit_log: str) -> dict[str, list[str]]:
-    """The arguments of each component, the program's name first."""
+def command_lines(ports: Mapping[str, int], audit_log: str) -> dict[str, list[str]]:
+    """The arguments of each component, the program's name first; those but etcd have a port."""
     return {
         ETCD: _etcd(),
-        API_SERVER: _api_server(ports.api_server, audit_log),
-        CONTROLLER_MANAGER: _controller_manager(ports.controller_manager),
-        SCHEDULER: _scheduler(ports.scheduler),
+        API_SERVER: _api_server(ports[API_SERVER], audit_log),
+        CONTROLLER_MANAGER: _controller_manager(ports[CONTROLLER_MANAGER]),
+        SCHEDULER: _controllers(SCHEDULER, ports[SCHEDULER]),
     }
 
 
@@ -90,12 +80,12 @@ def _api_server(port: int, audit_log: str) -> list[str]:
         "--client-ca-file=ca.crt",
         "--token-auth-file=tokens.csv",
         "--authorization-mode=RBAC",
-        "--kubelet-client-certificate=kubelet-client.crt",
-        "--kubelet-client-key=kubelet-client.key",
+        "--kubelet-client-certificate=server.crt",
+        "--kubelet-client-key=server.key",
         "--kubelet-preferred-address-types=InternalIP",
         f"--service-account-issuer={SERVICE_ACCOUNT_ISSUER}",
-        "--service-account-key-file=service-account.key",
-        "--service-account-signing-key-file=service-account.key",
+        "--service-account-key-file=server.key",
+        "--service-account-signing-key-file=server.key",
         f"--service-cluster-ip-range={SERVICE_CIDR}",
         "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
         "--allow-privileged=true",
@@ -109,27 +99,23 @@ def _api_server(port: int, audit_log: str) -> list[str]:
 
 def _controller_manager(port: int) -> list[str]:
     return [
-        CONTROLLER_MANAGER,
-        *SERVING,
-        f"--secure-port={port}",
-        f"--kubeconfig={CONTROLLER_MANAGER}.kubeconfig",
-        "--leader-elect=false",
+        *_controllers(CONTROLLER_MANAGER, port),
         "--use-service-account-credentials=true",
-        "--service-account-private-key-file=service-account.key",
+        "--service-account-private-key-file=server.key",
         "--root-ca-file=ca.crt",
         "--controllers=" + ",".join(["*", *(f"-{name}" for name in LEFT_OUT)]),
-        *CLIENT_RATE,
-        FEATURE_GATES,
     ]
 
 
-def _scheduler(port: int) -> list[str]:
+def _controllers(name: str, port: int) -> list[str]:
+    """What the controller manager and the scheduler have in common."""
     return [
-        SCHEDULER,
+        name,
         *SERVING,
         f"--secure-port={port}",
-        f"--kubeconfig={SCHEDULER}.kubeconfig",
+        f"--kubeconfig={name}.kubeconfig",
         "--leader-elect=false",
-        *CLIENT_RATE,
+        "--kube-api-qps=1000",
+        "--kube-api-burst=2000",
         FEATURE_GATES,
     ]

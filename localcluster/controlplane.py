@@ -6,27 +6,21 @@ that it needs, and back off.)
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from localcluster import components
-from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER, Ports
-from localcluster.kubeconfig import (
-    Raw,
-    certificate_user,
-    token_user,
-    write_kubeconfig,
-    write_private,
-)
-from localcluster.pki import Authority, KeyPair, generate_signing_key
-from localcluster.ports import HOST, Port, claim_port
-from localcluster.process import Command
-from localcluster.processgroup import ProcessGroup
-from localcluster.restclient import CONFLICT, RestClient, RestError
+from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
+from localcluster.config import ClusterConfig
+from localcluster.kubeconfig import write_kubeconfig, write_private
+from localcluster.pki import Authority
+from localcluster.ports import HOST, claim_port
+from localcluster.process import Command, ProcessGroup
+from localcluster.rest import Client, Endpoint
 from localcluster.statefolder import StateFolder
 
-ADMIN_GROUP = "system:masters"
-NODES_GROUP = "system:nodes"
+HEALTH_SECONDS = 5.0
+ADMIN, ADMIN_GROUP = "admin", "system:masters"
+NODE_PREFIX, NODES_GROUP = "system:node:", "system:nodes"
 # Written by controllers into a new namespace; pods cannot be created before.
 NAMESPACE_CONTENT = (
     "/api/v1/namespaces/default/serviceaccounts/default",
@@ -39,26 +33,33 @@ class ControlPlane:
 
     def __init__(
         self,
+        config: ClusterConfig,
         binaries: Path,
         state: StateFolder,
         processes: ProcessGroup,
-        more_arguments: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self._binaries = binaries
-        self._more_arguments = more_arguments or {}
-        self._state = state
+        self._more_arguments = config.component_arguments
+        self.state = state
         self._processes = processes
         self._authority = Authority()
-        self._claims: list[Port] = [claim_port() for _ in range(3)]
-        self._ports = Ports(*(port.number for port in self._claims))
-        self.token = secrets.token_urlsafe(24)
-        self.server = f"https://{HOST}:{self._ports.api_server}"
+        claimed = {name: claim_port() for name in (API_SERVER, CONTROLLER_MANAGER, SCHEDULER)}
+        self._ports = {name: number for name, (number, _) in claimed.items()}
+        self._claims = [claim for _, claim in claimed.values()]
+        groups = {f"{NODE_PREFIX}{node}": NODES_GROUP for node in config.known_nodes}
+        groups |= {
+            ADMIN: ADMIN_GROUP,
+            f"system:{CONTROLLER_MANAGER}": "",
+            f"system:{SCHEDULER}": "",
+        }
+        self._tokens = {user: secrets.token_urlsafe(24) for user in groups}
+        self.token = self._tokens[ADMIN]
+        self.server = f"https://{HOST}:{self._ports[API_SERVER]}"
         self.ca_file = state.run / "ca.crt"
         self.audit_log = state.path / "audit.log"
         self.kubeconfig = state.path / "kubeconfig"
-        self._write_files()
-        self.client = RestClient(self.server, self.ca_file, self.token)
-        self._health = RestClient(self.server, self.ca_file)
+        self._write_files(groups)
+        self.client = Client(self._endpoint(API_SERVER, self.token))
 
     def start(self, deadline: float) -> None:
         """Start all and return when all is ready; StartError names who was not, and why."""
@@ -78,8 +79,8 @@ class ControlPlane:
             Command(
                 name,
                 [str(self._binaries / program), *arguments, *self._more_arguments.get(name, ())],
-                log=self._state.logs / f"{name}.log",
-                folder=self._state.run,
+                log=self.state.logs / f"{name}.log",
+                folder=self.state.run,
             )
         )
 
@@ -90,64 +91,51 @@ class ControlPlane:
     def stop(self) -> None:
         """Kill all: the data goes with them, so there is nothing to save."""
         for name in reversed(components.COMPONENTS):
-            self._processes.stop(name, 0)
-        for port in self._claims:
-            port.release()
+            self._processes.stop(name)
+        for claim in self._claims:
+            claim.close()
+        self.client.close()
 
-    def write_kubeconfig(self, path: Path, user: Raw) -> Path:
-        """A kubeconfig for this server and that user."""
-        return write_kubeconfig(path, self.server, self._authority.certificate, user)
+    def write_kubeconfig(self, path: Path, token: str) -> Path:
+        """A kubeconfig for this server and whose token it is."""
+        return write_kubeconfig(path, self.server, self._authority.certificate, token)
 
     def write_node_kubeconfig(self, path: Path, node: str) -> Path:
         """A kubeconfig for a kubelet, with the identity that kubelets have."""
-        pair = self._authority.issue_client(f"system:node:{node}", [NODES_GROUP])
-        return self.write_kubeconfig(path, certificate_user(pair))
+        return self.write_kubeconfig(path, self._tokens[f"{NODE_PREFIX}{node}"])
 
     def _is_ready(self, name: str) -> bool:
-        if name == SCHEDULER:
-            return self._answers(self._ports.scheduler, "/readyz")
-        if name == CONTROLLER_MANAGER:
-            healthy = self._answers(self._ports.controller_manager, "/healthz")
-            return healthy and all(self.client.is_ok(path) for path in NAMESPACE_CONTENT)
-        if name == API_SERVER:
-            return self._health.is_ok("/readyz")
-        return True  # etcd: the API server's readiness tells
+        if name == ETCD:
+            return True  # the API server's readiness tells
+        content = NAMESPACE_CONTENT if name == CONTROLLER_MANAGER else ()
+        with Client(self._endpoint(name), HEALTH_SECONDS) as client:
+            is_well = client.is_ok("/healthz" if name == CONTROLLER_MANAGER else "/readyz")
+        return is_well and all(self.client.is_ok(path) for path in content)
 
-    def _answers(self, port: int, path: str) -> bool:
-        return RestClient(f"https://{HOST}:{port}", self.ca_file).is_ok(path)
+    def _endpoint(self, name: str, token: str = "") -> Endpoint:
+        server = f"https://{HOST}:{self._ports[name]}"
+        return Endpoint(server, self._authority.certificate.decode(), token)
 
-    def _write_files(self) -> None:
-        run = self._state.run
+    def _write_files(self, groups: dict[str, str]) -> None:
+        run = self.state.run
         names = ["localhost", "kubernetes.default.svc"]
         write_private(self.ca_file, self._authority.certificate)
-        self._write_pair("server", self._authority.issue_server("localcluster", names, [HOST]))
-        kubelet_client = self._authority.issue_client("kubelet-client", [ADMIN_GROUP])
-        self._write_pair("kubelet-client", kubelet_client)
-        write_private(run / "service-account.key", generate_signing_key())
-        write_private(run / "tokens.csv", f'{self.token},admin,admin,"{ADMIN_GROUP}"\n'.encode())
+        pair = self._authority.issue("localcluster", names, [HOST])
+        write_private(run / "server.crt", pair.certificate)
+        write_private(run / "server.key", pair.key)
+        users = (f'{self._tokens[user]},{user},{user},"{group}"' for user, group in groups.items())
+        write_private(run / "tokens.csv", "\n".join(users).encode())
         write_private(run / "audit-policy.yaml", components.AUDIT_POLICY.encode())
         for name in (CONTROLLER_MANAGER, SCHEDULER):
-            user = certificate_user(self._authority.issue_client(f"system:{name}"))
-            self.write_kubeconfig(run / f"{name}.kubeconfig", user)
-        self.write_kubeconfig(self.kubeconfig, token_user(self.token))
-
-    def _write_pair(self, name: str, pair: KeyPair) -> None:
-        write_private(self._state.run / f"{name}.crt", pair.certificate)
-        write_private(self._state.run / f"{name}.key", pair.key)
+            self.write_kubeconfig(run / f"{name}.kubeconfig", self._tokens[f"system:{name}"])
+        self.write_kubeconfig(self.kubeconfig, self.token)
 
     def _let_nodes_in(self) -> None:
         # The node authorizer is off; its role exists and is bound to nobody.
-        group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": NODES_GROUP}
-        role = {"apiGroup": group["apiGroup"], "kind": "ClusterRole", "name": "system:node"}
+        api = "rbac.authorization.k8s.io"
         binding = {
-            "apiVersion": f"{group['apiGroup']}/v1",
-            "kind": "ClusterRoleBinding",
             "metadata": {"name": "localcluster-nodes"},
-            "roleRef": role,
-            "subjects": [group],
+            "roleRef": {"apiGroup": api, "kind": "ClusterRole", "name": "system:node"},
+            "subjects": [{"apiGroup": api, "kind": "Group", "name": NODES_GROUP}],
         }
-        try:
-            self.client.post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)
-        except RestError as error:
-            if error.status != CONFLICT:
-                raise
+        self.client.create(f"/apis/{api}/v1/clusterrolebindings", binding)

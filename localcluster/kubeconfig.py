@@ -3,37 +3,22 @@
 import base64
 import os
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from localcluster.pki import KeyPair
-
 NAME = "localcluster"
-Raw = dict[str, Any]
 
 
-def token_user(token: str) -> Raw:
-    """A user who shows a bearer token."""
-    return {"token": token}
-
-
-def certificate_user(pair: KeyPair) -> Raw:
-    """A user who shows a client certificate."""
-    return {
-        "client-certificate-data": _base64(pair.certificate),
-        "client-key-data": _base64(pair.key),
-    }
-
-
-def write_kubeconfig(path: Path, server: str, ca_certificate: bytes, user: Raw) -> Path:
+def write_kubeconfig(path: Path, server: str, ca_certificate: bytes, token: str) -> Path:
     """Write the file in one step and return its path."""
-    cluster = {"server": server, "certificate-authority-data": _base64(ca_certificate)}
+    authority = base64.b64encode(ca_certificate).decode()
     content = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": NAME, "cluster": cluster}],
-        "users": [{"name": NAME, "user": user}],
+        "clusters": [
+            {"name": NAME, "cluster": {"server": server, "certificate-authority-data": authority}}
+        ],
+        "users": [{"name": NAME, "user": {"token": token}}],
         "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": NAME}}],
         "current-context": NAME,
     }
@@ -48,7 +33,3 @@ def write_private(path: Path, content: bytes) -> None:
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
     unfinished.replace(path)
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()

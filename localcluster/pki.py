@@ -25,11 +25,11 @@ class KeyPair:
 
 
 class Authority:
-    """Signs the certificates of servers and clients with a key that never leaves memory."""
+    """Signs the cluster's certificates with a key that never leaves memory."""
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = _name("localcluster-ca", ())
+        self._name = _name("localcluster-ca")
         constraint = x509.BasicConstraints(ca=True, path_length=None)
         certificate = (
             self._builder(self._name, self._key)
@@ -38,24 +38,16 @@ class Authority:
         )
         self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
 
-    def issue_server(
-        self, name: str, dns_names: Sequence[str], addresses: Sequence[str]
-    ) -> KeyPair:
-        """A server's certificate for these names and addresses."""
+    def issue(self, name: str, dns_names: Sequence[str], addresses: Sequence[str]) -> KeyPair:
+        """A certificate for a server with these names and addresses, which is a client as well."""
+        key = ec.generate_private_key(ec.SECP256R1())
         names: list[x509.GeneralName] = [x509.DNSName(dns_name) for dns_name in dns_names]
         names += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-        return self._issue(_name(name, ()), x509.SubjectAlternativeName(names))
-
-    def issue_client(self, user: str, groups: Sequence[str] = ()) -> KeyPair:
-        """A certificate that the API server takes for this user in these groups."""
-        return self._issue(_name(user, groups), None)
-
-    def _issue(self, name: x509.Name, alternatives: x509.SubjectAlternativeName | None) -> KeyPair:
-        key = ec.generate_private_key(ec.SECP256R1())
-        builder = self._builder(name, key)
-        if alternatives is not None:
-            builder = builder.add_extension(alternatives, critical=False)
-        certificate = builder.sign(self._key, hashes.SHA256())
+        certificate = (
+            self._builder(_name(name), key)
+            .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            .sign(self._key, hashes.SHA256())
+        )
         return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), _pem(key))
 
     def _builder(self, name: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
@@ -71,19 +63,13 @@ class Authority:
         )
 
 
-def generate_signing_key() -> bytes:
-    """A private key for ServiceAccount tokens, PEM in the form that Kubernetes reads."""
-    return _pem(ec.generate_private_key(ec.SECP256R1()))
-
-
-def _name(common_name: str, organizations: Sequence[str]) -> x509.Name:
-    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in organizations]
-    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
 
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,  # the one form read for signing keys
+        serialization.PrivateFormat.TraditionalOpenSSL,  # read for ServiceAccount tokens, too
         serialization.NoEncryption(),
     )

@@ -13,34 +13,25 @@ LAST_PORT = 29999
 HOST = "127.0.0.1"
 
 
-class Port:
-    """A claimed port number; claimed until `release`."""
-
-    def __init__(self, number: int, claim: socket.socket) -> None:
-        self.number = number
-        self._claim = claim
-
-    def release(self) -> None:
-        """Let others choose it."""
-        self._claim.close()
-
-
-def claim_port() -> Port:
-    """Claim a port that nothing listens on."""
+def claim_port() -> tuple[int, socket.socket]:
+    """A port that nothing listens on, and the claim: whoever closes it lets others choose it."""
     for number in random.sample(range(FIRST_PORT, LAST_PORT + 1), LAST_PORT - FIRST_PORT + 1):
-        port = _try_claim(number)
-        if port is not None:
-            return port
+        if _is_free(number) and (claim := claim_name(f"localcluster-port-{number}")):
+            return number, claim
     raise OSError(f"no free port in {FIRST_PORT}-{LAST_PORT}")
 
 
-def _try_claim(number: int) -> Port | None:
-    claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+def claim_name(name: str) -> socket.socket | None:
+    """Hold a name in the kernel's abstract socket namespace; None where another socket does."""
+    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
-        claim.bind(f"\0localcluster-port-{number}")
-        with socket.socket() as listener:
-            listener.bind((HOST, number))
+        claim.bind(f"\0{name}")
     except OSError:
         claim.close()
         return None
-    return Port(number, claim)
+    return claim
+
+
+def _is_free(number: int) -> bool:
+    with socket.socket() as listener:
+        return listener.connect_ex((HOST, number)) != 0

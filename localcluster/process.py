@@ -1,6 +1,6 @@
-"""A process of the cluster, seen from the one that started it.
+"""The processes of a cluster, seen from the one that started them.
 
-Every process runs under a guard, so it ends with the process that holds this object, whatever
+Every process runs under a guard, so it ends with the process that holds its object, whatever
 ends that one. The methods may be called from any thread, but not from two at once.
 """
 
@@ -9,10 +9,12 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
-from localcluster import guard
+from localcluster import clock, guard
 from localcluster.errors import StartError
 
 LAST_LINES = 15
@@ -54,6 +56,12 @@ class Process:
             )
         self.pid = self._read_pid()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     @property
     def is_running(self) -> bool:
         """Whether the command still runs."""
@@ -69,13 +77,13 @@ class Process:
         if self.is_running:
             os.kill(self.pid, number)
 
-    def stop(self, grace_seconds: float | None = None) -> None:
+    def stop(self, grace_seconds: float = 0.0) -> None:
         """End it and everything below it; returns when all of it is gone.
 
-        SIGTERM, the grace, SIGKILL; without a grace the command's own, and with 0 only SIGKILL.
+        SIGTERM and this grace, if any; then what happens when the owner is gone.
         """
-        if grace_seconds is not None and self.is_running:
-            self.signal(signal.SIGTERM if grace_seconds else signal.SIGKILL)
+        if grace_seconds:
+            self.signal(signal.SIGTERM)
             self._wait(grace_seconds)
         self._lifeline.close()
         if not self._wait(self.command.grace_seconds + KILL_DEADLINE_SECONDS):
@@ -102,6 +110,51 @@ class Process:
     def _read_pid(self) -> int:
         line = self._lifeline.recv(64)
         if not line:
-            self.stop(0)
+            self.stop()
             raise StartError(f"{self.command.name} did not start:\n{self.last_log_lines()}")
         return int(line)
+
+
+class ProcessGroup:
+    """The processes that were started and not stopped since, by name."""
+
+    def __init__(self) -> None:
+        self._processes: dict[str, Process] = {}
+
+    def start(self, command: Command) -> None:
+        """Start it under its name, unless it runs."""
+        process = self._processes.get(command.name)
+        if process is None or not process.is_running:
+            self.stop(command.name)
+            self._processes[command.name] = Process(command)
+
+    def stop(self, name: str, grace_seconds: float = 0.0) -> None:
+        """Stop it if it was started; its end is then no accident."""
+        process = self._processes.pop(name, None)
+        if process is not None:
+            process.stop(grace_seconds)
+
+    def get(self, name: str) -> Process:
+        """The process of that name; KeyError if it was stopped or never started."""
+        return self._processes[name]
+
+    def names(self) -> list[str]:
+        """All, in the order of their start."""
+        return list(self._processes)
+
+    def dead(self) -> list[str]:
+        """Those that ended by themselves."""
+        return [name for name, process in self._processes.items() if not process.is_running]
+
+    def wait_for(self, name: str, is_ready: Callable[[], bool], deadline: float) -> None:
+        """Wait for what this process has to do, while all must stay alive; else StartError.
+
+        The deadline is on the monotonic clock.
+        """
+        while not is_ready():
+            for process in self._processes.values():
+                process.raise_if_dead()
+            if clock.monotonic() > deadline:
+                log = self._processes[name].last_log_lines()
+                raise StartError(f"{name} was not ready in time:\n{log}")
+            clock.sleep(clock.POLL_SECONDS)

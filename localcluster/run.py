@@ -3,19 +3,21 @@
 import json
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from localcluster import clock
-from localcluster.cluster import Cluster, ClusterConfig
+from localcluster.cluster import Cluster
+from localcluster.config import ClusterConfig
 from localcluster.errors import LocalClusterError
+from localcluster.manifests import install, parse_stream
+from localcluster.rest import Raw
 
 POLL_SECONDS = 0.5
 LOG_TAIL = 20
 SUCCEEDED_PHASES = ("Succeeded", "Completed")
 SUCCEEDED_CONDITIONS = ("Complete", "Completed", "Succeeded")
 FINISHING_KINDS = ("Pod", "Job", "PaddleJob")
-Raw = dict[str, Any]
 
 
 def run_files(
@@ -28,7 +30,7 @@ def run_files(
     with Cluster(config) as cluster:
         for number, command in enumerate(beside):
             cluster.run_beside(f"with-{number}", shlex.split(command), Path.cwd())
-        objects = [created for file in files for created in _create(cluster, file)]
+        objects = [created for file in files for created in install(cluster, file)]
         finishing = [each for each in objects if each["kind"] in FINISHING_KINDS]
         if not finishing:
             raise LocalClusterError(f"nothing in {', '.join(files)} ever ends")
@@ -46,33 +48,13 @@ def outcome(thing: Raw) -> bool | None:
     return None
 
 
-def parse_stream(text: str) -> list[Raw]:
-    """The JSON objects that stand one after the other, as kubectl prints what it creates."""
-    decoder, objects = json.JSONDecoder(), []
-    text = text.strip()
-    while text:
-        parsed, end = decoder.raw_decode(text)
-        objects.append(parsed)
-        text = text[end:].lstrip()
-    return objects
-
-
-def _create(cluster: Cluster, file: str) -> list[Raw]:
-    objects = parse_stream(cluster.kubectl("create", "-f", file, "-o", "json").stdout)
-    for each in objects:
-        if each["kind"] == "CustomResourceDefinition":
-            name = f"crd/{each['metadata']['name']}"
-            cluster.kubectl("wait", "--for=condition=Established", name, "--timeout=30s")
-    return objects
-
-
+@dataclass
 class _Run:
     """Follows objects, and prints each change of theirs and of the pods once."""
 
-    def __init__(self, cluster: Cluster, objects: Sequence[Raw]) -> None:
-        self._cluster = cluster
-        self._objects = objects
-        self._told: dict[str, str] = {}
+    cluster: Cluster
+    objects: Sequence[Raw]
+    told: dict[str, str] = field(default_factory=dict)
 
     def follow(self, timeout_seconds: float) -> int:
         deadline = clock.monotonic() + timeout_seconds
@@ -86,37 +68,31 @@ class _Run:
         return self._end(False)
 
     def _raise_if_dead(self) -> None:
-        for name in self._cluster.dead():
-            self._cluster.process(name).raise_if_dead()
+        for name in self.cluster.dead():
+            self.cluster.process(name).raise_if_dead()
 
     def _look(self) -> list[Raw]:
-        things = [self._current(each) for each in self._objects]
+        wanted = json.dumps({"apiVersion": "v1", "kind": "List", "items": self.objects})
+        shown = self.cluster.kubectl("get", "-o", "json", "-f", "-", stdin=wanted).stdout
+        things = parse_stream(shown)
         for thing in [*things, *self._pods()]:
             self._tell(_title(thing), thing.get("status", {}).get("phase") or _conditions(thing))
         self._tell_warnings()
         return things
 
-    def _current(self, thing: Raw) -> Raw:
-        group, _, version = thing["apiVersion"].rpartition("/")
-        kind = f"{thing['kind']}.{version}.{group}"  # the core group is empty: Pod.v1.
-        metadata = thing["metadata"]
-        where = ("-n", metadata["namespace"], kind, metadata["name"])
-        current: Raw = json.loads(self._cluster.kubectl("get", "-o", "json", *where).stdout)
-        return current
-
     def _pods(self) -> list[Raw]:
-        pods: list[Raw] = self._cluster.get("/api/v1/pods")["items"]
+        pods: list[Raw] = self.cluster.get("/api/v1/pods")["items"]
         return [{"kind": "Pod", **pod} for pod in pods]
 
     def _tell_warnings(self) -> None:
-        events = self._cluster.get("/api/v1/events?fieldSelector=type=Warning")["items"]
+        events = self.cluster.get("/api/v1/events?fieldSelector=type=Warning")["items"]
         for event in events:
             name = event["involvedObject"].get("name", "")
             self._tell(f"{event['reason']} {name}", event.get("message", ""))
 
     def _tell(self, subject: str, state: str) -> None:
-        if state and self._told.get(subject) != state:
-            self._told[subject] = state
+        if state and self.told.get(subject) != state:
+            self.told[subject] = state
             print(f"{subject}: {state}", flush=True)
 
     def _end(self, succeeded: bool) -> int:
@@ -129,7 +105,7 @@ class _Run:
 
     def _print_log(self, metadata: Raw) -> None:
         where = ("-n", metadata["namespace"], metadata["name"], "--all-containers")
-        log = self._cluster.kubectl("logs", f"--tail={LOG_TAIL}", *where, check=False)
+        log = self.cluster.kubectl("logs", f"--tail={LOG_TAIL}", *where, check=False)
         print(f"--- {metadata['name']}, last lines:\n{log.stdout or log.stderr}".rstrip())
 
 

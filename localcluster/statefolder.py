@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from localcluster.errors import InUseError, LocalClusterError
+from localcluster.errors import LocalClusterError
 from localcluster.filelock import FileLock
 
 LOCK = "lock"
@@ -37,47 +37,38 @@ class StateFolder:
 
 
 def claim(path: Path | None) -> StateFolder:
-    """Claim this folder, or a new temporary one; raises InUseError."""
-    return _claim_temporary() if path is None else _claim_named(path)
+    """Claim this folder, or a new temporary one; raises LocalClusterError."""
+    if path is not None:
+        return _claim(path, is_temporary=False)
+    root = _temporary_root()
+    with FileLock(root / LOCK):  # a folder without a held lock is stale only outside of this
+        for folder in root.glob(f"{TEMPORARY_PREFIX}*"):
+            _remove_if_stale(folder)
+        new = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=root))
+        return _claim(new, is_temporary=True)
 
 
 def remove_tree(path: Path) -> None:
     """Remove a folder, but never what is mounted below it."""
-    mounted = mount_points_below(path)
-    if mounted:
-        raise LocalClusterError(f"not removing {path}: {mounted[0]} is a mount point")
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        mounted = Path(line.split()[4].replace("\\040", " "))
+        if mounted.is_relative_to(path.absolute()):
+            raise LocalClusterError(f"not removing {path}: {mounted} is a mount point")
     shutil.rmtree(path, ignore_errors=True)
 
 
-def mount_points_below(path: Path) -> list[Path]:
-    """What this process sees mounted in the folder."""
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    points = [Path(line.split()[4].replace("\\040", " ")) for line in lines]
-    return [point for point in points if point.is_relative_to(path.absolute())]
-
-
-def _claim_named(path: Path) -> StateFolder:
+def _claim(path: Path, is_temporary: bool) -> StateFolder:
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(path / LOCK)
-    if not lock.try_acquire():
-        raise InUseError(f"{path} belongs to the running cluster of process {lock.holder_pid()}")
+    if not lock.acquire(wait=False):
+        holder = lock.holder_pid()
+        raise LocalClusterError(f"{path} belongs to the running cluster of process {holder}")
     for entry in path.iterdir():
         if entry.is_dir() and not entry.is_symlink():
             remove_tree(entry)
         elif entry.name != LOCK:
             entry.unlink()
-    return StateFolder(path.absolute(), lock, is_temporary=False)
-
-
-def _claim_temporary() -> StateFolder:
-    root = _temporary_root()
-    with FileLock(root / LOCK):  # a folder without a held lock is stale only outside of this
-        for folder in root.glob(f"{TEMPORARY_PREFIX}*"):
-            _remove_if_stale(folder)
-        path = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=root))
-        lock = FileLock(path / LOCK)
-        lock.try_acquire()
-    return StateFolder(path, lock, is_temporary=True)
+    return StateFolder(path.absolute(), lock, is_temporary)
 
 
 def _temporary_root() -> Path:
@@ -90,6 +81,6 @@ def _temporary_root() -> Path:
 
 def _remove_if_stale(folder: Path) -> None:
     lock = FileLock(folder / LOCK)
-    if lock.try_acquire():
+    if lock.acquire(wait=False):
         remove_tree(folder)
         lock.release()

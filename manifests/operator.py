@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 
 from api.objects import Raw
-from manifests.rbac import CLUSTER_RULES, LEASE_RULES, RULES, policy_rules
+from manifests.rbac import (
+    AGGREGATE,
+    CLUSTER_RULES,
+    LEASE_RULES,
+    RULES,
+    USER_ROLES,
+    Table,
+    policy_rules,
+)
 
 NAMESPACE = "paddle-system"
 NAME = "paddle-controller-manager"
@@ -12,15 +20,33 @@ LABELS = {"app.kubernetes.io/name": "paddlejob-operator"}
 RBAC = "rbac.authorization.k8s.io"
 METRICS_PORT = 8080
 HEALTH_PORT = 8081
+METRICS_ADDRESS = f"$(POD_IP):{METRICS_PORT}"
+HEALTH_ADDRESS = f"$(POD_IP):{HEALTH_PORT}"
 USER_ID = 65532
+REPLICAS = 1
+RESOURCES: Raw = {
+    "requests": {"cpu": "100m", "memory": "128Mi"},
+    "limits": {"memory": "512Mi"},
+}
+POD_SECURITY_CONTEXT: Raw = {"runAsNonRoot": True, "runAsUser": USER_ID, "runAsGroup": USER_ID}
+SECCOMP: Raw = {"seccompProfile": {"type": "RuntimeDefault"}}
+SECURITY_CONTEXT: Raw = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way to install: for one namespace's jobs or all, on a Kubernetes of today or 1.15."""
+    """One way to install: for one namespace's jobs or all, on a Kubernetes of today or 1.15.
+
+    A movable one names no namespace in its arguments, so that kustomize can move it.
+    """
 
     all_namespaces: bool = False
     has_seccomp_field: bool = True
+    is_movable: bool = False
 
 
 def build_operator(variant: Variant) -> list[Raw]:
@@ -30,6 +56,7 @@ def build_operator(variant: Variant) -> list[Raw]:
         _namespace(),
         account,
         *_roles(variant),
+        *(build_user_roles() if variant.all_namespaces else ()),
         _deployment(variant),
         _metrics_service(),
     ]
@@ -54,12 +81,26 @@ def _roles(variant: Variant) -> list[Raw]:
     return own + _role_and_binding(f"{NAME}-leader-election", LEASE_RULES)
 
 
-def _role_and_binding(
-    name: str,
-    table: tuple[tuple[str, str, tuple[str, ...]], ...],
-    *,
-    in_cluster_scope: bool = False,
-) -> list[Raw]:
+def build_rights() -> list[Raw]:
+    """The operator's Role in one more namespace, and its binding; the namespace is left open."""
+    rights = _role_and_binding(NAME, RULES)
+    for obj in rights:
+        del obj["metadata"]["namespace"]
+    return rights
+
+
+def build_user_roles() -> list[Raw]:
+    """What the cluster's view, edit and admin may do with jobs."""
+    roles = []
+    for name, (table, into) in USER_ROLES.items():
+        role = _object(f"{RBAC}/v1", "ClusterRole", f"{NAME}-{name}", in_cluster_scope=True)
+        role["metadata"]["labels"] |= {f"{AGGREGATE}{each}": "true" for each in into}
+        role["rules"] = policy_rules(table)
+        roles.append(role)
+    return roles
+
+
+def _role_and_binding(name: str, table: Table, *, in_cluster_scope: bool = False) -> list[Raw]:
     kind = "ClusterRole" if in_cluster_scope else "Role"
     role = _object(f"{RBAC}/v1", kind, name, in_cluster_scope=in_cluster_scope)
     role["rules"] = policy_rules(table)
@@ -72,18 +113,13 @@ def _role_and_binding(
 def _deployment(variant: Variant) -> Raw:
     deployment = _object("apps/v1", "Deployment", NAME)
     deployment["spec"] = {
-        "replicas": 1,
+        "replicas": REPLICAS,
         "selector": {"matchLabels": dict(LABELS)},
         "template": {
             "metadata": {"labels": dict(LABELS)} | _seccomp_annotation(variant),
             "spec": {
                 "serviceAccountName": NAME,
-                "securityContext": {
-                    "runAsNonRoot": True,
-                    "runAsUser": USER_ID,
-                    "runAsGroup": USER_ID,
-                }
-                | _seccomp_field(variant),
+                "securityContext": POD_SECURITY_CONTEXT | _seccomp_field(variant),
                 "containers": [_container(variant)],
             },
         },
@@ -92,8 +128,7 @@ def _deployment(variant: Variant) -> Raw:
 
 
 def _seccomp_field(variant: Variant) -> Raw:
-    profile: Raw = {"seccompProfile": {"type": "RuntimeDefault"}}
-    return profile if variant.has_seccomp_field else {}
+    return SECCOMP if variant.has_seccomp_field else {}
 
 
 def _seccomp_annotation(variant: Variant) -> Raw:
@@ -103,18 +138,26 @@ def _seccomp_annotation(variant: Variant) -> Raw:
 
 
 def _container(variant: Variant) -> Raw:
-    scope = [] if variant.all_namespaces else [f"--namespace={NAMESPACE}"]
+    own_namespace = "$(POD_NAMESPACE)" if variant.is_movable else NAMESPACE
+    scope = [] if variant.all_namespaces else [f"--namespace={own_namespace}"]
     return {
         "name": "manager",
         "image": IMAGE,
         "args": [
             *scope,
+            # Its own address and no other: on the hosts' network too, two never meet on a port.
+            f"--health-probe-bind-address={HEALTH_ADDRESS}",
             "--leader-elect",
-            f"--metrics-bind-address=$(POD_IP):{METRICS_PORT}",
-            f"--health-probe-bind-address=$(POD_IP):{HEALTH_PORT}",
+            f"--metrics-bind-address={METRICS_ADDRESS}",
         ],
-        # Its own address and no other: on the hosts' network too, two never meet on a port.
-        "env": [{"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
+        "env": [
+            _field("POD_IP", "status.podIP"),
+            *(
+                [_field("POD_NAMESPACE", "metadata.namespace")]
+                if scope and variant.is_movable
+                else []
+            ),
+        ],
         "ports": [
             {"name": "metrics", "containerPort": METRICS_PORT},
             {"name": "health", "containerPort": HEALTH_PORT},
@@ -128,16 +171,13 @@ def _container(variant: Variant) -> Raw:
             "httpGet": {"path": "/readyz", "port": "health"},
             "periodSeconds": 5,
         },
-        "resources": {
-            "requests": {"cpu": "100m", "memory": "128Mi"},
-            "limits": {"memory": "512Mi"},
-        },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-        },
+        "resources": RESOURCES,
+        "securityContext": SECURITY_CONTEXT,
     }
+
+
+def _field(variable: str, path: str) -> Raw:
+    return {"name": variable, "valueFrom": {"fieldRef": {"fieldPath": path}}}
 
 
 def _metrics_service() -> Raw:

@@ -1,6 +1,6 @@
-"""What the operator may do, as one table: the Roles, and the ClusterRole, are made from it.
+"""What the operator may do, and what its users may, as tables: all roles are made from them.
 
-Nothing stands here that the operator does not use; no `*`, no secrets, no pods/exec. The verb
+The operator is granted nothing that it does not use; no `*`, no secrets, no pods/exec. The verb
 `update` on paddlejobs/finalizers is asked for by the admission plugin
 OwnerReferencesPermissionEnforcement wherever a child's owner reference blocks deletion.
 """
@@ -12,27 +12,47 @@ READ = ("list", "watch")
 CHILD = ("create", "delete", "get", "list", "watch")
 """`get`, when a name turns out to be taken: is it this job's own?"""
 
-RULES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+Table = tuple[tuple[str, str, tuple[str, ...]], ...]
+"""Group, resource, verbs."""
+
+RULES: Table = (
     (GROUP, PLURAL, ("delete", *READ)),
     (GROUP, f"{PLURAL}/status", ("patch",)),
     (GROUP, f"{PLURAL}/finalizers", ("update",)),
-    ("", "pods", CHILD),
+    ("", "pods", (*CHILD, "patch")),
     ("", "services", CHILD),
     ("", "configmaps", CHILD),
     ("", "events", ("create", "patch")),
     (VOLCANO_API_VERSION.partition("/")[0], "podgroups", (*CHILD, "patch")),
     (GANG_API_VERSION.partition("/")[0], "podgroups", CHILD),
 )
-"""Group, resource, verbs: in every namespace whose jobs the operator runs."""
+"""In every namespace whose jobs the operator runs."""
 
-CLUSTER_RULES = (("", "nodes", READ),)
+CLUSTER_RULES: Table = (("", "nodes", READ),)
 """Only where the operator runs the jobs of all namespaces: pods on lost nodes are found by it."""
 
-LEASE_RULES = (("coordination.k8s.io", "leases", ("create", "get", "update")),)
+LEASE_RULES: Table = (("coordination.k8s.io", "leases", ("create", "get", "update")),)
 """In the operator's own namespace: leader election."""
 
+VIEW_RULES: Table = (
+    (GROUP, PLURAL, ("get", *READ)),
+    (GROUP, f"{PLURAL}/status", ("get",)),
+)
+EDIT_RULES: Table = (
+    (GROUP, PLURAL, ("create", "delete", "deletecollection", "get", "patch", "update", *READ)),
+    (GROUP, f"{PLURAL}/status", ("get",)),
+    (GROUP, f"{PLURAL}/scale", ("get", "patch", "update")),
+)
+USER_ROLES: dict[str, tuple[Table, tuple[str, ...]]] = {
+    "jobs-view": (VIEW_RULES, ("view",)),
+    "jobs-edit": (EDIT_RULES, ("edit", "admin")),
+}
+"""Name, rules, and the roles of Kubernetes that they become part of: to create a job is to create
+pods, which `edit` may do anyway."""
+AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 
-def policy_rules(table: tuple[tuple[str, str, tuple[str, ...]], ...]) -> list[Raw]:
+
+def policy_rules(table: Table) -> list[Raw]:
     """RBAC rules of a table, verbs in order of the alphabet."""
     return [
         {"apiGroups": [group], "resources": [resource], "verbs": sorted(verbs)}

@@ -71,7 +71,7 @@ class ReconcileMetrics:
         self._terminal_errors.inc()
 
     def panicked(self) -> None:
-        """A reconcile raised what nothing expects."""
+        """A reconcile raised an unexpected exception."""
         self._panics.inc()
 
 
@@ -136,9 +136,17 @@ class ClientMetrics:
             ["kind"],
             registry=registry,
         )
+        self._ages: dict[str, list[Callable[[], float]]] = {}
         self._relists = Counter(
             "paddlejob_watch_relists_total",
             "Full lists, the first one included",
+            ["kind"],
+            registry=registry,
+        )
+
+        self._unreadable = Counter(
+            "paddlejob_unreadable_objects_total",
+            "Objects left out, in lists and watch events, because they could not be read",
             ["kind"],
             registry=registry,
         )
@@ -152,13 +160,20 @@ class ClientMetrics:
         self._leader.labels(name).set(int(is_leader))
 
     def watch_age(self, kind: str, age: Callable[[], float]) -> None:
-        """Ask the reflector of this kind for the age at every scrape."""
+        """Ask a watch of this kind for its age at every scrape; of several the oldest counts."""
         self._relists.labels(kind)
-        self._watch_age.labels(kind).set_function(age)
+        self._unreadable.labels(kind)
+        ages = self._ages.setdefault(kind, [])
+        ages.append(age)
+        self._watch_age.labels(kind).set_function(lambda: max(each() for each in ages))
 
     def relisted(self, kind: str) -> None:
         """A full list of this kind was read."""
         self._relists.labels(kind).inc()
+
+    def skipped(self, kind: str) -> None:
+        """An object of this kind could not be read."""
+        self._unreadable.labels(kind).inc()
 
 
 def _counter(registry: CollectorRegistry, name: str, text: str) -> Counter:

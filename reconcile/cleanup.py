@@ -1,9 +1,8 @@
-"""What is deleted when a job has ended, as cleanPodPolicy says."""
+"""The children that are deleted when a job has ended, as cleanPodPolicy says."""
 
 from api.constants import CleanPodPolicy, Phase
-from api.objects import is_deleting, name_of, uid_of
-from reconcile.gang import own_pod_group_deletes
-from reconcile.plan import Delete
+from api.objects import Raw
+from reconcile.plan import Delete, deletes_of
 from reconcile.pods import PodView
 from reconcile.view import View
 
@@ -13,20 +12,9 @@ CLEANED_WHEN_FAILED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_FAILURE)
 
 def cleanup_deletes(view: View) -> tuple[Delete, ...]:
     """The children of an ended job that its policy does not keep."""
-    pods = tuple(delete_pod(pod) for pod in _pods_to_go(view) if not pod.is_deleting)
-    if not _cleans_all(view):
-        return pods + _group_deletes(view)
-    services = tuple(
-        Delete("Service", name_of(service), uid_of(service))
-        for service in view.observed.services
-        if not is_deleting(service)
-    )
-    return pods + services + _group_deletes(view)
-
-
-def delete_pod(pod: PodView) -> Delete:
-    """The delete of one pod, with its own grace."""
-    return Delete("Pod", pod.name, pod.uid)
+    services = view.observed.services if _cleans_all(view) else ()
+    pods = (pod.raw for pod in _pods_to_go(view))
+    return deletes_of((*pods, *services, *_pod_groups_to_go(view)))
 
 
 def _pods_to_go(view: View) -> list[PodView]:
@@ -39,12 +27,12 @@ def _pods_to_go(view: View) -> list[PodView]:
     return [pod for pod in view.all_pods if pod.attempt != view.attempt]
 
 
-def _group_deletes(view: View) -> tuple[Delete, ...]:
+def _pod_groups_to_go(view: View) -> tuple[Raw, ...]:
     """An ended job's PodGroup stays only while kept pods of it still run."""
     going = {pod.uid for pod in _pods_to_go(view)}
     if any(pod.uid not in going and not _has_ended(pod) for pod in view.all_pods):
         return ()
-    return own_pod_group_deletes(view)
+    return view.observed.pod_groups
 
 
 def _cleans_all(view: View) -> bool:

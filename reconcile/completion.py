@@ -23,7 +23,7 @@ def find_completion(view: View) -> Transition | None:
 def find_elastic_completion(view: View) -> Transition | None:
     """The end of an elastic job: enough workers trained together, and all of those ended well.
 
-    A worker that started after the first one ended trains with nobody: it is not waited for.
+    A worker that started after the first one ended trains alone: the job does not wait for it.
     """
     ended = _succeeded(view)
     peers = _peers(view, ended)
@@ -77,7 +77,7 @@ def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
     not enough to tell: a worker that saves the model may outlast its peers by as much. So it must
     also have started too late to have met the first.
     """
-    if pod.started_at is None or _end_of(pod) - first < timeout:
+    if pod.started_at is None or _success_time(pod) - first < timeout:
         return False
     return first - pod.started_at < max(timeout, timedelta(seconds=JOIN_SECONDS))
 
@@ -88,7 +88,7 @@ def _ended_and_gone(view: View) -> frozenset[int]:
     return view.completed[Role.WORKER] - there
 
 
-def _end_of(pod: PodView) -> datetime:
+def _success_time(pod: PodView) -> datetime:
     """When the pod's trainer ended well; the beginning of time where it has not."""
     ended = pod.end.finished_at if pod.end and pod.state is PodState.SUCCEEDED else None
     return ended or datetime.min.replace(tzinfo=UTC)

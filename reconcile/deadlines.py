@@ -50,15 +50,15 @@ def seconds_to_ttl(view: View) -> float | None:
 
 
 def _seconds_to_start(view: View) -> float | None:
-    if _has_run(view):
+    if _has_run_since_start(view):
         return None
     return seconds_to_deadline(view, view.job.spec.starting_deadline_seconds)
 
 
-def _has_run(view: View) -> bool:
+def _has_run_since_start(view: View) -> bool:
     """Whether all pods ran at some time since the start or the last resume.
 
-    The condition is false as of the start, so a later flip tells of a run.
+    The condition is false from the start on, so a later change of it shows that they ran.
     """
     running = view.job.status.condition(Condition.RUNNING)
     if running is None:

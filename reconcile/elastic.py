@@ -13,7 +13,7 @@ from reconcile.view import View
 
 
 def find_elastic_transition(view: View) -> Transition | None:
-    """What a failed or untrained worker leads to, or None."""
+    """The transition that a failed or untrained worker leads to, or None."""
     untrained = find_untrained(view)
     if untrained is not None:
         return answer_incident(view, untrained)
@@ -37,10 +37,9 @@ def replacement_delay(view: View, name: str) -> float:
     """Seconds until a worker that failed may be created again; 0 after its first failure."""
     ends = [f for f in view.job.status.failures if f.pod == name and f.attempt == view.attempt]
     last = parse_time(ends[-1].time) if ends else None
-    if last is None or len(ends) < 2:
+    if last is None:
         return 0.0
-    delay = restart_delay(len(ends) - 1)
-    return max(0.0, delay - (view.now - last).total_seconds())
+    return max(0.0, restart_delay(len(ends)) - (view.now - last).total_seconds())
 
 
 def _answer_failures(view: View, incidents: list[Incident]) -> Transition:

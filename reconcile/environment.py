@@ -1,7 +1,7 @@
 """The trainer container's own environment, and the names that the operator owns.
 
 The operator's entries come before the user's, so that `$(VAR)` in the user's env, args and
-command resolves. A user's entry of an owned name is dropped: the rendezvous decides.
+command resolves. A user's entry of a name that the operator owns is dropped.
 """
 
 from api.constants import Intranet, Role
@@ -45,7 +45,7 @@ ELASTIC_VARIABLES = frozenset(
 )
 LETTERS_OF_THE_SCHEME = frozenset("etcd")
 ELASTIC_MAX_RESTART = 1_000_000
-"""How often the launcher may form anew. Its own default is 3, after which it gives up."""
+"""How often a launcher may form a new group. Its own default is 3, after which it gives up."""
 HETER_STAGES = 2
 """Stage 1 is the workers', stage 2 the heter trainers'."""
 
@@ -81,7 +81,7 @@ def _rendezvous(view: View) -> Raw:
 
 
 def build_env_from(view: View) -> list[Raw]:
-    """The reference to the attempt's ConfigMap, which holds the container back till it exists."""
+    """The reference to the attempt's ConfigMap: the container does not start before that exists."""
     if view.job.spec.is_elastic:
         return []
     return [{"configMapRef": {"name": _config_map(view)}}]
@@ -158,7 +158,7 @@ def _elastic_env(view: View, name: str) -> list[Raw]:
         _pod_ip(view, name),
         _literal("PADDLE_CURRENT_IP", "$(POD_IP)"),
         _literal("PADDLE_JOB_NAME", view.job.name),
-        _literal("PADDLE_MASTER", _master(view.settings.elastic_server)),
+        _literal("PADDLE_MASTER", _master(view)),
         _literal("PADDLE_NNODES", f"{worker.least}:{worker.most}"),
         _literal("PADDLE_JOB_ID", f"{view.job.uid}-{view.attempt:06d}"),
         _literal("PADDLE_ELASTIC_LEVEL", str(min(view.job.spec.elastic, 1))),
@@ -167,12 +167,15 @@ def _elastic_env(view: View, name: str) -> list[Raw]:
     ]
 
 
-def _master(server: str) -> str:
+def _master(view: View) -> str:
     """The etcd's URL, in a form that PaddlePaddle's launcher reads right.
 
-    It takes the scheme off as a set of letters, and of a host named `etcd` all that there is. Names
-    are the same in capitals, which are not in that set.
+    Unless the operator names another, it is that of manifests/elastic in the job's own namespace.
+
+    The launcher strips the letters of `etcd://` from the front of the URL one by one, and with them
+    the whole of a host named `etcd`. It does not strip capitals, and a host's name may have them.
     """
+    server = view.settings.elastic_server or f"paddle-elastic-etcd.{view.job.namespace}:2379"
     if server[:1] in LETTERS_OF_THE_SCHEME:
         server = server[:1].upper() + server[1:]
     return f"etcd://{server}"

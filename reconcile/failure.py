@@ -17,15 +17,15 @@ from api.objects import Raw, format_time, parse_time
 from api.status import Failure
 from reconcile.failure_policy import PolicyAction, match_policy
 from reconcile.pods import DISRUPTION_TARGET, PodState, PodView, pod_condition
-from reconcile.rendezvous import moved_pods
+from reconcile.rendezvous import has_moved, moved_pods
 from reconcile.view import View
 
 MAX_LOG_CHARACTERS = 600
-"""How much of a container's termination message a failure record keeps: its end says most."""
+"""A failure record keeps so much of a container's termination message: the end says most."""
 LAUNCHER_CODES = (EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
 ELASTIC_GAVE_UP_CODE = 241
-"""-15 as an exit code: of an elastic launcher that stopped its trainer to form anew with its peers,
-and then missed them."""
+"""-15 as an exit code: an elastic launcher stopped its trainer to form a new group, and then missed
+its peers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,9 @@ def judge_pod(view: View, pod: PodView) -> Incident:
         return Incident(Reason.FAILURE_POLICY_IGNORE, message, False, pod=pod)
     if action is None and pod.is_disrupted:
         return Incident(_disruption(pod), message, False, pod=pod)
+    if action is None and has_moved(view, pod):
+        # Its node has made it anew, and the program did not find itself among its peers.
+        return Incident(Reason.ADDRESS_CHANGED, message, False, pod=pod)
     return Incident(Reason.POD_FAILED, message, True, pod=pod)
 
 
@@ -81,7 +84,7 @@ def _launcher_codes(view: View) -> tuple[int, ...]:
 
 
 def end_time(pod: PodView) -> str:
-    """When the pod ended, as text that sorts: the same at every look at the same pod."""
+    """When the pod ended, as text that sorts; each pass finds the same text for the same pod."""
     moment: datetime | None = pod.end.finished_at if pod.end else None
     if moment is None:
         disruption = pod_condition(pod.raw, DISRUPTION_TARGET) or {}

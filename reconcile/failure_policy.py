@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from api.objects import Raw, is_deleting
+from reconcile.pods import container_statuses
 
 
 class PolicyAction(StrEnum):
@@ -16,7 +17,7 @@ class PolicyAction(StrEnum):
 def match_policy(policy: Raw | None, pod: Raw) -> PolicyAction | None:
     """The action of the first rule that matches the lost pod, or None.
 
-    One that is being deleted was told to end: its exit codes tell of that alone.
+    The exit codes of a pod that is being deleted do not count: it was told to end.
     """
     for rule in (policy or {}).get("rules") or ():
         if _matches_exit_codes(rule.get("onExitCodes"), pod) or _matches_conditions(
@@ -40,13 +41,11 @@ def _matches_exit_codes(requirement: Raw | None, pod: Raw) -> bool:
 
 
 def _exit_codes(pod: Raw) -> list[tuple[str, int]]:
-    status: Raw = pod.get("status") or {}
     ended = []
-    for kind in ("initContainerStatuses", "containerStatuses"):
-        for container in status.get(kind) or ():
-            terminated = (container.get("state") or {}).get("terminated")
-            if terminated:
-                ended.append((container["name"], terminated.get("exitCode", 0)))
+    for container in container_statuses(pod):
+        terminated = (container.get("state") or {}).get("terminated")
+        if terminated:
+            ended.append((container["name"], terminated.get("exitCode", 0)))
     return ended
 
 

@@ -7,27 +7,26 @@ that a user is about to create.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from api.constants import (
     ANNOTATION_GROUP_NAME,
     GANG_API_VERSION,
-    KIND,
-    MAX_CHILD_NAME,
     VOLCANO,
     VOLCANO_API_VERSION,
     Reason,
     Role,
 )
-from api.objects import Raw, is_controlled_by, is_deleting, name_of, parse_time, uid_of
-from reconcile.plan import Create, Delete, Patch
+from api.job import pod_group_name
+from api.objects import Raw, is_deleting, name_of, parse_time
+from reconcile.plan import Create, Delete, ObjectReference, Patch, deletes_of
 from reconcile.rendezvous import child_labels
 from reconcile.view import View
 
 USER_POD_GROUP_WAIT_SECONDS = 5.0
-"""Users put their PodGroup after the job in the same file: so long the job waits for it."""
+"""A job waits so long for its user's PodGroup, which often comes after it in the same file."""
 UNSERVED_RETRY_SECONDS = 5.0
 """No event tells a job that the API server has begun to serve PodGroups."""
-UID_CHARACTERS = 8
 
 
 class GangKind(StrEnum):
@@ -48,12 +47,12 @@ class Gang:
 
 
 @dataclass(frozen=True, slots=True)
-class GangHold:
-    """Why no pod may be created yet. `seconds` is when to look again, None for an event."""
+class Wait:
+    """What a job waits for. `seconds` is when to look again, None where an event tells."""
 
     reason: Reason
     message: str
-    seconds: float | None
+    seconds: float | None = None
 
 
 def wanted_kind(view: View) -> GangKind | None:
@@ -97,9 +96,8 @@ def _joins_users(view: View) -> bool:
 
 
 def own_name(view: View) -> str:
-    """`<job>-<8 hex of the UID>`, the job's part cut so that it stays a valid name."""
-    suffix = view.job.uid.replace("-", "")[:UID_CHARACTERS]
-    return f"{view.job.name[: MAX_CHILD_NAME - UID_CHARACTERS - 1]}-{suffix}"
+    """The name of the operator's own PodGroup of this job."""
+    return pod_group_name(view.job.name, view.job.uid)
 
 
 def own_pod_group(view: View) -> Raw | None:
@@ -113,22 +111,24 @@ def own_pod_group(view: View) -> Raw | None:
 def users_pod_group(view: View) -> Raw | None:
     """The PodGroup with the job's name that this job does not control, or None."""
     group = view.observed.named_pod_group
-    if group is None or is_deleting(group) or is_controlled_by(group, KIND, view.job.uid):
+    if group is None or is_deleting(group) or view.job.owner.controls(group):
         return None
     return group
 
 
-def find_hold(view: View, gang: Gang) -> GangHold | None:
+def find_hold(view: View, gang: Gang) -> Wait | None:
     """What keeps the gang's pods from being created, or None."""
-    if not _is_served(view, gang.kind):
-        message = _unserved_message(gang.kind)
-        return GangHold(Reason.POD_GROUP_UNAVAILABLE, message, UNSERVED_RETRY_SECONDS)
+    is_volcano = gang.kind is GangKind.VOLCANO
+    if not (view.observed.volcano_served if is_volcano else view.observed.gang_served):
+        what = "Volcano is not installed" if is_volcano else "gang scheduling is off"
+        message = f"the API server serves no PodGroup of {_api_version(gang.kind)}: {what}"
+        return Wait(Reason.POD_GROUP_UNAVAILABLE, message, UNSERVED_RETRY_SECONDS)
     if gang.is_users:
         return _check_users_group(view)
     waited = _waited_seconds(view)
     if names_volcano(view) and not gang.exists and waited < USER_POD_GROUP_WAIT_SECONDS:
         message = f'waiting for a PodGroup named "{view.job.name}" before making one'
-        return GangHold(Reason.POD_GROUP_PENDING, message, USER_POD_GROUP_WAIT_SECONDS - waited)
+        return Wait(Reason.POD_GROUP_PENDING, message, USER_POD_GROUP_WAIT_SECONDS - waited)
     return None
 
 
@@ -145,7 +145,7 @@ def own_pod_group_creates(view: View, gang: Gang) -> tuple[Create, ...]:
     """The create of the operator's PodGroup where it is missing."""
     if gang.is_users or gang.exists:
         return ()
-    return (Create(_build_pod_group(view, gang)),)
+    return (Create("PodGroup", gang.name, partial(_build_pod_group, view, gang)),)
 
 
 def own_pod_group_patches(view: View, gang: Gang) -> tuple[Patch, ...]:
@@ -156,16 +156,12 @@ def own_pod_group_patches(view: View, gang: Gang) -> tuple[Patch, ...]:
     wanted = _build_spec(view, gang.kind)
     if gang.kind is not GangKind.VOLCANO or _covers(group.get("spec") or {}, wanted):
         return ()
-    return (Patch("PodGroup", name_of(group), uid_of(group), {"spec": wanted}),)
+    return (Patch(ObjectReference.of(group), {"spec": wanted}),)
 
 
 def own_pod_group_deletes(view: View) -> tuple[Delete, ...]:
     """Deletes of the operator's PodGroups: an ended or suspended job must not hold resources."""
-    return tuple(
-        Delete("PodGroup", name_of(group), uid_of(group))
-        for group in view.observed.pod_groups
-        if not is_deleting(group)
-    )
+    return deletes_of(view.observed.pod_groups)
 
 
 def least_members(view: View) -> int:
@@ -178,35 +174,26 @@ def least_members(view: View) -> int:
     return view.job.spec.total_replicas
 
 
-def _is_served(view: View, kind: GangKind) -> bool:
-    if kind is GangKind.VOLCANO:
-        return view.settings.volcano_served
-    return view.settings.gang_served
+def _api_version(kind: GangKind) -> str:
+    return VOLCANO_API_VERSION if kind is GangKind.VOLCANO else GANG_API_VERSION
 
 
-def _unserved_message(kind: GangKind) -> str:
-    api = VOLCANO_API_VERSION if kind is GangKind.VOLCANO else GANG_API_VERSION
-    what = "Volcano is not installed" if kind is GangKind.VOLCANO else "gang scheduling is off"
-    return f"the API server serves no PodGroup of {api}: {what}"
-
-
-def _check_users_group(view: View) -> GangHold | None:
+def _check_users_group(view: View) -> Wait | None:
     group = users_pod_group(view)
     if group is None:
         message = f'the pods belong to PodGroup "{view.job.name}", which is gone'
-        return GangHold(Reason.POD_GROUP_UNAVAILABLE, message, None)
+        return Wait(Reason.POD_GROUP_UNAVAILABLE, message)
     least = (group.get("spec") or {}).get("minMember") or 0
     total = view.job.spec.total_replicas
     if least <= total:
         return None
     message = f"PodGroup {view.job.name} wants minMember {least}, but the job has {total} pods"
-    return GangHold(Reason.POD_GROUP_INVALID, message, None)
+    return Wait(Reason.POD_GROUP_INVALID, message)
 
 
 def _build_pod_group(view: View, gang: Gang) -> Raw:
-    version = VOLCANO_API_VERSION if gang.kind is GangKind.VOLCANO else GANG_API_VERSION
     return {
-        "apiVersion": version,
+        "apiVersion": _api_version(gang.kind),
         "kind": "PodGroup",
         "metadata": {
             "name": gang.name,

@@ -8,13 +8,13 @@ from api.constants import MAX_REPLICAS
 def parse_indexes(text: str) -> frozenset[int]:
     """The indexes that the text lists. Raises ValueError on anything but `0-2,5`.
 
-    Whoever may write a status may write this text: a run without a bound would take all memory.
+    Anyone who may write a status may write this text: runs without a bound would take all memory.
     """
     indexes: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         run = range(int(first), int(last or first) + 1)
-        if run.stop - run.start > MAX_REPLICAS:
+        if run.stop > MAX_REPLICAS:
             raise ValueError(f"no job has as many pods: {part}")
         indexes.update(run)
     return frozenset(indexes)

@@ -1,12 +1,12 @@
-"""Why a job waits, in one sentence: gathered from its pods, its PodGroup and refused creates."""
+"""Why a job waits, in one sentence: gathered from its pods, its PodGroup and refused writes."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from api.constants import Condition, Reason
-from api.objects import Raw, parse_time
-from reconcile.gang import GangHold, find_gang, find_hold, own_pod_group, users_pod_group
-from reconcile.host_ports import needs_ports
+from api.objects import Raw, name_of, parse_time
+from reconcile.gang import Wait, find_gang, find_hold, own_pod_group, users_pod_group
+from reconcile.host_ports import explain_shortage, lacks_ports
 from reconcile.plan import Refusal
 from reconcile.pods import PodState, PodView
 from reconcile.restart import back_off_seconds, restarting_since
@@ -15,14 +15,6 @@ from reconcile.view import View
 
 MAX_REASON_CHARACTERS = 400
 MORE = re.compile(r" \(and \d+ more\)$")
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """What a job waits for."""
-
-    reason: Reason
-    message: str
 
 
 def explain_wait(view: View) -> Wait:
@@ -46,11 +38,22 @@ def explain_wait(view: View) -> Wait:
     return Wait(Reason.WAITING_FOR_PODS, f"waiting for {_count(total, 'pod')} to start")
 
 
+def explain_leftovers(view: View) -> Wait | None:
+    """Why children of a job that has ended or is suspended stay: nobody may delete them."""
+    there = {pod.name for pod in view.all_pods} | {name_of(s) for s in view.observed.services}
+    refused = [r for r in view.observed.refusals if r.is_delete and r.name in there]
+    return _tell_refused(refused)
+
+
 def _refused(view: View) -> Wait | None:
-    if not view.observed.refusals:
+    return _tell_refused(view.observed.refusals)
+
+
+def _tell_refused(refusals: Sequence[Refusal]) -> Wait | None:
+    if not refusals:
         return None
-    first = view.observed.refusals[0]
-    more = len(view.observed.refusals) - 1
+    first = refusals[0]
+    more = len(refusals) - 1
     suffix = f" (and {more} more)" if more else ""
     return Wait(_refusal_reason(first), _refusal_message(first) + suffix)
 
@@ -60,7 +63,7 @@ def _refusal_reason(refusal: Refusal) -> Reason:
         return Reason.NAME_CONFLICT
     if "exceeded quota" in refusal.message:
         return Reason.QUOTA_EXCEEDED
-    return Reason.CREATE_REFUSED
+    return Reason.DELETE_REFUSED if refusal.is_delete else Reason.CREATE_REFUSED
 
 
 def _refusal_message(refusal: Refusal) -> str:
@@ -71,13 +74,14 @@ def _refusal_message(refusal: Refusal) -> str:
         )
     if "exceeded quota" in refusal.message:
         return f"quota exceeded: {refusal.message}"[:MAX_REASON_CHARACTERS]
-    return f"{refusal.kind} {refusal.name}: {refusal.message}"[:MAX_REASON_CHARACTERS]
+    what = "cannot be deleted: " if refusal.is_delete else ""
+    return f"{refusal.kind} {refusal.name}: {what}{refusal.message}"[:MAX_REASON_CHARACTERS]
 
 
 def _terminating(view: View) -> Wait | None:
-    if not view.remains:
+    if not view.previous_pods:
         return None
-    message = f"waiting for the {_count(len(view.remains), 'pod')} of the last attempt to go"
+    message = f"waiting for the {_count(len(view.previous_pods), 'pod')} of the last attempt to go"
     return Wait(Reason.PODS_TERMINATING, message)
 
 
@@ -93,9 +97,9 @@ def _held(view: View) -> Wait | None:
     gang = find_gang(view)
     if gang is None:
         return None
-    hold: GangHold | None = find_hold(view, gang)
+    hold = find_hold(view, gang)
     if hold is not None:
-        return Wait(hold.reason, hold.message)
+        return hold
     group = users_pod_group(view) if gang.is_users else own_pod_group(view)
     text = _group_message(group or {})
     return Wait(Reason.POD_GROUP_PENDING, text) if text else None
@@ -118,10 +122,9 @@ def _group_message(group: Raw) -> str:
 
 
 def _ports(view: View) -> Wait | None:
-    if not needs_ports(view):
+    if not lacks_ports(view):
         return None
-    low, high = view.settings.host_port_range
-    return Wait(Reason.NO_FREE_PORTS, f"no free port ranges left in {low}-{high}")
+    return Wait(Reason.NO_FREE_PORTS, explain_shortage(view))
 
 
 def _startup_error(view: View) -> Wait | None:
@@ -129,22 +132,22 @@ def _startup_error(view: View) -> Wait | None:
     if not errors:
         return None
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    told = _told(view)
-    first = next((e for e in errors if told.startswith(f"{e.pod.name}: ")), errors[0])
-    message = told if _explains(told, first) else first.message[:MAX_REASON_CHARACTERS]
+    written = _written_message(view)
+    first = next((e for e in errors if written.startswith(f"{e.pod.name}: ")), errors[0])
+    message = written if _says_more(written, first) else first.message[:MAX_REASON_CHARACTERS]
     return Wait(first.reason, message + more)
 
 
-def _told(view: View) -> str:
-    """What the job has been said to wait for already."""
+def _written_message(view: View) -> str:
+    """The reason for the wait that status already has."""
     pending = view.job.status.condition(Condition.PENDING)
     return MORE.sub("", pending.message) if pending and pending.status else ""
 
 
-def _explains(told: str, error: StartupError) -> bool:
-    """Whether what was told says why a pull failed: a kubelet that backs off no longer does."""
+def _says_more(written: str, error: StartupError) -> bool:
+    """Whether status still says why the pull failed: the kubelet no longer does in its back-off."""
     is_backing_off = error.message.startswith(f"{error.pod.name}: ImagePullBackOff: ")
-    return is_backing_off and told.startswith(f"{error.pod.name}: ErrImagePull: ")
+    return is_backing_off and written.startswith(f"{error.pod.name}: ErrImagePull: ")
 
 
 def _unscheduled(view: View) -> Wait | None:

@@ -1,48 +1,61 @@
-"""What one pass wants to change, as data: the reconcile returns it, the controller applies it."""
+"""A pass as data: what it observes, and the changes that it asks the controller to apply."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from api.objects import Raw
+from api.objects import Raw, is_deleting, name_of, uid_of
 
 EventType = Literal["Normal", "Warning"]
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
-    """Delete one child, only if it still has this UID. The namespace is the job's."""
+class ObjectReference:
+    """One child as it was observed. The namespace is the job's."""
 
+    api_version: str
     kind: str
     name: str
     uid: str
+
+    @classmethod
+    def of(cls, obj: Raw) -> "ObjectReference":
+        """The reference to an object that the store holds."""
+        return cls(obj["apiVersion"], obj["kind"], name_of(obj), uid_of(obj))
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Delete one child, only if it still has its UID."""
+
+    target: ObjectReference
     grace_seconds: int | None = None
+
+
+def deletes_of(objects: Iterable[Raw]) -> tuple[Delete, ...]:
+    """Deletes of those of the children that are not being deleted."""
+    return tuple(Delete(ObjectReference.of(obj)) for obj in objects if not is_deleting(obj))
 
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Create one child from a full manifest. `body["kind"]` and `apiVersion` name the resource."""
+    """Create one child, whose full manifest `build` returns.
 
-    body: Raw
+    `build` is pure and is called just before the create: of ten thousand missing pods, a pass
+    creates a few hundred at most, and none if a quota allows none.
+    """
 
-    @property
-    def kind(self) -> str:
-        """The child's kind."""
-        return str(self.body["kind"])
-
-    @property
-    def name(self) -> str:
-        """The child's name."""
-        return str(self.body["metadata"]["name"])
+    kind: str
+    name: str
+    build: Callable[[], Raw] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Change a child by a JSON merge patch, only if it still has this UID."""
+    """Change a child by a JSON merge patch, only if it still has its UID."""
 
-    kind: str
-    name: str
-    uid: str
+    target: ObjectReference
     body: Raw
 
 
@@ -71,7 +84,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a pass wants done, in the order of the fields.
+    """The changes that a pass wants, in the order of the fields.
 
     `creates` holds groups in order; the members of one group are created in parallel.
     `status` is a JSON merge patch for the status subresource: `{"status": {...}}`. It holds only
@@ -95,14 +108,15 @@ class Plan:
     verify_gone: tuple[str, ...] = ()
 
     @property
-    def is_empty(self) -> bool:
-        """Whether the pass found nothing to write."""
-        return not (self.deletes or self.patches or self.creates or self.status or self.delete_job)
+    def given_host_ports(self) -> tuple[int, ...]:
+        """The first ports of the ranges that the status gives to pods."""
+        ports = ((self.status or {}).get("status") or {}).get("hostPorts") or {}
+        return tuple(port for port in ports.values() if port is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A create that the API server refused, as the last pass met it.
+    """A create or a delete that the API server refused, as the last pass met it.
 
     `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...). AlreadyExists stands
     here only when the name is held by an object that this job does not control.
@@ -113,14 +127,7 @@ class Refusal:
     reason: str
     message: str
     code: int
-
-
-@dataclass(frozen=True, slots=True)
-class PutOff:
-    """Since when the first status of a job waits, and until when it may."""
-
-    since: datetime
-    until: datetime
+    is_delete: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +136,17 @@ class Observed:
 
     `pods`, `services`, `config_maps` and `pod_groups` are controlled by the job (UID checked).
     `named_pod_group` is the PodGroup with the job's own name, whoever made it.
-    `nodes` maps a node's name to the node, or is None where the operator may not read nodes.
-    `refusals` holds what the previous passes could not create and why.
+    `volcano_served` and `gang_served` say whether the API server serves PodGroups of
+    scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
+    `nodes` maps names to nodes, as far as pods on them are being deleted, or is None where the
+    operator may not read nodes.
+    `refusals` holds what the previous passes could not create or delete, and why.
     `status_written_at` is when this process last wrote the job's status.
-    `put_off` is there where the job's first status has been put off for other jobs.
+    `is_backlogged`: jobs wait for a worker, or did a moment ago.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
-    not ended; gathered only for jobs with `intranet: Host`.
+    not ended, `namespace_host_ports` how many of them are held in the job's namespace; gathered
+    only for jobs with `intranet: Host`.
+    `pause_seconds`: for so long nothing is created, because the API server refused a child.
     """
 
     job: Raw
@@ -143,30 +155,33 @@ class Observed:
     config_maps: tuple[Raw, ...] = ()
     pod_groups: tuple[Raw, ...] = ()
     named_pod_group: Raw | None = None
+    volcano_served: bool = False
+    gang_served: bool = False
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()
     status_written_at: datetime | None = None
-    put_off: PutOff | None = None
+    is_backlogged: bool = False
     taken_host_ports: frozenset[int] = frozenset()
+    namespace_host_ports: int = 0
+    pause_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the command line decides for every job.
 
-    `scheduling` is none, volcano or kubernetes. `volcano_served` and `gang_served` say whether
-    the API server serves scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2 PodGroups.
-    `host_port_range` is inclusive.
+    `scheduling` is none, volcano or kubernetes. `elastic_server` is empty where the elastic jobs of
+    each namespace have an etcd of their own. `host_port_range` is inclusive, and the jobs of one
+    namespace may hold `host_port_share` of it.
     The graces are how long a pod may wait for an image or a configuration that cannot heal by
     itself before the job fails.
     """
 
     scheduling: str = "none"
-    volcano_served: bool = False
-    gang_served: bool = False
     elastic_server: str = ""
     elastic_timeout_seconds: int = 120
     force_delete_after_seconds: float = 300.0
     config_error_grace_seconds: float = 60.0
     image_pull_grace_seconds: float = 600.0
     host_port_range: tuple[int, int] = (30000, 60999)
+    host_port_share: float = 0.25

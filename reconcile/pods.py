@@ -1,4 +1,4 @@
-"""Existing pods as the reconcile sees them: one view of each, the trainer container deciding.
+"""One view of each existing pod, in which the trainer container decides.
 
 A pod's phase is about all of its containers; a job is about its trainers. A sidecar that
 outlives the trainer, or fails after it, changes nothing here.
@@ -19,12 +19,12 @@ SIGNAL_EXIT_BASE = 128
 CLUSTER_REASONS = frozenset(
     {"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Terminated", "UnexpectedAdmissionError"}
 )
-"""Values of a pod's status.reason with which a kubelet ended it, or refused to run it.
+"""A pod's status.reason when its kubelet ended it, or refused to run it.
 
 They say nothing about the program.
 """
 ADMISSION_PREFIX = "OutOf"
-"""Of such a reason, too: OutOfcpu, OutOfmemory, OutOfnvidia.com/gpu.
+"""Other reasons of that kind begin with it: OutOfcpu, OutOfmemory, OutOfnvidia.com/gpu.
 
 The node had less to give than the scheduler thought.
 """
@@ -33,7 +33,7 @@ LOST_NODE_REASONS = frozenset({"DeletionByTaintManager", "DeletionByPodGC"})
 
 
 class PodState(StrEnum):
-    """What a pod counts as in its role's status."""
+    """How a pod is counted in its role's status."""
 
     PENDING = "pending"
     STARTING = "starting"
@@ -45,7 +45,7 @@ class PodState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContainerEnd:
-    """How a container ended. `signal` is set where the exit code tells of one (128 + n)."""
+    """How a container ended. `signal` is set if the exit code stands for one (128 + n)."""
 
     container: str
     exit_code: int
@@ -58,7 +58,7 @@ class ContainerEnd:
 
 @dataclass(frozen=True, slots=True)
 class PodView:
-    """One pod of the job. `end` is the trainer's, or the init container's that kept it away."""
+    """One pod of the job. `end` is the trainer's, or that of an init container that failed."""
 
     raw: Raw
     name: str
@@ -111,7 +111,7 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
     trainer = trainer_names.get(role, TRAINER_CONTAINER) if role else TRAINER_CONTAINER
     status: Raw = raw.get("status") or {}
     container = _container_status(status.get("containerStatuses"), trainer)
-    end = _end_of(container) or _init_end(raw)
+    end = _trainer_end(container) or _init_end(raw)
     return PodView(
         raw=raw,
         name=name_of(raw),
@@ -127,7 +127,7 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
         has_started=_has_started(container),
         started_at=_started_at(container),
         end=end,
-        restarts=_restarts(status),
+        restarts=sum(int(each.get("restartCount", 0)) for each in container_statuses(raw)),
     )
 
 
@@ -139,14 +139,19 @@ def pod_condition(raw: Raw, type_: str) -> Raw | None:
     return None
 
 
+def container_statuses(raw: Raw) -> Iterator[Raw]:
+    """The status of each container of a pod, init containers first."""
+    status: Raw = raw.get("status") or {}
+    yield from status.get("initContainerStatuses") or ()
+    yield from status.get("containerStatuses") or ()
+
+
 def waiting_states(raw: Raw) -> Iterator[tuple[str, str, str]]:
     """(container, reason, message) of each container that waits, init containers first."""
-    status: Raw = raw.get("status") or {}
-    for kind in ("initContainerStatuses", "containerStatuses"):
-        for container in status.get(kind) or ():
-            waiting = (container.get("state") or {}).get("waiting")
-            if waiting:
-                yield container["name"], waiting.get("reason", ""), waiting.get("message", "")
+    for container in container_statuses(raw):
+        waiting = (container.get("state") or {}).get("waiting")
+        if waiting:
+            yield container["name"], waiting.get("reason", ""), waiting.get("message", "")
 
 
 def _state(raw: Raw, container: Raw | None) -> PodState:
@@ -180,7 +185,7 @@ def _container_status(statuses: list[Raw] | None, name: str) -> Raw | None:
     return next((s for s in statuses or () if s.get("name") == name), None)
 
 
-def _end_of(container: Raw | None) -> ContainerEnd | None:
+def _trainer_end(container: Raw | None) -> ContainerEnd | None:
     if container is None:
         return None
     for state in (container.get("state") or {}, container.get("lastState") or {}):
@@ -226,14 +231,6 @@ def _started_at(container: Raw | None) -> datetime | None:
     state = (container or {}).get("state") or {}
     running = state.get("running") or state.get("terminated") or {}
     return parse_time(running.get("startedAt"))
-
-
-def _restarts(status: Raw) -> int:
-    statuses = [
-        *(status.get("initContainerStatuses") or ()),
-        *(status.get("containerStatuses") or ()),
-    ]
-    return sum(int(container.get("restartCount", 0)) for container in statuses)
 
 
 def _role(value: str | None) -> Role | None:

@@ -1,17 +1,17 @@
 """One pass over one job: from what was observed to what is to be done.
 
 The pass either moves the job to another state, and then writes status and nothing else, or it makes
-the children match the state that the job is in. What it decides follows from what was observed and
-from nothing else, so a pass may be repeated, interrupted and resumed at any point.
+the children match the state that the job is in. Its decisions follow from the observation alone,
+so a pass may be repeated, interrupted and resumed at any point.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from api.constants import Condition, Phase, Reason
 from api.status import JobStatus, diff_status
-from reconcile.children import Changes, change_children
+from reconcile.children import change_children
 from reconcile.cleanup import cleanup_deletes
 from reconcile.completion import find_completion, find_elastic_completion
 from reconcile.deadlines import find_expiry, seconds_to_next_deadline, seconds_to_ttl
@@ -22,36 +22,49 @@ from reconcile.host_ports import find_allocation
 from reconcile.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.rendezvous import all_have_addresses, build_variables, oversized_variable
 from reconcile.restart import answer_incident, find_exhausted_in_place
+from reconcile.restart_request import find_requested_restart
 from reconcile.startup_errors import find_startup_failure, seconds_to_startup_failure
 from reconcile.stuck import force_deletes, seconds_to_force_delete
-from reconcile.summary import summarize
+from reconcile.summary import FIRST_STATUS_SECONDS, summarize
 from reconcile.suspend import find_suspension
 from reconcile.transition import Transition, fail_job
+from reconcile.unreadable import find_unreadable, tell_unreadable
 from reconcile.validation import find_invalid_spec
 from reconcile.view import View, build_view
+from reconcile.wake import seconds_to_wake
 
 STATUS_INTERVAL_SECONDS = 2.0
-"""Counts alone are written at most this often: pods come up one by one."""
+"""Changes of counts alone are written at most this often: pods come up one by one."""
 CAUSE_SECONDS = 5.0
-"""A first status that says what holds the pods up waits no longer for other jobs: that is what its
-user looks for. Many a cause, such as a gang that is being let in, is gone by then."""
+"""A first status that says what holds the pods up is deferred no longer, for its user looks for
+that. Some causes, such as a gang that is about to be admitted, are gone by then."""
 QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
 def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
     """What to do about one job now.
 
-    Raises KeyError, TypeError or ValueError where the job is nothing that the schema accepts.
+    Raises KeyError, TypeError or ValueError on a job whose spec the schema would have refused.
     """
+    try:
+        return _decide(observed, now, settings)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        wrong = find_unreadable(observed.job.get("status"))
+        if wrong is None:
+            raise
+        return tell_unreadable(observed.job, wrong, now)
+
+
+def _decide(observed: Observed, now: datetime, settings: Settings) -> Plan:
     view = build_view(observed, now, settings)
     if not view.job.is_ours:
         return Plan()
     if view.job.is_deleting:
-        return _finish(view, Changes())
+        return _finish(view, Plan())
     if view.job.status.is_terminal:
         return _tend_ended(view)
     if view.is_behind:
-        return _finish(view, Changes())
+        return _await_status(view)
     for find in _transitions(view):
         transition = find(view)
         if transition is not None:
@@ -70,6 +83,7 @@ def _transitions(view: View) -> Iterable[Callable[[View], Transition | None]]:
         ending,
         find_suspension,
         find_elastic_transition if is_elastic else _find_restart,
+        find_requested_restart,
         find_exhausted_in_place,
         _find_oversize,
         find_expiry,
@@ -93,6 +107,15 @@ def _find_oversize(view: View) -> Transition | None:
     return fail_job(view, Reason.ENDPOINTS_TOO_LONG, message)
 
 
+def _await_status(view: View) -> Plan:
+    """Do nothing until the status is up to date, but keep a deadline: a pod may only pretend.
+
+    Where the status is indeed old, the write meets another version of the job and changes nothing.
+    """
+    expiry = None if view.job.spec.suspend else find_expiry(view)
+    return _move(view, expiry) if expiry else _finish(view, Plan())
+
+
 def _move(view: View, transition: Transition) -> Plan:
     """Write the new state, on which the next pass acts."""
     moved = replace(view, job=replace(view.job, status=transition.status))
@@ -111,12 +134,11 @@ def _tend_ended(view: View) -> Plan:
     left = seconds_to_ttl(view)
     if left is not None and left <= 0:
         return Plan(delete_job=True)
-    changes = Changes(deletes=cleanup_deletes(view), requeue_after=left)
-    return _finish(view, changes)
+    return _finish(view, Plan(deletes=cleanup_deletes(view), requeue_after=left))
 
 
-def _finish(view: View, changes: Changes) -> Plan:
-    """Change the children, and write the status that follows from them, if it is time to."""
+def _finish(view: View, plan: Plan) -> Plan:
+    """Add the status that follows from the children to a plan, if it is time to write it."""
     status = _stamp(summarize(view), view.job.generation)
     patch = diff_status(view.job.raw_status, status)
     stuck = force_deletes(view)
@@ -124,14 +146,13 @@ def _finish(view: View, changes: Changes) -> Plan:
     events, outcomes = ((), ()) if wait else _news(view, status)
     if stuck:
         events = (*events, _force_delete_event(stuck))
-    return Plan(
-        deletes=changes.deletes + stuck,
-        patches=changes.patches,
-        creates=changes.creates,
+    return replace(
+        plan,
+        deletes=plan.deletes + stuck,
         status=None if wait else patch,
         events=events,
         outcomes=outcomes,
-        requeue_after=_earliest(changes.requeue_after, wait or None, *_timers(view)),
+        requeue_after=_earliest(plan.requeue_after, wait or None, *_timers(view)),
     )
 
 
@@ -142,11 +163,13 @@ def _timers(view: View) -> tuple[float | None, ...]:
         seconds_to_next_deadline(view),
         seconds_to_startup_failure(view),
         seconds_to_force_delete(view),
+        seconds_to_wake(view),
     )
 
 
 def _earliest(*times: float | None) -> float | None:
-    return min((max(0.0, seconds) for seconds in times if seconds is not None), default=None)
+    """The earliest time to come. What is due and was not acted on waits for news, not in a loop."""
+    return min((seconds for seconds in times if seconds is not None and seconds > 0), default=None)
 
 
 def _stamp(status: JobStatus, generation: int) -> JobStatus:
@@ -155,18 +178,32 @@ def _stamp(status: JobStatus, generation: int) -> JobStatus:
 
 
 def _status_wait(view: View, status: JobStatus) -> float:
-    """Seconds for which a change that only counts may wait; 0 where users must see it now."""
+    """Seconds for which a change of counts alone is deferred; 0 for one that users must see."""
     if not _is_minor(view.job.status, status):
         return 0.0
-    put_off, written = view.observed.put_off, view.observed.status_written_at
-    if put_off is not None and not view.job.status.phase:
-        until = put_off.until
-        if not _is_on_its_way(status):
-            until = min(until, put_off.since + timedelta(seconds=CAUSE_SECONDS))
-        return max(0.0, (until - view.now).total_seconds())
+    if not view.job.status.phase:
+        return _first_status_wait(view, status)
+    written = view.observed.status_written_at
     if written is None:
         return 0.0
-    return max(0.0, STATUS_INTERVAL_SECONDS - (view.now - written).total_seconds())
+    # abs: a clock that was set back does not make it wait until it has caught up.
+    return max(0.0, STATUS_INTERVAL_SECONDS - abs((view.now - written).total_seconds()))
+
+
+def _first_status_wait(view: View, status: JobStatus) -> float:
+    """Seconds for which the first status is deferred: until no other job waits for a worker.
+
+    It costs the API server about as much as two pods, and a job that runs by then writes only the
+    status that says so. Deadlines count from the start that this status tells; half of one leaves
+    time to look at the job again.
+    """
+    if not view.observed.is_backlogged:
+        return 0.0
+    spec = view.job.spec
+    deadlines = (spec.active_deadline_seconds, spec.starting_deadline_seconds)
+    limits = [seconds / 2 for seconds in deadlines if seconds is not None]
+    limits.append(FIRST_STATUS_SECONDS if _is_on_its_way(status) else CAUSE_SECONDS)
+    return min(CAUSE_SECONDS, max(0.0, min(limits) - view.age_seconds))
 
 
 def _is_on_its_way(status: JobStatus) -> bool:
@@ -182,7 +219,7 @@ def _is_minor(old: JobStatus, new: JobStatus) -> bool:
 
 
 def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[Outcome, ...]]:
-    """What users and metrics are told about the way from the stored status to the new one."""
+    """Events and metrics about the step from the stored status to the new one."""
     old = view.job.status
     events: list[EmitEvent] = []
     outcomes: list[Outcome] = []
@@ -198,7 +235,7 @@ def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[O
         events.append(EmitEvent("Normal", Reason.ALL_PODS_RUNNING, message))
         seconds = view.age_seconds if status.restart_count == 0 else None
         outcomes.append(Outcome("running", mode, seconds=seconds))
-    events += _gang_events(view, status) + _refusal_events(view, status)
+    events += _trouble_events(view, status)
     return tuple(events), tuple(outcomes)
 
 
@@ -209,7 +246,7 @@ def _describe(view: View) -> str:
 
 
 def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEvent]:
-    """What is told of a new job; that it was seen goes without saying where it runs already."""
+    """Events about a new job. If it already runs, none says that it was seen."""
     events = [] if now_runs else [EmitEvent("Normal", Reason.CREATED, _describe(view))]
     overridden = [] if status.is_terminal else overridden_variables(view)
     if overridden:
@@ -220,27 +257,20 @@ def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEve
 
 
 def _force_delete_event(stuck: tuple[Delete, ...]) -> EmitEvent:
-    names = ", ".join(sorted(delete.name for delete in stuck))
+    names = ", ".join(sorted(delete.target.name for delete in stuck))
     message = f"deleted without waiting for their lost nodes: {names}"
     return EmitEvent("Warning", Reason.FORCE_DELETED, message)
 
 
-def _gang_events(view: View, status: JobStatus) -> list[EmitEvent]:
-    """What has become of the PodGroup of a job that runs."""
-    running = status.condition(Condition.RUNNING)
-    if running is None or not running.status or running.reason == Reason.ALL_PODS_RUNNING:
-        return []
-    before = view.job.status.condition(Condition.RUNNING)
-    if before is not None and before.reason == running.reason:
-        return []
-    return [EmitEvent("Warning", running.reason, running.message)]
-
-
-def _refusal_events(view: View, status: JobStatus) -> list[EmitEvent]:
-    pending = status.condition(Condition.PENDING)
-    if not view.observed.refusals or pending is None or not pending.status:
-        return []
-    before = view.job.status.condition(Condition.PENDING)
-    if before is not None and (before.reason, before.message) == (pending.reason, pending.message):
-        return []
-    return [EmitEvent("Warning", pending.reason, pending.message)]
+def _trouble_events(view: View, status: JobStatus) -> list[EmitEvent]:
+    """Events about what has happened to the PodGroup of a job that runs, and about refusals."""
+    events = []
+    for type_ in (Condition.RUNNING, Condition.PENDING):
+        old, new = view.job.status.condition(type_), status.condition(type_)
+        if new is None or not new.status or new.reason == Reason.ALL_PODS_RUNNING:
+            continue
+        if type_ is Condition.PENDING and not view.observed.refusals:
+            continue
+        if old is None or (old.reason, old.message) != (new.reason, new.message):
+            events.append(EmitEvent("Warning", new.reason, new.message))
+    return events

@@ -65,7 +65,7 @@ ENDPOINT_LISTS = {
     Role.WORKER: "PADDLE_TRAINER_ENDPOINTS",
     Role.HETER: "PADDLE_HETER_ENDPOINTS",
 }
-"""Where the ConfigMap tells each role's endpoints, in index order."""
+"""The variables of the ConfigMap with each role's endpoints, in index order."""
 
 
 def rendezvous_key(job: PaddleJob) -> str:
@@ -140,19 +140,27 @@ def oversized_variable(variables: dict[str, str]) -> str | None:
 
 def moved_pods(view: View) -> list[str]:
     """Names of live pods whose address is not the one in the attempt's ConfigMap."""
-    if view.config_map is None:
-        return []
-    told = view.config_map.get("data") or {}
-    return [
-        pod.name
-        for pod in view.pods.values()
-        if pod.is_live and pod.address and not _is_told(view, told, pod)
-    ]
+    return [pod.name for pod in view.pods.values() if pod.is_live and has_moved(view, pod)]
 
 
-def _is_told(view: View, told: dict[str, str], pod: PodView) -> bool:
-    """Whether the endpoint at the pod's index is the pod's."""
-    endpoints = told.get(ENDPOINT_LISTS[pod.role], "").split(",") if pod.role else []
+def has_moved(view: View, pod: PodView) -> bool:
+    """Whether the pod has another address than the attempt's ConfigMap tells its peers."""
+    if view.config_map is None or not pod.address:
+        return False
+    return not _is_published(view, view.config_map.get("data") or {}, pod)
+
+
+def _is_published(view: View, published: dict[str, str], pod: PodView) -> bool:
+    """Whether the endpoint at the pod's index is the pod's, as far as can be told.
+
+    The store keeps no endpoints of a namespace whose ConfigMaps take too much memory.
+    """
+    if pod.role is None:
+        return False
+    told = published.get(ENDPOINT_LISTS[pod.role])
+    if told is None:
+        return True
+    endpoints = told.split(",")
     endpoint = format_endpoint(host_of(view, pod.name), port_of(view, pod.name))
     return pod.index < len(endpoints) and endpoints[pod.index] == endpoint
 

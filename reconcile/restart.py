@@ -11,9 +11,11 @@ from reconcile.plan import EmitEvent, Outcome
 from reconcile.transition import Transition, end_conditions, fail_job, set_condition
 from reconcile.view import View
 
-FIRST_DELAY_SECONDS = 10.0
+SECOND_DELAY_SECONDS = 10.0
 MAX_DELAY_SECONDS = 360.0
-"""10 s doubling to 6 min, the back-off of batch/v1's Jobs."""
+"""The first restart comes at once, the next ones after 10 s doubling to 6 min, as in batch/v1."""
+STABLE_SECONDS = 600.0
+"""An attempt that ran for so long is not to blame for the ones before, as for a kubelet."""
 IN_PLACE_LIMIT = 6
 """In-place restarts where backoffLimit is unset: batch/v1's default limit."""
 
@@ -35,6 +37,7 @@ def answer_incident(view: View, incident: Incident) -> Transition:
 
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transition:
     """Begin the next attempt. Its number alone makes the pods of this one obsolete."""
+    quick_restarts = 1 if _was_stable(view) else status.quick_restarts + 1
     status = end_conditions(status, view.now, Condition.RUNNING, Condition.PODS_SCHEDULED)
     # Ended and set again, so that an incident during a back-off starts a back-off of its own.
     status = end_conditions(status, view.now, Condition.RESTARTING)
@@ -46,6 +49,7 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transiti
         phase=Phase.RESTARTING,
         attempt=view.attempt + 1,
         restart_count=status.restart_count + 1,
+        quick_restarts=quick_restarts,
         host_ports={},
         roles={role: _forgotten(counts) for role, counts in status.roles.items()},
     )
@@ -75,22 +79,30 @@ def find_exhausted_in_place(view: View) -> Transition | None:
 def back_off_seconds(view: View) -> float:
     """Seconds until the pods of a restarting job may be made; 0 when they may be now."""
     since = restarting_since(view.job.status)
-    if since is None:
+    condition = view.job.status.condition(Condition.RESTARTING)
+    if since is None or (condition and condition.reason == Reason.RESTART_REQUESTED):
         return 0.0
-    delay = restart_delay(view.job.status.restart_count)
+    delay = restart_delay(view.job.status.quick_restarts)
     return max(0.0, delay - (view.now - since).total_seconds())
 
 
-def restart_delay(restart_count: int) -> float:
-    """The back-off before the attempt that follows this many restarts, in seconds."""
-    doubled = FIRST_DELAY_SECONDS * 2.0 ** min(max(restart_count - 1, 0), 30)
-    return min(doubled, MAX_DELAY_SECONDS)
+def restart_delay(restarts: int) -> float:
+    """The back-off before the attempt that follows this many restarts in a row, in seconds."""
+    if restarts <= 1:
+        return 0.0
+    return min(SECOND_DELAY_SECONDS * 2.0 ** min(restarts - 2, 30), MAX_DELAY_SECONDS)
 
 
 def restarting_since(status: JobStatus) -> datetime | None:
-    """When the restart began that is still under way, or None."""
+    """When the restart that is under way began, or None."""
     condition = status.condition(Condition.RESTARTING)
     return parse_time(condition.last_transition_time) if condition and condition.status else None
+
+
+def _was_stable(view: View) -> bool:
+    running = view.job.status.condition(Condition.RUNNING)
+    since = parse_time(running.last_transition_time) if running and running.status else None
+    return since is not None and (view.now - since).total_seconds() >= STABLE_SECONDS
 
 
 def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Transition:

@@ -1,4 +1,4 @@
-"""Pods that cannot start: a wrong image name, a configuration that names what is not there.
+"""Pods that cannot start: a wrong image name, or a configuration that names a missing object.
 
 Every pod waits in CreateContainerConfigError until its attempt's ConfigMap exists. That is how a
 job starts, and it is never an error here.
@@ -23,7 +23,7 @@ CONFIG_ERRORS = ("CreateContainerConfigError", "CreateContainerError")
 
 @dataclass(frozen=True, slots=True)
 class StartupError:
-    """A pod that cannot start as it is, and since when and how long it may wait."""
+    """A pod that cannot start: since when it waits, and how long it may."""
 
     pod: PodView
     reason: Reason

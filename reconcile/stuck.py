@@ -1,7 +1,7 @@
 """Pods that stay Terminating because their node is lost, and their forced deletion."""
 
 from api.objects import Raw, parse_time
-from reconcile.plan import Delete
+from reconcile.plan import Delete, ObjectReference
 from reconcile.pods import PodView
 from reconcile.view import View
 
@@ -9,11 +9,11 @@ from reconcile.view import View
 def force_deletes(view: View) -> tuple[Delete, ...]:
     """Deletes without a grace period of pods past theirs on a node that is NotReady or gone.
 
-    The node may still run them, and two pods may then write the same checkpoint. Hence the wait,
-    and hence nothing is deleted where the operator may not read nodes.
+    The node may still run them, and two pods may then write the same checkpoint. So the operator
+    waits, and deletes nothing if it may not read nodes.
     """
     return tuple(
-        Delete("Pod", pod.name, pod.uid, grace_seconds=0)
+        Delete(ObjectReference.of(pod.raw), grace_seconds=0)
         for pod in view.all_pods
         if _is_stuck(view, pod) and _seconds_left(view, pod) <= 0
     )

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from api.constants import (
     LABEL_JOB_UID,
@@ -15,21 +15,25 @@ from api.constants import (
 )
 from api.objects import format_time
 from api.status import JobStatus, RoleStatus
-from reconcile.gang import find_gang, find_hold
+from reconcile.gang import Wait, find_gang, find_hold
 from reconcile.indexes import format_indexes
-from reconcile.pending import Wait, explain_wait
+from reconcile.pending import explain_leftovers, explain_wait
 from reconcile.pods import PodState
+from reconcile.restart_request import note_request
 from reconcile.transition import set_condition
 from reconcile.view import View
+
+FIRST_STATUS_SECONDS = 30.0
+"""A job's first status is deferred no longer, whatever other jobs there are."""
 
 
 def summarize(view: View) -> JobStatus:
     """The status of a job whose state does not change in this pass."""
-    status = _with_facts(view, view.job.status)
+    status = note_request(view, _with_facts(view, view.job.status))
     if view.job.is_deleting:
         return replace(status, phase=Phase.TERMINATING)
     if status.phase in TERMINAL_PHASES or status.is_true(Condition.SUSPENDED):
-        return status
+        return _set_pending(view, status, explain_leftovers(view), Reason.ENDED)
     phase = _decide_phase(view)
     status = replace(status, phase=phase)
     return _with_conditions(view, status, phase)
@@ -52,16 +56,17 @@ def _with_facts(view: View, status: JobStatus) -> JobStatus:
 
 
 def _first_start(view: View) -> str:
-    held = view.job.spec.suspend or view.job.status.is_true(Condition.SUSPENDED)
-    if held:
+    is_suspended = view.job.spec.suspend or view.job.status.is_true(Condition.SUSPENDED)
+    if is_suspended:
         return ""
     return format_time(_first_look(view))
 
 
 def _first_look(view: View) -> datetime:
-    """When the job was first seen where its status is still to be written, else now."""
-    put_off = None if view.job.status.phase else view.observed.put_off
-    return put_off.since if put_off else view.now
+    """When the job was first seen, which was before now if its first status was deferred."""
+    if view.job.status.phase:
+        return view.now
+    return view.now - timedelta(seconds=max(0.0, min(view.age_seconds, FIRST_STATUS_SECONDS)))
 
 
 def _count_role(view: View, role: Role) -> RoleStatus:
@@ -80,7 +85,7 @@ def _count_role(view: View, role: Role) -> RoleStatus:
 
 
 def _had_ended(view: View) -> bool:
-    """Whether the job had ended before this pass, which the stored status tells."""
+    """Whether the job had ended before this pass, by the stored status."""
     return view.job.raw_status.get("phase") in TERMINAL_PHASES
 
 
@@ -98,13 +103,13 @@ def _freeze(end: RoleStatus, counts: RoleStatus) -> RoleStatus:
 
 
 def _decide_phase(view: View) -> Phase:
-    if view.remains or _waits_for_restart(view):
+    if view.previous_pods or _waits_for_restart(view):
         return Phase.RESTARTING
     if _all_run(view):
         return Phase.COMPLETING if view.completed.get(Role.WORKER) else Phase.RUNNING
-    if view.job.spec.is_elastic and _has_run(view):
+    if view.job.spec.is_elastic and _has_run_this_attempt(view):
         return Phase.SCALING
-    if not view.missing and all(pod.is_scheduled for pod in view.pods.values()):
+    if _all_scheduled(view):
         return Phase.STARTING
     return Phase.PENDING
 
@@ -113,7 +118,7 @@ def _waits_for_restart(view: View) -> bool:
     return view.job.status.is_true(Condition.RESTARTING) and not view.pods
 
 
-def _has_run(view: View) -> bool:
+def _has_run_this_attempt(view: View) -> bool:
     """Whether all pods of this attempt have run. (A restart sets the condition to false.)"""
     running = view.job.status.condition(Condition.RUNNING)
     return running is not None and (running.status or view.job.status.phase == Phase.SCALING)
@@ -129,12 +134,17 @@ def _all_run(view: View) -> bool:
     )
 
 
+def _all_scheduled(view: View) -> bool:
+    return not view.missing and all(pod.is_scheduled for pod in view.pods.values())
+
+
 def _with_conditions(view: View, status: JobStatus, phase: Phase) -> JobStatus:
     runs = phase in (Phase.RUNNING, Phase.COMPLETING)
-    status = _set_pending(view, status, None if runs else explain_wait(view))
+    wait = None if runs else explain_wait(view)
+    status = _set_pending(view, status, wait, Reason.ALL_PODS_RUNNING)
     status = _set_scheduled(view, status)
     reason, message = _explain_running(view) if runs else (Reason.NOT_ALL_RUNNING, "")
-    since = view.now if runs else _first_look(view)  # a later flip tells that the job has run
+    since = view.now if runs else _first_look(view)  # a later change shows that the job has run
     status = set_condition(status, Condition.RUNNING, runs, reason, message, since)
     if status.is_true(Condition.RESTARTING) and phase is not Phase.RESTARTING:
         status = set_condition(
@@ -150,17 +160,16 @@ def _explain_running(view: View) -> tuple[Reason, str]:
     return (hold.reason, hold.message) if hold else (Reason.ALL_PODS_RUNNING, "")
 
 
-def _set_pending(view: View, status: JobStatus, wait: Wait | None) -> JobStatus:
+def _set_pending(view: View, status: JobStatus, wait: Wait | None, over: Reason) -> JobStatus:
+    """The job waits for this; or for nothing any more, for the reason `over`."""
     if wait is not None:
         return set_condition(status, Condition.PENDING, True, wait.reason, wait.message, view.now)
     if status.is_true(Condition.PENDING):
-        return set_condition(
-            status, Condition.PENDING, False, Reason.ALL_PODS_RUNNING, "", view.now
-        )
+        return set_condition(status, Condition.PENDING, False, over, "", view.now)
     return status
 
 
 def _set_scheduled(view: View, status: JobStatus) -> JobStatus:
-    scheduled = not view.missing and all(pod.is_scheduled for pod in view.pods.values())
+    scheduled = _all_scheduled(view)
     reason = Reason.ALL_PODS_SCHEDULED if scheduled else Reason.NOT_ALL_SCHEDULED
     return set_condition(status, Condition.PODS_SCHEDULED, scheduled, reason, "", view.now)

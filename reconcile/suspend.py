@@ -11,16 +11,16 @@ from reconcile.view import View
 
 def find_suspension(view: View) -> Transition | None:
     """The transition into or out of suspension, or None."""
-    held = view.job.status.is_true(Condition.SUSPENDED)
-    if view.job.spec.suspend and not held:
+    is_suspended = view.job.status.is_true(Condition.SUSPENDED)
+    if view.job.spec.suspend and not is_suspended:
         return _suspend(view)
-    if held and not view.job.spec.suspend:
+    if is_suspended and not view.job.spec.suspend:
         return _resume(view)
     return None
 
 
 def _suspend(view: View) -> Transition:
-    """Count the attempt up, which makes its pods obsolete; not for a job that never had any.
+    """Raise the attempt's number, which makes its pods obsolete, unless the job never had any.
 
     A ConfigMap counts like pods: pods created later must not read the addresses in it.
     """

@@ -1,14 +1,14 @@
-"""What one pass derives from what it observed: computed once, read by every step."""
+"""All that a pass derives from what it observed: computed once, read by every step."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
 from api.constants import LABEL_ATTEMPT, Phase, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
 from api.objects import Raw, is_deleting, labels_of, name_of
-from api.status import RoleStatus
+from api.status import RoleStatus, follow_clock
 from api.trainer import trainer_name
 from reconcile.indexes import parse_indexes
 from reconcile.plan import Observed, Settings
@@ -42,7 +42,7 @@ class View:
     def all_pods(self) -> tuple[PodView, ...]:
         """Every pod that the job controls, whatever its attempt, in order of their names.
 
-        The cache has them in the order of their latest news, and what is told must not follow that.
+        The cache has them in the order of their latest events, and no message must depend on that.
         """
         names = {role: trainer_name(spec.pod_spec) for role, spec in self.job.spec.roles.items()}
         return tuple(view_pod(raw, names) for raw in sorted(self.observed.pods, key=name_of))
@@ -58,8 +58,8 @@ class View:
         return tuple(pod for pod in self.all_pods if not self._is_wanted(pod))
 
     @cached_property
-    def remains(self) -> tuple[PodView, ...]:
-        """Pods of ended attempts."""
+    def previous_pods(self) -> tuple[PodView, ...]:
+        """Pods of ended attempts that still exist."""
         return tuple(pod for pod in self.all_pods if pod.attempt < self.attempt)
 
     @cached_property
@@ -142,4 +142,5 @@ class View:
 
 def build_view(observed: Observed, now: datetime, settings: Settings) -> View:
     """The view of an observed job; raises what `parse_job` raises."""
-    return View(parse_job(observed.job), observed, now, settings)
+    job = parse_job(observed.job)
+    return View(replace(job, status=follow_clock(job.status, now)), observed, now, settings)

@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
 
-from localcluster import Cluster, ClusterConfig
+from localcluster import Cluster, ClusterConfig, clock
 from localcluster.build import ensure_binaries
-from tests import network, rights, volcano
-from tests.lab import Lab
-from tests.operated import start_operator
+from tests.live import network, rights, temporary, volcano
+from tests.live.distribution import Distribution
+from tests.live.lab import CORE, WAIT_SECONDS, Lab
+from tests.live.operated import start_operator
+from tests.live.tinyimages import write_tiny_images
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
 SLOW = ("training", "cluster")
@@ -25,12 +28,25 @@ ELASTIC_TIMEOUT_SECONDS = 10
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give each of several test processes a network of its own.
+    """Give each of several test processes a network of its own, and all one temporary folder.
 
     Raises PermissionError where that is not allowed: run the tests in one process then.
     """
     if hasattr(config, "workerinput"):
         network.leave()
+    else:
+        temporary.redirect(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Distribution | None:
+    """Processes that are given whole files are given them by cluster."""
+    return Distribution(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Leave nothing behind."""
+    temporary.remove(session)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -63,13 +79,16 @@ def cluster() -> Iterator[Cluster]:
 def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A cluster of three nodes in which the operator runs the jobs of all namespaces.
 
-    The nodes have GPUs to count and a label to select, Volcano's PodGroup API is there. At the end
-    nothing may have been asked for that was not granted.
+    The nodes have GPUs to count and a label to select, Volcano's PodGroup API is there, and the
+    examples' images have little to train on. At the end nothing may have been asked for that was
+    not granted.
     """
-    config = ClusterConfig(nodes=3, labels={"accelerator": "nvidia-tesla-p100"})
+    folder = tmp_path_factory.mktemp("operated")
+    images = write_tiny_images(folder / "images.yaml")
+    config = ClusterConfig(nodes=3, labels={"accelerator": "nvidia-tesla-p100"}, images=[images])
     with Cluster(config) as running:
         volcano.install_pod_groups(running)
-        volcano.start_scheduler(running, tmp_path_factory.mktemp("volcano"))
+        volcano.start_scheduler(running, folder)
         start_operator(running, f"--elastic-timeout={ELASTIC_TIMEOUT_SECONDS}")
         yield running
         rights.check_none_is_missing(running)
@@ -99,9 +118,12 @@ def module_lab(operated: Cluster) -> Iterator[Lab]:
 @contextlib.contextmanager
 def new_namespace(cluster: Cluster) -> Iterator[str]:
     """A namespace that is ready for pods, and goes at the end with all that is in it."""
-    name = f"test-{uuid.uuid4().hex[:8]}"
-    cluster.kubectl("create", "namespace", name)
+    # Hundreds of tests have one each, and a kubectl takes a hundred times as long as a request.
+    client, name = cluster.client, f"test-{uuid.uuid4().hex[:8]}"
+    path = f"{CORE}/namespaces/{name}"
+    client.create(f"{CORE}/namespaces", {"metadata": {"name": name}})
     # Admission refuses pods until a controller has made the ServiceAccount.
-    cluster.kubectl("wait", "-n", name, "--for=create", "serviceaccount/default")
+    account = f"{path}/serviceaccounts/default"
+    assert clock.wait_until(lambda: client.find(account) is not None, WAIT_SECONDS), account
     yield name
-    cluster.kubectl("delete", "namespace", name, "--wait=false")
+    client.delete(path, {})

@@ -3,13 +3,13 @@
 It runs with 8 threads and without a limit on its client's requests, which it ships with.
 """
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.adapter import Adapter, pod_template
-from benchmarks.rest import Raw
-from localcluster.gobuild import Binary, Pins, Report, ensure_built, module_folder
+from benchmarks.adapter import Adapter, build_roles
+from localcluster.gobuild import Binary, Pins, ensure_built, ensure_files
+from localcluster.report import Report
+from localcluster.rest import Raw
 
 MODULE = "github.com/kubeflow/training-operator"
 VERSION = "v1.9.0"
@@ -30,27 +30,13 @@ class TrainingOperator(Adapter):
     def prepare(self, report: Report) -> None:
         """Build it, and fetch its CRD."""
         ensure_built(PINS, report)
-        if not self.manifests[0].exists():
-            source = module_folder(PINS, MODULE, report) / "manifests" / "base" / "crds" / CRD
-            unfinished = self.manifests[0].with_suffix(".unfinished")
-            shutil.copyfile(source, unfinished)
-            unfinished.rename(self.manifests[0])
+        crd = f"manifests/base/crds/{CRD}"
+        ensure_files(PINS, MODULE, {crd: self.manifests[0]}, report)
 
     def build_job(self, name: str, servers: int, workers: int) -> Raw:
         """Masters for servers; its own validation asks for a container named "paddle"."""
-        roles = {"Master": servers, "Worker": workers}
-        return {
-            "apiVersion": f"{self.group}/{self.version}",
-            "kind": "PaddleJob",
-            "metadata": {"name": name},
-            "spec": {
-                "paddleReplicaSpecs": {
-                    role: {"replicas": count, "template": pod_template("paddle")}
-                    for role, count in roles.items()
-                    if count
-                }
-            },
-        }
+        roles = build_roles({"Master": servers, "Worker": workers})
+        return super().build_job(name, 0, 0) | {"spec": {"paddleReplicaSpecs": roles}}
 
     def keep_pods(self, job: Raw) -> Raw:
         """The same job, whose pods stay when it has ended."""
@@ -78,11 +64,6 @@ class TrainingOperator(Adapter):
 ADAPTER = TrainingOperator(
     name=f"training-operator {VERSION}",
     group="kubeflow.org",
-    resource="paddlejobs",
     manifests=(PINS.home() / CRD,),
-    command=(
-        str(PINS.binaries_folder() / "training-operator"),
-        "-controller-threads=8",
-        "-unlimited",
-    ),
+    command=(str(PINS.binaries_folder() / PINS.name), "-controller-threads=8", "-unlimited"),
 )

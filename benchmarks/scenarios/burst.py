@@ -2,20 +2,22 @@
 
 from dataclasses import dataclass
 
-from benchmarks.counters import Counts, since
-from benchmarks.load import create_jobs, end_workers
-from benchmarks.operators import Operator, RunningOperator
-from benchmarks.scenarios.common import (
+from benchmarks import procfs
+from benchmarks.counters import Counts
+from benchmarks.load import (
     COMPLETED,
     SERVERS,
     WORKERS,
     cpu_ms_per_job,
+    end_workers,
     job_names,
     percentile,
+    start_jobs,
     wait_running,
     working_operator,
 )
-from benchmarks.site import Reading, Site
+from benchmarks.operators import Operator, RunningOperator
+from benchmarks.site import Site
 from localcluster import clock
 
 SECONDS_PER_JOB = 1.0
@@ -66,58 +68,45 @@ def measure_burst(
 
 
 def _measure(site: Site, running: RunningOperator, names: list[str], with_cleanup: bool) -> Burst:
-    manifests = [site.adapter.build_job(name, SERVERS, WORKERS) for name in names]
-    before = site.read()
-    cpu, threads = _cpu(site, running), running.cpu_seconds_of_threads()
-    asked = create_jobs(site.rest, site.adapter, manifests)
-    ran = wait_running(site, running, names, LEAST_SECONDS + len(names) * SECONDS_PER_JOB)
-    cpu_when_running = _cpu(site, running)
-    threads_when_running = running.cpu_seconds_of_threads()
+    jobs, counts = len(names), site.counts()
+    cpu = {OPERATOR: running.cpu_seconds(), **site.cpu()}
+    threads = procfs.cpu_seconds_of_threads(running.pid)
+    asked = start_jobs(site, names)
+    ran = wait_running(site, running, names, LEAST_SECONDS + jobs * SECONDS_PER_JOB)
+    cpu_when_running = {OPERATOR: running.cpu_seconds(), **site.cpu()}
+    threads_when_running = procfs.cpu_seconds_of_threads(running.pid)
     clock.sleep(LATE_SECONDS)
     site.settle()
-    started, cpu_of_operator = site.read(), running.cpu_seconds() - cpu[OPERATOR]
+    started, cpu_of_operator = site.counts(), running.cpu_seconds() - cpu[OPERATOR]
     times = [when - asked[name] for name, when in zip(names, ran, strict=True)]
     to_completed = _complete(site, names)
-    requests_to_completed = {}
     if with_cleanup:
         site.settle()
-        requests_to_completed = _per_job(since(started.counts, site.read().counts), len(names))
+    cleaned_up = site.counts() - started if with_cleanup else Counts()
     return Burst(
-        jobs=len(names),
+        jobs=jobs,
         to_running_seconds=max(ran) - min(asked.values()),
         p50_seconds=percentile(times, 50),
         p99_seconds=percentile(times, 99),
         to_completed_seconds=to_completed,
-        settled_cpu_ms_per_job=cpu_of_operator * 1000 / len(names),
-        cpu_ms_per_job=cpu_ms_per_job(cpu, cpu_when_running, len(names)),
-        thread_ms_per_job={
-            name: (seconds - threads.get(name, 0.0)) * 1000 / len(names)
-            for name, seconds in threads_when_running.items()
-        },
-        peak_mb=running.memory().peak_mb,
-        writes_per_job=_writes(site, before, started) / len(names),
-        requests_to_running=_per_job(since(before.counts, started.counts), len(names)),
-        requests_to_completed=requests_to_completed,
+        settled_cpu_ms_per_job=cpu_of_operator * 1000 / jobs,
+        cpu_ms_per_job=cpu_ms_per_job(cpu, cpu_when_running, jobs),
+        thread_ms_per_job=cpu_ms_per_job(threads, threads_when_running, jobs),
+        peak_mb=running.memory_mb(procfs.PEAK),
+        writes_per_job=site.writes_of(started - counts) / jobs,
+        requests_to_running=_per_job(started - counts, jobs),
+        requests_to_completed=_per_job(cleaned_up, jobs),
     )
-
-
-def _cpu(site: Site, running: RunningOperator) -> dict[str, float]:
-    return {OPERATOR: running.cpu_seconds(), **site.cpu()}
 
 
 def _complete(site: Site, names: list[str]) -> float:
     started = clock.monotonic()
-    end_workers(site.rest, site.adapter)
+    end_workers(site)
     seconds = LEAST_SECONDS + len(names) * SECONDS_PER_JOB
-    ended = site.watch.wait(names, COMPLETED, seconds, site.report)
-    return max(ended) - started
-
-
-def _writes(site: Site, before: Reading, after: Reading) -> int:
-    return site.writes_of(since(before.counts, after.counts)).total()
+    return max(site.watch.wait(names, COMPLETED, seconds, site.report)) - started
 
 
 def _per_job(counts: Counts, jobs: int) -> dict[str, float]:
     """Rounded, without what happens now and then, whatever the number of jobs."""
-    rates = {str(request): round(count / jobs, 2) for request, count in sorted(counts.items())}
+    rates = {request: round(count / jobs, 2) for request, count in sorted(counts.items())}
     return {request: rate for request, rate in rates.items() if rate >= 0.1}

@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 
-from benchmarks.load import create_jobs
-from benchmarks.operators import Operator, RunningOperator
-from benchmarks.scenarios.common import (
-    SERVERS,
-    WORKERS,
+from benchmarks.load import (
     job_names,
     percentile,
+    start_and_wait,
+    start_jobs,
     wait_running,
     working_operator,
 )
+from benchmarks.operators import Operator
 from benchmarks.site import Site
 
 TIMEOUT_SECONDS = 300.0
@@ -39,16 +38,13 @@ def measure_fairness(site: Site, operator: Operator, jobs: int, wide_workers: in
     """
     site.report(f"fairness: {jobs} small jobs, alone and beside one of {wide_workers} pods")
     with working_operator(site, operator, "fairness") as running:
-        before = _p99(site, running, job_names("before", jobs))
-        create_jobs(site.rest, site.adapter, [site.adapter.build_job("wide", 1, wide_workers - 1)])
-        beside = _p99(site, running, job_names("beside", jobs))
+
+        def p99(prefix: str) -> float:
+            names = job_names(prefix, jobs)
+            return percentile(start_and_wait(site, running, names, TIMEOUT_SECONDS), 99)
+
+        before = p99("before")
+        start_jobs(site, ["wide"], 1, wide_workers - 1)
+        beside = p99("beside")
         wait_running(site, running, ["wide"], TIMEOUT_SECONDS)
-        after = _p99(site, running, job_names("after", jobs))
-    return Fairness(jobs, wide_workers, (before, after), beside)
-
-
-def _p99(site: Site, running: RunningOperator, names: list[str]) -> float:
-    manifests = [site.adapter.build_job(name, SERVERS, WORKERS) for name in names]
-    asked = create_jobs(site.rest, site.adapter, manifests)
-    ran = wait_running(site, running, names, TIMEOUT_SECONDS)
-    return percentile([when - asked[n] for n, when in zip(names, ran, strict=True)], 99)
+        return Fairness(jobs, wide_workers, (before, p99("after")), beside)

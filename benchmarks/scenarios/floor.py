@@ -7,11 +7,10 @@ one write of its status: what a start costs when nothing has to be watched or de
 import json
 from dataclasses import dataclass
 
-from benchmarks.adapter import PLAIN, Manner
-from benchmarks.family import NAMESPACE, Family, Requests
-from benchmarks.load import in_threads
-from benchmarks.scenarios.common import SERVERS, WORKERS, cpu_ms_per_job, elapsed, job_names
-from benchmarks.site import Site
+from benchmarks.adapter import DEFAULT_WRITES, WriteOptions
+from benchmarks.family import Family, Requests
+from benchmarks.load import build_bodies, cpu_ms_per_job, in_threads, job_names
+from benchmarks.site import PODS, Site, wait_for
 from localcluster import clock
 
 RUN_SECONDS = 120.0
@@ -25,7 +24,6 @@ class Floor:
     """
 
     jobs: int
-    writes_per_job: int
     seconds: float
     running_seconds: float
     cpu_ms_per_job: dict[str, float]
@@ -35,40 +33,38 @@ class Floor:
         """The rate to compare with."""
         return self.jobs / self.seconds
 
+    @property
+    def running_jobs_per_second(self) -> float:
+        """The same, until the last of the pods ran."""
+        return self.jobs / self.running_seconds
+
 
 def measure_floor(
-    site: Site, family: Family, jobs: int, prefix: str, manner: Manner = PLAIN
+    site: Site, family: Family, jobs: int, prefix: str, writes: WriteOptions = DEFAULT_WRITES
 ) -> Floor:
     """Create so many jobs with all that belongs to them."""
     site.report(f"floor: {jobs} jobs by a bare loop")
-    rest, adapter, requests = site.rest, site.adapter, Requests(family, manner)
-    names = job_names(prefix, jobs)
-    bodies = {
-        name: json.dumps(adapter.build_job(name, SERVERS, WORKERS)).encode() for name in names
-    }
+    client, requests = site.client, Requests(family, writes)
+    path, bodies = site.adapter.path, build_bodies(site, job_names(prefix, jobs))
+
+    def do_pods_run() -> bool:
+        return not client.get(PODS, fieldSelector="status.phase!=Running", limit="1")["items"]
 
     def start(name: str) -> None:
-        answer = json.loads(rest.call("POST", adapter.path(NAMESPACE), bodies[name]))
+        answer = json.loads(client.send("POST", path, bodies[name]))
         uid = answer["metadata"]["uid"]
         for write in requests.children(name, uid):
-            write.send(rest)
-        requests.status(name, uid).send(rest)
+            client.send(*write)
+        client.send(*requests.status(name, uid))
 
     before = site.cpu()
     started = clock.monotonic()
-    in_threads(start, names)
-    seconds = elapsed(started)
-    _wait_for_pods(site)
+    in_threads(start, bodies)
+    seconds = clock.monotonic() - started
+    wait_for("the floor's pods run", do_pods_run, RUN_SECONDS)
     return Floor(
         jobs=jobs,
-        writes_per_job=family.size + 1,
         seconds=seconds,
-        running_seconds=elapsed(started),
+        running_seconds=clock.monotonic() - started,
         cpu_ms_per_job=cpu_ms_per_job(before, site.cpu(), jobs),
     )
-
-
-def _wait_for_pods(site: Site) -> None:
-    path = f"/api/v1/namespaces/{NAMESPACE}/pods?fieldSelector=status.phase!=Running&limit=1"
-    if not clock.wait_until(lambda: not site.rest.get(path)["items"], RUN_SECONDS):
-        raise TimeoutError("the floor's pods do not run")

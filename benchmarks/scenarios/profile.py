@@ -7,18 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import ceil
 
-from benchmarks import pprof
-from benchmarks.load import create_jobs
+from benchmarks import pprof, pyspy
+from benchmarks.load import job_names, start_and_wait, working_operator
 from benchmarks.operators import Operator
-from benchmarks.pyspy import LockProfile, Recorder
 from benchmarks.scenarios.burst import LEAST_SECONDS
-from benchmarks.scenarios.common import (
-    SERVERS,
-    WORKERS,
-    job_names,
-    wait_running,
-    working_operator,
-)
 from benchmarks.site import Site
 
 KINDS: pprof.Kinds = (
@@ -44,7 +36,7 @@ class Profile:
     """Shares of the server's CPU by what it was for; the operator's where py-spy can look."""
 
     server: dict[str, float]
-    operator: LockProfile | None
+    operator: pyspy.LockProfile | None
 
 
 def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -> Profile:
@@ -52,14 +44,12 @@ def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -
     site.report(f"profile: {jobs} jobs, with the profilers of API server and operator")
     seconds = max(1, ceil(seconds))
     names = job_names("profile", jobs)
-    manifests = [site.adapter.build_job(name, SERVERS, WORKERS) for name in names]
     path = f"/debug/pprof/profile?seconds={seconds}"
-    with working_operator(site, operator, "profile") as running, ThreadPoolExecutor(1) as pool:
-        profile = pool.submit(site.rest.call, "GET", path)
-        recorder = Recorder(running.process.pid, seconds, site.logs)
-        create_jobs(site.rest, site.adapter, manifests)
-        wait_running(site, running, names, LEAST_SECONDS + jobs)
-        server = pprof.shares(profile.result(), KINDS)
-        own = recorder.profile()
+    with working_operator(site, operator, "profile") as running, ThreadPoolExecutor(2) as pool:
+        server = pool.submit(site.client.send, "GET", path)
+        own = pool.submit(pyspy.record, running.pid, seconds, site.logs)
+        start_and_wait(site, running, names, LEAST_SECONDS + jobs)
+        stacks = pprof.read_stacks(server.result())
+        profile = Profile(pprof.shares(stacks, KINDS), own.result())
     site.clean()
-    return Profile(server, own)
+    return profile

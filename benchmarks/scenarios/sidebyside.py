@@ -3,14 +3,16 @@ speed meets all of them.
 """
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import fmean, median
 
 from benchmarks.adapter import Adapter
-from benchmarks.jobwatch import Report
 from benchmarks.operators import Operator
 from benchmarks.scenarios.burst import Burst, measure_burst
 from benchmarks.site import Site
+from localcluster.report import Report
+
+WARM_UP_JOBS = 50
+"""Of a burst that is not counted: the first one of a control plane is slower."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,10 @@ class Turns:
         pairs = zip(self.bursts, other.bursts, strict=True)
         return median(mine.jobs_per_second / its.jobs_per_second for mine, its in pairs)
 
+    def of_round(self, number: int) -> "Turns":
+        """The burst of one round alone."""
+        return Turns(self.operator, (self.bursts[number - 1],))
+
 
 def measure_side_by_side(
     operators: list[Operator], jobs: int, rounds: int, report: Report
@@ -41,20 +47,21 @@ def measure_side_by_side(
     report("=== side by side")
     taken: list[list[Burst]] = [[] for _ in operators]
     with Site(_all_kinds(operators), report) as site:
+        measure_burst(site, operators[0], WARM_UP_JOBS, "warm-up")
+        site.clean()
         for number in range(1, rounds + 1):
             order = list(enumerate(operators))
             for place, operator in order if number % 2 else reversed(order):
                 site.turn_to(operator.adapter)
                 name = f"turn-{number}-{place}"
-                taken[place].append(measure_burst(site, operator, jobs, name))
+                burst = measure_burst(site, operator, jobs, name)
+                report(f"round {number}: {operator.name}: {burst.jobs_per_second:.1f} jobs/s")
+                taken[place].append(burst)
                 site.clean()
-    pairs = zip(operators, taken, strict=True)
-    return tuple(Turns(operator.name, tuple(bursts)) for operator, bursts in pairs)
+    return tuple(Turns(o.name, tuple(bursts)) for o, bursts in zip(operators, taken, strict=True))
 
 
 def _all_kinds(operators: list[Operator]) -> Adapter:
     """The first operator's adapter, which brings the manifests of all."""
-    manifests: dict[Path, None] = {}
-    for operator in operators:
-        manifests.update(dict.fromkeys(operator.adapter.manifests))
+    manifests = dict.fromkeys(path for each in operators for path in each.adapter.manifests)
     return replace(operators[0].adapter, manifests=tuple(manifests))

@@ -2,16 +2,16 @@
 
 import signal
 from dataclasses import dataclass
+from functools import partial
 
 from benchmarks.jobwatch import TOUCHED
-from benchmarks.load import create_jobs
+from benchmarks.load import start_jobs, working_operator
 from benchmarks.operators import Operator, RunningOperator
-from benchmarks.scenarios.common import working_operator
-from benchmarks.site import Site
+from benchmarks.site import Site, rests, wait_for
 from localcluster import clock
 
 TIMEOUT_SECONDS = 90.0
-IDLE_WINDOW_SECONDS = 0.5
+STARTED_CPU_SECONDS = 0.2
 IDLE_SHARE = 0.1
 
 
@@ -34,29 +34,20 @@ def measure_takeover(site: Site, operator: Operator, with_kill: bool) -> TakeOve
 def _measure(site: Site, operator: Operator, number: signal.Signals) -> float:
     site.report(f"take-over: the leader gets {number.name}")
     name = f"after-{number.name.lower()}"
-    with working_operator(site, operator, f"before-{number.name.lower()}") as leader:
-        successor = RunningOperator(
-            operator, site.kubeconfig_for(operator.account), site.logs / f"{name}.log"
-        )
-        with successor:
-            _wait_until_idle(successor)
-            signalled = clock.monotonic()
-            leader.signal(number)
-            if not clock.wait_until(lambda: not leader.process.is_running, TIMEOUT_SECONDS):
-                raise TimeoutError(f"the leader survives {number.name}")
-            create_jobs(site.rest, site.adapter, [site.adapter.build_job(name, 1, 1)])
-            acted = site.watch.wait([name], TOUCHED, TIMEOUT_SECONDS, site.report)[0]
+    with (
+        working_operator(site, operator, f"before-{number.name.lower()}") as leader,
+        site.start_operator(operator, name) as successor,
+    ):
+        # Its caches are full when it has stopped working; nothing outside tells more.
+        wait_for("the successor rests", partial(_is_idle, successor), TIMEOUT_SECONDS)
+        signalled = clock.monotonic()
+        leader.signal(number)
+        what = f"the leader ends by {number.name}"
+        wait_for(what, lambda: not leader.is_running, TIMEOUT_SECONDS)
+        start_jobs(site, [name], 1, 1)
+        acted = site.watch.wait([name], TOUCHED, TIMEOUT_SECONDS, site.report)[0]
     return acted - signalled
 
 
-def _wait_until_idle(running: RunningOperator) -> None:
-    """Its caches are full when it has stopped working; nothing outside tells more."""
-
-    def is_idle() -> bool:
-        before = running.cpu_seconds()
-        clock.sleep(IDLE_WINDOW_SECONDS)
-        after = running.cpu_seconds()
-        return before > 0.2 and after - before < IDLE_SHARE * IDLE_WINDOW_SECONDS
-
-    if not clock.wait_until(is_idle, TIMEOUT_SECONDS):
-        raise TimeoutError("the successor does not come to rest")
+def _is_idle(running: RunningOperator) -> bool:
+    return running.cpu_seconds() > STARTED_CPU_SECONDS and rests(running.cpu_seconds, IDLE_SHARE)

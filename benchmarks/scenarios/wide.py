@@ -3,13 +3,13 @@
 import json
 from dataclasses import dataclass
 
-from benchmarks.family import NAMESPACE, capture
-from benchmarks.load import count_pods, create_jobs
+from benchmarks.adapter import NAMESPACE
+from benchmarks.family import capture
+from benchmarks.load import start_jobs, wait_running, working_operator
 from benchmarks.operators import Operator
-from benchmarks.rest import Raw
-from benchmarks.scenarios.common import elapsed, wait_running, working_operator
-from benchmarks.site import Site
+from benchmarks.site import PODS, Site, wait_for
 from localcluster import clock
+from localcluster.rest import Raw
 
 TIMEOUT_SECONDS = 300.0
 OBJECT_BYTES = 1_500_000
@@ -25,7 +25,6 @@ class Wide:
     workers: int
     created_seconds: float
     config_map_seconds: float | None
-    running_seconds: float
     status_bytes: int
     config_map_bytes: int
     variable_bytes: int
@@ -41,44 +40,42 @@ def measure_wide(site: Site, operator: Operator, workers: int, name: str) -> Wid
     """Create one job of 1 + `workers`."""
     site.report(f"wide: one job of 1 + {workers}")
     with working_operator(site, operator, name) as running:
-        already = count_pods(site.rest)
-        manifest = site.adapter.build_job(name, 1, workers)
-        asked = create_jobs(site.rest, site.adapter, [manifest])[name]
-        created = _wait_for_pods(site, already + workers + 1, asked)
+        wanted = _count_pods(site) + workers + 1
+        asked = start_jobs(site, [name], 1, workers)[name]
+        wait_for(
+            f"there are {wanted} pods", lambda: _count_pods(site) >= wanted, TIMEOUT_SECONDS, 0.1
+        )
+        created = clock.monotonic() - asked
         config_map = _wait_for_config_map(site, name, asked)
-        ran = wait_running(site, running, [name], TIMEOUT_SECONDS)[0]
+        wait_running(site, running, [name], TIMEOUT_SECONDS)
         site.settle()
-    family = capture(site.rest, site.adapter, name)
+    family = capture(site.client, site.adapter, name)
     maps = family.children["configmaps"]
     return Wide(
         workers=workers,
         created_seconds=created,
         config_map_seconds=config_map,
-        running_seconds=ran - asked,
         status_bytes=len(json.dumps(family.job.get("status") or {})),
         config_map_bytes=max((len(json.dumps(each)) for each in maps), default=0),
         variable_bytes=max((_longest_value(each) for each in maps), default=0),
     )
 
 
-def _wait_for_pods(site: Site, count: int, asked: float) -> float:
-    def are_all_there() -> bool:
-        return count_pods(site.rest) >= count
-
-    if not clock.wait_until(are_all_there, TIMEOUT_SECONDS, poll_seconds=0.1):
-        raise TimeoutError(f"there are not {count} pods")
-    return elapsed(asked)
+def _count_pods(site: Site) -> int:
+    """How many pods there are, without reading them all."""
+    page = site.client.get(PODS, limit="1")
+    return len(page["items"]) + int(page["metadata"].get("remainingItemCount") or 0)
 
 
 def _wait_for_config_map(site: Site, job: str, asked: float) -> float | None:
     """None where the operator makes none."""
-    path = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 
     def is_there() -> bool:
-        names = [each["metadata"]["name"] for each in site.rest.get(path)["items"]]
-        return any(name.startswith(job) for name in names)
+        maps = site.client.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps")["items"]
+        return any(each["metadata"]["name"].startswith(job) for each in maps)
 
-    return elapsed(asked) if clock.wait_until(is_there, 30.0, poll_seconds=0.1) else None
+    was_made = clock.wait_until(is_there, 30.0, poll_seconds=0.1)
+    return clock.monotonic() - asked if was_made else None
 
 
 def _longest_value(config_map: Raw) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from examples.quickstart.follow import Follower
-from localcluster import Cluster, ClusterConfig
+from localcluster import Cluster, ClusterConfig, manifests
 from localcluster.environments import ensure_environment
 from localcluster.errors import LocalClusterError
 
@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parents[2]
 MANIFESTS = ROOT / "manifests" / "v1"
 JOB = Path(__file__).with_name("job.yaml")
 NAMESPACE = "paddle-system"
-CRD = "paddlejobs.batch.paddlepaddle.org"
 SERVICE_ACCOUNT = "paddle-controller-manager"
 NOT_LINUX = (
     "This runs Kubernetes as plain processes, which takes Linux (127.0.0.0/8 as addresses, mount\n"
@@ -86,19 +85,8 @@ def say(started: float, what: str) -> None:
 
 def install(cluster: Cluster) -> None:
     """All of the operator's manifests but its Deployment: it runs as a process beside."""
-    cluster.kubectl("create", "-f", str(MANIFESTS / "crd.yaml"))
-    documents = yaml.safe_load_all((MANIFESTS / "operator.yaml").read_text())
-    kept = [doc for doc in documents if doc and doc["kind"] != "Deployment"]
-    cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(kept))
-    wait_for_crd(cluster)
-
-
-def wait_for_crd(cluster: Cluster) -> None:
-    """`kubectl wait` gives up on an object that has no conditions at all yet: ask again."""
-    deadline = time.monotonic() + 30.0
-    arguments = ("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=10s")
-    while cluster.kubectl(*arguments, check=time.monotonic() > deadline).returncode:
-        time.sleep(0.1)
+    manifests.install(cluster, MANIFESTS / "crd.yaml")
+    manifests.install(cluster, stdin=manifests.without("Deployment", MANIFESTS / "operator.yaml"))
 
 
 def start_operator(cluster: Cluster) -> None:

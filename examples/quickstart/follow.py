@@ -33,6 +33,7 @@ class Follower:
     def follow(self, timeout_seconds: float) -> int:
         """Wait for the job's end; 0 when it completed, 1 when not."""
         deadline = time.monotonic() + timeout_seconds
+        pods: list[Raw] = []
         logs = threading.Thread(target=self._stream_log, name="log", daemon=True)
         logs.start()
         while time.monotonic() < deadline:
@@ -46,6 +47,8 @@ class Follower:
             time.sleep(POLL_SECONDS)
         print(f"the job did not end within {timeout_seconds:.0f} s")
         self._describe()
+        for pod in pods:
+            self._print_log(pod["metadata"]["name"])
         return 1
 
     def _raise_if_dead(self) -> None:
@@ -109,7 +112,7 @@ class Follower:
         for mount in spec["containers"][0].get("volumeMounts") or ():
             host = paths.get(mount["name"])
             if host and path.startswith(mount["mountPath"]):
-                return host + path.removeprefix(mount["mountPath"])
+                return str(host) + path.removeprefix(mount["mountPath"])
         return f"{path} of worker 0's container"
 
     def _explain(self, job: Raw, pods: list[Raw]) -> None:

@@ -22,6 +22,7 @@ ELASTIC_RESTART = 101
 
 
 def main() -> None:
+    """Run the launcher, and ask for a restart where it has lost etcd."""
     try:
         runpy.run_module("paddle.distributed.launch", run_name="__main__", alter_sys=True)
     except (ConnectionFailedError, ConnectionTimeoutError) as error:

@@ -13,7 +13,7 @@ WIDTHS = (16, 32, 64)
 GROUPS = 8
 
 
-class Block(nn.Layer):
+class Block(nn.Layer):  # type: ignore[misc]
     """Two convolutions beside a shortcut; halves height and width where `stride` is 2."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
@@ -36,7 +36,7 @@ class Block(nn.Layer):
         return nn.functional.relu(self._body(features) + self._shortcut(features))
 
 
-class ResNet(nn.Layer):
+class ResNet(nn.Layer):  # type: ignore[misc]
     """Images (n, channels, height, width) to scores (n, classes)."""
 
     def __init__(self, channels: int, classes: int) -> None:

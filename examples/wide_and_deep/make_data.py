@@ -15,6 +15,7 @@ from source import HELD_OUT_FILE
 
 
 def main() -> None:
+    """Write the data set that the arguments ask for."""
     usual = settings.from_environment()
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directory", type=Path)

@@ -61,7 +61,8 @@ class Synthetic:
 
     def ceiling_auc(self) -> float | None:
         """What a model reaches that knows the generator's weights."""
-        return self._model.ceiling_auc(self.held_out)
+        ceiling: float | None = self._model.ceiling_auc(self.held_out)
+        return ceiling
 
 
 class Files:

@@ -95,7 +95,8 @@ class Trainer:
                 feed=self._network.feed(held_out),
                 fetch_list=[self._network.prediction.name],
             )
-        return clicks.auc(held_out.clicks, score[:, 0])
+        area: float = clicks.auc(held_out.clicks, score[:, 0])
+        return area
 
     def _resume(self) -> Position:
         beginning = Position(0, 0, self._settings.shards)

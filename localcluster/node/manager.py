@@ -5,16 +5,16 @@ Told of pods by the informer's thread; workers tell of their end from their own 
 
 import queue
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 from localcluster import clock
-from localcluster.node.addresses import AddressPool
-from localcluster.node.client import CONNECTION_ERRORS, ApiError, Raw
-from localcluster.node.env import PodFacts
-from localcluster.node.pods import PodWorker, Surroundings
-from localcluster.node.reporting import TERMINAL, delete_pod
-from localcluster.node.starter import PodPlace
+from localcluster.node.network.addresses import AddressPool
+from localcluster.node.pod.node_context import NodeContext
+from localcluster.node.pod.starter import Sandbox
+from localcluster.node.pod.status import TERMINAL, delete_pod
+from localcluster.node.pod.worker import PodWorker
+from localcluster.node.spec.env import PodFacts
+from localcluster.rest import CONNECTION_ERRORS, ApiError, Raw
 
 RETRY_SECONDS = 1.0
 
@@ -23,9 +23,9 @@ class PodManager:
     """Workers by the pod's UID; also where each pod's logs are."""
 
     def __init__(
-        self, around: Surroundings, addresses: AddressPool, folder: Path, allocatable: Raw
+        self, node: NodeContext, addresses: AddressPool, folder: Path, allocatable: Raw
     ) -> None:
-        self._around = around
+        self._node = node
         self._addresses = addresses
         self._folder = folder
         self._allocatable = allocatable
@@ -64,12 +64,12 @@ class PodManager:
         else:
             self._take(pod)
 
-    def config_changed(self, kind: str, namespace: str, name: str) -> None:
-        """A ConfigMap or Secret has changed: tell every pod."""
+    def config_map_changed(self, namespace: str, name: str) -> None:
+        """A ConfigMap has changed: tell every pod."""
         with self._lock:
             workers = list(self._workers.values())
         for worker in workers:
-            worker.config_changed(kind, namespace, name)
+            worker.config_map_changed(namespace, name)
 
     def log_folder(self, namespace: str, pod: str) -> Path | None:
         """Where a pod's logs are, by container and restart."""
@@ -77,18 +77,14 @@ class PodManager:
             uid = self._uids.get((namespace, pod))
         return None if uid is None else self._folder / uid / "logs"
 
-    def log_watch(self, namespace: str, pod: str, path: Path) -> Callable[[], bool]:
-        """A question to ask again and again: will nothing more be written to this log?"""
-
-        def is_complete() -> bool:
-            with self._lock:
-                worker = self._workers.get(self._uids.get((namespace, pod), ""))
-            return worker is None or worker.is_log_complete(path)
-
-        return is_complete
+    def is_log_complete(self, namespace: str, pod: str, path: Path) -> bool:
+        """Whether nothing more will be written to this log of the pod's."""
+        with self._lock:
+            worker = self._workers.get(self._uids.get((namespace, pod), ""))
+        return worker is None or worker.is_log_complete(path)
 
     def _is_mine(self, pod: Raw) -> bool:
-        return bool(pod["spec"].get("nodeName") == self._around.node_name)
+        return bool(pod["spec"].get("nodeName") == self._node.name)
 
     def _take(self, pod: Raw) -> None:
         uid = pod["metadata"]["uid"]
@@ -109,13 +105,13 @@ class PodManager:
         on_host = bool(spec.get("hostNetwork"))
         node_address = self._addresses.node_address
         address = node_address if on_host else self._addresses.take()
-        hostname = self._around.node_name if on_host else spec.get("hostname") or metadata["name"]
-        place = PodPlace(
+        hostname = self._node.name if on_host else spec.get("hostname") or metadata["name"]
+        sandbox = Sandbox(
             self._folder / metadata["uid"],
             hostname[:63],
             PodFacts(address, node_address, self._allocatable),
         )
-        return PodWorker(pod, place, self._around, self._finished)
+        return PodWorker(pod, sandbox, self._node, self._finished)
 
     def _finished(self, worker: PodWorker) -> None:
         pod = worker.newest
@@ -145,13 +141,13 @@ class PodManager:
 
     def _remove(self, folders: list[Path]) -> None:
         if folders:
-            self._around.machine.runtime.remove(folders, [])
+            self._node.runtime.remove(folders, [])
 
     def _delete_ended(self) -> None:
         while True:
             pod = self._ended.get()
             try:
-                delete_pod(self._around.client, pod)
+                delete_pod(self._node.client, pod)
             except (ApiError, *CONNECTION_ERRORS):
                 clock.sleep(RETRY_SECONDS)
                 self._ended.put(pod)

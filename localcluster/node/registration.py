@@ -7,18 +7,16 @@ again at the next renewal.
 import os
 import platform
 import threading
-from dataclasses import dataclass, field
-from typing import Any
 
 from localcluster import clock
-from localcluster.node.client import CONNECTION_ERRORS, ApiError, Client, Raw
-from localcluster.node.containers import rfc3339
+from localcluster.config import ClusterConfig
+from localcluster.node.pod.containers import rfc3339
+from localcluster.node.pod.status import keep_times
+from localcluster.rest import APPLY_PATCH, CONNECTION_ERRORS, ApiError, Client, Raw, has_condition
 
 LEASE_SECONDS = 40
-RENEW_SECONDS = 10.0
 REFUSED = (400, 422)
 """A node that is refused so was not configured well."""
-HEARTBEAT_SECONDS = 300.0
 RETRY_SECONDS = 0.2
 KUBELET_VERSION = "v1.36.3"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
@@ -30,87 +28,34 @@ HEALTHY = (
 )
 
 
-@dataclass(frozen=True)
-class NodeFacts:
-    """What the node says of itself."""
-
-    name: str
-    address: str
-    port: int
-    capacity: dict[str, str]
-    labels: dict[str, str] = field(default_factory=dict)
-    taints: list[Raw] = field(default_factory=list)
-    renew_seconds: float = RENEW_SECONDS
-
-
-def build_node(facts: NodeFacts, now: str) -> Raw:
-    """The Node object as a kubelet registers it. Pure but for what the machine is."""
-    machine = {"aarch64": "arm64", "x86_64": "amd64"}.get(platform.machine(), platform.machine())
-    labels = {
-        "kubernetes.io/hostname": facts.name,
-        "kubernetes.io/os": "linux",
-        "kubernetes.io/arch": machine,
-        "beta.kubernetes.io/os": "linux",
-        "beta.kubernetes.io/arch": machine,
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": facts.name, "labels": labels | facts.labels},
-        "spec": {"taints": facts.taints} if facts.taints else {},
-        "status": build_status(facts, now),
-    }
-
-
-def build_status(facts: NodeFacts, now: str) -> Raw:
-    """Addresses, capacity, conditions and the machine: a node that is well."""
-    conditions = [
-        {"type": kind, "status": status, "reason": reason, "message": reason,
-         "lastHeartbeatTime": now, "lastTransitionTime": now}
-        for kind, status, reason in HEALTHY
-    ]  # fmt: skip
-    system = os.uname()
-    return {
-        "addresses": [
-            {"type": "InternalIP", "address": facts.address},
-            {"type": "Hostname", "address": facts.name},
-        ],
-        "capacity": facts.capacity,
-        "allocatable": facts.capacity,
-        "conditions": conditions,
-        "daemonEndpoints": {"kubeletEndpoint": {"Port": facts.port}},
-        "nodeInfo": {
-            "architecture": platform.machine(),
-            "bootID": "",
-            "containerRuntimeVersion": f"process://{platform.python_version()}",
-            "kernelVersion": system.release,
-            "kubeProxyVersion": "",
-            "kubeletVersion": KUBELET_VERSION,
-            "machineID": facts.name,
-            "operatingSystem": "linux",
-            "osImage": "Linux processes",
-            "systemUUID": facts.name,
-        },
-    }
-
-
 class Registration(threading.Thread):
     """Keeps Node and Lease."""
 
-    def __init__(self, client: Client, facts: NodeFacts) -> None:
+    def __init__(
+        self,
+        client: Client,
+        config: ClusterConfig,
+        name: str,
+        address: str,
+        port: int,
+        capacity: dict[str, str],
+    ) -> None:
         super().__init__(name="registration", daemon=True)
         self._client = client
-        self._facts = facts
-        self._path = f"/api/v1/nodes/{facts.name}"
+        self._config = config
+        self._name = name
+        self._address = address
+        self._port = port
+        self._capacity = capacity
+        self._path = f"/api/v1/nodes/{name}"
         self._uid = ""
-        self._next_heartbeat = 0.0
 
     def run(self) -> None:
         """Renew Node and Lease until the process ends."""
         while True:
             try:
                 self._renew()
-                clock.sleep(self._facts.renew_seconds)
+                clock.sleep(self._config.renew_seconds)
             except (ApiError, *CONNECTION_ERRORS) as error:
                 print(f"cannot renew the node: {error}", flush=True)
                 if not self._uid and isinstance(error, ApiError) and error.status in REFUSED:
@@ -118,63 +63,87 @@ class Registration(threading.Thread):
                 clock.sleep(RETRY_SECONDS * 5 if self._uid else RETRY_SECONDS)
 
     def _renew(self) -> None:
-        node = self._find()
+        node = self._client.find(self._path)
         if node is None:
-            node = self._client.create("/api/v1/nodes", build_node(self._facts, self._now()))
+            node = self._client.create("/api/v1/nodes", self._build_node())
         elif node["metadata"]["uid"] != self._uid:
-            wanted = build_node(self._facts, self._now())
-            self._client.patch(self._path, {"metadata": {"labels": wanted["metadata"]["labels"]}})
-        if node["metadata"]["uid"] != self._uid or not _is_ready(node) or self._is_due():
-            self._client.patch(f"{self._path}/status", {"status": self._status(node)})
-            self._next_heartbeat = clock.monotonic() + HEARTBEAT_SECONDS
+            self._client.patch(self._path, {"metadata": {"labels": self._labels()}})
+        if node["metadata"]["uid"] != self._uid or not has_condition(node, "Ready"):
+            before = node.get("status", {}).get("conditions") or []
+            self._client.patch(f"{self._path}/status", {"status": self._build_status(before)})
         self._uid = node["metadata"]["uid"]
         self._renew_lease()
 
-    def _is_due(self) -> bool:
-        return clock.monotonic() >= self._next_heartbeat
+    def _labels(self) -> dict[str, str]:
+        machine = platform.machine()
+        machine = {"aarch64": "arm64", "x86_64": "amd64"}.get(machine, machine)
+        return {
+            "kubernetes.io/hostname": self._name,
+            "kubernetes.io/os": "linux",
+            "kubernetes.io/arch": machine,
+            **self._config.labels,
+        }
 
-    def _now(self) -> str:
-        return rfc3339(clock.now())
+    def _build_node(self) -> Raw:
+        """The Node object as a kubelet registers it."""
+        return {
+            "metadata": {"name": self._name, "labels": self._labels()},
+            "spec": {"taints": [_parse_taint(each) for each in self._config.taints]},
+            "status": self._build_status([]),
+        }
 
-    def _find(self) -> Raw | None:
-        try:
-            return self._client.get(self._path)
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
+    def _build_status(self, before: list[Raw]) -> Raw:
+        """Addresses, capacity, conditions and the machine: a node that is well.
 
-    def _status(self, node: Raw) -> Raw:
-        """The status now; a condition that stays keeps its transition time."""
-        status = build_status(self._facts, self._now())
-        before = {each["type"]: each for each in node.get("status", {}).get("conditions") or []}
-        for condition in status["conditions"]:
-            old: dict[str, Any] = before.get(condition["type"], {})
-            if old.get("status") == condition["status"]:
-                condition["lastTransitionTime"] = old["lastTransitionTime"]
-        return status
+        A condition that stays keeps its transition time.
+        """
+        now = rfc3339(clock.now())
+        conditions = [
+            {"type": kind, "status": status, "reason": reason, "message": reason,
+             "lastHeartbeatTime": now}
+            for kind, status, reason in HEALTHY
+        ]  # fmt: skip
+        return {
+            "addresses": [
+                {"type": "InternalIP", "address": self._address},
+                {"type": "Hostname", "address": self._name},
+            ],
+            "capacity": self._capacity,
+            "allocatable": self._capacity,
+            "conditions": keep_times(conditions, before, now),
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._port}},
+            "nodeInfo": {
+                "architecture": platform.machine(),
+                "bootID": "",
+                "containerRuntimeVersion": f"process://{platform.python_version()}",
+                "kernelVersion": platform.release(),
+                "kubeProxyVersion": "",
+                "kubeletVersion": KUBELET_VERSION,
+                "machineID": self._name,
+                "operatingSystem": "linux",
+                "osImage": "Linux processes",
+                "systemUUID": self._name,
+            },
+        }
 
     def _renew_lease(self) -> None:
-        moment = self._now().removesuffix("Z") + ".000000Z"
-        spec = {
-            "holderIdentity": self._facts.name,
-            "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": moment,
+        owner = {"apiVersion": "v1", "kind": "Node", "name": self._name, "uid": self._uid}
+        lease = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": self._name, "ownerReferences": [owner]},
+            "spec": {
+                "holderIdentity": self._name,
+                "leaseDurationSeconds": LEASE_SECONDS,
+                "renewTime": rfc3339(clock.now()).removesuffix("Z") + ".000000Z",
+            },
         }
-        owner = {"apiVersion": "v1", "kind": "Node", "name": self._facts.name, "uid": self._uid}
-        try:
-            self._client.patch(f"{LEASES}/{self._facts.name}", {"spec": spec})
-        except ApiError as error:
-            if error.status != 404:
-                raise
-            metadata = {
-                "name": self._facts.name,
-                "namespace": "kube-node-lease",
-                "ownerReferences": [owner],
-            }
-            self._client.create(LEASES, {"metadata": metadata, "spec": spec})
+        path = f"{LEASES}/{self._name}?fieldManager={self._name}&force=true"
+        self._client.patch(path, lease, APPLY_PATCH)
 
 
-def _is_ready(node: Raw) -> bool:
-    conditions = node.get("status", {}).get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+def _parse_taint(text: str) -> Raw:
+    """Of `key=value:effect`; the API server knows which words are right."""
+    pair, _, effect = text.rpartition(":")
+    key, _, value = pair.partition("=")
+    return {"key": key, "value": value, "effect": effect}

@@ -9,48 +9,54 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-
 from localcluster import clock
-from localcluster.node.logs import LogQuery, read_log, timestamp
 from localcluster.node.manager import PodManager
+from localcluster.node.runtime.logs import LogQuery, read_log, timestamp
+from localcluster.pki import Authority
 
 LOGS = re.compile(r"/containerLogs/(?P<namespace>[^/]+)/(?P<pod>[^/]+)/(?P<container>[^/]+)")
 LOGS_ONLY = b"this node serves container logs only"
 
 
-class KubeletServer:
-    """Listens on the node's address, on a free port."""
+class KubeletServer(ThreadingHTTPServer):
+    """Listens on the node's address, on a free port.
+
+    Each connection is served, and its TLS begun, in a thread of its own.
+    """
+
+    daemon_threads = True
+    pods: PodManager
 
     def __init__(self, address: str, folder: Path, client_authority: str | None) -> None:
+        super().__init__((address, 0), _Handler)
         self._tls = _tls_context(address, folder, client_authority)
-        self._server = _Server((address, 0), _Handler)
-        self._server.tls = self._tls
-
-    @property
-    def port(self) -> int:
-        """The port that it listens on."""
-        return int(self._server.server_address[1])
 
     def start(self, pods: PodManager) -> None:
         """Begin to answer for these pods, in a thread."""
-        self._server.pods = pods
-        threading.Thread(target=self._server.serve_forever, name="server", daemon=True).start()
+        self.pods = pods
+        threading.Thread(target=self.serve_forever, name="server", daemon=True).start()
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """The next connection, whose TLS has not begun."""
+        plain, address = self.socket.accept()
+        wrapped = self._tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+        return wrapped, address
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away in the middle is none of the node's trouble."""
 
 
 def _tls_context(address: str, folder: Path, client_authority: str | None) -> ssl.SSLContext:
     path = folder / "kubelet.pem"
     path.touch(0o600)
-    path.write_bytes(_self_signed(address))
+    pair = Authority().issue(address, [], [address])  # of an authority that nobody knows
+    path.write_bytes(pair.key + pair.certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)
     if client_authority:
@@ -59,49 +65,9 @@ def _tls_context(address: str, folder: Path, client_authority: str | None) -> ss
     return context
 
 
-def _self_signed(address: str) -> bytes:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, address)])
-    now = datetime.fromtimestamp(clock.now(), UTC)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address(address))])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(days=365))
-        .add_extension(names, critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    return private + certificate.public_bytes(serialization.Encoding.PEM)
-
-
-class _Server(ThreadingHTTPServer):
-    """Each connection is served, and its TLS begun, in a thread of its own."""
-
-    daemon_threads = True
-    tls: ssl.SSLContext
-    pods: PodManager
-
-    def get_request(self) -> tuple[socket.socket, Any]:
-        plain, address = self.socket.accept()
-        wrapped = self.tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
-        return wrapped, address
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in the middle is none of the node's trouble."""
-
-
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Server
+    server: KubeletServer
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)
@@ -127,7 +93,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif path is None:
             self._answer(400, f"container {name} is waiting to start".encode())
         else:
-            is_complete = self.server.pods.log_watch(match["namespace"], match["pod"], path)
+            is_complete = partial(
+                self.server.pods.is_log_complete, match["namespace"], match["pod"], path
+            )
             self._stream(read_log(path, _log_query(query), is_complete))
 
     def _stream(self, pieces: Iterator[bytes]) -> None:
@@ -170,7 +138,7 @@ def _log_path(folder: Path | None, container: str, previous: bool) -> Path | Non
         return None
     files = sorted((folder / container).glob("*.log"), key=lambda path: int(path.stem))
     if previous:
-        files.pop() if files else None
+        del files[-1:]
     return files[-1] if files else None
 
 

@@ -10,6 +10,7 @@ import random
 import re
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,10 +29,15 @@ def python() -> str:
 
 
 class Pod:
-    """One process, its log in a file; the head of a process group of its own."""
+    """One process, its log in a file; the head of a process group of its own.
+
+    Its temporary folder goes with it, as a container's /tmp does.
+    """
 
     def __init__(self, command: list[str], env: dict[str, str], folder: Path) -> None:
         folder.mkdir(parents=True)
+        self._tmp = tempfile.TemporaryDirectory(prefix="pod-", ignore_cleanup_errors=True)
+        env = env | {"TMPDIR": self._tmp.name}
         self._log = folder / "log.txt"
         with self._log.open("w") as out:
             self._process = subprocess.Popen(
@@ -66,6 +72,7 @@ class Pod:
         for group in [*_children(self._process.pid), self._process.pid]:
             _kill_group(group)
         self._process.wait()
+        self._tmp.cleanup()
 
 
 def _children(pid: int) -> list[int]:

@@ -20,9 +20,9 @@ import yaml
 from api.constants import EXIT_CODE_ELASTIC_RESTART
 from localcluster import Cluster
 from tests.examples.pods import EXAMPLES, python
-from tests.history import History
-from tests.lab import PADDLE_JOBS, Lab
-from tests.nodepods import descendants, parents_by_process
+from tests.live.history import History
+from tests.live.lab import PADDLE_JOBS, Lab
+from tests.live.nodepods import descendants, parents_by_process
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(1800)]
 
@@ -33,15 +33,20 @@ EPOCHS = 8
 KILLED = 137
 STEP_SECONDS = 300.0
 """Within which a job forms anew: heartbeats in etcd live for 10 s after their launcher."""
-SETTINGS = {"EPOCHS": str(EPOCHS), "CHECKPOINT_EVERY": "4", "REPORT_EVERY": "4"}
+SETTINGS = {
+    "SAMPLES": "3072",
+    "EPOCHS": str(EPOCHS),
+    "CHECKPOINT_EVERY": "4",
+    "REPORT_EVERY": "4",
+}
 
 
 @pytest.fixture(scope="module")
 def lab(module_lab: Lab) -> Lab:
-    """A namespace with the examples' volume, and the etcd of elastic jobs where it belongs."""
-    module_lab.cluster.kubectl("apply", "-f", str(ETCD))
+    """A namespace with the examples' volume, and the etcd of its elastic jobs."""
+    module_lab.kubectl("apply", "-f", str(ETCD))
     rollout = ("rollout", "status", "statefulset/paddle-elastic-etcd", "--timeout=200s")
-    module_lab.cluster.kubectl("-n", "paddle-system", *rollout, timeout_seconds=210)
+    module_lab.kubectl(*rollout, timeout_seconds=210)
     return module_lab
 
 
@@ -141,10 +146,9 @@ def trains_last(log: str, count: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def history(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[History]:
+def history(lab: Lab) -> Iterator[History]:
     """What the jobs have been through."""
-    file = tmp_path_factory.mktemp("history") / "jobs"
-    with History(lab, PADDLE_JOBS, "paddlejobs", file) as history:
+    with History(lab, PADDLE_JOBS, "paddlejobs") as history:
         yield history
 
 
@@ -162,7 +166,7 @@ def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) 
     story.step(lambda: scale(lab, 2), 2)
     story.step(lambda: edit(lab, 3), 3)
     story.step(lambda: story.kill(f"{JOB}-worker-1"), 3)
-    story.step(lambda: (story.kill(f"{JOB}-worker-2"), scale(lab, 2)), 2)
+    story.step(lambda: kill_and_scale(lab, story), 2)
     lab.wait_completed(JOB, timeout_seconds=STEP_SECONDS)
     story.read_logs()
     return story
@@ -256,6 +260,12 @@ def test_launcher_that_loses_etcd_asks_for_a_restart(tmp_path: Path) -> None:
     )
     assert done.returncode == EXIT_CODE_ELASTIC_RESTART, done.stderr
     assert "the launcher has lost etcd" in done.stderr
+
+
+def kill_and_scale(lab: Lab, story: Story) -> None:
+    """Kill the worker at the top, and have no other made in its place."""
+    story.kill(f"{JOB}-worker-2")
+    scale(lab, 2)
 
 
 def kill_processes(cluster: Cluster, node: str, address: str) -> None:

@@ -1,9 +1,13 @@
-"""Every file in examples/ is submitted as it is, here or ELSEWHERE, and real training ends it."""
+"""Every file in examples/ is submitted as it is, here or ELSEWHERE, and real training ends it.
+
+Its images have little to train on. How well the programs learn, test_wide_and_deep.py and
+test_resnet.py show; test_quickstart.py trains an image's own number of samples.
+"""
 
 import pytest
 
 from tests.examples.pods import EXAMPLES
-from tests.lab import Lab
+from tests.live.lab import Lab
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def trained(folder: Path) -> Iterator[Job]:
         yield job.train(TINY | {"OUTPUT_DIR": str(folder / "model")})
 
 
-def checksums(job: Job) -> list[tuple[str, str]]:
+def checksums(job: Job) -> list[Any]:
     """Of the weights and of the images, by worker."""
     found = r"rank \d+: weights (\w+), \d+ images (\w+)"
     return [worker.find(found)[0] for worker in job.workers]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.examples.pods import EXAMPLES
-from tests.lab import CORE, Lab
+from tests.live.lab import CORE, Lab
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
 

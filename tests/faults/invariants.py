@@ -1,6 +1,7 @@
 """What must hold at every moment of a job's life, whatever happens to it."""
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from api.constants import (
     EXIT_CODE_ELASTIC_RESTART,
@@ -10,12 +11,22 @@ from api.constants import (
     LABEL_JOB_UID,
     LABEL_ROLE,
 )
-from api.objects import Raw, controller_of, is_deleting, labels_of, name_of, uid_of
-from tests.kubelet import Kubelet
-from tests.world import Change, World
+from api.objects import (
+    Raw,
+    controller_of,
+    is_deleting,
+    labels_of,
+    name_of,
+    parse_time,
+    uid_of,
+)
+from tests.memory.kubelet import Kubelet
+from tests.memory.world import Change, World
 
 LISTS = ("PADDLE_PSERVERS", "PADDLE_TRAINER_IPS")
 TERMINAL = ("Completed", "Failed")
+LATE_SECONDS = 3.0
+"""A deadline is kept within 2 s; times of the status are whole seconds."""
 UNCHARGED_CODES = (0, EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
 
 
@@ -121,6 +132,23 @@ class Invariants:
     def _check_foreign(self) -> None:
         for place, obj in self.foreign.items():
             assert self.world.objects.get(place) == obj, f"{place} belongs to someone else"
+
+
+def check_deadline(world: World, since: datetime) -> None:
+    """A job whose active deadline came after this moment failed in time, whatever else failed."""
+    status = world.status()
+    start, limit = parse_time(status.get("startTime")), _active_seconds(world.job())
+    if start is None or limit is None:
+        return
+    ended = parse_time(status.get("completionTime")) or world.now
+    late_seconds = (ended - start).total_seconds() - limit
+    came_later = (since - start).total_seconds() <= limit
+    assert not came_later or late_seconds <= LATE_SECONDS, f"{late_seconds:.0f} s late"
+
+
+def _active_seconds(job: Raw) -> float | None:
+    limit = job["spec"].get("activeDeadlineSeconds")
+    return None if limit is None or job["spec"].get("suspend") else float(limit)
 
 
 def check_end(world: World) -> None:

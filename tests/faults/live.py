@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from api.objects import Raw, name_of, uid_of
-from controller.client import ApiClient
-from controller.errors import NotFound, Transient
-from controller.resources import PADDLE_JOB, POD
-from tests.builders import JobBuilder
-from tests.faults.machine import RESOURCES, Client, place_of
-from tests.world import Change, World
+from controller.client.api import ApiClient
+from controller.client.errors import NotFound, Transient
+from controller.client.resources import PADDLE_JOB, POD
+from tests.memory.builders import JobBuilder
+from tests.memory.client import RESOURCES, Client, place_of
+from tests.memory.world import Change, World
 
 SEEN_SECONDS = 120.0
 """For which a change may take to come by the watch."""

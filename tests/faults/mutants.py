@@ -5,133 +5,200 @@ the test file that has to kill it: one of its tests must fail. The model of the 
 naive as the code; these show that it is not naive in the same way.
 """
 
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-COPIED = (
-    "api",
-    "controller",
-    "localcluster",
-    "metrics",
-    "reconcile",
-    "tests",
-    "setup.cfg",
-    "pyproject.toml",
-)
-UNIT_TESTS = "tests/unit"
-LIMIT_SECONDS = 300
-AT_ONCE = 2
+from tests.faults.mutation import Mutant, judge_all
 
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """A wrong idea: in `path`, `right` becomes `wrong`; `killer` are the unit tests that see it."""
-
-    name: str
-    path: str
-    right: str
-    wrong: str
-    killer: str
-
-
+RANDOM_FAULTS = ("test_random_faults.py", "tests/faults")
 MUTANTS = (
     Mutant(
         "ignore the UID: children of a former job of the same name count",
-        "api/objects.py",
-        'owner.get("kind") == kind and owner.get("uid") == uid',
-        'owner.get("kind") == kind',
-        "reconcile/test_reconcile.py",
+        "controller/cache/store.py",
+        "Store.family",
+        "self._by_owner.get(Owner(key, job.uid), {})",
+        "next((o for owner, o in self._by_owner.items() if owner.key == key), {})",
+        "controller/test_store.py",
     ),
     Mutant(
-        "drop expectations: a pass may run before the store shows the last one's writes",
-        "controller/expectations.py",
-        "            if not self._has_arrived(notes):\n                return False\n",
-        "",
+        "a UID is enough: whoever names it in another namespace has made a child",
+        "controller/cache/store.py",
+        "Store.family",
+        "self._by_owner.get(Owner(key, job.uid), {})",
+        "next((o for owner, o in self._by_owner.items() if owner.uid == job.uid), {})",
+        "controller/test_store.py",
+    ),
+    Mutant(
+        "await no writes: a pass may run before the store shows the last one's writes",
+        "controller/work/memory.py",
+        "JobMemory.awaits_writes",
+        "self._has_arrived(job.namespace, record)",
+        "True",
         "controller/test_applier.py",
     ),
     Mutant(
         "trust the cache: a pod that it does not show is gone",
-        "controller/applier.py",
-        "        for name in self.plan.verify_gone:",
-        "        for name in ():",
+        "controller/work/applier.py",
+        "Applier._are_gone",
+        "task.plan.verify_gone",
+        "()",
         "controller/test_applier.py",
     ),
     Mutant(
         "write status over whatever came between",
-        "controller/applier.py",
-        '{**self.plan.status, "metadata": version}',
-        "self.plan.status",
+        "controller/work/applier.py",
+        "Applier._is_status_true",
+        '{**task.plan.status, "metadata": version}',
+        "task.plan.status",
         "controller/test_applier.py",
+    ),
+    Mutant(
+        "drop a key whose write the lease did not cover",
+        "controller/work/worker.py",
+        "Worker._settle_errors",
+        "self.queue.retry(key, asked, is_away=isinstance(error, Unreachable))",
+        'error.reason == "NotLeader" or self.queue.retry(key, asked)',
+        "controller/test_worker.py",
+    ),
+    Mutant(
+        "drop a key whose write the lease did not cover, as random faults see it",
+        "controller/work/worker.py",
+        "Worker._settle_errors",
+        "self.queue.retry(key, asked, is_away=isinstance(error, Unreachable))",
+        'error.reason == "NotLeader" or self.queue.retry(key, asked)',
+        *RANDOM_FAULTS,
+    ),
+    Mutant(
+        "forget the plan's own time after a refusal",
+        "controller/work/worker.py",
+        "Worker._keep_time",
+        "plan.requeue_after is not None",
+        "False",
+        *RANDOM_FAULTS,
+    ),
+    Mutant(
+        "forget the plan's own time while creates pause",
+        "controller/work/worker.py",
+        "Worker._pass",
+        "_earlier(plan, paused_seconds)",
+        "paused_seconds",
+        "controller/test_worker.py",
+    ),
+    Mutant(
+        "pause for minutes where a few jobs are refused",
+        "controller/work/memory.py",
+        "JobMemory._longest_pause_locked",
+        "max(USUAL_PAUSE_SECONDS, together)",
+        "MAX_PAUSE_SECONDS",
+        *RANDOM_FAULTS,
+    ),
+    Mutant(
+        "back off for minutes where a few jobs fail",
+        "controller/workqueue/rate_limiter.py",
+        "RetryLimiter.next_delay",
+        "max(RETRY_USUAL_SECONDS, self._failing[key.namespace] / RETRY_RATE)",
+        "RETRY_MAX_SECONDS",
+        "controller/test_rate_limiter.py",
+    ),
+    Mutant(
+        "write again after a renewal that came too late",
+        "controller/leader.py",
+        "LeaderElector._note_renewal",
+        "self._clock.monotonic() >= held_since + RENEW_DEADLINE_SECONDS",
+        "False",
+        "controller/test_leader.py",
+    ),
+    Mutant(
+        "renew a lease after writes have stopped",
+        "controller/leader.py",
+        "LeaderElector._keep",
+        "self.write_seconds() <= 0",
+        "False",
+        "controller/test_leader.py",
+    ),
+    Mutant(
+        "restart again for the same request",
+        "reconcile/restart_request.py",
+        "find_requested_restart",
+        "replace(view.job.status, restarted_at=view.job.restarted_at)",
+        "view.job.status",
+        "reconcile/test_restart_request.py",
+    ),
+    Mutant(
+        "restart a suspended job at a request",
+        "reconcile/restart_request.py",
+        "_can_restart",
+        "not view.job.status.is_true(Condition.SUSPENDED)",
+        "True",
+        "reconcile/test_restart_request.py",
     ),
     Mutant(
         "charge per pod",
         "reconcile/restart.py",
-        "failure_count=recorded.failure_count + 1",
-        "failure_count=recorded.failure_count"
-        " + sum(pod.state == 'failed' for pod in view.pods.values())",
+        "answer_incident",
+        "recorded.failure_count + 1",
+        "recorded.failure_count + sum(p.state == 'failed' for p in view.pods.values())",
         "reconcile/test_restart.py",
     ),
     Mutant(
         "one restart too many",
         "reconcile/restart.py",
-        "if recorded.failure_count >= limit:",
-        "if recorded.failure_count > limit:",
+        "answer_incident",
+        "recorded.failure_count >= limit",
+        "recorded.failure_count > limit",
         "reconcile/test_cleanup.py",
     ),
     Mutant(
         "no back-off between attempts",
         "reconcile/restart.py",
-        "    return max(0.0, delay - (view.now - since).total_seconds())\n\n\ndef restart_delay",
-        "    return 0.0\n\n\ndef restart_delay",
+        "back_off_seconds",
+        "max(0.0, delay - (view.now - since).total_seconds())",
+        "0.0",
         "reconcile/test_restart.py",
     ),
     Mutant(
         "reuse the old ConfigMap",
         "api/job.py",
-        'return job_name if attempt <= 1 else f"{job_name}-attempt-{attempt}"',
-        "return job_name",
+        "config_map_name",
+        'job_name if attempt <= 1 else f"{job_name}-attempt-{attempt}"',
+        "job_name",
         "reconcile/test_deadlines.py",
     ),
     Mutant(
         "take any ConfigMap of that name",
         "reconcile/environment.py",
-        "        _rendezvous(view),\n",
-        "",
+        "build_env",
+        "_rendezvous(view)",
+        "*()",
         "reconcile/test_environment.py",
     ),
     Mutant(
         "tell addresses before all are known",
         "reconcile/rendezvous.py",
-        "return len(view.pods) == len(view.wanted) and all(",
-        "return len(view.pods) > 0 and all(",
+        "all_have_addresses",
+        "len(view.pods) == len(view.wanted)",
+        "len(view.pods) > 0",
         "reconcile/test_rendezvous.py",
     ),
     Mutant(
         "never mind a changed address",
         "reconcile/rendezvous.py",
-        "if pod.is_live and pod.address and not _is_told(view, told, pod)",
-        "if False",
+        "moved_pods",
+        "pod.is_live and has_moved(view, pod)",
+        "False",
         "reconcile/test_failure.py",
     ),
     Mutant(
         "count deleted pods as failures",
         "reconcile/failure.py",
-        "if p.state is PodState.FAILED and not p.is_deleting]",
-        "if p.state is PodState.FAILED]",
+        "failed_pods",
+        "not p.is_deleting",
+        "True",
         "reconcile/test_elastic.py",
     ),
     Mutant(
         "charge what the launcher asks for",
         "reconcile/failure.py",
+        "judge_pod",
         "Incident(Reason.TRAINER_ASKED_RESTART, message, False, pod=pod)",
         "Incident(Reason.TRAINER_ASKED_RESTART, message, True, pod=pod)",
         "reconcile/test_failure.py",
@@ -139,6 +206,7 @@ MUTANTS = (
     Mutant(
         "charge evictions",
         "reconcile/failure.py",
+        "judge_pod",
         "Incident(_disruption(pod), message, False, pod=pod)",
         "Incident(_disruption(pod), message, True, pod=pod)",
         "reconcile/test_failure.py",
@@ -146,164 +214,620 @@ MUTANTS = (
     Mutant(
         "a vanished pod is made again, whatever its peers were told",
         "reconcile/failure.py",
-        "return _find_loss(view) if view.has_started else None",
-        "return None",
+        "find_incident",
+        "_find_loss(view) if view.has_started else None",
+        "None",
         "reconcile/test_failure.py",
     ),
     Mutant(
         "forget who has ended well",
         "reconcile/view.py",
-        "done[role] = parse_indexes(remembered) | {",
-        "done[role] = frozenset() | {",
+        "View.completed",
+        "parse_indexes(remembered)",
+        "frozenset()",
         "reconcile/test_completion.py",
     ),
     Mutant(
         "begin the next attempt beside the last one's pods",
         "reconcile/children.py",
-        "    if view.remains:\n        return Changes(deletes)\n",
-        "",
+        "change_children",
+        "view.previous_pods",
+        "False",
         "reconcile/test_deadlines.py",
+    ),
+    Mutant(
+        "build every missing pod, though a quota refuses them all",
+        "reconcile/children.py",
+        "_pod_creates",
+        "partial(build_pod, view, name, gang)",
+        "(lambda pod: lambda: pod)(build_pod(view, name, gang))",
+        "reconcile/test_cost.py",
     ),
     Mutant(
         "go on after the end",
         "reconcile/reconcile.py",
-        "    if view.job.status.is_terminal:\n        return _tend_ended(view)\n",
-        "",
+        "_decide",
+        "view.job.status.is_terminal",
+        "False",
         "reconcile/test_cleanup.py",
     ),
     Mutant(
         "sleep through deadlines and back-offs",
         "reconcile/reconcile.py",
-        "requeue_after=_earliest(changes.requeue_after, wait or None, *_timers(view)),",
-        "requeue_after=wait or None,",
+        "_finish",
+        "_earliest(plan.requeue_after, wait or None, *_timers(view))",
+        "wait or None",
         "reconcile/test_deadlines.py",
+    ),
+    Mutant(
+        "sleep through a deadline while refused creates pause",
+        "controller/work/worker.py",
+        "Worker._keep_time",
+        "plan.requeue_after is not None",
+        "False",
+        "controller/test_worker.py",
     ),
     Mutant(
         "resume with the attempt of before",
         "reconcile/suspend.py",
-        "attempt=view.attempt + has_begun",
-        "attempt=view.attempt",
-        "reconcile/test_deadlines.py",
+        "_suspend",
+        "view.attempt + has_begun",
+        "view.attempt",
+        "reconcile/test_suspend.py",
     ),
     Mutant(
         "keep pods that are not wanted any more",
         "reconcile/children.py",
-        "else view.obsolete\n",
-        "else view.remains\n",
+        "_obsolete_deletes",
+        "view.obsolete",
+        "view.previous_pods",
         "reconcile/test_elastic.py",
     ),
     Mutant(
         "an elastic launcher that exits 0 has trained",
         "reconcile/elastic.py",
-        "    if untrained is not None:\n",
-        "    if False:\n",
+        "find_elastic_transition",
+        "untrained is not None",
+        "False",
         "reconcile/test_elastic.py",
     ),
     Mutant(
         "an elastic worker that outlasts its peers was left alone",
         "reconcile/completion.py",
-        "    return first - pod.started_at < max(timeout, timedelta(seconds=JOIN_SECONDS))",
-        "    return True",
+        "_was_left_alone",
+        "first - pod.started_at < max(timeout, timedelta(seconds=JOIN_SECONDS))",
+        "True",
         "reconcile/test_elastic.py",
     ),
     Mutant(
         "make an elastic worker anew once one has ended well",
         "reconcile/children.py",
-        "    if view.job.spec.is_elastic and view.completed[Role.WORKER]:",
-        "    if False:",
+        "_names_to_create",
+        "view.completed[Role.WORKER]",
+        "False",
         "reconcile/test_elastic.py",
     ),
     Mutant(
         "replace an elastic worker before its failure is recorded",
         "reconcile/children.py",
-        "not pod.is_deleting and is_recorded(view, pod)",
-        "not pod.is_deleting",
+        "_replaced_deletes",
+        "is_recorded(view, pod)",
+        "True",
         "reconcile/test_elastic.py",
     ),
     Mutant(
         "judge how a pod ends that was told to",
         "reconcile/failure_policy.py",
-        "if requirement is None or is_deleting(pod):",
-        "if requirement is None:",
+        "_matches_exit_codes",
+        "is_deleting(pod)",
+        "False",
         "reconcile/test_failure_policy.py",
     ),
     Mutant(
         "tell of the pod that had news last",
         "reconcile/view.py",
-        "in sorted(self.observed.pods, key=name_of))",
-        "in self.observed.pods)",
+        "View.all_pods",
+        "sorted(self.observed.pods, key=name_of)",
+        "self.observed.pods",
         "reconcile/test_pending.py",
     ),
     Mutant(
         "clean up what the policy keeps",
         "reconcile/cleanup.py",
-        "return [pod for pod in view.all_pods if not _has_ended(pod)]",
-        "return list(view.all_pods)",
+        "_pods_to_go",
+        "[pod for pod in view.all_pods if not _has_ended(pod)]",
+        "list(view.all_pods)",
         "reconcile/test_cleanup.py",
     ),
+    Mutant(
+        "use a connection that the server has closed",
+        "controller/client/http.py",
+        "_Connection.is_stale",
+        "bool(poll.poll(0))",
+        "False",
+        "controller/test_http.py",
+    ),
+    Mutant(
+        "keep a connection that the server will close",
+        "controller/client/http.py",
+        "Pool._give_back",
+        "connection.sock is not None",
+        "connection.opened is not None",
+        "controller/test_http.py",
+    ),
+    Mutant(
+        "take a stream that was cut for one that ended",
+        "controller/client/http.py",
+        "Stream.chunks",
+        "not self._is_closed",
+        "False",
+        "controller/test_http.py",
+    ),
+    Mutant(
+        "read a request's answer with the patience for connecting",
+        "controller/client/http.py",
+        "_Connection.send_request",
+        "self.sock.settimeout(min(read_seconds, request.allowed_seconds()))",
+        "None",
+        "controller/test_http.py",
+    ),
+    Mutant(
+        "send what the lease does not cover any more once the connection stands",
+        "controller/client/http.py",
+        "_Connection.send_request",
+        "min(read_seconds, request.allowed_seconds())",
+        "read_seconds",
+        "controller/test_http.py",
+    ),
+    Mutant(
+        "find out one by one that connections are dead",
+        "controller/client/http.py",
+        "Pool.exchange",
+        "isinstance(error, TimeoutError)",
+        "False",
+        "controller/test_http.py",
+    ),
+    Mutant(
+        "verify the address where the certificate has a name",
+        "controller/client/http.py",
+        "_Connection.connect",
+        "self._endpoint.tls_server_name or self._endpoint.host",
+        "self._endpoint.host",
+        "controller/test_http.py",
+    ),
+    Mutant(
+        "send a header with a line break in it",
+        "controller/client/http.py",
+        "_Connection.send_request",
+        "value.isprintable()",
+        "True",
+        "controller/test_http.py",
+    ),
+    Mutant(
+        "write without the lease",
+        "controller/client/api.py",
+        "ApiClient._write",
+        "seconds <= 0",
+        "False",
+        "controller/test_api.py",
+    ),
+    Mutant(
+        "a write may outlast the lease",
+        "controller/client/api.py",
+        "ApiClient._write",
+        "replace(call, allowed_seconds=allowed_seconds)",
+        "call",
+        "controller/test_api.py",
+    ),
+    Mutant(
+        "send a refused token again",
+        "controller/client/api.py",
+        "ApiClient._exchange",
+        "self._credentials.renew(refused=authorization)",
+        "None",
+        "controller/test_api.py",
+    ),
+    Mutant(
+        "forget the token while its file is being replaced",
+        "controller/client/connection.py",
+        "Credentials._read_again",
+        "self._read() or self._header",
+        "self._read()",
+        "controller/test_connection.py",
+    ),
+    Mutant(
+        "look at a job where its pods may not be read",
+        "controller/cache/watches.py",
+        "Watches.start",
+        "resource is PADDLE_JOB and self._is_list",
+        "False",
+        "controller/test_namespaces.py",
+    ),
+    Mutant(
+        "a list of one namespace is the list of all",
+        "controller/cache/store.py",
+        "Store.replace",
+        'namespace in ("", e.key.namespace)',
+        "True",
+        "controller/test_store.py",
+    ),
+    Mutant(
+        "any 409 says that the name is taken",
+        "controller/client/errors.py",
+        "error_from_status",
+        'reason == "AlreadyExists"',
+        "code == HTTPStatus.CONFLICT",
+        "controller/test_api.py",
+    ),
+    Mutant(
+        "a watch that expired goes on from its old version",
+        "controller/cache/reflector.py",
+        "Reflector._attempt",
+        "self._version is None",
+        "not self.has_listed",
+        "controller/test_reflector.py",
+    ),
+    Mutant(
+        "forget a refusal only when its child is created",
+        "controller/work/worker.py",
+        "Worker._pass",
+        "frozenset(result.created | result.deleted)",
+        "frozenset(result.created)",
+        "controller/test_worker.py",
+    ),
+    Mutant(
+        "let jobs that are refused ask again however many they are",
+        "controller/work/memory.py",
+        "JobMemory._longest_pause_locked",
+        "max(USUAL_PAUSE_SECONDS, together)",
+        "USUAL_PAUSE_SECONDS",
+        "controller/test_memory.py",
+    ),
+    Mutant(
+        "wait until a clock that was set back has caught up",
+        "api/status.py",
+        "follow_clock",
+        "ahead <= CLOCK_SKEW",
+        "True",
+        "reconcile/test_clock.py",
+    ),
+    Mutant(
+        "trust the authorities of the start alone",
+        "controller/client/http.py",
+        "_Connection._connect",
+        "self._endpoint.trust_again()",
+        "None",
+        "controller/test_http.py",
+    ),
+    Mutant(
+        "let one namespace have all workers",
+        "controller/workqueue/queue.py",
+        "WorkQueue._next_turn_locked",
+        "len(self._working) >= self._shared",
+        "False",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "go on with a watch that has gone silent",
+        "controller/cache/reflector.py",
+        "Reflector._attempt",
+        "(Gone, Silent)",
+        "Gone",
+        "controller/test_reflector.py",
+    ),
+    Mutant(
+        "ask without a pause for a watch that ends at once",
+        "controller/cache/reflector.py",
+        "Reflector._watch",
+        "lasted < SHORT_WATCH_SECONDS",
+        "False",
+        "controller/test_reflector.py",
+    ),
+    Mutant(
+        "a bookmark is no news",
+        "controller/cache/reflector.py",
+        "Reflector._hand_on",
+        'self._handler.advance(str(obj["metadata"]["resourceVersion"]))',
+        "None",
+        "controller/test_reflector.py",
+    ),
+    Mutant(
+        "the former owner of a child does not hear that it has gone",
+        "controller/cache/event_handler.py",
+        "EventHandler.put",
+        "before.owner != entry.owner",
+        "False",
+        "controller/test_event_handler.py",
+    ),
+    Mutant(
+        "nobody wakes for delayed keys while the one who would is at work",
+        "controller/workqueue/queue.py",
+        "WorkQueue._take_locked",
+        "self._timekeeper is None",
+        "False",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "what a list does not show is still there",
+        "controller/cache/store.py",
+        "Store.replace",
+        "entry.key not in listed",
+        "False",
+        "controller/test_store.py",
+    ),
+    Mutant(
+        "a late event turns the store's version back",
+        "controller/cache/store.py",
+        "Store._advance_locked",
+        "max(version, self._versions.get(watch, 0))",
+        "version",
+        "controller/test_store.py",
+    ),
+    Mutant(
+        "a child that changed hands stays in its first family",
+        "controller/cache/store.py",
+        "Store._put_locked",
+        "self._remove_locked(resource, entry.key)",
+        "None",
+        "controller/test_store.py",
+    ),
+    Mutant(
+        "take the lease of a leader that renews it",
+        "controller/leader.py",
+        "LeaderElector._acquire_or_renew",
+        "self._is_anothers() and not self._has_expired()",
+        "False",
+        "controller/test_leader.py",
+    ),
+    Mutant(
+        "write on when the lease has run out",
+        "controller/leader.py",
+        "LeaderElector.write_seconds",
+        "self._renewed_at + RENEW_DEADLINE_SECONDS - self._clock.monotonic()",
+        "60.0",
+        "controller/test_leader.py",
+    ),
+    Mutant(
+        "count the lease from the answer",
+        "controller/leader.py",
+        "LeaderElector._acquire_or_renew",
+        "started",
+        "self._clock.monotonic()",
+        "controller/test_leader.py",
+    ),
+    Mutant(
+        "work on a job before its last writes are shown",
+        "controller/work/worker.py",
+        "Worker.work",
+        "self.memory.awaits_writes(key)",
+        "False",
+        "controller/test_worker.py",
+    ),
+    Mutant(
+        "lose a key whose pass raised",
+        "controller/work/worker.py",
+        "Worker.work",
+        "self.queue.retry(key)",
+        "None",
+        "controller/test_worker.py",
+    ),
+    Mutant(
+        "create on in the pause after a refusal",
+        "controller/work/worker.py",
+        "Worker._pass",
+        "self.memory.pause_seconds(key, uid) if plan.creates else 0.0",
+        "0.0",
+        "controller/test_worker.py",
+    ),
+    Mutant(
+        "let a costly job have no rest",
+        "controller/work/worker.py",
+        "Worker._pass",
+        "looked_seconds * REST_FACTOR",
+        "0.0",
+        "controller/test_worker.py",
+    ),
+    Mutant(
+        "look at a job anew for each event of a burst",
+        "controller/work/worker.py",
+        "Worker._pass",
+        "0.0 if result.is_partial else BATCH_SECONDS",
+        "0.0",
+        "controller/test_worker.py",
+    ),
+    Mutant(
+        "a wide job rests between the parts of its plan",
+        "controller/work/worker.py",
+        "Worker._pass",
+        "0.0 if result.is_partial else BATCH_SECONDS",
+        "BATCH_SECONDS",
+        "controller/test_worker.py",
+    ),
+    Mutant(
+        "let the queue of a standby grow",
+        "controller/workqueue/queue.py",
+        "WorkQueue._add_locked",
+        "not self._is_open",
+        "False",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "look at ended jobs before those that somebody waits for",
+        "controller/manager.py",
+        "Manager._add_all_jobs",
+        "random.uniform(0.0, ENDED_SPREAD_SECONDS) if has_ended else 0.0",
+        "0.0",
+        "controller/test_manager.py",
+    ),
+    Mutant(
+        "come back for what an earlier pass waited for",
+        "controller/workqueue/queue.py",
+        "WorkQueue.forget",
+        "self._due.pop(key, None)",
+        "None",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "remember a namesake's refusals",
+        "controller/work/memory.py",
+        "JobMemory._of_uid_locked",
+        "record.uid != uid",
+        "False",
+        "controller/test_memory.py",
+    ),
+    Mutant(
+        "give one key to two workers",
+        "controller/workqueue/queue.py",
+        "WorkQueue._add_locked",
+        "key in self._working or key in self._resting",
+        "False",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "forget a key that changes while it is worked on",
+        "controller/workqueue/queue.py",
+        "WorkQueue._add_locked",
+        "self._again.add(key)",
+        "None",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "let a later moment replace a sooner one",
+        "controller/workqueue/queue.py",
+        "WorkQueue.add_after",
+        "self._due.get(key, due + 1) > due",
+        "True",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "let a namespace take all turns",
+        "controller/workqueue/queue.py",
+        "WorkQueue._next_turn_locked",
+        "self._turns",
+        "reversed(self._turns)",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "lose a delay that ends while a key is worked on",
+        "controller/workqueue/queue.py",
+        "WorkQueue._take_due_locked",
+        "self._add_locked(key)",
+        "key in self._working or self._add_locked(key)",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "let the failures of one tenant hold up another's retries",
+        "controller/workqueue/rate_limiter.py",
+        "RetryLimiter.next_delay",
+        "self._bucket_locked(key.namespace)",
+        'self._bucket_locked("")',
+        "controller/test_rate_limiter.py",
+    ),
+    Mutant(
+        "let the refused jobs of one tenant lengthen another's pauses",
+        "controller/work/memory.py",
+        "JobMemory._longest_pause_locked",
+        "len(self._paused[namespace])",
+        "sum(map(len, self._paused.values()))",
+        "controller/test_memory.py",
+    ),
+    Mutant(
+        "let the failing jobs of one tenant lengthen another's waits",
+        "controller/workqueue/rate_limiter.py",
+        "RetryLimiter.next_delay",
+        "self._failing[key.namespace] / RETRY_RATE",
+        "sum(self._failing.values()) / RETRY_RATE",
+        "controller/test_rate_limiter.py",
+    ),
+    Mutant(
+        "keep the deadlines of deleted jobs",
+        "controller/workqueue/queue.py",
+        "WorkQueue.forget",
+        "self._due.pop(key, None)",
+        "None",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "have a worker wait for what helpers do for another",
+        "controller/work/helpers.py",
+        "Helpers._start",
+        "self._free.acquire(blocking=False)",
+        "True",
+        "controller/test_helpers.py",
+    ),
+    Mutant(
+        "keep the endpoints of any number of ConfigMaps",
+        "controller/cache/store.py",
+        "Store._bound_locked",
+        "self._config_map_bytes[namespace] + len(config_map.packed) > MAX_CONFIG_MAP_BYTES",
+        "False",
+        "controller/test_store.py",
+    ),
+    Mutant(
+        "delete whoever has the name",
+        "controller/client/api.py",
+        "ApiClient.delete",
+        '{"uid": uid}',
+        "{}",
+        "controller/test_api.py",
+    ),
+    Mutant(
+        "create on after a refusal",
+        "controller/work/applier.py",
+        "Applier._may_go_on",
+        "result.errors or result.refusals or result.is_hopeless",
+        "False",
+        "controller/test_applier.py",
+    ),
+    Mutant(
+        "take a namesake for the job's own",
+        "controller/work/children.py",
+        "ChildWriter._examine_namesake",
+        "owner.controls(there)",
+        "True",
+        "controller/test_applier.py",
+    ),
+    Mutant(
+        "a client that goes on sending is never overdue",
+        "controller/health.py",
+        "HealthServer._serve",
+        "self._age(connection) > REQUEST_SECONDS",
+        "False",
+        "controller/test_health.py",
+    ),
+    Mutant(
+        "who has just connected makes room for the next",
+        "controller/health.py",
+        "HealthServer._has_room",
+        "self._age(self._next_to_go()) >= GRACE_SECONDS",
+        "True",
+        "controller/test_health.py",
+    ),
+    Mutant(
+        "whoever calls a ConfigMap theirs has the operator keep its data",
+        "controller/cache/trim.py",
+        "_trim_config_map",
+        "_may_be_rendezvous(obj)",
+        "owner_of(obj)",
+        "controller/test_trim.py",
+    ),
+    Mutant(
+        "a page may be as large as it comes",
+        "controller/cache/reflector.py",
+        "Reflector._read_pages",
+        "MAX_PAGE_BYTES if limit > 1 else None",
+        "None",
+        "controller/test_reflector.py",
+    ),
+    Mutant(
+        "a lease lasts as long as whoever wrote it says",
+        "controller/leader.py",
+        "_patience_seconds",
+        "min(told, MAX_LEASE_SECONDS)",
+        "told",
+        "controller/test_leader.py",
+    ),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What became of a mutant: the test that killed it, or that nothing did."""
-
-    mutant: Mutant
-    killer: str
-    seconds: float
-
-
-def judge(mutant: Mutant) -> Verdict:
-    """Run the suite against one mutant."""
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        copy = Path(folder)
-        for name in COPIED:
-            source = ROOT / name
-            copy_one = shutil.copytree if source.is_dir() else shutil.copy
-            copy_one(source, copy / name)
-        apply(mutant, copy)
-        killer = run_tests(copy, f"{UNIT_TESTS}/{mutant.killer}")
-    return Verdict(mutant, killer, time.monotonic() - began)
-
-
-def apply(mutant: Mutant, root: Path) -> None:
-    """Make the change. Raises ValueError where its place is not found exactly once."""
-    path = root / mutant.path
-    source = path.read_text()
-    if source.count(mutant.right) != 1:
-        raise ValueError(f"{mutant.name}: {source.count(mutant.right)} places in {mutant.path}")
-    path.write_text(source.replace(mutant.right, mutant.wrong))
-
-
-def run_tests(root: Path, path: str) -> str:
-    """The first test of a file that fails, empty where none does.
-
-    Raises RuntimeError where the tests could not run: that kills no mutant.
-    """
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider"]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [*command, path],
-        cwd=root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
-    for line in done.stdout.splitlines():
-        if line.startswith("FAILED "):
-            return line.removeprefix("FAILED ").split(" - ")[0]
-    if done.returncode != 0:
-        raise RuntimeError(f"the tests did not run: {(done.stdout + done.stderr)[-500:]}")
-    return ""
-
-
-def judge_all(mutants: Sequence[Mutant]) -> Iterator[Verdict]:
-    """Judge mutants in their order, two at once."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield from pool.map(judge, mutants)
 
 
 def main(names: list[str]) -> int:

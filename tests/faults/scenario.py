@@ -5,18 +5,25 @@ be kept and played again. A step that does not apply, as on a pod that is not th
 """
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from api.objects import Raw, controller_of, is_deleting, uid_of
 from reconcile import Settings
-from tests.builders import NOW, JobBuilder, a_job
-from tests.faults.invariants import UNCHARGED_CODES, Invariants, check_end
-from tests.faults.machine import Client, Operator
-from tests.kubelet import Kubelet
-from tests.world import World
+from tests.faults.invariants import UNCHARGED_CODES, Invariants, check_deadline, check_end
+from tests.memory.builders import JobBuilder, a_job
+from tests.memory.client import Client
+from tests.memory.kubelet import Kubelet
+from tests.memory.operator import Operator
+from tests.memory.world import World, writes_nothing
 
 Step = dict[str, Any]
+LEAST_SECONDS = 1e-6
+"""The world's clock tells microseconds; a shorter wait would never end."""
 MAX_ROUNDS = 600
+CAUGHT_UP_SECONDS = 32.0
+"""So long after the last fault nothing waits any more: a pause or a back-off of 30 s is over."""
+LEAST_STEP_SECONDS = 0.001
 SETTINGS = Settings(elastic_server="etcd:2379", elastic_timeout_seconds=60)
 
 
@@ -138,13 +145,30 @@ class Scenario:
         """A quota: nothing of a kind can be created."""
         self.world.refused_kinds.add(kind)
 
+    def do_revoke(self) -> None:
+        """The operator has no rights any more."""
+        self.operator.client.has_rights = False
+
     def do_allow(self) -> None:
-        """The quota is raised."""
+        """The quota is raised, and the operator has its rights."""
         self.world.refused_kinds.clear()
+        self.operator.client.has_rights = True
 
     def do_advance(self, seconds: float) -> None:
         """Time passes."""
         self.world.advance(seconds)
+
+    def do_pass_time(self, seconds: float) -> None:
+        """Time passes for an operator that keeps up; nothing moves the pods."""
+        has_said = not self.operator.faults and self.operator.client.has_rights
+        began, end = self.world.now, self.world.now + timedelta(seconds=seconds)
+        self._catch_up()
+        while (left := (end - self.world.now).total_seconds()) > 0:
+            due = self.operator.queue.seconds_to_next()
+            self.world.advance(min(left, max(LEAST_STEP_SECONDS, left if due is None else due)))
+            self._catch_up()
+        if has_said:
+            check_deadline(self.world, since=began + timedelta(seconds=CAUGHT_UP_SECONDS))
 
     # The operator
 
@@ -183,11 +207,15 @@ class Scenario:
         self.do_retreat()
         if self.world.job()["spec"].get("suspend"):
             self.do_edit(suspend=False)
+        self._move_pods()
+        self.do_pass_time(CAUGHT_UP_SECONDS)
+        plan = self.operator.fresh_plan()
+        assert not (plan.creates or plan.deletes or plan.patches), f"left undone: {plan}"
         self._run_to_the_end()
         check_end(self.world)
-        assert self.world.work().is_empty
+        assert writes_nothing(self.world.work())
         self.world.advance(3600)
-        assert self.world.work().is_empty
+        assert writes_nothing(self.world.work())
 
     def _run_to_the_end(self) -> None:
         for _ in range(MAX_ROUNDS):
@@ -197,6 +225,13 @@ class Scenario:
             if not moved:
                 return
         raise AssertionError(f"no end after {MAX_ROUNDS} rounds: {self.world.status()}")
+
+    def _catch_up(self) -> None:
+        for _ in range(MAX_ROUNDS):
+            if not (self.operator.show_all() or self.operator.work()):
+                return
+            self.invariants.check()
+        raise AssertionError(f"always something to do: {self.world.status()}")
 
     def _move_pods(self) -> bool:
         """What a healthy cluster does next to the pods; whether there was anything."""
@@ -211,10 +246,9 @@ class Scenario:
 
     def _wait(self) -> bool:
         """Let time pass until something is due, or until the training is over."""
-        due = self.operator.queue.due
-        if due:
-            now = (self.world.now - NOW).total_seconds()
-            self.world.advance(max(0.0, min(due.values()) - now))
+        seconds = self.operator.queue.seconds_to_next()
+        if seconds is not None:
+            self.world.advance(max(seconds, LEAST_SECONDS))
             return True
         if self.world.phase() in ("Running", "Completing"):
             self.world.advance(1000)

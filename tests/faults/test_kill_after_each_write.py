@@ -4,6 +4,7 @@ Each case is a job of its own in a namespace of its own, with an operator of its
 proxy that ends it with SIGKILL the moment the API server has done its k-th write. All run at once.
 """
 
+import os
 import subprocess
 import sys
 import threading
@@ -16,9 +17,9 @@ import pytest
 
 from localcluster import Cluster, ClusterConfig
 from tests.conftest import new_namespace
-from tests.faults.proxy import FaultProxy, audit_entries
-from tests.lab import CORE, SERVER, Lab, paddle_job, shell
-from tests.operated import install_crd
+from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
+from tests.live.operated import install_crd
+from tests.live.proxy import FaultProxy, audit_entries
 
 ROOT = Path(__file__).parents[2]
 KILLS = range(1, 13)
@@ -66,7 +67,8 @@ class Operator:
         command += ["--namespace", self.namespace, "--workers", "2"]
         command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
         with (self.folder / "log").open("ab") as log, self.lock:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+            env = os.environ | {"TMPDIR": str(self.folder)}  # whose files it cannot clean up
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=env)
 
     def stop(self) -> None:
         """End it for good."""

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.faults.mutants import MUTANTS, ROOT, Mutant, Verdict, judge_all
+from tests.faults.mutants import MUTANTS
+from tests.faults.mutation import ROOT, Mutant, Verdict, judge_all, mutate
 
 pytestmark = pytest.mark.timeout(1200)
 
@@ -15,12 +16,50 @@ def verdicts() -> dict[str, Verdict]:
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutant_has_its_place(mutant: Mutant) -> None:
-    assert (ROOT / mutant.path).read_text().count(mutant.right) == 1
+    mutate(mutant, (ROOT / mutant.path).read_text())
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutant_is_killed(verdicts: dict[str, Verdict], mutant: Mutant) -> None:
     assert verdicts[mutant.name].killer
+
+
+SOURCE = """
+class Shop:
+    def price(self):
+        # the sum
+        return sum(
+            self.prices, 1
+        )
+
+    def other(self): return sum(self.prices, 1)
+
+def price(self): return sum(self.prices, 1)
+"""
+
+
+def test_place_is_found_by_function_however_the_source_is_laid_out() -> None:
+    changed = mutate(a_mutant("Shop.price", "sum(self.prices, 1)"), SOURCE)
+    assert changed.count("sum(self.prices, 1)") == 2
+    assert "def price(self):\n        return 0\n" in changed
+
+
+@pytest.mark.parametrize(
+    ("function", "right"),
+    [
+        pytest.param("Shop.cost", "self.prices", id="no-such-function"),
+        pytest.param("Shop.price", "self.costs", id="no-such-place"),
+        pytest.param("Twice.both", "self.prices", id="two-places"),
+    ],
+)
+def test_place_that_is_not_there_once_is_refused(function: str, right: str) -> None:
+    twice = "class Twice:\n    def both(self): return self.prices + self.prices\n"
+    with pytest.raises(ValueError, match=r"^wrong idea: [02] "):
+        mutate(a_mutant(function, right), SOURCE + twice)
+
+
+def a_mutant(function: str, right: str) -> Mutant:
+    return Mutant("wrong idea", "shop.py", function, right, "0", "test_shop.py")
 
 
 def test_there_are_enough() -> None:

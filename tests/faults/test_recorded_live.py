@@ -11,18 +11,19 @@ from typing import Any
 
 import pytest
 
-from controller.client import ApiClient, load_connection
+from controller.client.api import ApiClient
+from controller.client.connection import load_connection
+from controller.client.errors import NotFound
 from controller.clock import SystemClock
-from controller.errors import NotFound
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.components import CONTROLLER_MANAGER, SCHEDULER
 from metrics import Metrics
-from tests import volcano
 from tests.faults.live import Feed, LiveWorld
-from tests.faults.machine import RESOURCES
 from tests.faults.record import FOLDER, play
 from tests.faults.scenario import SETTINGS, Scenario
-from tests.operated import install_crd
+from tests.live import volcano
+from tests.live.operated import install_crd
+from tests.memory.client import RESOURCES
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 

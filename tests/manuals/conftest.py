@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from localcluster import Cluster, ClusterConfig
-from tests import volcano
 from tests.examples.pods import EXAMPLES, python
-from tests.lab import Lab
+from tests.live import volcano
+from tests.live.lab import Lab
+from tests.live.operated import start_operator
+from tests.live.tinyimages import write_tiny_images
 from tests.manuals import operator_manual
 from tests.manuals.reader import printed
 from tests.manuals.walk import Walk
-from tests.operated import start_operator
-from tests.tinyimages import write_tiny_images
 
 LABELS = {"accelerator": "nvidia-tesla-p100"}
 MANUALS_NFS = "10.12.201.xx/nas"

@@ -15,8 +15,8 @@ Schema = dict[str, Any] | list[Any] | str | None
 MAP = "map"
 """An object whose keys are the user's; its values are scalars."""
 
-_ENV = {"name": None, "value": None, "valueFrom": {"fieldRef": {"apiVersion": None}}}
-_ENV["valueFrom"]["fieldRef"]["fieldPath"] = None
+_FIELD_REF = {"apiVersion": None, "fieldPath": None}
+_ENV = {"name": None, "value": None, "valueFrom": {"fieldRef": _FIELD_REF}}
 _CONTAINER = {
     "name": None,
     "image": None,

@@ -16,9 +16,9 @@ from pathlib import Path
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.environments import ensure_environment
 from localcluster.errors import LocalClusterError
-from tests import volcano
+from tests.live import volcano
+from tests.live.tinyimages import write_tiny_images
 from tests.manuals.walk import Section, Step, Walk, WalkError
-from tests.tinyimages import write_tiny_images
 
 CHECKOUT = Path(__file__).parents[2]
 LABELS = {"accelerator": "nvidia-tesla-p100"}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests import volcano
-from tests.lab import CORE, Lab, environment_of
+from tests.live import volcano
+from tests.live.lab import CORE, Lab, environment_of
 from tests.manuals.conftest import MANUALS_NFS, PASS, Plant
 from tests.manuals.reader import ABSENT, Printed, blocks
 from tests.manuals.translate import paddle_job_of

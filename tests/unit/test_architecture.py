@@ -1,38 +1,114 @@
 """The house keeps its shape: import directions, one importer of the client, one clock, sizes."""
 
 import ast
+import graphlib
 import itertools
+import statistics
+from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("api", "metrics", "reconcile", "controller", "localcluster", "benchmarks")
 ALLOWED = {
     "api": {"api"},
     "metrics": {"metrics"},
     "reconcile": {"reconcile", "api", "metrics"},
     "controller": {"controller", "reconcile", "api", "metrics"},
+    "pdj": {"pdj", "controller", "reconcile", "api"},
     "localcluster": {"localcluster"},
     "benchmarks": {"benchmarks", "localcluster"},
+    "manifests": {"manifests", "api", "controller"},
+    "examples": {"examples", "localcluster"},
 }
+PACKAGES = tuple(ALLOWED)
+STAND_ALONE = {"examples"}
+"""Programs that run in images of their own: each reads the time itself."""
+ROOMS = {
+    "localcluster": set[str](),
+    "localcluster.node": {
+        *("localcluster", "localcluster.node.pod", "localcluster.node.volume"),
+        *("localcluster.node.network", "localcluster.node.spec", "localcluster.node.runtime"),
+    },
+    "localcluster.node.pod": {
+        *("localcluster", "localcluster.node.volume"),
+        *("localcluster.node.network", "localcluster.node.spec", "localcluster.node.runtime"),
+    },
+    "localcluster.node.volume": {
+        *("localcluster", "localcluster.node.spec", "localcluster.node.runtime"),
+    },
+    "localcluster.node.network": {"localcluster"},
+    "localcluster.node.spec": {"localcluster"},
+    "localcluster.node.runtime": {"localcluster"},
+    "controller": {
+        *("controller.client", "controller.cache", "controller.workqueue", "controller.work"),
+        *("controller.clock", "controller.logs", "controller.backoff"),
+    },
+    "controller.work": {
+        *("controller.client", "controller.cache", "controller.workqueue"),
+        *("controller.clock", "controller.logs"),
+    },
+    "controller.cache": {
+        *("controller.client", "controller.clock", "controller.backoff"),
+    },
+    "controller.client": {"controller.clock"},
+    "controller.workqueue": {"controller.clock"},
+    "controller.backoff": {"controller.clock"},
+    "controller.clock": set[str](),
+    "controller.logs": set[str](),
+    "pdj": {
+        *("pdj.access", "pdj.gather", "pdj.documents", "pdj.text", "pdj.commands"),
+        *("pdj.errors", "pdj.session", "pdj.explain"),
+        *("controller.client", "controller.clock"),
+    },
+    "pdj.commands": {
+        *("pdj.errors", "pdj.session", "pdj.access", "pdj.gather", "pdj.documents", "pdj.text"),
+        "pdj.explain",
+        *("controller.client", "controller.clock"),
+    },
+    "pdj.text": {"pdj.gather", "pdj.explain"},
+    "pdj.explain": {"pdj.gather", "pdj.access", "controller.client"},
+    "pdj.documents": {"pdj.errors"},
+    "pdj.gather": {"pdj.access", "pdj.errors", "controller.client", "controller.clock"},
+    "pdj.access": {"pdj.errors", "controller.client"},
+    "pdj.errors": set[str](),
+    "pdj.session": {"pdj.access", "pdj.text", "controller.clock"},
+}
+"""What the modules of a package may import of the packages here, besides one another.
+
+A package below one of these that is not named itself belongs to it. A module may be named as well.
+"""
+IN_ROOMS = ("controller", "localcluster.node", "pdj")
+"""Packages in rooms: each of their folders is in ROOMS, with MAX_MODULES modules at most."""
+MAX_MODULES = 14
+CROWDED = {"pdj.commands"}
+"""A module for each command: a list of them is no harder to read when it is long."""
 CLOCKS = {"controller": {"clock.py"}, "localcluster": {"clock.py"}}
 CLOCK_CALLS = {("time", "sleep"), ("time", "time"), ("datetime", "now"), ("datetime", "utcnow")}
 MAX_FUNCTION_LINES = 50
+MAX_MEDIAN_LINES = 8
 MAX_FILE_LINES = 400
 MAX_PARAMETERS = 6
 
 
 def modules(*packages: str) -> Iterator[Path]:
     """Every Python file of the packages."""
-    return itertools.chain.from_iterable((ROOT / package).rglob("*.py") for package in packages)
+    folders = (ROOT / package.replace(".", "/") for package in packages)
+    return itertools.chain.from_iterable(folder.rglob("*.py") for folder in folders)
+
+
+@cache
+def syntax(path: Path) -> ast.Module:
+    """A file's syntax, read once for all tests."""
+    return ast.parse(path.read_text())
 
 
 def imported(path: Path) -> set[str]:
     """Top-level names that a module imports, wherever in it the import stands."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(syntax(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -40,9 +116,37 @@ def imported(path: Path) -> set[str]:
     return names
 
 
+def imported_modules(path: Path) -> set[str]:
+    """Dotted names that a module imports; of `from a import b` both `a` and `a.b`."""
+    names: set[str] = set()
+    for node in ast.walk(syntax(path)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            below = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= below if is_package(node.module) else {node.module}
+    return names
+
+
+def is_package(name: str) -> bool:
+    """Whether it is a package of ours, whose names may be modules."""
+    return (ROOT / name.replace(".", "/")).is_dir()
+
+
+def dotted(path: Path) -> str:
+    """A file's or folder's name as Python imports it."""
+    return relative(path.with_suffix("")).replace("/", ".")
+
+
+def room_of(name: str) -> str:
+    """The room that a module belongs to; empty for what belongs to none."""
+    rooms = [room for room in ROOMS if name == room or name.startswith(f"{room}.")]
+    return max(rooms, key=len, default="")
+
+
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function of a module."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(syntax(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -63,18 +167,55 @@ def test_imports_point_one_way(package: str) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_import_one_way(room: str) -> None:
+    wrong = {
+        f"{relative(path)} imports {name}"
+        for path in modules(room.split(".")[0])
+        if room_of(dotted(path)) == room
+        for name in imported_modules(path)
+        if room_of(name) not in {"", room, *ROOMS[room]}
+    }
+    assert not wrong
+
+
+def test_no_two_rooms_import_one_another() -> None:
+    graphlib.TopologicalSorter(ROOMS).prepare()
+
+
+def test_every_package_with_rooms_is_in_the_table() -> None:
+    packages = {dotted(path.parent) for path in modules(*IN_ROOMS)}
+    assert packages <= set(ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_say_what_they_are(room: str) -> None:
+    path = ROOT / room.replace(".", "/")
+    source = path / "__init__.py" if is_package(room) else path.with_suffix(".py")
+    assert ast.get_docstring(ast.parse(source.read_text()))
+
+
+def test_rooms_are_small() -> None:
+    folders = Counter(dotted(path.parent) for path in modules(*IN_ROOMS))
+    assert not {
+        folder: count
+        for folder, count in folders.items()
+        if count > MAX_MODULES and folder not in CROWDED
+    }
+
+
 def test_one_module_imports_the_kubernetes_package() -> None:
     importers = {relative(p) for p in modules(*PACKAGES) if "kubernetes" in imported(p)}
-    assert importers == {"controller/client.py"}
+    assert importers == {"controller/client/connection.py"}
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", sorted(set(PACKAGES) - STAND_ALONE))
 def test_time_is_read_in_one_module(package: str) -> None:
     readers = {
         f"{relative(path)}:{node.lineno}"
         for path in modules(package)
         if path.name not in CLOCKS.get(package, set())
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(syntax(path))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and (node.value.id, node.attr) in CLOCK_CALLS
@@ -99,6 +240,15 @@ def test_functions_are_short_and_take_few_parameters() -> None:
     assert not wrong
 
 
+def test_most_functions_of_the_operator_are_short() -> None:
+    lengths = [
+        (node.end_lineno or 0) - node.lineno + 1
+        for path in modules("controller")
+        for node in functions(path)
+    ]
+    assert statistics.median(lengths) <= MAX_MEDIAN_LINES
+
+
 def test_files_are_one_noun() -> None:
     lengths = {relative(p): len(p.read_text().splitlines()) for p in modules(*PACKAGES)}
     assert not {path: lines for path, lines in lengths.items() if lines > MAX_FILE_LINES}
@@ -108,7 +258,7 @@ def test_public_names_are_documented() -> None:
     bare = [
         f"{relative(path)} {node.name}"
         for path in modules(*PACKAGES)
-        for node in public(ast.parse(path.read_text()))
+        for node in public(syntax(path))
         if not ast.get_docstring(node)
     ]
     assert not bare

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).parents[2]
+FAULTS = 44
 TABLES = sorted((CHECKOUT / "docs").glob("*-coverage.md"))
 TESTS = sorted(
     {pair for path in TABLES for pair in re.findall(r"`(tests/\S+\.py)::(\w+)`", path.read_text())}
@@ -24,3 +25,9 @@ def test_every_row_names_a_test(path: Path) -> None:
     rows = [line for line in path.read_text().splitlines() if line.startswith("| ")]
     bare = [row for row in rows if "`tests/" not in row and not row.endswith("| test |")]
     assert bare == []
+
+
+def test_every_fault_of_the_catalogue_has_its_row() -> None:
+    text = (CHECKOUT / "docs" / "fault-coverage.md").read_text()
+    numbers = [int(number) for number in re.findall(r"^\| (\d+)\. ", text, re.MULTILINE)]
+    assert numbers == list(range(1, FAULTS + 1))

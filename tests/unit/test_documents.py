@@ -1,4 +1,4 @@
-"""What the documents name exists, and the two languages of the guide show the same things."""
+"""What the documents name exists, and both languages of a page show the same things."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,8 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"```\w+\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 FILE = re.compile(r"-f ([\w./-]+)")
+SPAN = re.compile(r"`([\w.-]+/[\w./-]*)`")
+"""A code span that looks like a path."""
 SAVED = re.compile(r"^apiVersion: .*\nkind: PaddleJob\nmetadata:\n  name: ([\w-]+)$", re.MULTILINE)
 """A YAML that a reader saves under the job's name."""
 
@@ -34,10 +36,31 @@ def test_files_of_commands_exist(document: Path) -> None:
     ]
 
 
-def test_both_languages_show_the_same() -> None:
-    english = BLOCK.findall((ROOT / "docs" / "guide.md").read_text())
-    chinese = BLOCK.findall((ROOT / "docs" / "guide.zh.md").read_text())
-    assert english == chinese
+@pytest.mark.parametrize("document", DOCUMENTS, ids=ids)
+def test_paths_in_prose_exist(document: Path) -> None:
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir()}
+    paths = [p for p in SPAN.findall(document.read_text()) if p.partition("/")[0] in folders]
+    assert not [path for path in paths if not (ROOT / path).exists()]
+
+
+def test_architecture_says_where_things_are() -> None:
+    document = (ROOT / "ARCHITECTURE.md").read_text()
+    table = document.partition("| where … |")[2].partition("\n\n")[0]
+    missing = []
+    for row in table.splitlines():
+        spans = re.findall(r"`([\w./]+)`", row)
+        sources = "".join((ROOT / s).read_text() for s in spans if s.endswith(".py"))
+        names = [span.rpartition(".")[2] for span in spans if "/" not in span]
+        missing += [n for n in names if not re.search(rf"\b(def|class) {n}\b", sources)]
+    assert missing == []
+    assert len(table.splitlines()) > 5
+
+
+@pytest.mark.parametrize("page", ["guide", "production"])
+def test_both_languages_show_the_same(page: str) -> None:
+    english = BLOCK.findall((ROOT / "docs" / f"{page}.md").read_text())
+    chinese = BLOCK.findall((ROOT / "docs" / f"{page}.zh.md").read_text())
+    assert english == chinese != []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)

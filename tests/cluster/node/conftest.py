@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from localcluster import Cluster, ClusterConfig, clock
-from localcluster.node.client import Client
-from tests.nodepods import BACKOFF_SECONDS, DEADLINE_SECONDS, NODES, Pods, container_processes
+from localcluster.rest import Client
+from tests.live.nodepods import BACKOFF_SECONDS, DEADLINE_SECONDS, NODES, Pods, container_processes
 
 
 @pytest.fixture(scope="session")
@@ -37,24 +37,23 @@ def cluster(folders: Path, images: Path) -> Iterator[Cluster]:
         images=[images],
         nfs_root=folders / "nfs",
         host_path_root=folders / "host",
-        node_arguments=["--backoff-seconds", str(BACKOFF_SECONDS)],
+        backoff_seconds=BACKOFF_SECONDS,
+        config_retry_seconds=0.5,
     )
     with Cluster(config) as running:
         yield running
 
 
 @pytest.fixture
-def client(cluster: Cluster) -> Iterator[Client]:
+def client(cluster: Cluster) -> Client:
     """Requests as a user who may do everything."""
-    made = Client(cluster.kubeconfig)
-    yield made
-    made.close()
+    return cluster.client
 
 
 @pytest.fixture
-def pods(cluster: Cluster, client: Client, namespace: str) -> Iterator[Pods]:
+def pods(cluster: Cluster, namespace: str) -> Iterator[Pods]:
     """Pods in a namespace of the test; when they are deleted, no process is left of them."""
-    running = Pods(cluster, client, namespace)
+    running = Pods(cluster, namespace)
     yield running
     running.delete_all()
     assert clock.wait_until(lambda: not container_processes(cluster), DEADLINE_SECONDS), (

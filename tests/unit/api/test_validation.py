@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from api.validation import validate_job
-from tests import bad_jobs
-from tests.bad_jobs import BadJob
-from tests.builders import a_job, a_template
+from tests.memory import bad_jobs
+from tests.memory.bad_jobs import BadJob
+from tests.memory.builders import a_job, a_template
 
 GOOD: dict[str, Any] = {
     "single": a_job().with_workers(1),

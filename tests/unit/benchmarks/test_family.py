@@ -3,11 +3,13 @@
 import json
 from urllib.parse import urlencode
 
+import pytest
+
 from benchmarks.adapter import Adapter
 from benchmarks.family import Copies, Family, Requests, as_requested
 from benchmarks.operators import own_operator
-from benchmarks.rest import Raw
-from controller.client import METADATA_ONLY, UNCHECKED
+from controller.client.api import METADATA_ONLY, UNCHECKED
+from localcluster.rest import JSON, Raw
 
 JOB_UID = "11111111-1111-1111-1111-111111111111"
 POD_UID = "22222222-2222-2222-2222-222222222222"
@@ -56,17 +58,39 @@ def test_what_the_server_added_is_not_asked_for() -> None:
     assert "status" not in asked
 
 
+@pytest.mark.parametrize(("address", "asked"), [("10.0.0.9", {}), ("None", {"clusterIP": "None"})])
+def test_a_service_asks_for_no_address_but_none(address: str, asked: Raw) -> None:
+    spec = {"clusterIP": address, "clusterIPs": [address], "ipFamilies": ["IPv4"]}
+    service = {
+        "kind": "Service",
+        "metadata": {"name": "a"},
+        "spec": spec | {"ports": [{"port": 1}]},
+    }
+    assert as_requested(service)["spec"] == {"ports": [{"port": 1}], **asked}
+
+
+def test_what_a_user_says_stays() -> None:
+    pod = a_pod()
+    [container] = pod["spec"]["containers"]
+    container |= {"imagePullPolicy": "Always", "env": [{"name": "priority", "value": ""}]}
+    pod["spec"] |= {"priority": 7, "tolerations": [{"key": "mine"}]}
+    spec = as_requested(pod)["spec"]
+    assert (spec["priority"], spec["tolerations"]) == (7, [{"key": "mine"}])
+    assert spec["containers"][0].items() >= {"imagePullPolicy": "Always"}.items()
+    assert spec["containers"][0]["env"] == [{"name": "priority", "value": ""}]
+
+
 def test_requests_carry_the_new_job() -> None:
     [write] = Requests(a_family()).children("other", "new-uid")
     pod = json.loads(write.body)
     assert (write.method, write.path) == ("POST", "/api/v1/namespaces/default/pods")
-    assert write.accept == ""
+    assert write.accept == JSON
     assert pod["metadata"]["name"] == "other-ps-0"
     assert pod["metadata"]["ownerReferences"][0]["uid"] == "new-uid"
 
 
-def test_requests_in_the_operators_manner_ask_for_as_little_as_it_does() -> None:
-    requests = Requests(a_family(), own_operator().adapter.manner)
+def test_requests_with_the_operators_options_ask_for_as_little_as_it_does() -> None:
+    requests = Requests(a_family(), own_operator().adapter.writes)
     [create], patch = requests.children("other", "new-uid"), requests.status("other", "new-uid")
     assert create.path.partition("?")[2] == urlencode(UNCHECKED)
     assert create.accept == patch.accept == METADATA_ONLY
@@ -87,5 +111,6 @@ def test_copies_are_consistent_in_themselves_and_distinct() -> None:
 
 def test_addresses_stay_distinct_over_many_copies() -> None:
     copies = Copies(a_family())
-    made = {json.loads(copies.make(n, "copy")[1][1])["status"]["podIP"] for n in range(70_000)}
-    assert len(made) == 70_000
+    numbers = (*range(3_000), *range(65_000, 70_000))  # also those 62,500 and 65,536 apart
+    made = {json.loads(copies.make(n, "copy")[1][1])["status"]["podIP"] for n in numbers}
+    assert len(made) == len(numbers)

@@ -11,7 +11,7 @@ from benchmarks.scenarios.fairness import Fairness
 from benchmarks.scenarios.takeover import TakeOver
 from benchmarks.series import Series
 from controller.leader import LEASE_SECONDS
-from tests.unit.benchmarks.builders import a_series
+from tests.unit.benchmarks.measured import a_series
 
 ALONE_MB = 60 - 80 * 20 / 1024
 """Of 60 MB at the peak, with 20 jobs: 80 KB a job."""

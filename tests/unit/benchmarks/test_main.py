@@ -1,6 +1,7 @@
 """The command: what it measures, what it refuses, and that it loses no results."""
 
 import io
+import json
 import locale
 import sys
 from collections.abc import Callable, Iterator
@@ -9,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks.jobwatch import Report
 from benchmarks.operators import Operator
-from benchmarks.rest import RestError
 from benchmarks.scenarios.sidebyside import Turns
-from benchmarks.series import FULL, BurstSize, Series, Sizes
+from benchmarks.series import FULL, Series, Sizes
 from localcluster.errors import BuildError, StartError
-from tests.unit.benchmarks.builders import a_series, some_turns
+from localcluster.report import Report
+from localcluster.rest import ApiError
+from tests.unit.benchmarks.measured import a_series, some_turns
 
 Run = Callable[..., int]
 UNBUILDABLE = """
@@ -31,7 +32,7 @@ ADAPTER = Peer(name="peer", command=("peer",))
 FAILURES = [
     pytest.param(TimeoutError("no sign of life"), id="timeout"),
     pytest.param(StartError("other died (1)"), id="crash"),
-    pytest.param(RestError(404, "no such kind"), id="refused"),
+    pytest.param(ApiError(404, "NotFound", "no such kind"), id="refused"),
 ]
 
 
@@ -136,15 +137,13 @@ def test_what_cannot_be_built_is_told_before_anything_is_measured(
     ("arguments", "bursts"),
     [
         pytest.param([], FULL.bursts, id="usual"),
-        pytest.param(["--burst", "100"], (BurstSize(100, rounds=5),), id="usual rounds"),
-        pytest.param(["--quick", "--burst", "100"], (BurstSize(100),), id="usual rounds, quick"),
-        pytest.param(
-            ["--burst", "7", "--burst", "1000"], (BurstSize(7), BurstSize(1000)), id="unusual size"
-        ),
+        pytest.param(["--burst", "100"], {100: 5}, id="usual rounds"),
+        pytest.param(["--quick", "--burst", "100"], {100: 1}, id="usual rounds, quick"),
+        pytest.param(["--burst", "7", "--burst", "1000"], {7: 1, 1000: 1}, id="unusual size"),
     ],
 )
 def test_sizes_of_bursts(
-    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], bursts: tuple[BurstSize, ...]
+    run: Run, monkeypatch: pytest.MonkeyPatch, arguments: list[str], bursts: dict[int, int]
 ) -> None:
     asked: list[Sizes] = []
 
@@ -163,12 +162,15 @@ def test_sizes_of_bursts(
         pytest.param(["--burst", "0"], "no number of jobs", id="burst of none"),
         pytest.param(["--burst=-1"], "no number of jobs", id="burst of less than none"),
         pytest.param(["--burst", "some"], "no number of jobs", id="burst of no number"),
-        pytest.param(["--burst", "5", "--burst", "5"], "each size once", id="burst twice"),
+        pytest.param(
+            ["--against", "f", "--only-others", "--peer", "x"], "leaves out", id="nobody to compare"
+        ),
         pytest.param(["--operator", "go="], "no command: go=", id="no command"),
         pytest.param(["--only-others"], "names no other operator", id="nobody"),
         pytest.param(
             ["--only-others", "--operator", "x", "--check"], "--check", id="nobody to check"
         ),
+        pytest.param(["--against", "f", "--check"], "has a few", id="nothing to check"),
     ],
 )
 def test_what_is_refused(
@@ -178,6 +180,30 @@ def test_what_is_refused(
         run(*arguments)
     assert refused.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_another_checkout_is_measured_in_turn_and_alone(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[list[str], int, int]] = []
+
+    def measure(operators: list[Operator], jobs: int, rounds: int, _: Report) -> tuple[Turns, ...]:
+        asked.append(([each.name for each in operators], jobs, rounds))
+        return some_turns("own", 1.0, 2.0), some_turns("before", 2.0, 2.0)
+
+    monkeypatch.setattr(command, "measure_side_by_side", measure)
+    monkeypatch.setattr(command, "measure_series", None)
+    (tmp_path / "old").mkdir()
+    assert run("--burst", "7", "--against", str(tmp_path / "old"), "--output", str(tmp_path)) == 0
+    assert asked == [(["paddlejob-operator", "before"], 7, FULL.rounds_side_by_side)]
+    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
+    assert "| 2 | own | 50.0 |" in page
+    assert (
+        "| all | before | 50.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 60.0 MB | 1.50 |"
+        in page
+    )
+    assert "must be" not in page.lower()
+    assert json.loads((tmp_path / "RESULTS.json").read_text())["side_by_side"][1]["bursts"]
 
 
 def test_targets_are_of_this_projects_operator(

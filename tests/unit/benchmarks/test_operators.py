@@ -1,11 +1,19 @@
 """Which operators are measured: ours, another for the same CRD, one with a CRD of its own."""
 
+from argparse import ArgumentTypeError
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.adapter import Adapter
-from benchmarks.operators import RunningOperator, other_operator, peer_operator
+from benchmarks.operators import (
+    RunningOperator,
+    other_operator,
+    own_operator,
+    own_operator_of,
+    peer_operator,
+)
 from localcluster import clock
 
 PEER = """
@@ -38,9 +46,16 @@ def test_another_operator_is_a_command_line(text: str, name: str, command: list[
     assert operator.adapter == Adapter()
 
 
+def test_another_checkout_brings_its_own_code_and_nothing_else(tmp_path: Path) -> None:
+    own, before = own_operator(), own_operator_of(tmp_path)
+    assert before == replace(own, name="before", command=["env", "-C", str(tmp_path), *own.command])
+    with pytest.raises(FileNotFoundError):
+        own_operator_of(tmp_path / "missing")
+
+
 @pytest.mark.parametrize("text", ["", " ", "go=", "go= ", "''", "go='' -v", "other 'a"])
 def test_an_empty_or_broken_command_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="command"):
+    with pytest.raises(ArgumentTypeError, match="command"):
         other_operator(text)
 
 
@@ -48,11 +63,11 @@ def test_a_peer_brings_its_own_kind_of_job(tmp_path: Path) -> None:
     (tmp_path / "peer.py").write_text(PEER)
     operator = peer_operator(tmp_path / "peer.py")
     assert operator.command == ("peer", "--now")
-    assert operator.adapter.path("ns", "a") == "/apis/example.com/v1/namespaces/ns/trainjobs/a"
+    assert operator.adapter.path == "/apis/example.com/v1/namespaces/default/trainjobs"
     assert operator.adapter.state({"status": {"state": "Succeeded"}}) == "Completed"
 
 
-def test_a_peer_may_put_off_its_annotations(tmp_path: Path) -> None:
+def test_a_peer_may_postpone_its_annotations(tmp_path: Path) -> None:
     field = "class Peer(Adapter):\n    queue: str = 'default'\n"
     text = PEER.replace("class Peer(Adapter):\n", field)
     (tmp_path / "late.py").write_text(f"from __future__ import annotations\n{text}")
@@ -85,7 +100,7 @@ def test_an_operator_reaches_this_machine_without_a_proxy(
         monkeypatch.setenv(name, value)
     log = tmp_path / "log"
     with RunningOperator(other_operator("env"), tmp_path / "kubeconfig", log) as running:
-        assert clock.wait_until(lambda: not running.process.is_running, 60)
+        assert clock.wait_until(lambda: not running.is_running, 60)
     seen = dict(line.split("=", 1) for line in log.read_text().splitlines() if "=" in line)
     assert (seen["NO_PROXY"], seen["no_proxy"]) == (expected, expected)
     assert seen["KUBECONFIG"] == str(tmp_path / "kubeconfig")

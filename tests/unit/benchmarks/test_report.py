@@ -5,13 +5,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.chart import Bar, draw_bars, draw_chart
+from benchmarks.chart import draw_bars, draw_chart
 from benchmarks.figures import broken, figures
+from benchmarks.load import percentile
 from benchmarks.machine import describe_machine
 from benchmarks.report import Run, build_page
-from benchmarks.scenarios.common import percentile
 from localcluster.components import API_SERVER
-from tests.unit.benchmarks.builders import a_series, some_turns
+from tests.unit.benchmarks.measured import a_series, some_turns
 
 
 def test_nothing_is_broken_where_all_holds() -> None:
@@ -46,7 +46,7 @@ def test_the_page_says_what_the_limit_is() -> None:
 
 
 def test_the_page_says_whose_cpu_a_start_takes() -> None:
-    machine = replace(describe_machine(), cores=2)
+    machine = describe_machine() | {"cores": 2}
     page = build_page(Run("command", 1.0, machine, (a_series(),)))
     assert f"| {API_SERVER} | 20.0 | 30.0 |" in page
     assert "| operator | 0.0 | 4.0 |" in page
@@ -79,8 +79,12 @@ def test_operators_are_compared_round_by_round() -> None:
 def test_the_page_shows_operators_side_by_side() -> None:
     both = (some_turns("own", 2.0), some_turns("peer", 4.0))
     page = build_page(Run("command", 1.0, describe_machine(), (a_series(),), both))
-    assert "| own | 50.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 1.00 |" in page
-    assert "| peer | 25.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 2.00 |" in page
+    assert (
+        "| all | own | 50.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 60.0 MB | 1.00 |" in page
+    )
+    assert (
+        "| all | peer | 25.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 60.0 MB | 2.00 |" in page
+    )
     assert "Must be ≥ 1.4 × the best other: 2.00 holds." in page
     assert "own reached 1.11 × the rate of the bare loop's pods" in page
     assert "it would be 1.80 × peer." in page
@@ -104,6 +108,7 @@ def test_the_page_does_not_judge_other_operators() -> None:
 
 def test_a_write_at_rest_breaks_the_budget() -> None:
     series = a_series()
+    assert series.crowd
     noisy = replace(series, crowd=replace(series.crowd, writes_at_rest=1))
     assert [line.partition(":")[0] for line in broken(noisy)] == ["10 finished, 10 running"]
 
@@ -139,7 +144,7 @@ def test_the_chart_is_svg_with_a_bar_a_rate() -> None:
 
 
 def test_a_label_cannot_break_the_chart() -> None:
-    ElementTree.fromstring(draw_bars("a < b", [Bar("<&>", 1.0, "red")]))
+    ElementTree.fromstring(draw_bars("a < b", [("<&>", 1.0, "red")]))
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,21 @@
 """Fixtures of the controller's tests. A thread that a test leaves behind fails it."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 
 import pytest
 import structlog
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from kubernetes.client import Configuration
 
-from controller.client import ApiClient, Connection, Credentials
+from controller.client.api import ApiClient
+from controller.client.connection import Credentials, build_connection
 from metrics import Metrics
 from tests.unit.controller.fakes import ScriptedServer, SteppedClock, eventually, reply
 
@@ -21,13 +29,6 @@ def no_thread_left() -> Iterator[None]:
         return [t for t in threading.enumerate() if t not in before and t.is_alive()]
 
     eventually(lambda: not left(), f"end of the threads {left()}")
-
-
-@pytest.fixture(autouse=True)
-def no_pool_too_small(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """urllib3 warns of a pool smaller than its users, and then throws connections away."""
-    yield
-    assert "pool is full" not in caplog.text
 
 
 @pytest.fixture
@@ -69,10 +70,8 @@ def make_client(
         write_seconds: Callable[[], float] = lambda: float("inf"),
         read_timeout_seconds: float = 30.0,
     ) -> ApiClient:
-        configuration = Configuration(host=server.url)
-        configuration.retries = False
         credentials = Credentials(read_token, 60.0, clock)
-        connection = Connection(configuration, credentials)
+        connection = build_connection(Configuration(host=server.url), credentials)
         client = ApiClient(connection, metrics, 32, write_seconds, read_timeout_seconds)
         made.append(client)
         return client
@@ -85,3 +84,51 @@ def make_client(
 @pytest.fixture
 def client(make_client: MakeClient) -> ApiClient:
     return make_client()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory) -> str:
+    """A file with a key and a certificate of its own, for 127.0.0.1 and api.example."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName(
+                [x509.IPAddress(ip_address("127.0.0.1")), x509.DNSName("api.example")]
+            ),
+            False,
+        )
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path_factory.mktemp("tls") / "both.pem"
+    path.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        + built.public_bytes(serialization.Encoding.PEM)
+    )
+    return str(path)
+
+
+@pytest.fixture
+def server_tls(certificate) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+@pytest.fixture
+def client_tls(certificate) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(certificate)
+    return context

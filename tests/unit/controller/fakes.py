@@ -7,14 +7,21 @@ of Kubernetes: what the real API server does is tested against the real one.
 import json
 import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from controller.clock import Clock
+from controller.workqueue.queue import WorkQueue
+from metrics import Metrics
+
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 DEADLINE_SECONDS = 60.0
+SOON_SECONDS = 15.0
 
 
 class SteppedClock:
@@ -147,8 +154,16 @@ def drop(handler: BaseHTTPRequestHandler) -> None:
     handler.close_connection = True
 
 
-def stream(*chunks: bytes | dict[str, Any], end: Step | None = None) -> Step:
+Chunk = bytes | dict[str, Any]
+
+
+def stream(*chunks: Chunk, end: Step | None = None) -> Step:
     """A chunked answer; a dict is a watch event and its newline. Then `end`, or a proper end."""
+    return stream_of(chunks, end)
+
+
+def stream_of(chunks: Iterable[Chunk], end: Step | None = None) -> Step:
+    """The same, of chunks that may be a long time coming."""
 
     def step(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(200)
@@ -177,6 +192,21 @@ def status(code: int, reason: str, message: str = "no", **details: Any) -> dict[
         "message": message,
         "details": details,
     }
+
+
+def an_open_queue(clock: Clock, metrics: Metrics, shared: int) -> WorkQueue:
+    """A work queue as a leader has it."""
+    queue = WorkQueue(clock, metrics.queue, shared)
+    queue.open()
+    return queue
+
+
+@contextmanager
+def soon() -> Iterator[None]:
+    """Holds up no longer than a short timeout and a slow machine explain."""
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < SOON_SECONDS
 
 
 def eventually(is_true: Callable[[], bool], what: str = "the condition") -> None:

@@ -1,24 +1,22 @@
 """Plans carried out: what is there afterwards, and what was not touched."""
 
+import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
-from controller.applier import (
-    MAX_BATCH,
-    MAX_CREATES_IN_CROWD,
-    MAX_CREATES_PER_PASS,
-    Applier,
-)
-from controller.errors import Throttled, Transient
-from controller.events import EventRecorder
-from controller.expectations import Expectations
-from controller.resources import PADDLE_JOB, POD
-from controller.store import Family, Key, Store
-from reconcile.plan import Create, Delete, EmitEvent, Outcome, Patch, Plan
-from tests.unit.controller.builders import a_job, a_pod, manifest, put
-from tests.unit.controller.fakes import drop, reply, status
+from api.ownership import Key
+from controller.cache.store import Family, Store
+from controller.client.errors import Throttled, Transient
+from controller.client.resources import PADDLE_JOB, POD
+from controller.work.applier import BACKLOGGED_CREATES, MAX_BATCH, MAX_CREATES, Applier
+from controller.work.events import EventRecorder
+from controller.work.memory import JobMemory
+from reconcile.plan import Create, Delete, EmitEvent, ObjectReference, Outcome, Patch, Plan
+from tests.unit.controller.fakes import DEADLINE_SECONDS, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
+from tests.unit.controller.stored import a_job, a_pod, creation, manifest, owner_reference, put
 
 PODS = "/api/v1/namespaces/ns/pods"
 JOB_PATH = "/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train"
@@ -35,15 +33,13 @@ class Bench:
         self.job = self.api.put(JOB_PATH, JOB)
         self.store = Store((PADDLE_JOB, POD))
         self.metrics = metrics
-        self.expectations = Expectations(self.store, clock)
+        self.memory = JobMemory(self.store, clock)
         self.recorder = EventRecorder(client, clock, metrics, log)
-        self.is_crowded = False
-        self.applier = Applier(
-            client, self.expectations, self.recorder, metrics, lambda: self.is_crowded
-        )
+        self.applier = Applier(client, self.memory, self.recorder, metrics)
 
-    def apply(self, plan: Plan, *pods):
-        return self.applier.apply(Family(self.job, {POD: pods} if pods else {}, None), plan)
+    def apply(self, plan: Plan, *pods, is_backlogged: bool = False):
+        family = Family(self.job, {POD: pods} if pods else {}, None)
+        return self.applier.apply(family, plan, is_backlogged=is_backlogged)
 
     def pods(self) -> list[str]:
         return sorted(p.rpartition("/")[2] for p in self.api.objects if p.startswith(PODS))
@@ -51,8 +47,11 @@ class Bench:
     def phase(self) -> str | None:
         return (self.api.objects[JOB_PATH].get("status") or {}).get("phase")
 
-    def events(self) -> int:
-        return self.recorder._buffer.qsize()
+    def events(self) -> list[str]:
+        """Reasons of the Events that are there once the recorder has sent what it was given."""
+        self.recorder.stop()
+        self.recorder.run()
+        return [obj["reason"] for path, obj in self.api.objects.items() if "/events/" in path]
 
 
 @pytest.fixture
@@ -63,7 +62,11 @@ def bench(client, server, clock, metrics, log) -> Iterator[Bench]:
 
 
 def create(*names: str, owner=JOB) -> tuple[Create, ...]:
-    return tuple(Create(manifest(name, owner=owner)) for name in names)
+    return tuple(creation(name, owner) for name in names)
+
+
+def pod_reference(name: str, uid: str) -> ObjectReference:
+    return ObjectReference("v1", "Pod", name, uid)
 
 
 def names(count: int) -> list[str]:
@@ -81,30 +84,54 @@ def test_groups_go_out_in_order(bench):
     assert bodies[-1] == "c"
 
 
-def test_a_crowd_takes_turns(bench):
-    """While others wait, a wide job writes one thing after the other, and not for long."""
-    bench.is_crowded = True
-    report = bench.apply(Plan(creates=(create(*names(100)),)))
-    assert report.is_partial
-    assert MAX_CREATES_IN_CROWD <= len(report.created) < 2 * MAX_CREATES_IN_CROWD
+def test_jobs_take_turns_while_others_wait(bench):
+    """A wide job writes one thing after the other, and not for long."""
+    result = bench.apply(Plan(creates=(create(*names(100)),)), is_backlogged=True)
+    assert result.is_partial
+    assert BACKLOGGED_CREATES <= len(result.created) < 2 * BACKLOGGED_CREATES
     bodies = [body["metadata"]["name"] for verb, _, body in bench.api.writes if verb == "POST"]
-    assert bodies == names(len(report.created))
-    assert not bench.applier._tools.pool._threads
+    assert bodies == names(len(result.created))
+    assert not [t.name for t in threading.enumerate() if t.name.startswith("apply")]
+
+
+def test_a_batch_goes_out_in_parallel(bench):
+    """Two creates each wait for the other."""
+    meeting = threading.Barrier(2)
+
+    def answer_together(handler) -> None:
+        meeting.wait(DEADLINE_SECONDS)
+        reply(201, a_pod("p", JOB))(handler)
+
+    refuse(bench, answer_together, lambda method, _: method == "POST" and bench.pods())
+    result = bench.apply(Plan(creates=(create("a", "b", "c"),)))
+    assert len(result.created) == 3
 
 
 def test_what_was_created_is_awaited_in_the_store(bench):
-    report = bench.apply(Plan(creates=(create("a"),)))
-    assert report.created == {("Pod", "a")}
-    assert not bench.expectations.is_fulfilled(KEY)
+    result = bench.apply(Plan(creates=(create("a"),)))
+    assert result.created == {("Pod", "a")}
+    assert bench.memory.awaits_writes(KEY)
 
 
 def test_batches_stop_at_the_first_that_fails(bench):
     refuse(bench, reply(403, status(403, "Forbidden", "exceeded quota")))
-    report = bench.apply(Plan(creates=(create(*names(100)),)))
+    result = bench.apply(Plan(creates=(create(*names(100)),)))
     assert len(bench.api.paths("POST")) == 1
-    (refusal,) = report.refusals
+    (refusal,) = result.refusals
     assert (refusal.kind, refusal.name, refusal.code) == ("Pod", "p0000", 403)
     assert refusal.message == "exceeded quota"
+
+
+def test_manifests_are_built_of_what_is_created_only(bench):
+    built: list[str] = []
+
+    def build(name: str) -> dict[str, object]:
+        built.append(name)
+        return manifest(name, owner=JOB)
+
+    refuse(bench, reply(403, status(403, "Forbidden", "exceeded quota")))
+    bench.apply(Plan(creates=(tuple(Create("Pod", n, partial(build, n)) for n in names(100)),)))
+    assert built == ["p0000"]
 
 
 def test_batches_double_while_they_succeed(bench):
@@ -116,10 +143,10 @@ def test_batches_double_while_they_succeed(bench):
 
 
 def test_a_wide_job_is_created_in_passes(bench):
-    plan = Plan(creates=(create(*names(MAX_CREATES_PER_PASS + 100)),))
-    report = bench.apply(plan)
-    assert report.is_partial
-    assert MAX_CREATES_PER_PASS <= len(bench.pods()) <= MAX_CREATES_PER_PASS + MAX_BATCH
+    plan = Plan(creates=(create(*names(MAX_CREATES + 100)),))
+    result = bench.apply(plan)
+    assert result.is_partial
+    assert MAX_CREATES <= len(bench.pods()) <= MAX_CREATES + MAX_BATCH
 
 
 INVALID = [
@@ -134,9 +161,9 @@ INVALID = [
 @pytest.mark.parametrize(("code", "reason"), INVALID)
 def test_what_the_server_refuses_is_told_and_not_an_error(bench, code, reason):
     refuse(bench, reply(code, status(code, reason, "no")))
-    report = bench.apply(Plan(creates=(create("a"),)))
-    assert [r.reason for r in report.refusals] == [reason]
-    assert report.error is None
+    result = bench.apply(Plan(creates=(create("a"),)))
+    assert [r.reason for r in result.refusals] == [reason]
+    assert not result.errors
 
 
 TRANSIENT = {
@@ -149,27 +176,27 @@ TRANSIENT = {
 @pytest.mark.parametrize(("fault", "kind"), TRANSIENT.values(), ids=TRANSIENT.keys())
 def test_what_may_work_later_is_an_error_that_names_the_child(bench, fault, kind):
     refuse(bench, fault)
-    report = bench.apply(Plan(creates=(create("a"),)))
-    assert isinstance(report.error, kind)
-    assert report.failed is not None
-    assert report.failed.name == "a"
-    assert report.refusals == ()
+    result = bench.apply(Plan(creates=(create("a"),)))
+    assert isinstance(result.errors[0], kind)
+    assert result.failed is not None
+    assert result.failed.name == "a"
+    assert result.refusals == []
 
 
 def test_the_status_is_written_even_when_a_child_could_not_be(bench):
     refuse(bench, reply(500, status(500, "InternalError")))
-    report = bench.apply(Plan(creates=(create("a"),), status=STATUS))
+    result = bench.apply(Plan(creates=(create("a"),), status=STATUS))
     assert bench.phase() == "Pending"
-    assert report.is_status_written
-    assert report.error is not None
+    assert result.is_status_written
+    assert result.errors
 
 
 def test_a_namespace_that_is_going_gets_nothing_more_and_is_no_error(bench):
     going = status(403, "Forbidden", causes=[{"reason": "NamespaceTerminating"}])
     refuse(bench, reply(403, going))
-    report = bench.apply(Plan(creates=(create("a", "b", "c"),)))
+    result = bench.apply(Plan(creates=(create("a", "b", "c"),)))
     assert len(bench.api.paths("POST")) == 1
-    assert (report.error, report.refusals) == (None, ())
+    assert (result.errors, result.refusals) == ([], [])
 
 
 # A name that is taken
@@ -177,9 +204,9 @@ def test_a_namespace_that_is_going_gets_nothing_more_and_is_no_error(bench):
 
 def test_an_own_pod_that_the_cache_does_not_show_yet_is_a_success(bench):
     bench.api.put(f"{PODS}/a", a_pod("a", JOB))
-    report = bench.apply(Plan(creates=(create("a"),)))
-    assert report.created == {("Pod", "a")}
-    assert not bench.expectations.is_fulfilled(KEY)
+    result = bench.apply(Plan(creates=(create("a"),)))
+    assert result.created == {("Pod", "a")}
+    assert bench.memory.awaits_writes(KEY)
 
 
 def test_a_create_whose_reply_was_lost_is_not_repeated_as_another(bench):
@@ -195,22 +222,26 @@ STRANGERS = {
         "a", ownerReferences=[{"kind": "ReplicaSet", "uid": "x", "name": "r", "controller": True}]
     ),
     "another PaddleJob's": a_pod("a", a_job("other", uid="job-2")),
+    "forged with another name": a_pod("a", ownerReferences=[owner_reference(JOB, name="other")]),
+    "forged with another version": a_pod(
+        "a", ownerReferences=[owner_reference(JOB, apiVersion="batch.paddlepaddle.org/v2")]
+    ),
 }
 
 
 @pytest.mark.parametrize("stranger", STRANGERS.values(), ids=STRANGERS.keys())
 def test_a_strangers_object_is_left_untouched_and_told(bench, stranger):
     there = bench.api.put(f"{PODS}/a", stranger)
-    report = bench.apply(Plan(creates=(create("a"),)))
+    result = bench.apply(Plan(creates=(create("a"),)))
     assert bench.api.objects[f"{PODS}/a"] is there
-    assert [r.reason for r in report.refusals] == ["AlreadyExists"]
+    assert [r.reason for r in result.refusals] == ["AlreadyExists"]
 
 
 def test_a_former_namesakes_pod_is_waited_for(bench):
     bench.api.put(f"{PODS}/a", a_pod("a", a_job(uid="former")))
-    report = bench.apply(Plan(creates=(create("a"),)))
-    assert report.refusals == ()
-    assert isinstance(report.error, Transient)
+    result = bench.apply(Plan(creates=(create("a"),)))
+    assert result.refusals == []
+    assert isinstance(result.errors[0], Transient)
 
 
 # Deletes and patches
@@ -219,27 +250,27 @@ def test_a_former_namesakes_pod_is_waited_for(bench):
 def test_a_delete_is_awaited_until_the_store_shows_it(bench):
     pod = bench.api.put(f"{PODS}/a", a_pod("a", JOB))
     put(bench.store, POD, pod)
-    bench.apply(Plan(deletes=(Delete("Pod", "a", "uid-of-a"),)), pod)
+    bench.apply(Plan(deletes=(Delete(pod_reference("a", "uid-of-a")),)), pod)
     assert bench.pods() == []
-    assert not bench.expectations.is_fulfilled(KEY)
+    assert bench.memory.awaits_writes(KEY)
 
 
 def test_a_delete_spares_another_pod_of_the_same_name(bench):
     seen = a_pod("a", JOB)
     bench.api.put(f"{PODS}/a", a_pod("a", JOB, uid="newer"))
-    report = bench.apply(Plan(deletes=(Delete("Pod", "a", "uid-of-a"),)), seen)
+    result = bench.apply(Plan(deletes=(Delete(pod_reference("a", "uid-of-a")),)), seen)
     assert bench.pods() == ["a"]
-    assert report.error is None
+    assert not result.errors
 
 
 def test_a_delete_of_what_is_gone_is_done(bench):
-    report = bench.apply(Plan(deletes=(Delete("Pod", "a", "uid-of-a"),)), a_pod("a", JOB))
-    assert report.error is None
+    result = bench.apply(Plan(deletes=(Delete(pod_reference("a", "uid-of-a")),)), a_pod("a", JOB))
+    assert not result.errors
 
 
 def test_many_deletes_all_happen(bench):
     pods = [bench.api.put(f"{PODS}/{name}", a_pod(name, JOB)) for name in names(100)]
-    deletes = tuple(Delete("Pod", name, f"uid-of-{name}") for name in names(100))
+    deletes = tuple(Delete(pod_reference(name, f"uid-of-{name}")) for name in names(100))
     bench.apply(Plan(deletes=deletes), *pods)
     assert bench.pods() == []
 
@@ -247,9 +278,11 @@ def test_many_deletes_all_happen(bench):
 def test_a_patch_changes_only_the_object_that_was_seen(bench):
     seen = a_pod("a", JOB)
     bench.api.put(f"{PODS}/a", a_pod("a", JOB, uid="newer"))
-    report = bench.apply(Plan(patches=(Patch("Pod", "a", "uid-of-a", {"spec": {"x": 1}}),)), seen)
+    result = bench.apply(
+        Plan(patches=(Patch(pod_reference("a", "uid-of-a"), {"spec": {"x": 1}}),)), seen
+    )
     assert "x" not in bench.api.objects[f"{PODS}/a"]["spec"]
-    assert report.error is not None
+    assert result.errors
 
 
 # A pod that is taken for gone
@@ -257,30 +290,30 @@ def test_a_patch_changes_only_the_object_that_was_seen(bench):
 
 def test_nothing_is_applied_while_a_pod_taken_for_gone_lives(bench):
     bench.api.put(f"{PODS}/a", a_pod("a", JOB))
-    report = bench.apply(Plan(creates=(create("b"),), status=STATUS, verify_gone=("a",)))
-    assert isinstance(report.error, Transient)
+    result = bench.apply(Plan(creates=(create("b"),), status=STATUS, verify_gone=("a",)))
+    assert isinstance(result.errors[0], Transient)
     assert bench.api.writes == []
 
 
 def test_a_pod_that_lost_its_label_is_deleted_and_then_gone(bench):
-    bench.api.put(f"{PODS}/a", a_pod("a", JOB, labels={}))
+    bench.api.put(f"{PODS}/a", {"apiVersion": "v1", "kind": "Pod"} | a_pod("a", JOB, labels={}))
     plan = Plan(status=STATUS, verify_gone=("a",))
-    assert isinstance(bench.apply(plan).error, Transient)
+    assert isinstance(bench.apply(plan).errors[0], Transient)
     assert (bench.pods(), bench.phase()) == ([], None)
-    assert bench.apply(plan).error is None
+    assert not bench.apply(plan).errors
     assert bench.phase() == "Pending"
 
 
 def test_a_pod_that_lost_its_label_makes_way_for_its_successor(bench):
-    bench.api.put(f"{PODS}/a", a_pod("a", JOB, labels={}))
-    assert isinstance(bench.apply(Plan(creates=(create("a"),))).error, Transient)
+    bench.api.put(f"{PODS}/a", {"apiVersion": "v1", "kind": "Pod"} | a_pod("a", JOB, labels={}))
+    assert isinstance(bench.apply(Plan(creates=(create("a"),))).errors[0], Transient)
     assert bench.pods() == []
 
 
 def test_nothing_is_applied_while_it_cannot_be_told(bench):
     bench.api.fault = lambda method, _: drop if method == "GET" else None
-    report = bench.apply(Plan(status=STATUS, verify_gone=("a",)))
-    assert isinstance(report.error, Transient)
+    result = bench.apply(Plan(status=STATUS, verify_gone=("a",)))
+    assert isinstance(result.errors[0], Transient)
     assert bench.api.writes == []
 
 
@@ -295,8 +328,8 @@ GONE = {
 def test_a_plan_is_applied_when_the_pod_is_gone_indeed(bench, there):
     if there:
         bench.api.put(f"{PODS}/a", there)
-    report = bench.apply(Plan(status=STATUS, verify_gone=("a",)))
-    assert report.error is None
+    result = bench.apply(Plan(status=STATUS, verify_gone=("a",)))
+    assert not result.errors
     assert bench.phase() == "Pending"
 
 
@@ -307,7 +340,7 @@ def test_a_status_goes_to_the_subresource_of_that_very_job(bench):
     bench.apply(Plan(status=STATUS))
     assert bench.api.paths("PATCH") == [f"{JOB_PATH}/status"]
     assert bench.phase() == "Pending"
-    assert not bench.expectations.is_fulfilled(KEY)
+    assert bench.memory.awaits_writes(KEY)
 
 
 CHANGED = {"a namesake": a_job(uid="newer"), "another version": JOB}
@@ -316,17 +349,17 @@ CHANGED = {"a namesake": a_job(uid="newer"), "another version": JOB}
 @pytest.mark.parametrize("there", CHANGED.values(), ids=CHANGED.keys())
 def test_a_status_is_written_only_over_the_job_that_was_seen(bench, there):
     bench.api.put(JOB_PATH, there)
-    report = bench.apply(Plan(status=STATUS, events=(EmitEvent("Normal", "r", "m"),)))
+    result = bench.apply(Plan(status=STATUS, events=(EmitEvent("Normal", "r", "m"),)))
     assert bench.phase() is None
-    assert report.is_outdated
-    assert report.error is None
-    assert bench.events() == 0
+    assert result.is_outdated
+    assert not result.errors
+    assert bench.events() == []
 
 
 def test_a_status_of_a_job_that_is_gone_is_dropped(bench):
     del bench.api.objects[JOB_PATH]
-    report = bench.apply(Plan(status=STATUS))
-    assert (report.error, report.is_outdated) == (None, False)
+    result = bench.apply(Plan(status=STATUS))
+    assert (result.errors, result.is_outdated) == ([], False)
 
 
 PLAN = Plan(
@@ -338,16 +371,16 @@ PLAN = Plan(
 
 def test_events_and_totals_follow_a_status_that_was_written(bench):
     bench.apply(PLAN)
-    assert bench.events() == 1
+    assert bench.events() == ["Created"]
     assert 'paddlejob_created_total{mode="PS"} 1.0' in bench.metrics.exposition("")[0].decode()
 
 
 def test_events_and_totals_wait_for_a_status_that_was_not(bench):
     bench.api.fault = lambda method, _: drop if method == "PATCH" else None
-    report = bench.apply(PLAN)
-    assert bench.events() == 0
+    result = bench.apply(PLAN)
+    assert bench.events() == []
     assert 'paddlejob_created_total{mode="PS"} 0.0' in bench.metrics.exposition("")[0].decode()
-    assert report.error is not None
+    assert result.errors
 
 
 def test_a_job_whose_time_is_over_is_deleted_by_its_uid(bench):
@@ -361,3 +394,23 @@ def test_a_stop_ends_after_the_batch_under_way(bench):
     bench.applier.stop()
     bench.apply(Plan(creates=(create(*names(50)),)))
     assert bench.pods() == []
+
+
+def test_a_delete_that_is_refused_is_told_until_it_is_done(bench):
+    bench.api.put(f"{PODS}/a", {"metadata": {"uid": "u1"}})
+    plan = Plan(deletes=(Delete(pod_reference("a", "u1")),), creates=(create("b"),))
+    refuse(bench, reply(403, status(403, "Forbidden", "pods stay")), lambda verb, _: verb != "GET")
+    result = bench.apply(plan)
+    assert [(r.name, r.message, r.is_delete) for r in result.refusals] == [("a", "pods stay", True)]
+    assert bench.api.paths("POST") == []
+    bench.api.fault = lambda *_: None
+    assert bench.apply(plan).deleted == {("Pod", "a")}
+
+
+def test_a_delete_that_fails_is_told_where_that_lasts(bench):
+    bench.api.put(f"{PODS}/a", {"metadata": {"uid": "u1"}})
+    refuse(bench, reply(500, status(500, "InternalError", "no webhook")), lambda *_: True)
+    result = bench.apply(Plan(deletes=(Delete(pod_reference("a", "u1")),)))
+    assert result.failed is not None
+    assert result.failed.is_delete
+    assert len(result.errors) == 1

@@ -1,9 +1,9 @@
 """Gauges of jobs and pods, from the store."""
 
-from controller.census import take_census
-from controller.resources import PADDLE_JOB, POD
-from controller.store import Store
-from tests.unit.controller.builders import a_job, a_pod, put
+from controller.cache.census import take_census
+from controller.cache.store import Store
+from controller.client.resources import PADDLE_JOB, POD
+from tests.unit.controller.stored import a_job, a_pod, put
 
 
 def a_census(*jobs, pods=()):

@@ -1,16 +1,15 @@
 """Events: merged, bounded, and never in anyone's way."""
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 
 from api.objects import format_time
-from controller.events import BUFFER_SIZE, PATIENCE_SECONDS, EventRecorder
-from reconcile.plan import EmitEvent
-from tests.unit.controller.builders import a_job
+from controller.work.events import BUFFER_SIZE, DEFER_SECONDS, EventRecorder
+from reconcile.plan import EmitEvent, EventType
 from tests.unit.controller.fakes import START, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
+from tests.unit.controller.stored import a_job
 
 JOB = a_job()
 
@@ -21,7 +20,7 @@ def api(server) -> MemoryApi:
 
 
 @pytest.fixture
-def recorder(client, clock, metrics, log) -> Iterator[EventRecorder]:
+def recorder(client, clock, metrics, log) -> EventRecorder:
     return EventRecorder(client, clock, metrics, log)
 
 
@@ -36,7 +35,7 @@ def send(recorder: EventRecorder, *events: EmitEvent, job=JOB) -> None:
     assert not thread.is_alive()
 
 
-def event(reason: str = "Created", message: str = "made", type_: str = "Normal") -> EmitEvent:
+def event(reason: str = "Created", message: str = "made", type_: EventType = "Normal") -> EmitEvent:
     return EmitEvent(type_, reason, message)
 
 
@@ -149,7 +148,7 @@ def test_a_stop_with_a_full_buffer_ends_all_the_same(api, recorder):
     recorder.run()
 
 
-class Crowd:
+class Backlog:
     """Whether jobs wait, for so many questions."""
 
     def __init__(self, answers: int) -> None:
@@ -164,31 +163,31 @@ class Crowd:
     ("looks", "seconds"),
     [
         pytest.param(0, 0.0, id="nobody waits"),
-        pytest.param(3, 0.3, id="until the crowd is gone"),
-        pytest.param(10_000, PATIENCE_SECONDS, id="not for ever"),
+        pytest.param(3, 0.3, id="until none waits"),
+        pytest.param(10_000, DEFER_SECONDS, id="not for ever"),
     ],
 )
-def test_an_event_gives_way_to_a_crowd(api, client, clock, metrics, log, looks, seconds):
-    send(EventRecorder(client, clock, metrics, log, Crowd(looks)), event())
+def test_an_event_is_deferred_while_jobs_wait(api, client, clock, metrics, log, looks, seconds):
+    send(EventRecorder(client, clock, metrics, log, Backlog(looks)), event())
     (sent,) = stored(api)
     assert clock.monotonic() == pytest.approx(seconds, abs=0.11)
     assert sent["firstTimestamp"] == format_time(START)  # when it was recorded
 
 
-def test_a_buffer_that_fills_waits_for_nobody(api, client, clock, metrics, log):
+def test_a_buffer_that_fills_defers_nothing(api, client, clock, metrics, log):
     sent_when_asked = []
 
-    def is_crowded() -> bool:
+    def is_backlogged() -> bool:
         sent_when_asked.append(len(stored(api)))
         return True
 
-    recorder = EventRecorder(client, clock, metrics, log, is_crowded)
+    recorder = EventRecorder(client, clock, metrics, log, is_backlogged)
     send(recorder, *(event(message=str(number)) for number in range(BUFFER_SIZE // 2 + 1)))
     assert sent_when_asked[0] > 0
 
 
-def test_a_stop_ends_the_waiting(api, client, clock, metrics, log):
-    recorder = EventRecorder(client, clock, metrics, log, Crowd(10**9))
+def test_a_stop_ends_the_deferring(api, client, clock, metrics, log):
+    recorder = EventRecorder(client, clock, metrics, log, Backlog(10**9))
     recorder.record(JOB, event())
     recorder.stop()
     recorder.run()

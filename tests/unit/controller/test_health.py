@@ -1,13 +1,29 @@
 """The endpoints that a kubelet and Prometheus ask."""
 
+import socket
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from http import HTTPStatus
 
 import pytest
 
-from controller.health import HealthServer, check, exposition, parse_address
+from controller.health import (
+    MAX_CONNECTIONS,
+    MAX_HEAD_BYTES,
+    REQUEST_SECONDS,
+    Answer,
+    HealthServer,
+    check,
+    exposition,
+    parse_address,
+)
+from tests.unit.controller.fakes import SteppedClock, eventually
+
+LARGE = 8 << 20
+"""More than a socket's buffers take."""
 
 
 @pytest.fixture
@@ -16,9 +32,17 @@ def problems() -> list[str]:
 
 
 @pytest.fixture
-def served(problems, metrics) -> Iterator[HealthServer]:
-    routes = {"/readyz": check(lambda: problems), "/metrics": exposition(metrics)}
-    server = HealthServer("127.0.0.1:0", routes)
+def served(problems, metrics, clock) -> Iterator[HealthServer]:
+    def fail(_accept: str) -> Answer:
+        raise KeyError("a fault of ours")
+
+    routes = {
+        "/readyz": check(lambda: problems),
+        "/metrics": exposition(metrics),
+        "/fault": fail,
+        "/large": lambda _: Answer(HTTPStatus.OK, bytes(LARGE)),
+    }
+    server = HealthServer("127.0.0.1:0", routes, clock)
     thread = threading.Thread(target=server.run)
     thread.start()
     yield server
@@ -67,9 +91,108 @@ def test_metrics_come_in_the_format_asked_for(served, accept, type_):
     assert "workqueue_depth" in body
 
 
+def test_only_get_is_answered(served):
+    request = urllib.request.Request(f"http://127.0.0.1:{served.port}/readyz", b"x", method="POST")
+    with pytest.raises(urllib.error.HTTPError, match="405"):
+        urllib.request.urlopen(request, timeout=30)
+
+
+def test_a_fault_of_a_route_is_told_and_ends_nothing(served):
+    assert get(served, "/fault")[:2] == (500, "KeyError('a fault of ours')\n")
+    assert get(served, "/readyz")[0] == 200
+
+
+Connect = Callable[[], socket.socket]
+
+
+@pytest.fixture
+def connect(served) -> Iterator[Connect]:
+    """Connections that say nothing by themselves."""
+    with ExitStack() as stack:
+
+        def connect() -> socket.socket:
+            return stack.enter_context(socket.create_connection(("127.0.0.1", served.port), 30))
+
+        yield connect
+
+
+def is_cut(connection: socket.socket) -> bool:
+    """Whether the server ends a connection, which takes it a moment."""
+    try:
+        while connection.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except ConnectionResetError:
+        pass
+    return True
+
+
+def test_a_request_may_come_in_pieces(connect):
+    connection = connect()
+    for piece in (b"GET /rea", b"dyz HTTP/1.1\r\nHost: x\r", b"\n\r\n"):
+        connection.sendall(piece)
+    assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize(
+    ("filling", "status"), [(0, b"200"), (1, b"431")], ids=["at the limit", "one byte more"]
+)
+def test_headers_have_a_limit(connect, filling, status):
+    begin, end = b"GET /readyz HTTP/1.1\r\nX: ", b"\r\n\r\n"
+    connection = connect()
+    connection.sendall(begin + b"x" * (MAX_HEAD_BYTES - len(begin + end) + filling) + end)
+    assert connection.recv(65536).split()[1] == status
+
+
+def test_a_request_that_trickles_in_is_cut_at_its_deadline(served, clock, connect):
+    connection = connect()
+    connection.sendall(b"GET /readyz HTTP/1.1\r\n")
+    assert get(served, "/readyz")[0] == 200, "it is accepted"
+    clock.step(REQUEST_SECONDS + 0.1)
+    connection.sendall(b"a")
+    assert is_cut(connection)
+
+
+def test_an_answer_that_nobody_reads_is_cut_at_its_deadline(served, clock, connect):
+    connection = connect()
+    connection.sendall(b"GET /large HTTP/1.1\r\n\r\n")
+    assert get(served, "/readyz")[0] == 200, "it is accepted"
+    clock.step(REQUEST_SECONDS + 0.1)
+    assert get(served, "/readyz")[0] == 200, "the deadline was looked at"
+    assert sum(map(len, iter(lambda: connection.recv(1 << 20), b""))) < LARGE
+
+
+def test_the_oldest_silent_connection_makes_room(served, clock, connect):
+    asking = connect()
+    asking.sendall(b"GET /large HTTP/1.1\r\n\r\n")
+    silent = [connect() for _ in range(MAX_CONNECTIONS - 1)]
+    eventually(lambda: len(served._connections) == MAX_CONNECTIONS, "it is full")
+    clock.step(1.0)
+    assert get(served, "/readyz")[0] == 200
+    assert is_cut(silent[0])
+    silent[1].settimeout(0.1)
+    assert not is_cut(silent[1])
+    assert asking.recv(65536).startswith(b"HTTP/1.1 200 OK")
+
+
+def test_a_connection_that_has_just_come_makes_no_room(served, clock, connect):
+    held = [connect() for _ in range(MAX_CONNECTIONS)]
+    eventually(lambda: len(served._connections) == MAX_CONNECTIONS, "it is full")
+    late = connect()
+    late.sendall(b"GET /readyz HTTP/1.1\r\n\r\n")
+    late.settimeout(0.3)
+    with pytest.raises(TimeoutError):
+        late.recv(65536)
+    held[-1].sendall(b"GET /readyz HTTP/1.1\r\n\r\n")
+    assert held[-1].recv(65536).startswith(b"HTTP/1.1 200 OK")
+    late.settimeout(30)
+    assert late.recv(65536).startswith(b"HTTP/1.1 200 OK")
+
+
 def test_a_taken_port_fails_the_start(served):
     with pytest.raises(OSError, match=rf"127\.0\.0\.1:{served.port}: .* in use"):
-        HealthServer(f"127.0.0.1:{served.port}", {})
+        HealthServer(f"127.0.0.1:{served.port}", {}, SteppedClock())
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,102 @@
-"""Leader election on a stepped clock: at most one writes, losing ends, releasing hands over."""
+"""Leader election as time passes: at most one writes, losing ends, releasing hands over."""
 
 import re
 import threading
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 
 import pytest
 
 from controller.leader import Candidate, LeaderElector
-from tests.unit.controller.fakes import SteppedClock, drop, reply, status
+from tests.unit.controller.fakes import DEADLINE_SECONDS, START, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 
-COLLECTION = "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
-PATH = f"{COLLECTION}/operator"
+PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/operator"
+LEASE_SECONDS = 15
+
+
+class Timetable:
+    """A clock for several threads, of which one runs at a time; it stands still but for the test.
+
+    A thread runs until it waits. `let_pass` wakes each when it is due, in their order.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        """Guards all that follows."""
+        self._seconds = 0.0
+        self._due: dict[str, float] = {}
+        self.running = ""
+        """The name of the thread whose turn it is."""
+
+    def now(self) -> datetime:
+        return START + timedelta(seconds=self.monotonic())
+
+    def monotonic(self) -> float:
+        with self._changed:
+            return self._seconds
+
+    def step(self, seconds: float) -> None:
+        """What the thread whose turn it is does takes so long."""
+        with self._changed:
+            self._seconds += seconds
+
+    def wait(self, event: threading.Event, seconds: float) -> bool:
+        with self._changed:
+            me, self.running = self.running, ""
+            self._due[me] = self._seconds + seconds
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.running == me, DEADLINE_SECONDS)
+        return event.is_set()
+
+    def start(self, name: str, run: Callable[[], None]) -> None:
+        """Have a thread run until it waits."""
+        self._give_turn(name, threading.Thread(target=self._run, args=(run,), name=name).start)
+
+    def let_pass(self, seconds: float) -> None:
+        """Wake who is due meanwhile."""
+        until = self._seconds + seconds
+        while due := [name for name, at in self._due.items() if at <= until]:
+            name = min(due, key=lambda name: self._due[name])
+            self._seconds = max(self._seconds, self._due.pop(name))
+            self._give_turn(name)
+        self._seconds = max(self._seconds, until)
+
+    def _run(self, run: Callable[[], None]) -> None:
+        try:
+            run()
+        finally:
+            with self._changed:
+                self.running = ""
+                self._changed.notify_all()
+
+    def _give_turn(self, name: str, start: Callable[[], None] = lambda: None) -> None:
+        with self._changed:
+            self.running = name
+            self._changed.notify_all()
+            start()
+            assert self._changed.wait_for(lambda: not self.running, DEADLINE_SECONDS)
+
+
+class Candidacy:
+    """An elector in its thread."""
+
+    def __init__(self, client, identity: str, time: Timetable, metrics, log) -> None:
+        self.lost_at: float | None = None
+        self._time = time
+        candidate = Candidate("ns", "operator", identity)
+        self.elector = LeaderElector(client, candidate, time, metrics, log, self._lose)
+
+    def _lose(self) -> None:
+        self.lost_at = self._time.monotonic()
+
+    @property
+    def leads(self) -> bool:
+        return self.elector.acquired.is_set()
+
+    @property
+    def may_write(self) -> bool:
+        return self.elector.write_seconds() > 0
 
 
 @pytest.fixture
@@ -19,120 +105,186 @@ def api(server) -> MemoryApi:
 
 
 @pytest.fixture
-def make(client, clock, metrics, log):
-    def make(identity: str, own_clock: SteppedClock = clock, on_lost=lambda: None):
-        candidate = Candidate("ns", "operator", identity)
-        return LeaderElector(client, candidate, own_clock, metrics, log, on_lost)
+def time() -> Timetable:
+    return Timetable()
 
-    return make
+
+@pytest.fixture
+def start(client, time, metrics, log) -> Iterator[Callable[[str], Candidacy]]:
+    started: list[Candidacy] = []
+
+    def start(identity: str) -> Candidacy:
+        started.append(Candidacy(client, identity, time, metrics, log))
+        time.start(identity, started[-1].elector.run)
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.elector.stop()
+    time.let_pass(LEASE_SECONDS)
+
+
+def a_lease(holder: str, **spec: object) -> dict:
+    return {"spec": {"holderIdentity": holder, "leaseDurationSeconds": LEASE_SECONDS, **spec}}
+
+
+def lease(api: MemoryApi) -> dict:
+    return api.objects[PATH]["spec"]
 
 
 def holder(api: MemoryApi) -> str:
-    return str(api.objects[PATH]["spec"]["holderIdentity"])
+    return str(lease(api)["holderIdentity"])
 
 
-def test_the_first_gets_the_lease(api, make):
-    elector = make("a")
-    assert elector.write_seconds() == 0
-    assert elector._attempt()
-    assert holder(api) == "a"
-    assert elector.write_seconds() == 10
+# Getting the lease
 
 
-def test_the_second_waits(api, make):
-    make("a")._attempt()
-    second = make("b")
-    assert not second._attempt()
-    assert second.write_seconds() == 0
-    assert holder(api) == "a"
+def test_the_first_gets_the_lease(api, start):
+    first = start("a")
+    assert (first.leads, first.elector.write_seconds(), holder(api)) == (True, 10, "a")
 
 
-def test_a_lease_that_is_renewed_is_never_taken(api, make, clock):
-    first, second = make("a"), make("b")
-    first._attempt()
-    for _ in range(30):
-        assert not second._attempt()
-        clock.step(2)
-        assert first._attempt()
+def test_nobody_writes_before_the_lease_is_there(api, start):
+    api.fault = lambda *_: drop
+    assert start("a").elector.write_seconds() == 0
 
 
-def test_a_lease_that_stands_still_is_taken_before_its_duration_is_over(api, make, clock):
-    first, second = make("a"), make("b")
-    first._attempt()
-    second._attempt()
-    clock.step(12.9)
-    assert not second._attempt()
-    assert second._standby_seconds() == pytest.approx(0.1)
-    clock.step(0.1)
-    assert second._attempt()
-    assert holder(api) == "b"
-    assert api.objects[PATH]["spec"]["leaseTransitions"] == 2
+def test_a_lease_of_any_duration_is_taken_within_a_minute(api, start, time):
+    api.put(PATH, a_lease("x", leaseDurationSeconds=86_400, leaseTransitions=2**31 - 1))
+    standby = start("a")
+    time.let_pass(57)
+    assert not standby.leads
+    time.let_pass(3)
+    assert (standby.leads, holder(api)) == (True, "a")
+    assert lease(api)["leaseDurationSeconds"] == LEASE_SECONDS
+    assert lease(api)["leaseTransitions"] == 2**31 - 1
 
 
-def test_two_that_see_it_expire_do_not_both_get_it(api, make, clock):
-    api.put(PATH, {"spec": {"holderIdentity": "dead", "leaseDurationSeconds": 15}})
-    second, third = make("b"), make("c")
-    for elector in (second, third):
-        assert not elector._attempt()
-        elector._read()
-    clock.step(16)
-    third._read = lambda: None  # it read before the other wrote
-    assert second._attempt()
-    assert not third._attempt()
-    assert holder(api) == "b"
+def test_a_standby_counts_as_led_while_another_renews(api, start, time):
+    start("a")
+    standby = start("b")
+    time.let_pass(60)
+    assert standby.elector.is_led
+    assert not standby.leads
 
 
-def test_the_write_gate_closes_before_another_may_lead(api, make, clock):
-    first, second = make("a"), make("b")
-    first._attempt()
-    second._attempt()
-    while first.write_seconds() > 0:
-        assert not second._attempt()
-        clock.step(0.5)
-    assert not second._attempt()
+def test_nobody_leads_where_a_silent_holders_lease_cannot_be_taken(api, start, time):
+    api.put(PATH, a_lease("dead"))
+    forbidden = reply(403, status(403, "Forbidden"))
+    api.fault = lambda method, _path: forbidden if method == "PUT" else None
+    standby = start("a")
+    time.let_pass(20)
+    assert standby.elector.is_led
+    time.let_pass(10)
+    assert not standby.elector.is_led
 
 
-def test_a_renewal_counts_from_when_it_was_sent(api, make, clock):
-    elector = make("a")
+def test_a_request_that_fails_does_not_put_off_the_take_over(api, start, time):
+    """The node that dies may take one of the API servers with it."""
+    api.put(PATH, a_lease("dead"))
+    standby = start("b")
+    time.let_pass(8)
+    api.fault = lambda *_: drop
+    time.let_pass(2)
+    api.fault = lambda *_: None
+    time.let_pass(4)
+    assert standby.leads
 
-    def slow(_method, _path):
-        clock.step(3)
 
-    api.fault = slow
-    elector._attempt()
-    assert elector.write_seconds() <= 7
+def test_a_lease_that_is_renewed_is_never_taken(api, start, time):
+    first, second = start("a"), start("b")
+    time.let_pass(60)
+    assert (first.may_write, second.may_write, holder(api)) == (True, False, "a")
 
 
-def test_a_wrong_wall_clock_changes_nothing(api, make, clock):
+def test_a_lease_that_stands_still_is_taken_before_its_duration_is_over(api, start, time):
+    api.put(PATH, a_lease("dead"))
+    second = start("b")
+    time.let_pass(12.9)
+    assert not second.leads
+    time.let_pass(0.2)
+    assert second.leads
+
+
+def test_a_lease_that_changes_hands_counts_it(api, start, time):
+    api.put(PATH, a_lease("dead", leaseTransitions=4))
+    start("b")
+    time.let_pass(LEASE_SECONDS)
+    assert lease(api)["leaseTransitions"] == 5
+
+
+def test_of_several_that_see_it_expire_one_gets_it(api, start, time):
+    api.put(PATH, a_lease("dead"))
+    candidates = [start(name) for name in "bcd"]
+    time.let_pass(60)
+    assert [c.leads for c in candidates].count(True) == 1
+
+
+def test_who_reads_before_another_writes_does_not_get_it(api, start, time):
+    api.put(PATH, a_lease("dead"))
+    second = start("b")
+
+    def write_first(method, _path):
+        if method == "PUT" and holder(api) == "dead":
+            api.put(PATH, a_lease("c"))
+
+    api.fault = write_first
+    time.let_pass(LEASE_SECONDS)
+    assert (second.leads, holder(api)) == (False, "c")
+
+
+def test_a_wrong_wall_clock_changes_nothing(api, start, time):
     """The holder's timestamps are from the past; only that they change counts."""
-    api.put(
-        PATH,
-        {
-            "spec": {
-                "holderIdentity": "a",
-                "leaseDurationSeconds": 15,
-                "renewTime": "1990-01-01T00:00:00.000000Z",
-            }
-        },
-    )
-    second = make("b")
-    assert not second._attempt()
-    clock.step(12)
-    assert not second._attempt()
+    api.put(PATH, a_lease("a", renewTime="1990-01-01T00:00:00.000000Z"))
+    second = start("b")
+    time.let_pass(12.5)
+    assert not second.leads
 
 
-def test_times_have_six_digits(api, make):
-    make("a")._attempt()
-    spec = api.objects[PATH]["spec"]
-    for field in ("acquireTime", "renewTime"):
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", spec[field])
+def test_a_lease_that_comes_after_its_own_deadline_is_not_led_by(api, start, time):
+    api.fault = lambda method, _: time.step(11) if method == "POST" else None
+    assert not start("a").leads
 
 
-def test_fields_that_others_wrote_stay(api, make):
-    api.put(PATH, {"spec": {"holderIdentity": "", "strategy": "x"}, "metadata": {"labels": {}}})
-    make("a")._attempt()
-    assert api.objects[PATH]["spec"]["strategy"] == "x"
-    assert api.objects[PATH]["metadata"]["labels"] == {}
+@pytest.mark.parametrize("field", ["acquireTime", "renewTime"])
+def test_times_have_six_digits(api, start, field):
+    start("a")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", lease(api)[field])
+
+
+def test_fields_that_others_wrote_stay(api, start):
+    api.put(PATH, a_lease("", strategy="x") | {"metadata": {"labels": {"own": "label"}}})
+    start("a")
+    assert lease(api)["strategy"] == "x"
+    assert api.objects[PATH]["metadata"]["labels"] == {"own": "label"}
+
+
+# Keeping it, and losing it
+
+
+def test_a_renewal_counts_from_when_it_was_sent(api, start, time):
+    api.fault = lambda method, _: time.step(3) if method == "POST" else None
+    assert start("a").elector.write_seconds() == 7
+
+
+def test_one_failed_renewal_is_survived(api, start, time):
+    first = start("a")
+    api.fault = lambda *_: drop
+    time.let_pass(3)
+    api.fault = lambda *_: None
+    time.let_pass(20)
+    assert (first.lost_at, first.may_write, holder(api)) == (None, True, "a")
+
+
+def test_writes_end_before_another_may_lead(api, start, time):
+    first, second = start("a"), start("b")
+    api.fault = lambda *_: drop if time.running == "a" else None
+    writers = []
+    for _ in range(40):
+        time.let_pass(0.5)
+        writers.append((first.may_write, second.may_write))
+    assert (True, True) not in writers
+    assert writers[-1] == (False, True)
 
 
 FAULTS = {
@@ -144,74 +296,113 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-def test_a_leader_that_cannot_renew_ends_at_the_deadline(api, make, clock, fault):
-    lost = threading.Event()
-    elector = make("a", on_lost=lost.set)
+def test_a_leader_that_cannot_renew_ends_at_the_deadline(api, start, time, fault):
+    first = start("a")
 
-    def fail_once_leading(_method, _path):
-        return fault if elector.acquired.is_set() else None
+    def fail_slowly(_method, _path):
+        time.step(0.4)  # so that no renewal falls on the deadline by itself
+        return fault
 
-    api.fault = fail_once_leading
-    elector.run()
-    assert lost.is_set()
-    assert 10 <= clock.monotonic() <= 12
-    assert elector.write_seconds() == 0
+    api.fault = fail_slowly
+    time.let_pass(LEASE_SECONDS)
+    assert (first.lost_at, first.may_write) == (pytest.approx(10), False)
 
 
-def test_a_leader_whose_lease_was_taken_ends_at_once(api, make, clock):
-    lost = threading.Event()
-    elector = make("a", on_lost=lost.set)
+def test_a_leader_whose_lease_was_taken_ends_at_once(api, start, time):
+    first = start("a")
+    api.put(PATH, a_lease("b"))
+    time.let_pass(4)
+    assert (first.lost_at, holder(api)) == (4, "b")
 
-    def take_once_leading(method, _path):
-        if elector.acquired.is_set() and method == "PUT" and holder(api) == "a":
-            api.put(PATH, {"spec": {"holderIdentity": "b", "leaseDurationSeconds": 15}})
 
-    api.fault = take_once_leading
-    elector.run()
-    assert lost.is_set()
+# A renewal that would succeed after writes had to stop
+
+
+class NearMiss:
+    """Cuts requests for a while; then they succeed, and renewals are answered late."""
+
+    def __init__(self, time: Timetable, candidacy: Candidacy, ends_at: float, late: float) -> None:
+        self._time, self.leader = time, candidacy
+        self._ends_at, self._late = ends_at, late
+        self.sent_at: list[float] = []
+        self.may_write: list[bool] = []
+        """At every request, and before it is answered."""
+
+    def __call__(self, method: str, _path: str):
+        self.sent_at.append(self._time.monotonic())
+        self.may_write.append(self.leader.may_write)
+        is_cut = self._time.monotonic() < self._ends_at
+        self._time.step(0.4 if is_cut else self._late if method == "PUT" else 0.0)
+        self.may_write.append(self.leader.may_write)
+        return drop if is_cut else None
+
+
+NEAR_MISSES = {"answered too late": (9.0, 3.0), "to be sent too late": (9.5, 0.0)}
+
+
+@pytest.fixture(params=list(NEAR_MISSES.values()), ids=list(NEAR_MISSES))
+def near_miss(request, api, start, time) -> NearMiss:
+    near_miss = NearMiss(time, start("a"), *request.param)
+    api.fault = near_miss
+    time.let_pass(30)
+    return near_miss
+
+
+def test_a_leader_whose_writes_have_stopped_ends(near_miss):
+    assert near_miss.leader.lost_at
+
+
+def test_writes_that_have_stopped_never_start_again(near_miss):
+    assert near_miss.may_write == sorted(near_miss.may_write, reverse=True)
+
+
+def test_no_renewal_is_sent_once_writes_have_stopped(near_miss):
+    assert max(near_miss.sent_at) < 10
+
+
+# The end
+
+
+def test_a_leader_that_is_stopped_releases_the_lease(api, start, time):
+    first = start("a")
+    first.elector.stop()
+    time.let_pass(2)
+    assert (holder(api), first.may_write, first.lost_at) == ("", False, None)
+
+
+def test_after_a_release_the_next_leads_at_once(api, start, time):
+    first, second = start("a"), start("b")
+    first.elector.stop()
+    time.let_pass(2 + 1.2)
+    assert second.leads
+
+
+def test_a_lease_that_another_has_taken_is_not_released(api, start, time):
+    first = start("a")
+    api.put(PATH, a_lease("b"))
+    first.elector.stop()
+    time.let_pass(2)
     assert holder(api) == "b"
-    assert clock.monotonic() < 10
 
 
-def test_one_failed_renewal_is_survived(api, make, clock):
-    elector = make("a", on_lost=lambda: pytest.fail("lost"))
-    elector._attempt()
-    clock.step(2)
-    api.fault = lambda _method, _path: drop
-    assert not elector._attempt()
-    api.fault = lambda _method, _path: None
-    clock.step(2)
-    assert elector._attempt()
-    assert elector.write_seconds() == 10
+def test_a_standby_that_is_stopped_leaves_the_lease_alone(api, start, time):
+    api.put(PATH, a_lease("a"))
+    second = start("b")
+    second.elector.stop()
+    time.let_pass(60)
+    assert (holder(api), second.leads) == ("a", False)
 
 
-def test_a_stop_releases_and_the_next_leads_at_once(api, make):
-    first, second = make("a"), make("b")
-    first._attempt()
-    assert not second._attempt()
-    first.stop()
-    first._release()
-    assert holder(api) == ""
-    assert first.write_seconds() == 0
-    assert second._attempt()
-
-
-def test_a_standby_that_is_stopped_leaves_the_lease_alone(api, make):
-    make("a")._attempt()
-    standby = make("b")
-    standby.stop()
-    standby.run()
-    assert holder(api) == "a"
-
-
-def test_the_metric_tells_who_leads(api, make, metrics):
-    line = 'leader_election_master_status{name="operator"}'
-    elector = make("a")
-    assert f"{line} 0.0" in metrics.exposition("")[0].decode()
-    elector.stop()
-    elector._attempt()
-    api.fault = lambda _m, _p: None
-    elector._metrics.set_leader("operator", True)
-    assert f"{line} 1.0" in metrics.exposition("")[0].decode()
-    elector._release()
-    assert f"{line} 0.0" in metrics.exposition("")[0].decode()
+@pytest.mark.parametrize(
+    ("there", "stops", "shown"),
+    [("", False, 1.0), ("another", False, 0.0), ("", True, 0.0)],
+    ids=["leader", "standby", "stopped"],
+)
+def test_the_metric_tells_who_leads(api, start, time, metrics, there, stops, shown):
+    api.put(PATH, a_lease(there))
+    candidacy = start("a")
+    if stops:
+        candidacy.elector.stop()
+    time.let_pass(2)
+    line = f'leader_election_master_status{{name="operator"}} {shown}'
+    assert line in metrics.exposition("")[0].decode()

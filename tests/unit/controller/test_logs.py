@@ -6,7 +6,13 @@ import logging
 
 import pytest
 
-from controller.logs import build_log, forward_library_warnings
+from controller.logs import (
+    MAX_TRACEBACK_BYTES,
+    MAX_VALUE_BYTES,
+    build_log,
+    cut,
+    forward_library_warnings,
+)
 
 
 def test_json_is_one_object_a_line():
@@ -30,6 +36,58 @@ def test_an_exception_stands_in_the_line():
     except KeyError:
         build_log("json", "info", stream).exception("reconcile_raised")
     assert "KeyError" in json.loads(stream.getvalue())["exception"]
+
+
+TEXTS = {
+    "plain": "x",
+    "a quote": '"',
+    "a control character": "\x00",
+    "beyond ASCII": "\u98de",
+    "beyond 16 bits": "\U0001f6f6",
+    "half a character": "\ud800",
+}
+
+
+@pytest.mark.parametrize("character", TEXTS.values(), ids=TEXTS.keys())
+@pytest.mark.parametrize("format_", ["json", "text"])
+def test_a_value_is_cut_in_its_middle(format_, character):
+    stream = io.StringIO()
+    log = build_log(format_, "info", stream)
+    log.warning("create_refused", error=f"Invalid: {character * 300_000}: wrong", name="n")
+    line = stream.getvalue()
+    assert len(line.encode(errors="replace")) < 2 * MAX_VALUE_BYTES
+    assert "Invalid: " in line
+    assert " [300016 characters] " in line
+    assert ": wrong" in line
+
+
+@pytest.mark.parametrize("character", TEXTS.values(), ids=TEXTS.keys())
+def test_a_value_that_just_fits_stays(character):
+    count = MAX_VALUE_BYTES // (len(json.dumps(character)) - 2)
+    assert cut(character * count, MAX_VALUE_BYTES) == character * count
+    longer = cut(character * (count + 1), MAX_VALUE_BYTES)
+    assert longer != character * (count + 1)
+    assert len(json.dumps(longer)) - 2 <= MAX_VALUE_BYTES
+
+
+def test_values_that_are_no_text_are_cut_too():
+    stream = io.StringIO()
+    build_log("json", "info", stream).info("x", kinds=["a"], number=3, all=["b" * 5000])
+    line = json.loads(stream.getvalue())
+    assert (line["kinds"], line["number"]) == (["a"], 3)
+    assert len(line["all"]) <= MAX_VALUE_BYTES
+
+
+@pytest.mark.parametrize("format_", ["json", "text"])
+def test_a_traceback_is_cut_between_its_place_and_its_words(format_):
+    stream = io.StringIO()
+    try:
+        raise KeyError("x" * 300_000 + "the end")
+    except KeyError:
+        build_log(format_, "info", stream).exception("reconcile_raised")
+    assert len(stream.getvalue()) < MAX_TRACEBACK_BYTES + MAX_VALUE_BYTES
+    assert "Traceback" in stream.getvalue()
+    assert "the end" in stream.getvalue()
 
 
 def test_text_is_readable():

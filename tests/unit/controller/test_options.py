@@ -7,7 +7,7 @@ from controller.options import parse_options
 
 def test_defaults_need_nothing():
     options = parse_options([], {})
-    assert options.namespace == ""
+    assert options.namespaces == ()
     assert options.workers == 8
     assert not options.leader_elect
     assert options.settings.scheduling == "none"
@@ -17,7 +17,7 @@ def test_defaults_need_nothing():
 @pytest.mark.parametrize(
     ("flag", "variable", "value", "read"),
     [
-        ("--namespace", "PADDLEJOB_NAMESPACE", "team", lambda o: o.namespace == "team"),
+        ("--namespace", "PADDLEJOB_NAMESPACE", "team", lambda o: o.namespaces == ("team",)),
         ("--kubeconfig", "PADDLEJOB_KUBECONFIG", "/k", lambda o: o.kubeconfig == "/k"),
         ("--workers", "PADDLEJOB_WORKERS", "3", lambda o: o.workers == 3),
         (
@@ -83,11 +83,37 @@ def test_defaults_need_nothing():
             "100-200",
             lambda o: o.settings.host_port_range == (100, 200),
         ),
+        (
+            "--host-port-share",
+            "PADDLEJOB_HOST_PORT_SHARE",
+            "0.5",
+            lambda o: o.settings.host_port_share == 0.5,
+        ),
     ],
 )
 def test_every_flag_is_also_a_variable(flag, variable, value, read):
     assert read(parse_options([flag, value], {}))
     assert read(parse_options([], {variable: value}))
+
+
+def test_a_namespace_with_an_operator_of_its_own_may_hold_all_ports():
+    assert parse_options([], {}).settings.host_port_share == 0.25
+    assert parse_options(["--namespace", "team"], {}).settings.host_port_share == 1
+    shared = parse_options(["--namespace", "team", "--host-port-share", "0.1"], {})
+    assert shared.settings.host_port_share == 0.1
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [("", ()), ("a", ("a",)), ("b,a", ("b", "a")), ("a, b", ("a", "b")), ("a,a", ("a",))],
+)
+def test_namespaces_are_a_list(value, read):
+    assert parse_options(["--namespace", value], {}).namespaces == read
+    assert parse_options([], {"PADDLEJOB_NAMESPACE": value}).namespaces == read
+
+
+def test_namespaces_that_share_the_ports_have_a_quarter_each():
+    assert parse_options(["--namespace", "a,b"], {}).settings.host_port_share == 0.25
 
 
 def test_a_flag_wins_over_its_variable():
@@ -109,6 +135,9 @@ WRONG = {
     "half a worker": ["--workers", "x"],
     "too many workers": ["--workers", "100000"],
     "no namespace's name": ["--namespace", "Team A"],
+    "an empty name in a list": ["--namespace", "a,,b"],
+    "a list of nothing": ["--namespace", ","],
+    "a wrong name in a list": ["--namespace", "a,B"],
     "a path": ["--leader-election-namespace", "a/b"],
     "an address": ["--metrics-bind-address", "nowhere"],
     "a format": ["--log-format", "xml"],
@@ -117,6 +146,9 @@ WRONG = {
     "a range backwards": ["--host-port-range", "9-1"],
     "a range too narrow": ["--host-port-range", "40000-40018"],
     "a range too high": ["--host-port-range", "1-70000"],
+    "no share": ["--host-port-share", "0"],
+    "more than all": ["--host-port-share", "1.5"],
+    "a share of nothing": ["--host-port-share", "nan"],
     "seconds": ["--force-delete-after", "-1"],
     "endless seconds": ["--force-delete-after", "inf"],
     "a truth": ["--leader-elect=maybe"],
@@ -147,3 +179,12 @@ def test_a_wrong_variable_is_not_asked_where_its_flag_is_given():
 )
 def test_the_lease_carries_the_scope(namespace, name):
     assert parse_options(["--namespace", namespace], {}).lease_name == name
+
+
+def test_a_list_has_one_lease_in_whatever_order():
+    def name(*arguments: str) -> str:
+        return parse_options(arguments, {}).lease_name
+
+    assert name("--namespace=a,b") == name("--namespace=b,a")
+    assert name("--namespace=a,b") not in (name("--namespace=a,c"), name("--namespace=a"))
+    assert len(name(f"--namespace={','.join(f'n{i:062}' for i in range(9))}")) <= 63

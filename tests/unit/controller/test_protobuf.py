@@ -1,12 +1,13 @@
-"""Frames, events and lists. That they read as in JSON, tests/cluster/test_protobuf.py shows.
+"""Frames, events and lists. tests/cluster/operator/test_protobuf.py shows that they read as JSON.
 
 The bytes are put together here from the numbers in generated.proto.
 """
 
 import pytest
 
-from controller.errors import Transient
-from controller.protobuf import MAX_FRAME_BYTES, decode, decode_event, split_frames
+from controller.client.errors import Transient
+from controller.client.parsing import Unreadable
+from controller.client.protobuf import MAX_FRAME_BYTES, decode, decode_event, split_frames
 
 
 def varint(number: int) -> bytes:
@@ -64,6 +65,7 @@ def test_an_error_is_a_status():
     assert event == {
         "type": "ERROR",
         "object": {
+            "kind": "Status",
             "message": "too old",
             "reason": "Expired",
             "code": 410,
@@ -114,6 +116,26 @@ def test_what_is_no_text_is_mended():
 
 def test_an_empty_list_has_no_items():
     assert not decode(an_answer("ConfigMapList", field(1, field(2, "42")))).get("items")
+
+
+NAMED = field(1, field(1, "a") + field(3, "ns") + field(6, "43"))
+UNREADABLE = NAMED + field(3, b"\x0a\xff")
+"""A pod whose status is cut off."""
+
+
+def test_an_object_that_cannot_be_read_still_tells_its_place_and_version():
+    event = decode_event(an_event("MODIFIED", "Pod", UNREADABLE))
+    metadata = {"name": "a", "namespace": "ns", "resourceVersion": "43"}
+    assert event == {"type": "MODIFIED", "object": {"metadata": metadata}}
+    assert isinstance(event["object"], Unreadable)
+
+
+def test_an_item_that_cannot_be_read_does_not_hide_the_others():
+    page = field(1, field(2, "44")) + field(2, UNREADABLE) + field(2, NAMED)
+    listed = decode(an_answer("PodList", page))
+    assert listed["metadata"] == {"resourceVersion": "44"}
+    assert [isinstance(item, Unreadable) for item in listed["items"]] == [True, False]
+    assert listed["items"][1]["metadata"]["name"] == "a"
 
 
 @pytest.mark.parametrize(

@@ -1,40 +1,46 @@
-"""The work queue's contract, a property a test."""
+"""The work queue's promises, a property a test."""
 
 import itertools
-import re
+import sys
 import threading
+import tracemalloc
 
 import pytest
 
-from controller.queue import CROWDED_REST_SECONDS, CROWDED_SECONDS, NEWS_SECONDS, WorkQueue
-from controller.store import Key
-from tests.unit.controller.fakes import eventually
+from api.ownership import Key
+from controller.clock import SystemClock
+from controller.workqueue.queue import (
+    BACKLOG_LASTS_SECONDS,
+    BACKLOG_SECONDS,
+    MAX_REST_SECONDS,
+    WorkQueue,
+)
+from tests.unit.controller.fakes import an_open_queue, eventually
 
 MARKS = itertools.count()
+MANY_WORKERS = 100
 A, B, C = Key("ns", "a"), Key("ns", "b"), Key("ns", "c")
 
 
 @pytest.fixture
 def queue(clock, metrics) -> WorkQueue:
-    return WorkQueue(clock, metrics.queue)
+    return an_open_queue(clock, metrics, MANY_WORKERS)
 
 
 def take_all(queue: WorkQueue) -> list[Key]:
-    """What is due, but for what comes last. Two marks, for it enters behind the first."""
+    """What is due in the namespace of these tests. Two marks, for it enters behind the first."""
     taken: list[Key] = []
-    for mark in (Key("", f"mark-{next(MARKS)}") for _ in range(2)):
+    for mark in (Key("ns", f"mark-{next(MARKS)}") for _ in range(2)):
         queue.add(mark)
         while (key := queue.get()) != mark:
+            assert key is not None
             taken.append(key)
             queue.done(key)
         queue.done(mark)
     return taken
 
 
-def depth(metrics) -> float:
-    """How many keys wait, as the metrics tell it."""
-    text = metrics.exposition("")[0].decode()
-    return float(re.search(r"^workqueue_depth{.*} (.+)$", text, re.MULTILINE).group(1))
+# Alone, again, once
 
 
 def test_keys_come_out_in_order(queue):
@@ -76,6 +82,9 @@ def test_a_delayed_key_waits_its_time(queue, clock):
     assert set(take_all(queue)) == {A, B}
 
 
+# Later
+
+
 @pytest.mark.parametrize("delays", [(5, 10), (10, 5)], ids=["earlier first", "later first"])
 def test_of_two_delays_the_earlier_counts(queue, clock, delays):
     for delay in delays:
@@ -86,7 +95,142 @@ def test_of_two_delays_the_earlier_counts(queue, clock, delays):
     assert take_all(queue) == []
 
 
-def test_a_costly_key_rests_from_events(queue, clock):
+def test_a_key_that_changes_does_not_lose_its_delay(queue, clock):
+    queue.add_after(A, 10)
+    queue.add(A)
+    assert take_all(queue) == [A]
+    clock.step(10)
+    assert take_all(queue) == [A]
+
+
+def test_a_delay_that_ends_during_a_pass_is_not_lost(queue, clock):
+    queue.add(A)
+    queue.get()
+    queue.add_after(A, 1)
+    clock.step(1)
+    assert take_all(queue) == []
+    queue.done(A)
+    assert take_all(queue) == [A]
+
+
+def test_a_busy_job_with_a_far_deadline_leaves_no_memory_behind(queue, clock):
+    """Each pass asks for the deadline anew, and what wakes the job before it comes earlier."""
+    queue.add_after(B, 3600)
+    tracemalloc.start()
+    for number in range(5000):
+        queue.add_after(A, 0.05)
+        clock.step(0.05)
+        queue.get()
+        queue.add_after(A, 30 * 86400 - number)
+        queue.done(A, rest_seconds=0.02)
+        clock.step(0.02)
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 100_000
+    clock.step(3600)
+    assert take_all(queue) == [B]
+    clock.step(30 * 86400)
+    assert take_all(queue) == [A]
+
+
+def test_jobs_that_are_made_and_deleted_leave_no_memory_behind(queue, clock):
+    """Whatever deadlines they had."""
+    tracemalloc.start()
+    for number in range(5000):
+        key = Key("ns", f"job-{number}")
+        queue.add(key)
+        assert queue.get() == key
+        queue.add_after(key, 1e9)
+        queue.retry(key)
+        queue.forget(key)
+        queue.done(key)
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 100_000
+    clock.step(1e9)
+    assert take_all(queue) == []
+
+
+def test_a_key_that_is_added_while_it_is_forgotten_comes_out(queue):
+    queue.add(A)
+    assert queue.get() == A
+    queue.add(A)
+    queue.forget(A)
+    queue.done(A)
+    assert take_all(queue) == [A]
+
+
+# Fair
+
+
+def test_namespaces_take_turns(queue):
+    crowd = [Key("many", str(number)) for number in range(4)]
+    few = [Key("few", "x"), Key("few", "y")]
+    for key in [*crowd, *few]:
+        queue.add(key)
+    taken = [queue.get() for _ in range(6)]
+    assert taken == [crowd[0], few[0], crowd[1], few[1], crowd[2], crowd[3]]
+
+
+@pytest.fixture
+def scarce(clock, metrics) -> WorkQueue:
+    """A queue in which a namespace has as many workers as it may, and more keys."""
+    queue = an_open_queue(clock, metrics, shared=6)
+    for number in range(12):
+        queue.add(Key("slow", str(number)))
+    assert [queue.get() for _ in range(6)] == [Key("slow", str(number)) for number in range(6)]
+    return queue
+
+
+def test_the_last_workers_are_for_namespaces_that_have_none(scarce):
+    for key in (Key("one", "a"), Key("one", "b"), Key("two", "a")):
+        scarce.add(key)
+    assert [scarce.get() for _ in range(2)] == [Key("one", "a"), Key("two", "a")]
+    scarce.done(Key("one", "a"))
+    assert scarce.get() == Key("one", "b")
+
+
+def test_a_namespace_that_waits_for_a_worker_gets_the_next_that_is_free(scarce):
+    got: list[Key | None] = []
+    waiting = threading.Thread(target=lambda: got.append(scarce.get()))
+    waiting.start()
+    scarce.done(Key("slow", "0"))
+    assert scarce.get() == Key("slow", "6")
+    scarce.add(Key("one", "a"))
+    waiting.join(30)
+    assert got == [Key("one", "a")]
+
+
+def test_a_namespace_may_have_as_many_workers_as_are_shared(clock, metrics):
+    queue = an_open_queue(clock, metrics, shared=3)
+    for number in range(3):
+        queue.add(Key("ns", str(number)))
+    assert len([queue.get() for _ in range(3)]) == 3
+
+
+def test_how_long_a_key_has_failed_counts_from_the_first_pass(queue, clock):
+    queue.add(A)
+    queue.get()
+    clock.step(10)
+    assert queue.failing_seconds(A) == 10
+    queue.retry(A)
+    queue.done(A)
+    clock.step(3)
+    queue.get()
+    assert queue.failing_seconds(A) == 3
+    queue.forget(A)
+    assert queue.failing_seconds(A) == 0
+
+
+def test_a_namespace_that_comes_back_stands_behind_the_others(queue):
+    for key in (Key("one", "a"), Key("two", "a"), Key("three", "a")):
+        queue.add(key)
+    queue.done(queue.get())
+    queue.add(Key("one", "a"))
+    assert [queue.get().namespace for _ in range(3)] == ["two", "three", "one"]
+
+
+def test_a_key_rests_after_its_pass(queue, clock):
     queue.add(A)
     queue.get()
     queue.add(A)
@@ -97,14 +241,23 @@ def test_a_costly_key_rests_from_events(queue, clock):
     assert take_all(queue) == [A]
 
 
-def test_a_rest_holds_up_no_other_key_and_nothing_that_was_asked_for(queue):
+def test_a_rest_holds_up_no_other_key(queue):
     queue.add(A)
     queue.get()
     queue.done(A, rest_seconds=0.5)
     queue.add(A)
     queue.add(B)
     assert take_all(queue) == [B]
-    queue.add_after(A, 0.0)
+
+
+def test_a_delay_that_ends_during_a_rest_is_not_lost(queue, clock):
+    queue.add(A)
+    queue.get()
+    queue.add_after(A, 0.2)
+    queue.done(A, rest_seconds=0.5)
+    clock.step(0.2)
+    assert take_all(queue) == []
+    clock.step(0.3)
     assert take_all(queue) == [A]
 
 
@@ -113,140 +266,21 @@ def test_a_rest_is_a_second_at_most(queue, clock):
     queue.get()
     queue.done(A, rest_seconds=60)
     queue.add(A)
-    clock.step(1)
+    clock.step(MAX_REST_SECONDS)
     assert take_all(queue) == [A]
 
 
-def test_what_comes_last_waits_for_what_came_after_it(queue):
-    queue.add_last(A)
-    queue.add_last(B)
-    queue.add_last(A)
-    queue.add(C)
-    assert [queue.get() for _ in range(3)] == [C, A, B]
-
-
-def test_what_comes_last_gets_every_tenth_turn(queue):
-    for key in (Key("ns", f"busy-{number}") for number in range(20)):
-        queue.add(key)
-    queue.add_last(A)
-    assert A in [queue.get() for _ in range(10)]
-
-
-def test_what_comes_last_is_no_crowd(queue):
-    for key in (A, B, C):
-        queue.add_last(key)
-    queue.get()
-    assert not queue.is_crowded()
-
-
-def test_what_comes_last_counts_as_waiting(queue, metrics):
-    queue.add_last(A)
-    queue.add_last(B)
-    assert depth(metrics) == 2
-
-
-def test_a_key_that_comes_last_is_due_with_others_once_it_changes(queue, metrics):
-    queue.add_last(A)
-    queue.add_last(B)
-    queue.add(B)
-    queue.add_last(B)
-    assert [queue.get(), queue.get()] == [B, A]
-    assert depth(metrics) == 0
-
-
-def test_a_key_that_waits_with_others_does_not_come_last_as_well(queue, metrics):
-    queue.add(A)
-    queue.add_last(A)
-    assert queue.get() == A
-    assert depth(metrics) == 0
-
-
-def test_a_held_key_is_woken_by_what_else_would_come_last(queue):
+def test_a_key_that_has_rested_is_as_any_other(queue, clock):
     queue.add(A)
     queue.get()
-    queue.hold(A, 60)
-    queue.done(A)
-    queue.add_last(B)
-    queue.add_last(A)
-    assert queue.get() == A
-
-
-def test_a_key_that_comes_last_is_never_with_two_workers(queue):
-    queue.add(A)
-    queue.get()
-    queue.add_last(A)
-    queue.add_last(B)
-    assert queue.get() == B
-    queue.done(A)
-    assert queue.get() == A
-
-
-def test_a_worker_that_waits_wakes_for_what_comes_last(queue):
-    taken: list[Key | None] = []
-    worker = threading.Thread(target=lambda: taken.append(queue.get()))
-    worker.start()
-    eventually(lambda: bool(queue._changed._waiters))
-    queue.add_last(A)
-    worker.join(30)
-    assert taken == [A]
-
-
-def test_news_that_can_wait_comes_out_later(queue, clock):
-    queue.add_later(A)
-    clock.step(NEWS_SECONDS - 0.1)
-    queue.add_later(A)
+    queue.done(A, rest_seconds=0.5)
+    clock.step(0.5)
     assert take_all(queue) == []
-    clock.step(0.1)
-    assert take_all(queue) == [A]
-
-
-def test_a_pass_before_has_seen_the_news_that_could_wait(queue, clock):
-    queue.add_later(A)
-    queue.add(A)
-    queue.add_later(A)
-    assert take_all(queue) == [A]
-    clock.step(NEWS_SECONDS)
-    assert take_all(queue) == []
-
-
-def test_news_during_a_pass_is_not_lost(queue, clock):
-    queue.add(A)
-    queue.get()
-    queue.add_later(A)
-    queue.done(A)
-    assert take_all(queue) == []
-    clock.step(NEWS_SECONDS)
-    assert take_all(queue) == [A]
-
-
-def test_what_was_asked_for_stays_after_news(queue, clock):
-    queue.add_after(A, 1)
-    queue.add_later(A)
     queue.add(A)
     assert take_all(queue) == [A]
-    clock.step(1)
-    assert take_all(queue) == [A]
 
 
-def test_any_news_wakes_a_key_that_is_held(queue, clock):
-    queue.add(A)
-    queue.get()
-    queue.hold(A, 120)
-    queue.done(A)
-    assert take_all(queue) == []
-    queue.add_later(A)
-    assert take_all(queue) == [A]
-    clock.step(120)
-    assert take_all(queue) == []
-
-
-def test_a_key_that_is_held_comes_out_without_news(queue, clock):
-    queue.add(A)
-    queue.get()
-    queue.hold(A, 120)
-    queue.done(A)
-    clock.step(120)
-    assert take_all(queue) == [A]
+# Workers that wait
 
 
 def test_a_waiting_worker_gets_a_key_that_comes(queue):
@@ -270,24 +304,84 @@ def test_a_key_due_in_centuries_stops_no_worker(queue):
     assert got == [B]
 
 
+def test_waiting_workers_wake_for_what_becomes_due(metrics):
+    """All of them wait; each delay wakes one, the next its successor."""
+    queue = an_open_queue(SystemClock(), metrics, MANY_WORKERS)
+    got: list[Key | None] = []
+    workers = [threading.Thread(target=lambda: got.append(queue.get())) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for key, seconds in ((A, 0.15), (B, 0.1), (C, 0.05)):
+        queue.add_after(key, seconds)
+    for worker in workers:
+        worker.join(30)
+    assert got == [C, B, A]
+
+
+def test_when_the_worker_that_watches_the_time_gets_a_key_another_watches_it(metrics):
+    """The one that began to wait first watches the time, and is the first to be woken."""
+    queue = an_open_queue(SystemClock(), metrics, MANY_WORKERS)
+    queue.add_after(B, 0.5)
+    got: list[Key | None] = []
+    workers = [threading.Thread(target=lambda: got.append(queue.get())) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    threading.Event().wait(0.2)  # both wait by now; if not, the test proves less, and passes
+    queue.add(A)
+    for worker in workers:
+        worker.join(15)
+    queue.shut_down()
+    assert got == [A, B]
+
+
+# After an error
+
+
 def test_failures_back_off_and_success_forgets(queue, clock):
     delays = []
     for _ in range(4):
         queue.retry(A)
-        delays.append(_next_due(queue, clock))
-    assert delays == [0.005, 0.01, 0.02, 0.04]
+        delays.append(_seconds_to(A, queue, clock))
+    assert delays == pytest.approx([0.005, 0.01, 0.02, 0.04], abs=0.006)
     queue.forget(A)
     queue.retry(A)
-    assert _next_due(queue, clock) == 0.005
+    assert _seconds_to(A, queue, clock) == 0.005
 
 
-def _next_due(queue: WorkQueue, clock) -> float:
-    due, key = queue._heap[0]
-    started = clock.monotonic()
-    clock.step(due - started)
-    assert queue.get() == key
-    queue.done(key)
-    return round(due - started, 6)
+def test_a_success_makes_former_delays_void(queue, clock):
+    queue.add_after(A, 1)
+    queue.retry(B)
+    queue.forget(A)
+    clock.step(2)
+    assert take_all(queue) == [B]
+
+
+def test_a_delay_after_a_success_counts(queue, clock):
+    queue.add_after(A, 1)
+    queue.forget(A)
+    queue.add_after(A, 2)
+    clock.step(1)
+    assert take_all(queue) == []
+    clock.step(1)
+    assert take_all(queue) == [A]
+
+
+def _seconds_to(key: Key, queue: WorkQueue, clock) -> float:
+    """Step the clock until the key comes out; how far."""
+    for milliseconds in range(0, 1000, 5):
+        if take_all(queue) == [key]:
+            return milliseconds / 1000
+        clock.step(0.005)
+    raise AssertionError(f"{key} did not come out")
+
+
+def test_failures_of_one_namespace_do_not_hold_up_another(queue, clock):
+    for number in range(20_000):
+        queue.retry(Key("many", str(number)))
+    queue.retry(Key("few", "x"))
+    clock.step(0.1)
+    taken = [queue.get() for _ in range(2)]
+    assert Key("few", "x") in taken
 
 
 def test_a_retry_waits_as_long_as_the_server_asked(queue, clock):
@@ -310,6 +404,31 @@ def test_shut_down_frees_every_waiting_worker(queue):
     for worker in workers:
         worker.join(30)
     assert got == [None, None, None]
+
+
+def test_a_queue_that_is_not_open_takes_nothing_in(clock, metrics):
+    queue = WorkQueue(clock, metrics.queue, MANY_WORKERS)
+    queue.add(A)
+    queue.add_after(B, 0)
+    queue.add_after(C, 1)
+    queue.open()
+    clock.step(1)
+    assert take_all(queue) == []
+
+
+def test_the_queue_of_a_standby_grows_by_nothing(clock, metrics):
+    queue = WorkQueue(clock, metrics.queue, MANY_WORKERS)
+
+    def come_and_go(numbers: range) -> None:
+        for number in numbers:
+            key = Key("ns", str(number))
+            queue.add(key)
+            queue.add_after(key, 30)
+
+    come_and_go(range(100))
+    before = sys.getallocatedblocks()
+    come_and_go(range(100, 10_100))
+    assert sys.getallocatedblocks() - before < 500
 
 
 def test_shut_down_drops_what_waits(queue):
@@ -358,10 +477,8 @@ def test_no_key_is_lost_or_doubled_among_many_workers(queue):
 
 
 def test_metrics_tell_depth_adds_and_retries(queue, metrics, clock):
-    for _ in range(2):
-        queue.add(A)
-        queue.add_last(C)
-    queue.add(C)
+    for key in (A, A, C):
+        queue.add(key)
     queue.retry(B)
     text = metrics.exposition("")[0].decode()
     labels = '{controller="paddlejob",name="paddlejob"}'
@@ -373,26 +490,28 @@ def test_metrics_tell_depth_adds_and_retries(queue, metrics, clock):
     assert f"workqueue_unfinished_work_seconds{labels} 3.0" in metrics.exposition("")[0].decode()
 
 
-def test_a_queue_in_which_keys_wait_is_crowded_and_a_moment_longer(queue, clock):
-    queue.add(A)
-    queue.get()
-    assert not queue.is_crowded()
-    for key in (B, C):
-        queue.add(key)
-    queue.get()
-    assert queue.is_crowded()
-    queue.get()
-    assert queue.is_crowded()
-    clock.step(CROWDED_SECONDS)
-    assert not queue.is_crowded()
+# Backlog
 
 
-def test_in_a_crowd_a_key_rests_between_looks(queue, clock):
-    for key in (A, B, C):
+def test_a_queue_whose_keys_wait_for_a_worker_is_backlogged_and_a_moment_longer(queue, clock):
+    for key in (A, B):
         queue.add(key)
-    for _ in range(3):
-        queue.done(queue.get())
+    queue.get()
+    assert not queue.is_backlogged()
+    clock.step(BACKLOG_SECONDS)
+    queue.get()
+    assert queue.is_backlogged()
+    clock.step(BACKLOG_LASTS_SECONDS)
+    assert not queue.is_backlogged()
+
+
+def test_keys_that_are_delayed_or_rest_make_no_backlog(queue, clock):
     queue.add(A)
-    assert take_all(queue) == []
-    clock.step(CROWDED_REST_SECONDS)
-    assert take_all(queue) == [A]
+    queue.get()
+    queue.add(A)
+    queue.done(A, rest_seconds=1)
+    queue.add_after(B, 1)
+    clock.step(1)
+    for _ in range(2):
+        queue.get()
+    assert not queue.is_backlogged()

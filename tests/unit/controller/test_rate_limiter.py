@@ -1,31 +1,60 @@
 """Delays: growing, bounded, and spread."""
 
-import pytest
+from api.ownership import Key
+from controller.workqueue.rate_limiter import RetryLimiter, TokenBucket
 
-from controller.rate_limiter import Backoff, RetryLimiter, TokenBucket
 
-
-def test_a_key_waits_five_minutes_at_most_however_often_it_fails(clock):
+def test_a_key_waits_half_a_minute_at_most_however_often_it_fails(clock):
     limiter = RetryLimiter(clock)
     delay = 0.0
     for _ in range(2000):
-        delay = limiter.next_delay("k")
+        delay = limiter.next_delay(Key("ns", "k"))
         clock.step(1)
-    assert delay == 300.0
+    assert delay == 30.0
+
+
+def test_keys_that_fail_in_their_thousands_are_tried_ten_a_second(clock):
+    limiter = RetryLimiter(clock)
+    delay = 0.0
+    for _ in range(16):
+        for number in range(1000):
+            delay = limiter.next_delay(Key("ns", str(number)))
+    assert delay == 100.0
+    for number in range(1000, 10_000):
+        limiter.next_delay(Key("ns", str(number)))
+    assert limiter.next_delay(Key("ns", "0")) == 300.0
 
 
 def test_keys_back_off_alone(clock):
     limiter = RetryLimiter(clock)
     for _ in range(10):
-        limiter.next_delay("bad")
-    assert limiter.next_delay("good") == 0.005
+        limiter.next_delay(Key("ns", "bad"))
+    assert limiter.next_delay(Key("ns", "good")) == 0.005
 
 
-def test_all_keys_together_are_bounded(clock):
+def test_the_keys_of_a_namespace_are_bounded_together_and_owe_a_second_at_most(clock):
     limiter = RetryLimiter(clock)
-    delays = [limiter.next_delay(n) for n in range(200)]
+    delays = [limiter.next_delay(Key("ns", str(n))) for n in range(200)]
     assert delays[99] == 0.005
-    assert delays[199] == pytest.approx(10.0)
+    assert delays[104] == 0.5
+    assert delays[199] == 1.0
+    clock.step(1)
+    assert limiter.next_delay(Key("ns", "next")) <= 0.1
+
+
+def test_namespaces_owe_nothing_for_each_other(clock):
+    limiter = RetryLimiter(clock)
+    for number in range(1000):
+        limiter.next_delay(Key("many", str(number)))
+    assert limiter.next_delay(Key("few", "x")) == 0.005
+
+
+def test_many_failures_of_one_namespace_do_not_lengthen_the_waits_of_another(clock):
+    limiter = RetryLimiter(clock)
+    for number in range(5000):
+        limiter.next_delay(Key("many", str(number)))
+    delays = [limiter.next_delay(Key("few", "x")) for _ in range(20)]
+    assert delays[-1] == 30.0
 
 
 def test_a_bucket_refills_with_time(clock):
@@ -40,17 +69,3 @@ def test_a_bucket_holds_no_more_than_its_burst(clock):
     bucket = TokenBucket(rate=100.0, burst=2, clock=clock)
     clock.step(3600)
     assert [bucket.try_take() for _ in range(3)] == [True, True, False]
-
-
-def test_a_loops_pauses_grow_to_thirty_seconds_and_stretch_at_most_twofold(clock):
-    backoff = Backoff(clock)
-    for least in (0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0):
-        assert least <= backoff.next_delay() <= 2 * least
-
-
-def test_two_quiet_minutes_start_the_pauses_over(clock):
-    backoff = Backoff(clock)
-    for _ in range(8):
-        backoff.next_delay()
-    clock.step(121)
-    assert backoff.next_delay() <= 1.6

@@ -1,17 +1,30 @@
 """LIST and WATCH against a server that misbehaves."""
 
+import json
+import re
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import structlog
 
-from controller import protobuf
-from controller.informer import Informer
-from controller.reflector import GATHER_SECONDS, Reflector, Scope
-from controller.resources import PADDLE_JOB, POD
-from controller.store import Key, Store
-from tests.unit.controller.builders import a_job, a_pod, put
-from tests.unit.controller.fakes import drop, eventually, reply, status, stream
+from api.ownership import Key
+from controller.cache import reflector
+from controller.cache.event_handler import EventHandler
+from controller.cache.reflector import (
+    FAILING_SECONDS,
+    RELIST_SECONDS,
+    SILENT_SECONDS,
+    STEADY_SECONDS,
+    Reflector,
+    Scope,
+)
+from controller.cache.store import Store
+from controller.client import protobuf
+from controller.client.resources import PADDLE_JOB, POD, VOLCANO_POD_GROUP
+from tests.unit.controller.fakes import Step, drop, eventually, reply, status, stream
+from tests.unit.controller.stored import a_job, a_pod, put
 from tests.unit.controller.test_protobuf import an_answer, field
 
 JOB = a_job()
@@ -21,28 +34,19 @@ OWNER = Key("ns", "train")
 class Running:
     """A reflector in its thread, the store that it fills and the keys that it added."""
 
-    def __init__(self, client, clock, metrics, log, **scope) -> None:
-        self.store = Store((PADDLE_JOB, POD))
+    def __init__(self, client, clock, metrics, log, resource=POD, **scope) -> None:
+        self.store = Store((PADDLE_JOB, POD, VOLCANO_POD_GROUP))
         put(self.store, PADDLE_JOB, JOB)
         self.keys: list[Key] = []
-        self.has_crowd = False
-        self.asked = 0
-        """How often it was asked whether there is a crowd."""
-        informer = Informer(POD, self.store, self)
-        self.reflector = Reflector(client, informer, Scope(**scope), clock, metrics.client, log)
+        handler = EventHandler(resource, self.store, self)
+        self.reflector = Reflector(client, handler, Scope(**scope), clock, metrics.client, log)
         self.thread = threading.Thread(target=self.reflector.run)
 
     def add(self, key: Key) -> None:
         self.keys.append(key)
 
-    add_later = add_last = add
-
-    def is_crowded(self) -> bool:
-        self.asked += 1
-        return self.has_crowd
-
     def names(self) -> list[str]:
-        return sorted(pod["metadata"]["name"] for pod in self.store.all(POD))
+        return sorted(key.name for key, _ in self.store.facts(POD))
 
     def stop(self) -> None:
         self.reflector.stop()
@@ -105,8 +109,33 @@ def test_a_list_is_read_in_pages_and_taken_in_whole(running, server):
     eventually(lambda: running.names() == ["a", "b"])
     assert "limit=250" in lists(server)[0]
     assert "continue=next" in lists(server)[1]
-    eventually(lambda: watches(server))
+    eventually(lambda: bool(watches(server)))
     assert "resourceVersion=11" in watches(server)[0]
+
+
+def test_a_page_that_is_too_large_is_read_in_smaller_ones(running, server, monkeypatch):
+    monkeypatch.setattr(reflector, "MAX_PAGE_BYTES", 4096)
+    large = reply(200, page(pod("a"), pod("b")) | {"filling": "x" * 4096})
+    start(
+        running,
+        server,
+        large,
+        large,
+        reply(200, page(pod("a"), token="next")),
+        reply(200, page(pod("b"))),
+    )
+    eventually(lambda: running.names() == ["a", "b"])
+    limits = re.findall(r"limit=(\d+)", " ".join(lists(server)))
+    assert limits == ["250", "125", "62", "124"]
+    assert ["continue" in path for path in lists(server)] == [False, False, False, True]
+
+
+def test_an_object_alone_may_be_large(running, server, monkeypatch):
+    monkeypatch.setattr(reflector, "MAX_PAGE_BYTES", 1)
+    halvings = 7
+    start(running, server, *[reply(200, page(pod("a")))] * (halvings + 1))
+    eventually(lambda: running.names() == ["a"])
+    assert lists(server)[-1].endswith("limit=1")
 
 
 def test_pages_that_expire_are_read_again_in_one_piece(running, server):
@@ -186,11 +215,24 @@ def test_a_watch_goes_on_where_it_ended(running, server, end):
     assert running.names() == ["a"]
 
 
-def test_a_silent_watch_is_given_up_and_goes_on(running, server, monkeypatch):
-    monkeypatch.setattr("controller.reflector.READ_TIMEOUT_SECONDS", 1.0)
-    start(running, server, reply(200, page()), stream(bookmark(42), end=server.hang))
+def test_a_silent_watch_ends_in_a_list(running, server, monkeypatch):
+    """Nothing comes where etcd was restored: the version is one that the server does not know."""
+    monkeypatch.setattr("controller.cache.reflector.READ_TIMEOUT_SECONDS", 1.0)
+    restored = reply(200, page(pod("a"), version=7))
+    start(running, server, reply(200, page(pod("b"))), stream(end=server.hang), restored)
     eventually(lambda: len(watches(server)) >= 2)
-    assert "resourceVersion=42" in watches(server)[1]
+    assert "resourceVersion=7" in watches(server)[1]
+    assert running.names() == ["a"]
+    assert running.store.version(POD) == 7
+
+
+def test_a_kind_of_which_nothing_is_heard_is_not_healthy(running, server, clock):
+    start(running, server, reply(200, page()), stream(bookmark(42), end=server.hang))
+    eventually(lambda: running.store.version(POD) == 42)
+    clock.step(SILENT_SECONDS)
+    assert running.reflector.is_healthy
+    clock.step(1)
+    assert not running.reflector.is_healthy
 
 
 EXPIRED = {
@@ -215,11 +257,29 @@ def test_an_expired_version_lists_again_and_what_vanished_is_deleted(running, se
     assert "resourceVersion=50" in watches(server)[1]
 
 
+def test_a_version_that_expires_is_followed_by_a_list_at_once(running, server, clock):
+    def expire_later(handler) -> None:
+        clock.step(RELIST_SECONDS)
+        reply(410, status(410, "Expired"))(handler)
+
+    start(running, server, reply(200, page()), expire_later, reply(200, page(pod("a"))))
+    eventually(lambda: running.names() == ["a"])
+    assert clock.waits == []
+
+
+def test_versions_that_expire_again_and_again_are_listed_after_growing_pauses(
+    running, server, clock
+):
+    expired = reply(410, status(410, "Expired"))
+    start(running, server, *[reply(200, page()), expired] * 4, reply(200, page(pod("a"))))
+    eventually(lambda: running.names() == ["a"])
+    assert clock.waits[-1] >= 6.4
+
+
 FAILURES = {
     "refused": reply(403, status(403, "Forbidden")),
     "broken": reply(500, status(500, "InternalError")),
     "throttled": reply(429, status(429, "TooManyRequests")),
-    "dropped": drop,
 }
 
 
@@ -228,8 +288,27 @@ def test_a_failing_list_is_tried_again_after_growing_pauses(running, server, clo
     start(running, server, *[failure] * 6, reply(200, page(pod("a"))))
     eventually(lambda: running.names() == ["a"])
     assert len(clock.waits) == 6
-    for pause, least in zip(clock.waits, (0.8, 1.6, 3.2, 6.4, 12.8, 25.6), strict=True):
+    for pause, least in zip(clock.waits, (0.8, 1.6, 3.2, 6.4, 12.8, 15.0), strict=True):
         assert least <= pause <= 2 * least
+
+
+def test_while_nobody_answers_it_is_tried_every_other_second(running, server, clock):
+    start(running, server, *[drop] * 20, reply(200, page(pod("a"))))
+    eventually(lambda: running.names() == ["a"])
+    assert len(clock.waits) == 20
+    assert max(clock.waits) <= 2.0
+    assert sum(clock.waits) >= 19.0
+
+
+@pytest.mark.parametrize(("drops", "listed"), [(2, 1), (20, 2)])
+def test_a_server_that_was_away_for_long_is_listed_anew(running, server, drops, listed):
+    """Its etcd may have been restored, and be beyond our version already."""
+    steps = [reply(200, page(pod("a"))), *[drop] * drops]
+    restored = [reply(200, page(pod("b"), version=12))] if listed > 1 else []
+    start(running, server, *steps, *restored)
+    eventually(lambda: len(watches(server)) + len(lists(server)) > drops + listed)
+    assert running.names() == ["b" if listed > 1 else "a"]
+    assert f"resourceVersion={12 if listed > 1 else 10}" in watches(server)[-1]
 
 
 def test_a_watch_that_ends_at_once_and_empty_backs_off(running, server, clock):
@@ -245,33 +324,157 @@ def test_a_watch_that_brought_something_goes_on_at_once(running, server, clock):
     assert clock.waits == []
 
 
-def test_a_failing_kind_is_not_healthy_until_it_is_read_again(running, server, clock):
+def test_a_failing_kind_is_not_healthy_until_it_is_read_again(running, server):
     release = threading.Event()
 
-    def wait_then_list(handler) -> None:
+    def wait_then_tell(handler) -> None:
         release.wait(60)
-        reply(200, page())(handler)
+        stream(bookmark(42), end=server.hang)(handler)
 
     forbidden = reply(403, status(403, "Forbidden"))
-    start(running, server, reply(200, page()), *[forbidden] * 8, wait_then_list)
+    start(running, server, reply(200, page()), *[forbidden] * 8, wait_then_tell)
     eventually(lambda: not running.reflector.is_healthy and running.reflector.has_listed)
     release.set()
     eventually(lambda: running.reflector.is_healthy)
 
 
-def test_a_kind_that_is_not_served_counts_as_empty_and_is_asked_for_again(running, server):
-    missing = reply(404, b"404 page not found\n")
-    start(running, server, missing, missing, missing, reply(200, page(pod("a"))))
+BROKEN = {
+    "garbage": stream(b"{garbage\n"),
+    "nothing": stream(),
+    "cut": stream(end=drop),
+    "an error": stream(event("ERROR", status(500, "InternalError"))),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
+def test_a_watch_that_can_be_opened_and_brings_nothing_is_not_healthy(running, server, broken):
+    start(running, server, reply(200, page()), *[broken] * 8)
+    eventually(lambda: len(watches(server)) == 9)
+    assert not running.reflector.is_healthy
+
+
+def test_a_quiet_watch_is_healthy_once_it_has_stood_for_a_while(running, server, clock):
+    start(running, server, reply(200, page()), *[stream()] * 8)
+    eventually(lambda: len(watches(server)) == 9)
+
+    def has_stood() -> bool:
+        clock.step(STEADY_SECONDS)  # again, for the stream may only be about to be opened
+        return running.reflector.is_healthy
+
+    eventually(has_stood)
+
+
+def test_a_watch_that_broke_after_it_had_stood_begins_to_fail_anew(running, server, clock):
+    def stand_then_break(handler) -> None:
+        eventually(lambda: running.asked == 1)
+        clock.step(FAILING_SECONDS * 10)
+        drop(handler)
+
+    half_an_event = stream(b'{"type":', end=stand_then_break)
+    start(running, server, reply(200, page()), stream(), half_an_event)
+    eventually(lambda: len(watches(server)) == 3)
+    assert running.reflector.is_healthy
+
+
+PLAIN = reply(404, b"default backend - 404")
+ABSENT = reply(404, b"404 page not found\n")
+NOT_FOUND = reply(404, status(404, "NotFound"))
+
+
+def groups(*versions: str) -> Step:
+    told = [{"versions": [{"groupVersion": version}]} for version in versions]
+    return reply(200, {"kind": "APIGroupList", "groups": told})
+
+
+def kinds(*names: str) -> Step:
+    told = [{"name": name} for name in names]
+    return reply(200, {"kind": "APIResourceList", "resources": told})
+
+
+VERSION = VOLCANO_POD_GROUP.api_version
+ABSENCES = {
+    "no such version": [ABSENT, groups("v1", "apps/v1")],
+    "no such kind": [ABSENT, groups("apps/v1", VERSION), kinds("queues")],
+    "told at once": [NOT_FOUND],
+    "we may not know": [ABSENT, reply(403, status(403, "Forbidden"))],
+}
+
+
+@pytest.mark.parametrize("absence", ABSENCES.values(), ids=ABSENCES.keys())
+def test_a_kind_that_is_not_served_counts_as_empty_and_is_asked_for_again(
+    client, clock, metrics, log, server, absence
+):
+    running = Running(client, clock, metrics, log, VOLCANO_POD_GROUP, is_optional=True)
+    found = reply(200, {"items": [], "metadata": {"resourceVersion": "10"}})
+    start(running, server, *absence, *absence, found)
     eventually(lambda: running.reflector.is_served)
-    eventually(lambda: running.names() == ["a"])
+    running.stop()
+    assert len(lists(server)) == 2 * len(absence) + 1
+    assert running.reflector.is_healthy
 
 
-def test_a_kind_that_goes_away_leaves_an_empty_store_and_woken_owners(running, server):
-    missing = reply(404, b"404 page not found\n")
-    start(running, server, reply(200, page(pod("a"))), *[missing] * 3)
+def test_a_kind_that_goes_away_leaves_an_empty_store_and_woken_owners(
+    client, clock, metrics, log, server
+):
+    running = Running(client, clock, metrics, log, VOLCANO_POD_GROUP)
+    server.steps = [reply(200, page(pod("a"))), ABSENT, groups(), ABSENT]
+    running.thread.start()
     eventually(lambda: running.reflector.has_listed and not running.reflector.is_served)
-    assert running.names() == []
+    running.stop()
+    assert not running.store.has(VOLCANO_POD_GROUP, Key("ns", "a"))
     assert running.keys == [OWNER, OWNER]
+
+
+def test_a_kind_counts_as_absent_before_its_objects_go(client, clock, metrics, log, server):
+    """Or a pass between the two would take every node for lost."""
+    running = Running(client, clock, metrics, log, VOLCANO_POD_GROUP)
+    replace, served = running.store.replace, []
+
+    def note(*listed):
+        served.append(running.reflector.is_served)
+        return replace(*listed)
+
+    running.store.replace = note  # type: ignore[method-assign]
+    server.steps = [reply(200, page(pod("a"))), ABSENT, groups(), ABSENT]
+    running.thread.start()
+    eventually(lambda: len(served) == 2)
+    running.stop()
+    assert served == [False, False]
+
+
+@pytest.mark.parametrize("answer", [PLAIN, ABSENT, NOT_FOUND], ids=["proxy", "plain", "Status"])
+def test_a_kind_of_the_core_is_never_taken_for_absent(running, server, answer):
+    start(running, server, reply(200, page(pod("a"))), *[answer] * 6)
+    eventually(lambda: len(watches(server)) == 7)
+    assert running.names() == ["a"]
+    assert running.keys == [OWNER]
+    assert not running.reflector.is_healthy
+
+
+UNKNOWN = {
+    "a proxy answers": [PLAIN, PLAIN],
+    "a proxy answers in JSON": [PLAIN, reply(200, {"status": "ok"})],
+    "it is served": [PLAIN, groups(VERSION), kinds("podgroups")],
+    "discovery is not complete": [PLAIN, groups(VERSION), PLAIN],
+}
+
+
+@pytest.mark.parametrize("answers", UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_an_answer_that_is_not_the_api_servers_makes_no_kind_absent(
+    client, clock, metrics, log, server, answers
+):
+    running = Running(client, clock, metrics, log, VOLCANO_POD_GROUP, is_optional=True)
+    start(running, server, reply(200, page(pod("a"))), *answers * 3)
+    eventually(lambda: len(watches(server)) == 4)
+    running.stop()
+    assert running.reflector.is_served
+    assert running.store.has(VOLCANO_POD_GROUP, Key("ns", "a"))
+
+
+def test_a_list_that_is_none_is_not_taken_in(running, server):
+    start(running, server, reply(200, {"status": "ok"}), reply(200, page(pod("a"))))
+    eventually(lambda: running.names() == ["a"])
+    assert running.keys == [OWNER]
 
 
 def test_an_optional_kind_that_may_not_be_read_counts_as_absent(
@@ -302,6 +505,62 @@ def test_an_odd_event_does_not_end_the_watch(running, server):
     assert len(watches(server)) == 1
 
 
+def odd_pod(version: int) -> dict:
+    """One that no rule of its kind allows."""
+    return {**pod("a", version), "status": {"phase": 1}}
+
+
+def test_an_object_that_becomes_odd_is_left_out_and_its_version_seen(
+    running, server, metrics, clock
+):
+    start(
+        running,
+        server,
+        reply(200, page(pod("a"))),
+        stream(*[event("MODIFIED", odd_pod(21))] * 2, end=drop),
+    )
+    eventually(lambda: len(watches(server)) == 2)
+    assert running.names() == []
+    assert running.keys == [OWNER, OWNER]
+    assert "resourceVersion=21" in watches(server)[1]
+    assert running.store.version(POD) == 21
+    line = 'paddlejob_unreadable_objects_total{kind="pods.v1"} 2.0'
+    assert line in metrics.exposition("")[0].decode()
+
+
+def test_an_odd_object_is_logged_once_a_version(client, clock, metrics, server):
+    with structlog.testing.capture_logs() as logged:
+        running = Running(client, clock, metrics, structlog.get_logger())
+        expired = reply(410, status(410, "Expired"))
+        start(
+            running,
+            server,
+            *[reply(200, page(odd_pod(20))), expired] * 2,
+            reply(200, page(odd_pod(21))),
+        )
+        eventually(lambda: len(watches(server)) == 3)
+        running.stop()
+    told = [each for each in logged if each["event"] == "object_unreadable"]
+    assert [(each["object"], each["version"]) for each in told] == [("ns/a", "20"), ("ns/a", "21")]
+
+
+@pytest.mark.parametrize("depth", [300, 1_100, 9_900])
+def test_an_object_of_any_depth_is_read(client, clock, metrics, log, server, depth):
+    running = Running(client, clock, metrics, log, PADDLE_JOB)
+    line = json.dumps(event("MODIFIED", JOB | {"spec": {"x": "DEEP"}}))
+    nested = '{"a":' * depth + "1" + "}" * depth
+    line = line.replace('"DEEP"', nested) + "\n"
+    start(running, server, reply(200, page(JOB)), stream(line.encode(), end=server.hang))
+
+    def spec() -> dict[str, Any]:
+        job = running.store.get(PADDLE_JOB, OWNER)
+        return job["spec"] if job else {}
+
+    eventually(lambda: "x" in spec())
+    running.stop()
+    assert spec()["x"]["a"]["a"]
+
+
 def test_the_age_of_the_newest_event_is_told(running, server, clock, metrics):
     start(running, server, reply(200, page()), stream(bookmark(42), end=server.hang))
     eventually(lambda: running.store.version(POD) == 42)
@@ -330,16 +589,8 @@ def test_what_a_deleted_job_left_wakes_nobody(running, server):
     assert running.keys == [OWNER]
 
 
-def test_in_a_crowd_events_gather_before_they_are_read(running, server, clock):
-    running.has_crowd = True
-    start(running, server, reply(200, page()), stream(event("ADDED", pod("a")), end=server.hang))
-    eventually(lambda: running.names() == ["a"])
-    eventually(lambda: clock.waits == [GATHER_SECONDS])
-
-
-def test_without_a_crowd_a_watch_is_read_all_the_time(running, server, clock):
-    start(running, server, reply(200, page()), stream(event("ADDED", pod("a")), end=server.hang))
-    eventually(lambda: running.asked == 1)
-    running.stop()
-    assert running.names() == ["a"]
-    assert clock.waits == []
+def test_a_stop_ends_a_silent_watch_at_once(running, server):
+    start(running, server, reply(200, page()), stream(bookmark(42), end=server.hang))
+    eventually(lambda: running.store.version(POD) == 42)
+    running.stop()  # fails when the thread does not end in time
+    assert len(watches(server)) == 1

@@ -1,12 +1,14 @@
 """The store: children belong by UID, a list replaces the whole, nothing handed out changes."""
 
 import copy
+import sys
 
 import pytest
 
-from controller.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP
-from controller.store import Key, Store, pack
-from tests.unit.controller.builders import a_job, a_pod, owner_reference, put, remove, replace
+from api.ownership import Key
+from controller.cache.store import MAX_CONFIG_MAP_BYTES, Store, pack
+from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP
+from tests.unit.controller.stored import a_job, a_pod, owner_reference, put, remove, replace
 
 JOB = Key("ns", "train")
 
@@ -38,14 +40,45 @@ def test_pods_of_a_former_job_of_the_same_name_are_not_the_new_ones(store):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"kind": "Job"}, {"apiVersion": "batch/v1"}, {"controller": False}],
-    ids=["kind", "group", "not the controller"],
+    [
+        {"kind": "Job"},
+        {"apiVersion": "batch/v1"},
+        {"apiVersion": "batch.paddlepaddle.org/v1beta1"},
+        {"controller": False},
+    ],
+    ids=["kind", "group", "version", "not the controller"],
 )
 def test_only_a_controlling_paddlejob_owns(changes):
     pod = a_pod(ownerReferences=[owner_reference(a_job(), **changes)])
     entry = pack(POD, pod)
-    assert entry.job is None
-    assert entry.owner == ""
+    assert entry.owner is None
+
+
+@pytest.mark.parametrize("resource", [POD, CONFIG_MAP, VOLCANO_POD_GROUP])
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"namespace": "other"},
+        {"ownerReferences": [owner_reference(a_job(), name="other")]},
+        {"namespace": "other", "ownerReferences": [owner_reference(a_job(), name="other")]},
+    ],
+    ids=["another namespace", "another name", "both"],
+)
+def test_the_uid_alone_makes_no_child(store, resource, forged):
+    job = a_job()
+    put(store, PADDLE_JOB, job)
+    put(store, resource, a_pod("forged", **({"owner": job} | forged)))
+    family = store.family(JOB)
+    assert family is not None
+    assert family.children == {}
+
+
+def test_a_job_is_no_child(store):
+    put(store, PADDLE_JOB, a_job())
+    put(store, PADDLE_JOB, a_pod("inner", a_job()))
+    family = store.family(JOB)
+    assert family is not None
+    assert family.children == {}
 
 
 def test_a_child_that_changes_hands_leaves_its_family(store):
@@ -63,7 +96,22 @@ def test_a_removed_child_is_gone_from_the_family(store):
     put(store, POD, pod)
     remove(store, POD, pod)
     assert pods_of(store) == []
-    assert store._by_owner == {}
+
+
+def come_and_go(store: Store, jobs: range) -> None:
+    for number in jobs:
+        job = a_job(f"job-{number}", uid=f"uid-{number}")
+        pod = a_pod(f"pod-{number}", job)
+        for resource, obj in ((PADDLE_JOB, job), (POD, pod)):
+            put(store, resource, obj)
+            remove(store, resource, obj)
+
+
+def test_what_is_gone_takes_no_memory(store):
+    come_and_go(store, range(100))
+    before = sys.getallocatedblocks()
+    come_and_go(store, range(100, 1100))
+    assert sys.getallocatedblocks() - before < 500
 
 
 def test_a_list_tells_what_is_new_changed_and_gone(store):
@@ -90,6 +138,26 @@ def test_versions_only_grow_but_by_a_list(store):
     assert store.version(POD) == 7
     store.advance(POD, "9")
     assert store.version(POD) == 9
+
+
+def test_a_list_of_one_namespace_leaves_the_others():
+    store = Store((PADDLE_JOB, POD), ("ns", "other"))
+    put(store, POD, a_pod("mine"))
+    put(store, POD, a_pod("theirs", namespace="other"))
+    assert [e.key for e in store.replace(POD, [], "9", "other")] == [Key("other", "theirs")]
+    assert store.has(POD, Key("ns", "mine"))
+
+
+def test_each_namespace_has_versions_of_its_own():
+    store = Store((PADDLE_JOB, POD), ("ns", "other"))
+    put(store, POD, a_pod(version=7))
+    store.advance(POD, "30", "other")
+    assert (store.version(POD, "ns"), store.version(POD, "other")) == (7, 30)
+
+
+def test_one_watch_of_all_namespaces_has_one_version(store):
+    put(store, POD, a_pod(version=7))
+    assert store.version(POD, "whichever") == 7
 
 
 def test_a_deletion_counts_as_seen(store):
@@ -122,3 +190,27 @@ def test_a_pod_group_with_the_jobs_name_is_named_whoever_made_it(store):
 
 def test_an_unknown_job_has_no_family(store):
     assert store.family(JOB) is None
+
+
+def a_rendezvous(number: int, namespace: str, bytes_: int = 300_000) -> dict:
+    config_map = a_pod(f"map-{number}", a_job(), namespace=namespace)
+    return config_map | {"data": {"PADDLE_TRAINER_ENDPOINTS": "x" * bytes_}}
+
+
+def test_config_maps_of_one_namespace_take_a_bounded_part_of_memory(store):
+    for number in range(400):
+        put(store, CONFIG_MAP, a_rendezvous(number, "many"))
+    put(store, CONFIG_MAP, a_rendezvous(0, "few"))
+    kept = [store.get(CONFIG_MAP, Key("many", f"map-{number}")) for number in range(400)]
+    assert sum(len(str(each["data"])) for each in kept if each) < MAX_CONFIG_MAP_BYTES
+    assert all(kept)
+    assert store.get(CONFIG_MAP, Key("few", "map-0"))["data"]
+
+
+def test_what_a_config_map_took_is_free_when_it_is_gone(store):
+    for _ in range(2):
+        for number in range(50):
+            put(store, CONFIG_MAP, a_rendezvous(number, "ns"))
+        for number in range(50):
+            assert store.get(CONFIG_MAP, Key("ns", f"map-{number}"))["data"]
+            remove(store, CONFIG_MAP, a_rendezvous(number, "ns"))

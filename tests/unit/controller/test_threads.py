@@ -46,6 +46,21 @@ def test_a_return_after_the_stop_is_none(threads, deaths):
     assert not deaths.acquire(blocking=False)
 
 
+def test_a_thread_that_has_yet_to_start_is_not_dead(threads, monkeypatch):
+    start = threading.Thread.start
+    dead: list[str] = []
+
+    def ask_and_start(thread: threading.Thread) -> None:
+        dead.extend(threads.dead())
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", ask_and_start)
+    threads.expect_returns()
+    threads.start("watch", lambda: None)
+    threads.join(30)
+    assert dead == []
+
+
 def test_a_thread_that_does_not_end_is_named(threads):
     stop = threading.Event()
     threads.start("stuck", lambda: stop.wait(30) and None)

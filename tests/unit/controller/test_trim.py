@@ -1,25 +1,48 @@
 """What is kept of an object is what a pass reads."""
 
 import copy
+from typing import Any
 
 import pytest
 
-from controller.resources import CONFIG_MAP, PADDLE_JOB, POD, SERVICE
-from controller.trim import trim
-from tests.unit.controller.builders import a_job, a_pod
+from api.constants import (
+    LABEL_ATTEMPT,
+    LABEL_INDEX,
+    LABEL_JOB_UID,
+    LABEL_ROLE,
+    MAX_ENV_VALUE_BYTES,
+)
+from api.job import pod_group_name
+from controller.cache.trim import MAX_TEXT, trim
+from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, SERVICE, VOLCANO_POD_GROUP
+from tests.unit.controller.stored import a_job, a_pod
 
 MANAGED = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
-LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def test_a_jobs_spec_and_status_stay_whole():
     job = a_job(status={"phase": "Running"}, spec={"worker": {"template": {"odd": [1]}}})
     whole = copy.deepcopy(job)
-    job["metadata"] |= {"managedFields": MANAGED, "annotations": {LAST_APPLIED: "{}", "a": "b"}}
+    job["metadata"] |= {"managedFields": MANAGED, "annotations": {"a": "b"}, "labels": {"a": "b"}}
     kept = trim(PADDLE_JOB, job)
     assert kept["spec"] == whole["spec"]
     assert kept["status"] == whole["status"]
-    assert kept["metadata"] == whole["metadata"] | {"annotations": {"a": "b"}}
+    assert kept["metadata"] == whole["metadata"]
+
+
+def test_of_a_template_stay_the_metadata_that_its_pods_get():
+    metadata = {"labels": {"a": "b"}, "annotations": {"c": "d"}, "finalizers": ["e/f"]}
+    template = {"metadata": metadata | {"managedFields": MANAGED, "name": "x"}, "spec": {}}
+    kept = trim(PADDLE_JOB, a_job(spec={"ps": {"template": template}}))
+    assert kept["spec"]["ps"]["template"]["metadata"] == metadata
+
+
+def test_of_another_controllers_job_stays_no_more_than_whose_it_is():
+    spec = {"managedBy": "kueue.x-k8s.io/multikueue", "worker": {"template": {"spec": {"x": "y"}}}}
+    status = {"phase": "Running", "mode": "PS", "conditions": [{"type": "x"}]}
+    kept = trim(PADDLE_JOB, a_job(spec=spec, status=status))
+    assert kept["spec"] == {"managedBy": "kueue.x-k8s.io/multikueue"}
+    assert kept["status"] == {"phase": "Running", "mode": "PS"}
 
 
 @pytest.mark.parametrize("resource", [PADDLE_JOB, POD, SERVICE, CONFIG_MAP])
@@ -55,12 +78,7 @@ def a_full_pod() -> dict:
 
 def test_of_a_pod_stays_what_tells_how_it_fares():
     kept = trim(POD, a_full_pod())
-    assert kept["spec"] == {
-        "nodeName": "node-1",
-        "restartPolicy": "Never",
-        "containers": [{"name": "paddle"}],
-        "initContainers": [{"name": "sidecar", "restartPolicy": "Always"}],
-    }
+    assert kept["spec"] == {"nodeName": "node-1", "restartPolicy": "Never"}
     assert kept["status"] == {
         "phase": "Failed",
         "reason": "Evicted",
@@ -70,14 +88,108 @@ def test_of_a_pod_stays_what_tells_how_it_fares():
     }
 
 
+def test_of_what_a_container_waits_for_stays_the_beginning():
+    pod = a_full_pod()
+    waiting = {"reason": "InvalidImageName", "message": "m" * 400_000}
+    pod["status"]["containerStatuses"] = [{"name": "paddle", "state": {"waiting": waiting}}]
+    (container,) = trim(POD, pod)["status"]["containerStatuses"]
+    assert container["state"] == {"waiting": waiting | {"message": "m" * MAX_TEXT}}
+
+
 def test_of_metadata_stays_what_tells_whose_it_is():
     pod = a_full_pod()
     kept = trim(POD, copy.deepcopy(pod))["metadata"]
     assert "managedFields" not in kept
     assert "annotations" not in kept
-    for field in ("name", "namespace", "uid", "resourceVersion", "labels", "ownerReferences"):
+    for field in ("name", "namespace", "uid", "resourceVersion", "ownerReferences"):
         assert kept[field] == pod["metadata"][field]
 
 
-def test_a_config_map_keeps_its_data():
-    assert trim(CONFIG_MAP, {"metadata": {}, "data": {"A": "b"}})["data"] == {"A": "b"}
+def test_of_labels_stay_those_that_place_a_child():
+    labels = {LABEL_JOB_UID: "u", LABEL_ROLE: "ps", LABEL_INDEX: "0", LABEL_ATTEMPT: "1"}
+    pod = a_pod(labels=labels | {"a": "b"})
+    assert trim(POD, pod)["metadata"]["labels"] == labels
+
+
+OTHERS = {"apiVersion": "v1", "kind": "Node", "name": "n" * 100_000, "uid": "u"}
+
+
+def test_of_owners_stays_the_job_that_controls_the_child():
+    pod = a_pod(owner=a_job())
+    (own,) = pod["metadata"]["ownerReferences"]
+    pod["metadata"]["ownerReferences"] = [OTHERS, own]
+    assert trim(POD, pod)["metadata"]["ownerReferences"] == [own]
+
+
+@pytest.mark.parametrize("field", ["name", "uid"])
+def test_an_owner_of_no_possible_name_is_none(field):
+    pod = a_pod(owner=a_job())
+    pod["metadata"]["ownerReferences"][0][field] = "x" * 100_000
+    assert "ownerReferences" not in trim(POD, pod)["metadata"]
+
+
+ENDPOINTS = "PADDLE_TRAINER_ENDPOINTS"
+
+
+def a_config_map(name: str = "train", attempt: str = "1", **metadata: Any) -> dict[str, Any]:
+    obj = a_pod(owner=a_job(), name=name, labels={LABEL_ATTEMPT: attempt}, **metadata)
+    return obj | {"data": {ENDPOINTS: "10.0.0.1:36000", "PADDLE_PORT": "36000"}}
+
+
+@pytest.mark.parametrize(("name", "attempt"), [("train", "1"), ("train-attempt-12", "12")])
+def test_of_a_rendezvous_stay_the_endpoints(name, attempt):
+    kept = trim(CONFIG_MAP, a_config_map(name, attempt))
+    assert kept["data"] == {ENDPOINTS: "10.0.0.1:36000"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        a_config_map("any"),
+        a_config_map("train", "2"),
+        a_config_map("train", "x"),
+        a_config_map(ownerReferences=[]),
+        a_config_map(deletionTimestamp="2026-01-02T03:04:05Z"),
+    ],
+    ids=["name", "attempt", "no attempt", "nobody's", "being deleted"],
+)
+def test_of_another_config_map_stays_no_data(other):
+    assert trim(CONFIG_MAP, other)["data"] == {}
+
+
+def test_what_no_variable_can_hold_is_not_kept():
+    config_map = a_config_map()
+    config_map["data"] = {ENDPOINTS: "x" * (MAX_ENV_VALUE_BYTES + 1)}
+    assert trim(CONFIG_MAP, config_map)["data"] == {}
+
+
+def test_of_a_users_pod_group_stay_its_least_members_and_what_is_said_of_it():
+    group = a_pod(annotations={"a": "b"}) | {
+        "spec": {"minMember": 3, "minResources": {"cpu": "1"}},
+        "status": {
+            "phase": "Pending",
+            "conditions": [{"type": "Unschedulable", "message": "m" * 9999}],
+        },
+    }
+    kept = trim(VOLCANO_POD_GROUP, group)
+    assert kept["spec"] == {"minMember": 3}
+    assert kept["status"]["phase"] == "Pending"
+    assert kept["status"]["conditions"] == [{"type": "Unschedulable", "message": "m" * MAX_TEXT}]
+
+
+def a_pod_group(name: str, **spec: Any) -> dict[str, Any]:
+    return a_pod(owner=a_job(), name=name) | {"spec": {"minMember": 3, **spec}}
+
+
+OWN_GROUP = pod_group_name(a_job()["metadata"]["name"], a_job()["metadata"]["uid"])
+FOLLOWING = {"queue": "q", "minResources": {"cpu": "1"}}
+
+
+def test_of_a_jobs_own_pod_group_stays_the_spec_that_follows_the_job():
+    kept = trim(VOLCANO_POD_GROUP, a_pod_group(OWN_GROUP, **FOLLOWING, minTaskMember={}))
+    assert kept["spec"] == {"minMember": 3, **FOLLOWING}
+
+
+def test_of_another_that_names_the_job_stay_its_least_members():
+    kept = trim(VOLCANO_POD_GROUP, a_pod_group("another", **FOLLOWING))
+    assert kept["spec"] == {"minMember": 3}

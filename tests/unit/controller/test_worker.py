@@ -1,27 +1,58 @@
 """The worker's table of outcomes: when a job is looked at again."""
 
+import threading
+import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from controller.applier import Applier
-from controller.events import EventRecorder
-from controller.expectations import EXPIRY_SECONDS, Expectations
-from controller.observe import PATIENCE, Observer
-from controller.queue import WorkQueue
-from controller.refusals import Refusals
-from controller.resources import PADDLE_JOB, POD
-from controller.store import Key, Store
-from controller.worker import PERSISTENT_FAILURES, Machine, Worker
-from reconcile.plan import Create, Observed, Plan, PutOff, Settings
-from tests.unit.controller.builders import a_job, manifest, put, remove
-from tests.unit.controller.fakes import drop, reply, status
+from api.objects import name_of
+from api.ownership import Key
+from controller.cache.store import Store
+from controller.client.errors import Transient
+from controller.client.resources import PADDLE_JOB, POD
+from controller.work.applier import Applier
+from controller.work.events import EventRecorder
+from controller.work.memory import AWAIT_SECONDS, JobMemory
+from controller.work.observer import Observer
+from controller.work.worker import (
+    BATCH_SECONDS,
+    CONFLICT_SECONDS,
+    LEAST_WAIT_SECONDS,
+    PERSISTENT_SECONDS,
+    REST_FACTOR,
+    Worker,
+)
+from controller.workqueue.queue import BACKLOG_SECONDS, WorkQueue
+from controller.workqueue.rate_limiter import RECONNECT_SECONDS
+from reconcile.plan import Create, Delete, ObjectReference, Observed, Plan, Settings
+from tests.unit.controller.fakes import Step, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
+from tests.unit.controller.stored import a_job, creation, put, remove
 
 KEY = Key("ns", "train")
 JOB = a_job()
-CREATE = Plan(creates=((Create(manifest("a", owner=JOB)),),))
+CREATE = Plan(creates=((creation("a", JOB),),))
+WEBHOOK_DOWN = reply(500, status(500, "InternalError", "failed calling webhook"))
 QUOTA = reply(403, status(403, "Forbidden", "exceeded quota"))
+
+
+class Queue(WorkQueue):
+    """The real queue, but a pass is to be had at once; it keeps what a pass asked for."""
+
+    asked: list[float]
+
+    def add(self, key: Key) -> None:
+        super().add(key)
+        self.asked = [*getattr(self, "asked", ()), 0.0]
+
+    def add_after(self, key: Key, seconds: float) -> None:
+        self.asked.append(round(seconds, 3))
+
+    def done(self, key: Key, rest_seconds: float = 0.0) -> None:
+        self.rested = rest_seconds
+        super().done(key)
 
 
 class Bench:
@@ -34,36 +65,40 @@ class Bench:
         put(self.store, PADDLE_JOB, JOB)
         self.plan = Plan()
         self.observed: list[Observed] = []
-        self.queue = WorkQueue(clock, metrics.queue)
-        refusals = Refusals(clock)
-        expectations = Expectations(self.store, clock)
-        recorder = EventRecorder(client, clock, metrics, log)
-        machine = Machine(
+        self.looking_seconds = 0.0
+        self.queue = Queue(clock, metrics.queue, 8)
+        self.queue.open()
+        self.memory = JobMemory(self.store, clock)
+        self.recorder = EventRecorder(client, clock, metrics, log)
+        self.applier = Applier(client, self.memory, self.recorder, metrics)
+        self.worker = Worker(
             queue=self.queue,
             store=self.store,
-            observer=Observer(self.store, refusals, Settings(), lambda _: False, clock),
-            expectations=expectations,
-            refusals=refusals,
-            applier=Applier(client, expectations, recorder, metrics),
+            memory=self.memory,
+            observer=Observer(self.store, self.memory, lambda *_: False),
+            applier=self.applier,
             clock=clock,
             metrics=metrics,
+            log=log,
+            settings=Settings(),
             decide=self.decide,
         )
-        self.machine = machine
-        self.worker = Worker(machine, log)
 
     def decide(self, observed: Observed, _now, _settings) -> Plan:
         self.observed.append(observed)
+        self.clock.step(self.looking_seconds)
         return self.plan
 
     def run(self) -> float | None:
-        """One pass; in how many seconds the next one is due, None for never."""
+        """One pass, as soon as the job may have one; then in how many seconds the next one is due,
+        None for never.
+        """
         self.queue.add(KEY)
         key = self.queue.get()
         assert key == KEY
+        self.queue.asked = []
         self.worker.work(key)
-        due = self.queue._due.pop(KEY, None)
-        return None if due is None else round(due - self.clock.monotonic(), 3)
+        return min(self.queue.asked, default=None)
 
     def result(self, name: str) -> float:
         text = self.metrics.exposition("")[0].decode()
@@ -75,7 +110,7 @@ class Bench:
 def bench(client, server, clock, metrics, log) -> Iterator[Bench]:
     bench = Bench(client, server, clock, metrics, log)
     yield bench
-    bench.machine.applier.close()
+    bench.applier.close()
 
 
 def test_a_settled_job_is_not_looked_at_again(bench):
@@ -100,7 +135,7 @@ def test_own_writes_hold_the_job_back_until_they_are_seen(bench):
     bench.plan = CREATE
     bench.run()
     bench.plan = Plan()
-    assert bench.run() == EXPIRY_SECONDS
+    assert bench.run() == AWAIT_SECONDS
     assert len(bench.observed) == 1
     for pod in list(bench.api.objects.values()):
         put(bench.store, POD, pod)
@@ -112,10 +147,19 @@ def test_a_job_that_makes_the_reconcile_raise_backs_off(bench):
     def raise_(*_):
         raise KeyError("spec")
 
-    bench.worker._machine = bench.machine
-    object.__setattr__(bench.machine, "decide", raise_)
+    bench.worker = replace(bench.worker, decide=raise_)
     assert [bench.run() for _ in range(3)] == [0.005, 0.01, 0.02]
     assert bench.result("error") == 3
+
+
+def test_a_write_that_raises_does_not_put_off_the_plan_s_own_time(bench):
+    def raise_():
+        raise KeyError("spec")
+
+    bench.plan = Plan(creates=((Create("Pod", "a", raise_),),), requeue_after=7)
+    for _ in range(20):
+        waits = bench.run()
+    assert waits == 7
 
 
 def test_an_error_backs_off_and_success_forgets_it(bench):
@@ -128,11 +172,32 @@ def test_an_error_backs_off_and_success_forgets_it(bench):
     assert bench.run() == 0.005
 
 
+def test_a_job_whose_writes_nobody_answers_is_soon_tried_again(bench):
+    bench.plan = CREATE
+    bench.api.fault = lambda *_: drop
+    assert [bench.run() for _ in range(20)][-1] == RECONNECT_SECONDS
+
+
+def test_a_job_whose_writes_the_server_cannot_do_waits_ever_longer(bench):
+    bench.plan = CREATE
+    bench.api.fault = lambda *_: reply(500, status(500, "InternalError"))
+    assert [bench.run() for _ in range(9)][-1] >= 1.28
+
+
 def test_a_job_that_changed_meanwhile_is_looked_at_again_and_that_is_no_error(bench):
     bench.api.put("/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train", JOB)
     bench.plan = Plan(status={"status": {"phase": "Running"}})
-    assert bench.run() == 0.005
+    assert bench.run() == CONFLICT_SECONDS
     assert bench.result("requeue") == 1
+
+
+def test_a_job_whose_write_the_lease_did_not_cover_is_looked_at_again(
+    make_client, server, clock, metrics, log
+):
+    bench = Bench(make_client(write_seconds=lambda: 0.0), server, clock, metrics, log)
+    bench.plan = CREATE
+    assert bench.run() == 0.005
+    bench.applier.close()
 
 
 @pytest.mark.parametrize(("asked", "waits"), [(7, 7), (3600, 300)], ids=["short", "capped"])
@@ -161,12 +226,52 @@ def test_after_a_refusal_creates_pause_and_the_rest_goes_on(bench):
     assert len(bench.api.paths("POST")) == 2
 
 
-def test_a_pause_does_not_put_off_what_the_reconcile_waits_for(bench):
+def test_a_pause_does_not_delay_what_the_reconcile_waits_for(bench):
     bench.plan = CREATE
     bench.api.fault = lambda *_: QUOTA
     bench.run()
     bench.plan = Plan(creates=CREATE.creates, requeue_after=3)
     assert bench.run() == 3
+
+
+FAILURES = {
+    "refused": lambda *_: QUOTA,
+    "an error": lambda *_: reply(500, status(500, "InternalError")),
+    "throttled": lambda *_: reply(429, status(429, "x"), Retry_After="60"),
+}
+
+
+@pytest.mark.parametrize("fault", FAILURES.values(), ids=FAILURES)
+@pytest.mark.parametrize(("asked", "comes"), [(7, 7), (0, LEAST_WAIT_SECONDS)])
+def test_however_long_failed_writes_wait_the_plan_s_own_time_holds(bench, fault, asked, comes):
+    bench.plan = Plan(creates=CREATE.creates, requeue_after=asked)
+    bench.api.fault = fault
+    for _ in range(13):
+        bench.run()
+        bench.clock.step(300)
+    assert bench.run() == comes
+
+
+def test_a_job_made_again_under_the_same_name_does_not_inherit_the_pause(bench):
+    bench.plan = CREATE
+    bench.api.fault = lambda *_: QUOTA
+    for _ in range(5):
+        bench.run()
+        bench.clock.step(10)
+    bench.api.fault = lambda *_: None
+    put(bench.store, PADDLE_JOB, a_job(uid="job-2", version=9))
+    bench.run()
+    assert len(bench.api.objects) == 1
+
+
+def test_a_status_that_failed_beside_a_refusal_does_not_wait_for_the_pause(bench):
+    bench.plan = replace(CREATE, status={"status": {"phase": "Pending"}})
+    lost = reply(500, status(500, "InternalError"))
+    bench.api.fault = lambda method, _: QUOTA if method == "POST" else lost
+    for _ in range(3):
+        bench.clock.step(300)
+        waits = bench.run()
+    assert waits == 0.02
 
 
 def test_a_quota_that_is_raised_lets_the_job_go_on(bench):
@@ -187,12 +292,72 @@ def test_an_error_that_persists_is_told_to_the_reconcile(bench):
     bench.plan = CREATE
     webhook = reply(500, status(500, "InternalError", "failed calling webhook"))
     bench.api.fault = lambda *_: webhook
-    for _ in range(PERSISTENT_FAILURES):
-        bench.run()
-    assert bench.observed[-1].refusals == ()
     bench.run()
+    bench.clock.step(PERSISTENT_SECONDS - 0.1)
+    bench.run()
+    assert bench.observed[-1].refusals == ()
+    bench.clock.step(0.1)
     bench.run()
     assert "webhook" in bench.observed[-1].refusals[0].message
+
+
+def test_an_error_that_takes_long_to_come_is_told_in_the_same_pass_and_creates_pause(bench):
+    """Each try has a worker for as long as it takes, and the next turn may be far away."""
+
+    def time_out(*_) -> Step:
+        bench.clock.step(PERSISTENT_SECONDS)
+        return reply(500, status(500, "InternalError", "failed calling webhook"))
+
+    bench.plan = CREATE
+    bench.api.fault = time_out
+    assert bench.run() == 0.005
+    assert len(bench.observed) == 2
+    assert "webhook" in bench.observed[-1].refusals[0].message
+    bench.run()
+    assert len(bench.observed) == 3
+    assert len(bench.api.paths("POST")) == 1
+
+
+def test_a_create_that_nobody_answers_in_time_is_told_and_does_not_pause(
+    make_client, server, clock, metrics, log
+):
+    """It may be its connection alone that is dead."""
+    bench = Bench(make_client(read_timeout_seconds=0.1), server, clock, metrics, log)
+
+    def hang(*_) -> Step:
+        clock.step(PERSISTENT_SECONDS)
+        return server.hang
+
+    bench.plan = CREATE
+    bench.api.fault = hang
+    bench.run()
+    assert len(bench.observed[-1].refusals) == 1
+    bench.api.fault = lambda *_: None
+    bench.run()
+    bench.applier.close()
+    assert len(bench.api.objects) == 1
+
+
+def test_a_delete_that_was_refused_is_told_until_it_is_done(bench):
+    bench.api.put("/api/v1/namespaces/ns/pods/a", {"metadata": {"uid": "u1"}})
+    bench.plan = Plan(deletes=(Delete(ObjectReference("v1", "Pod", "a", "u1")),))
+    bench.api.fault = lambda *_: reply(403, status(403, "Forbidden", "pods stay"))
+    assert bench.run() == 0
+    assert bench.run() == 10
+    assert [r.message for r in bench.observed[-1].refusals] == ["pods stay"]
+    bench.api.fault = lambda *_: None
+    assert bench.run() is None
+    bench.plan = Plan()
+    bench.run()
+    assert bench.observed[-1].refusals == ()
+
+
+def test_a_refusal_that_is_worded_anew_each_time_makes_no_pass_follow_the_other(bench):
+    bench.api.put("/api/v1/namespaces/ns/pods/a", {"metadata": {"uid": "u1"}})
+    bench.plan = Plan(deletes=(Delete(ObjectReference("v1", "Pod", "a", "u1")),))
+    words = (f"request {number}" for number in range(9))
+    bench.api.fault = lambda *_: reply(403, status(403, "Forbidden", next(words)))
+    assert [bench.run() for _ in range(3)] == [0, 10, 10]
 
 
 def test_when_the_status_was_written_is_told(bench):
@@ -212,12 +377,87 @@ def test_a_job_that_moved_to_another_state_is_looked_at_again_at_once(bench):
     assert bench.run() == 0
 
 
-def test_a_first_status_is_put_off_while_others_wait(bench):
+def test_a_backlog_is_told_to_the_reconcile(bench):
     bench.run()
-    for name in ("one", "two", "three"):
-        bench.queue.add(Key("ns", name))
-    for _ in range(3):
-        bench.queue.done(bench.queue.get())
+    bench.queue.add(Key("ns", "waits"))
+    bench.clock.step(BACKLOG_SECONDS)
+    bench.queue.done(bench.queue.get())
     bench.run()
-    now = bench.clock.now()
-    assert [o.put_off for o in bench.observed] == [None, PutOff(now, now + PATIENCE)]
+    assert [o.is_backlogged for o in bench.observed] == [False, True]
+
+
+def test_jobs_on_the_host_are_given_ports_one_after_the_other(bench):
+    """The second is decided on what the first was given, though the store does not show it yet."""
+    on_host = {"spec": {"intranet": "Host"}}
+    put(bench.store, PADDLE_JOB, JOB | on_host)
+    put(bench.store, PADDLE_JOB, a_job("other", uid="job-2") | on_host)
+    other = Key("ns", "other")
+    passes = [threading.Thread(target=bench.worker.work, args=[other])]
+
+    def decide(observed, _now, _settings):
+        bench.observed.append(observed)
+        if name_of(observed.job) == "other":
+            return Plan()
+        passes[0].start()
+        passes[0].join(0.2)
+        return Plan(status={"status": {"hostPorts": {"train-worker-0": 30020}}})
+
+    bench.worker = replace(bench.worker, decide=decide)
+    bench.queue.add(KEY)
+    bench.queue.add(other)
+    assert {bench.queue.get(), bench.queue.get()} == {KEY, other}
+    bench.queue.asked = []
+    bench.worker.work(KEY)
+    passes[0].join()
+    assert [name_of(each.job) for each in bench.observed] == ["train", "other"]
+    assert bench.observed[1].taken_host_ports == {30020}
+
+
+def test_a_job_rests_by_what_looking_at_it_took(bench):
+    bench.looking_seconds = 0.05
+    bench.run()
+    assert bench.queue.rested == pytest.approx(0.05 * REST_FACTOR)
+
+
+def test_a_job_rests_a_moment_however_quick_the_look_was(bench):
+    bench.run()
+    assert bench.queue.rested == BATCH_SECONDS
+
+
+def test_a_job_whose_plan_was_longer_than_a_pass_goes_on_at_once(bench, monkeypatch):
+    monkeypatch.setattr("controller.work.applier.MAX_CREATES", 1)
+    bench.plan = Plan(creates=(tuple(creation(name, JOB) for name in "abc"),))
+    bench.run()
+    assert bench.queue.rested == 0
+
+
+def test_a_job_that_moved_to_another_state_does_not_rest(bench):
+    bench.looking_seconds = 0.02
+    bench.plan = Plan(is_move=True)
+    bench.run()
+    assert bench.queue.rested == 0
+
+
+def test_five_frames_lead_from_a_worker_with_a_key_to_the_client(bench):
+    frames: list[str] = []
+
+    class Client:
+        def create(self, _path, _body):
+            frames.extend(each.name for each in traceback.extract_stack()[:-1])
+            raise Transient("no answer")
+
+    bench.applier = Applier(Client(), bench.memory, bench.recorder, bench.metrics)  # type: ignore[arg-type]
+    bench.worker = replace(bench.worker, applier=bench.applier)
+    bench.plan = CREATE
+    bench.run()
+    assert len(frames[frames.index("work") :]) == 5
+
+
+def test_nothing_is_told_of_a_failure_while_own_writes_are_awaited(bench):
+    """The first pod is made, and the store does not show it when the second has failed for long."""
+    bench.plan = Plan(creates=((creation("a", JOB), creation("b", JOB)),))
+    bench.api.fault = lambda _method, _path: WEBHOOK_DOWN if bench.api.paths("POST")[1:] else None
+    bench.looking_seconds = PERSISTENT_SECONDS
+    bench.run()
+    assert len(bench.api.paths("POST")) == 2
+    assert len(bench.observed) == 1

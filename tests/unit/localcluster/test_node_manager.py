@@ -17,9 +17,9 @@ class Worker:
 
     started: list["Worker"]
 
-    def __init__(self, pod: Raw, place: Any, _around: Any, on_finish: Any) -> None:
+    def __init__(self, pod: Raw, sandbox: Any, _node: Any, on_finish: Any) -> None:
         self.newest = pod
-        self.address = place.facts.pod_ip
+        self.address = sandbox.facts.pod_ip
         self._on_finish = on_finish
 
     def start(self) -> None:
@@ -52,9 +52,9 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PodManager:
     Worker.started = []
     monkeypatch.setattr(manager, "PodWorker", Worker)
     runtime = SimpleNamespace(remove=lambda folders, volumes: None)
-    around: Any = SimpleNamespace(node_name="node-0", machine=SimpleNamespace(runtime=runtime))
+    context: Any = SimpleNamespace(name="node-0", runtime=runtime)
     addresses: Any = Addresses()
-    return PodManager(around, addresses, tmp_path / "pods", {})
+    return PodManager(context, addresses, tmp_path / "pods", {})
 
 
 def pod(uid: str = "1", phase: str = "Pending", node_name: str = "node-0") -> Raw:

@@ -1,18 +1,18 @@
 """The parts of the node that only compute."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from localcluster.images import Image, split_reference
-from localcluster.node.backoff import Backoff
-from localcluster.node.expand import expand
-from localcluster.node.keeping import go_duration
-from localcluster.node.logs import LogFile, LogQuery, read_log
-from localcluster.node.names import PodAddress, ServiceName, build_lines
-from localcluster.node.payload import File, write_payload
-from localcluster.node.quantity import divide_up, parse_quantity
-from localcluster.node.starter import command_line
+from localcluster.images import Image, repository_of
+from localcluster.node.network.names import PodAddress, build_lines
+from localcluster.node.pod.backoff import Backoff, go_duration
+from localcluster.node.pod.starter import command_line
+from localcluster.node.runtime.logs import LogFile, LogQuery, read_log
+from localcluster.node.spec.env import expand
+from localcluster.node.spec.quantity import divide_up, parse_quantity
+from localcluster.node.volume.payload import File, write_payload
 
 
 @pytest.mark.parametrize(
@@ -76,26 +76,27 @@ def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reference"),
+    ("name", "repository"),
     [
-        ("busybox", ("busybox", "")),
-        ("python:3.11", ("python", "3.11")),
-        ("localhost:5000/a/b:v1", ("localhost:5000/a/b", "v1")),
+        ("busybox", "busybox"),
+        ("python:3.11", "python"),
+        ("localhost:5000/a/b:v1", "localhost:5000/a/b"),
         ("Not/Lower", None),
         ("a//b", None),
         ("a:b:c", None),
     ],
 )
-def test_image_names(name: str, reference: tuple[str, str] | None) -> None:
-    assert split_reference(name) == reference
+def test_image_names(name: str, repository: str | None) -> None:
+    assert repository_of(name) == repository
 
 
 def pod(address: str, is_ready: bool = True, **fields: str) -> PodAddress:
     return PodAddress("ns", frozenset({("a", "b")}), address, is_ready, **fields)
 
 
-def service(publishes_not_ready: bool = False) -> ServiceName:
-    return ServiceName("ns", "web", frozenset({("a", "b")}), publishes_not_ready)
+def service(publishes_not_ready: bool = False) -> dict[str, Any]:
+    spec = {"selector": {"a": "b"}, "publishNotReadyAddresses": publishes_not_ready}
+    return {"metadata": {"namespace": "ns", "name": "web"}, "spec": spec}
 
 
 @pytest.mark.parametrize(("publishes", "addresses"), [(False, ["1"]), (True, ["1", "2"])])

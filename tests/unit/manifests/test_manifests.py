@@ -7,13 +7,20 @@ from typing import Any
 import pytest
 import yaml
 
-from manifests.__main__ import FOLDER, render
+from manifests.__main__ import ROOT, render
+from manifests.rbac import AGGREGATE
 
 Raw = dict[str, Any]
-ROOT = FOLDER.parent
+FOLDER = ROOT / "manifests"
 MAX_CRD_BYTES = 240_000
 FILES = render()
-OPERATORS = sorted(name for name in FILES if "operator" in name)
+PLAIN = "manifests/v1"
+OPERATORS = sorted(
+    name.removeprefix("manifests/")
+    for name in FILES
+    if name.startswith(PLAIN) and "operator" in name
+)
+ETCD = "elastic/etcd.yaml"
 
 
 @cache
@@ -34,7 +41,7 @@ def rules_of(name: str) -> list[Raw]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_file_is_current(name: str) -> None:
-    assert (FOLDER / name).read_text() == FILES[name], "run make generate"
+    assert (ROOT / name).read_text() == FILES[name], "run make generate"
 
 
 @pytest.mark.parametrize("name", ["v1/crd.yaml", "v1beta1/crd.yaml"])
@@ -47,6 +54,31 @@ def test_crd_fits_in_an_annotation(name: str) -> None:
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 def test_deploy_leads_to_the_manifests(version: str, name: str) -> None:
     assert (ROOT / "deploy" / version / name).samefile(FOLDER / version / name)
+
+
+def test_deploy_leads_to_the_bases_of_kustomize() -> None:
+    assert (ROOT / "deploy" / "kustomize").samefile(FOLDER / "kustomize")
+
+
+@pytest.mark.parametrize("folder", ["base", "one-namespace"])
+def test_bases_name_no_namespace_in_arguments(folder: str) -> None:
+    (deployment,) = of_kind(f"kustomize/{folder}/operator.yaml", "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert not [argument for argument in container["args"] if "paddle-system" in argument]
+    used = {name for name in ("POD_IP", "POD_NAMESPACE") if f"$({name})" in str(container["args"])}
+    assert {variable["name"] for variable in container["env"]} == used
+
+
+def test_users_roles_become_part_of_kubernetes_own() -> None:
+    found: dict[str, set[str]] = {}
+    for role in of_kind("v1/operator-all-namespaces.yaml", "ClusterRole"):
+        labels = role["metadata"]["labels"]
+        into = {k.removeprefix(AGGREGATE) for k, v in labels.items() if k.startswith(AGGREGATE)}
+        verbs = {verb for rule in role["rules"] for verb in rule["verbs"]}
+        found |= dict.fromkeys(into, verbs)
+    assert set(found) == {"view", "edit", "admin"}
+    assert found["view"] == {"get", "list", "watch"}
+    assert found["edit"] == found["admin"] > found["view"] | {"create", "delete", "patch"}
 
 
 def test_deploy_leads_to_the_examples() -> None:
@@ -85,3 +117,26 @@ def test_bindings_bind_what_is_there(name: str) -> None:
     for binding in of_kind(name, "RoleBinding", "ClusterRoleBinding"):
         assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) in roles
         assert {subject["name"] for subject in binding["subjects"]} <= accounts
+
+
+def test_etcd_of_elastic_jobs_lets_in_pods_of_its_own_namespace_only() -> None:
+    service, _, policy = documents(ETCD)
+    assert not any("namespace" in each["metadata"] for each in documents(ETCD))
+    assert policy["spec"]["podSelector"]["matchLabels"] == service["spec"]["selector"]
+    assert policy["spec"]["policyTypes"] == ["Ingress"]
+    ((rule,), (port,)) = (policy["spec"]["ingress"], service["spec"]["ports"])
+    assert rule["ports"] == [{"port": port["port"]}]
+    # Without a namespaceSelector a peer is of the policy's own namespace.
+    (peer,) = rule["from"]
+    assert peer == {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "paddlejob"}}}
+
+
+def test_etcd_of_elastic_jobs_cannot_grow_without_bound() -> None:
+    (etcd,) = of_kind(ETCD, "StatefulSet")
+    pod = etcd["spec"]["template"]["spec"]
+    flags = dict(f.removeprefix("--").split("=", 1) for f in pod["containers"][0]["command"][1:])
+    assert int(flags["quota-backend-bytes"]) <= 256 << 20
+    assert (flags["auto-compaction-mode"], flags["auto-compaction-retention"]) == ("periodic", "1m")
+    assert pod["volumes"] == [{"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}]
+    assert pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"]
+    assert pod["automountServiceAccountToken"] is False

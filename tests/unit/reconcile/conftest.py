@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.kubelet import Kubelet
-from tests.world import World
+from tests.memory.kubelet import Kubelet
+from tests.memory.world import World
 
 
 @pytest.fixture

@@ -2,10 +2,11 @@
 
 import pytest
 
+from api.objects import Raw
 from reconcile.cleanup import cleanup_deletes
-from tests.builders import a_job, a_pod, view_of
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import a_job, a_pod, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 SERVER, ENDED, RUNNING = "train-ps-0", "train-worker-0", "train-worker-1"
 ALL = [SERVER, ENDED, RUNNING]
@@ -90,16 +91,16 @@ def test_nothing_is_made_again_after_the_end(world: World, kubelet: Kubelet) -> 
 
 def test_sidecar_that_goes_on_does_not_hold_its_place() -> None:
     job = a_job().with_workers(1).with_status(phase="Failed", attempt=1).build()
-    running = {"running": {}}
+    running: Raw = {"running": {}}
     pod = a_pod(job).ended(1).with_container("logs", running).with_status(phase="Running")
-    assert [delete.name for delete in cleanup_deletes(view_of(job, pod))] == [ENDED]
+    assert [delete.target.name for delete in cleanup_deletes(view_of(job, pod))] == [ENDED]
 
 
 def test_remains_of_other_attempts_go_whatever_the_policy() -> None:
     job = a_job().with_workers(1).with_spec(cleanPodPolicy="Never")
     raw = job.with_status(phase="Completed", attempt=2).build()
     view = view_of(raw, a_pod(raw, attempt=2).ended(0), a_pod(raw, index=1).running())
-    assert [delete.name for delete in cleanup_deletes(view)] == [RUNNING]
+    assert [delete.target.name for delete in cleanup_deletes(view)] == [RUNNING]
 
 
 def test_policy_may_change_after_the_end(world: World, kubelet: Kubelet) -> None:

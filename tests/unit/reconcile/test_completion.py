@@ -4,9 +4,9 @@ import pytest
 
 from api.constants import Role
 from reconcile.completion import find_completion
-from tests.builders import JobBuilder, a_job, a_pod, view_of
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import JobBuilder, a_job, a_pod, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 
 def test_ps_job_completes_with_its_workers(world: World, kubelet: Kubelet) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.builders import a_job
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import a_job, a_pod
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 
 def test_active_deadline_fails_the_job(world: World, kubelet: Kubelet) -> None:
@@ -46,11 +46,34 @@ def test_active_deadline_begins_anew_with_a_resume(world: World, kubelet: Kubele
     assert world.phase() == "Running"
 
 
-@pytest.mark.parametrize("is_crowded", [False, True])
+def test_deadline_ends_a_job_that_a_pod_of_a_later_attempt_holds_up(world: World) -> None:
+    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
+    world.settle()
+    world.put(a_pod(world.job(), attempt=999).build())
+    world.advance(59)
+    assert world.settle().requeue_after == 1
+    world.advance(1)
+    world.settle()
+    assert world.condition("Failed")["reason"] == "DeadlineExceeded"
+
+
+def test_what_is_overdue_makes_no_pass_follow_the_other(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    kubelet.bind("train-worker-0")
+    kubelet.wait("train-worker-0", "ErrImagePull")
+    later = a_pod(world.job(), index=1, attempt=999).build()
+    later["metadata"]["name"] = "later"
+    world.put(later)
+    world.advance(world.settings.image_pull_grace_seconds + 1)
+    assert world.settle().requeue_after is None
+
+
+@pytest.mark.parametrize("is_backlogged", [False, True])
 def test_starting_deadline_fails_a_job_that_does_not_run(
-    world: World, kubelet: Kubelet, is_crowded: bool
+    world: World, kubelet: Kubelet, is_backlogged: bool
 ) -> None:
-    world.is_crowded = is_crowded
+    world.is_backlogged = is_backlogged
     world.submit(a_job().with_workers(2).with_spec(startingDeadlineSeconds=30))
     world.settle()
     kubelet.refuse_to_bind("train-worker-1", "0/3 nodes are available")

@@ -3,9 +3,9 @@
 import pytest
 
 from reconcile import Settings
-from tests.builders import a_job
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import a_job
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 TIMEOUT = 60
 

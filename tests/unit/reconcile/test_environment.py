@@ -7,7 +7,7 @@ from api.job import pod_name
 from api.objects import Raw
 from reconcile import Settings
 from reconcile.environment import build_env, merge_env, overridden_variables
-from tests.builders import JobBuilder, a_job, a_template, view_of
+from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 
 POD_IP = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
 PS_JOB = a_job().with_ps(2).with_workers(2)
@@ -119,6 +119,11 @@ def test_launcher_finds_the_host_of_the_etcd(server: str) -> None:
     """It strips the scheme's letters off the front, however many there are."""
     master = str(env(a_job().with_elastic_workers(2, 2, 3), server=server)["PADDLE_MASTER"])
     assert master.strip("etcd://").lower() == server  # noqa: B005 - as the launcher does
+
+
+def test_elastic_jobs_meet_in_the_etcd_of_their_namespace() -> None:
+    job = a_job().with_elastic_workers(2, 2, 3).with_metadata(namespace="team-a")
+    assert env(job, server="")["PADDLE_MASTER"] == "etcd://paddle-elastic-etcd.team-a:2379"
 
 
 def test_no_attempts_id_is_the_prefix_of_another() -> None:

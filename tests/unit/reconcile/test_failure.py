@@ -6,7 +6,7 @@ from api.constants import Reason, Role
 from api.objects import Raw
 from reconcile.failure import build_failure, describe_end, find_incident
 from reconcile.view import View
-from tests.builders import PodBuilder, a_job, a_pod, view_of
+from tests.memory.builders import PodBuilder, a_job, a_pod, view_of
 
 JOB = a_job().with_ps(1).with_workers(2).build()
 FAIL_ON_42 = {"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}]}
@@ -211,10 +211,37 @@ def test_address_that_peers_were_not_told_ends_the_attempt(
     assert (incident and incident.reason) == reason
 
 
+@pytest.mark.parametrize(
+    ("told", "policy", "reason", "is_charged"),
+    [
+        pytest.param("10.0.1.1:36000", None, Reason.POD_FAILED, True, id="same"),
+        pytest.param("10.9.9.9:36000", None, Reason.ADDRESS_CHANGED, False, id="other"),
+        pytest.param("10.9.9.9:36000", "Count", Reason.POD_FAILED, True, id="counted-by-policy"),
+    ],
+)
+def test_failure_of_a_pod_that_its_peers_look_for_elsewhere_is_not_charged(
+    told: str, policy: str | None, reason: Reason, is_charged: bool
+) -> None:
+    rule = {"action": policy, "onExitCodes": {"operator": "In", "values": [1]}}
+    spec = {"podFailurePolicy": {"rules": [rule]}} if policy else {}
+    job = a_job().with_workers(1).with_spec(**spec).build()
+    pod = a_pod(job).running().ended(1)
+    incident = find_incident(
+        view_of(job, pod, config_maps=(config_map(PADDLE_TRAINER_ENDPOINTS=told),))
+    )
+    assert incident is not None
+    assert (incident.reason, incident.is_charged) == (reason, is_charged)
+
+
 def test_variables_of_another_version_are_no_change_of_address() -> None:
     job = a_job().with_workers(1).build()
     maps = (config_map(PADDLE_TRAINER_ENDPOINTS="10.0.1.1:36000", PADDLE_OF_OLD="1"),)
     assert find_incident(view_of(job, a_pod(job).running(), config_maps=maps)) is None
+
+
+def test_endpoints_that_are_not_kept_are_no_change_of_address() -> None:
+    job = a_job().with_workers(1).build()
+    assert find_incident(view_of(job, a_pod(job).running(), config_maps=(config_map(),))) is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from api.objects import Raw
 from reconcile.failure_policy import PolicyAction, match_policy
-from tests.builders import PodBuilder, a_job, a_pod
+from tests.memory.builders import PodBuilder, a_job, a_pod
 
 JOB = a_job().with_workers(1).build()
 

@@ -6,12 +6,11 @@ from api.constants import Role
 from api.objects import Raw
 from reconcile import Settings
 from reconcile.gang import GangKind, least_members, own_name, wanted_kind
-from tests.builders import JobBuilder, a_job, a_template, view_of
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import JobBuilder, a_job, a_template, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 VOLCANO = a_template(schedulerName="volcano")
-SERVED = Settings(volcano_served=True, gang_served=True)
 OWN = "train-0123abcd"
 
 
@@ -68,7 +67,8 @@ def test_least_members(job: JobBuilder, least: int) -> None:
 
 
 def test_own_group_comes_first_and_names_the_job(world: World) -> None:
-    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    world.settings = Settings(scheduling="volcano")
+    world.volcano_served = True
     policy = {"queue": "research", "priorityClass": "high", "minResources": {"cpu": "4"}}
     world.submit(a_job().with_ps(1).with_workers(2).with_spec(schedulingPolicy=policy))
     plan = world.work()
@@ -85,7 +85,7 @@ def test_own_group_comes_first_and_names_the_job(world: World) -> None:
 
 
 def test_every_pod_joins_the_gang(world: World) -> None:
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     world.put(pod_group())
     world.settle()
@@ -95,7 +95,7 @@ def test_every_pod_joins_the_gang(world: World) -> None:
 
 
 def test_users_group_is_used_as_it_is(world: World, kubelet: Kubelet) -> None:
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     before = world.put(pod_group())
     run_job(world, kubelet)
@@ -107,7 +107,7 @@ def test_users_group_is_used_as_it_is(world: World, kubelet: Kubelet) -> None:
 
 
 def test_users_group_gets_five_seconds_to_arrive(world: World) -> None:
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     plan = world.settle()
     assert plan.requeue_after == 5
@@ -121,7 +121,7 @@ def test_users_group_gets_five_seconds_to_arrive(world: World) -> None:
 
 
 def test_own_group_stands_in_for_one_that_does_not_come(world: World) -> None:
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     world.settle()
     world.advance(5)
@@ -131,7 +131,7 @@ def test_own_group_stands_in_for_one_that_does_not_come(world: World) -> None:
 
 
 def test_pods_stay_with_the_group_that_they_name(world: World) -> None:
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     world.settle()
     world.advance(5)
@@ -143,7 +143,7 @@ def test_pods_stay_with_the_group_that_they_name(world: World) -> None:
 
 
 def test_users_group_that_is_deleted_is_told(world: World) -> None:
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     world.put(pod_group())
     world.settle()
@@ -155,7 +155,7 @@ def test_users_group_that_is_deleted_is_told(world: World) -> None:
 
 
 def test_pods_decide_whose_group_it_is_where_status_is_behind(world: World) -> None:
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     world.put(pod_group())
     world.settle()
@@ -168,7 +168,7 @@ def test_pods_decide_whose_group_it_is_where_status_is_behind(world: World) -> N
 def test_users_group_that_goes_while_the_job_runs_is_told_once(
     world: World, kubelet: Kubelet
 ) -> None:
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     world.put(pod_group())
     run_job(world, kubelet)
@@ -181,7 +181,7 @@ def test_users_group_that_goes_while_the_job_runs_is_told_once(
 
 
 def test_group_that_wants_more_than_there_is_holds_the_job(world: World) -> None:
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.submit(volcano_job())
     world.put(pod_group(least=4))
     world.settle()
@@ -194,14 +194,15 @@ def test_job_waits_for_volcano(world: World) -> None:
     world.settle()
     assert world.names("Pod") == []
     assert world.condition("Pending")["reason"] == "PodGroupUnavailable"
-    world.settings = SERVED
+    world.volcano_served = world.gang_served = True
     world.advance(10)
     world.settle()
     assert len(world.names("Pod")) == 3
 
 
 def test_least_members_follow_the_replicas(world: World) -> None:
-    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    world.settings = Settings(scheduling="volcano")
+    world.volcano_served = True
     world.submit(a_job().with_workers(2).with_spec(suspend=True))
     world.settle()
     world.edit_spec(suspend=False)
@@ -212,7 +213,8 @@ def test_least_members_follow_the_replicas(world: World) -> None:
 
 
 def test_own_group_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
-    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    world.settings = Settings(scheduling="volcano")
+    world.volcano_served = True
     world.submit(a_job().with_workers(2))
     run_job(world, kubelet)
     world.remove("PodGroup", OWN)
@@ -222,7 +224,8 @@ def test_own_group_that_is_deleted_comes_back(world: World, kubelet: Kubelet) ->
 
 @pytest.mark.parametrize("end", ["complete", "suspend"])
 def test_own_group_gives_its_place_back(world: World, kubelet: Kubelet, end: str) -> None:
-    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    world.settings = Settings(scheduling="volcano")
+    world.volcano_served = True
     world.submit(a_job().with_workers(2))
     run_job(world, kubelet)
     if end == "complete":
@@ -234,7 +237,8 @@ def test_own_group_gives_its_place_back(world: World, kubelet: Kubelet, end: str
 
 
 def test_group_stays_while_servers_of_an_ended_job_run(world: World, kubelet: Kubelet) -> None:
-    world.settings = Settings(scheduling="volcano", volcano_served=True)
+    world.settings = Settings(scheduling="volcano")
+    world.volcano_served = True
     world.submit(a_job().with_ps(1).with_workers(1).with_spec(cleanPodPolicy="Never"))
     run_job(world, kubelet)
     kubelet.end_all("worker")
@@ -243,7 +247,8 @@ def test_group_stays_while_servers_of_an_ended_job_run(world: World, kubelet: Ku
 
 
 def test_in_tree_gang_names_the_scheduling_group(world: World) -> None:
-    world.settings = Settings(scheduling="kubernetes", gang_served=True)
+    world.settings = Settings(scheduling="kubernetes")
+    world.gang_served = True
     world.submit(a_job().with_workers(2))
     world.settle()
     assert world.get("PodGroup", OWN)["spec"] == {"schedulingPolicy": {"gang": {"minCount": 2}}}

@@ -1,14 +1,19 @@
 """Port ranges for `intranet: Host`: written to status before any pod is made."""
 
+from dataclasses import replace
+
 import pytest
 
 from reconcile import Settings
 from reconcile.host_ports import find_allocation, free_bases
-from tests.builders import a_job, view_of
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from reconcile.plan import Refusal
+from tests.memory.builders import a_job, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 HOST = {"intranet": "Host"}
+FOUR_FOR_EACH = Settings(host_port_range=(30000, 30319))
+"""Of 16 ranges one namespace may hold 4."""
 
 
 def test_every_pod_gets_a_range_of_its_own(world: World) -> None:
@@ -25,7 +30,7 @@ def test_every_pod_gets_a_range_of_its_own(world: World) -> None:
 
 
 def test_ranges_of_other_jobs_are_left_alone() -> None:
-    settings = Settings(host_port_range=(30000, 30059))
+    settings = Settings(host_port_range=(30000, 30059), host_port_share=1)
     job = a_job().with_workers(2).with_spec(**HOST)
     view = view_of(job, settings=settings, taken_host_ports=frozenset({30020}))
     transition = find_allocation(view)
@@ -46,12 +51,16 @@ def test_jobs_begin_at_different_places() -> None:
 
 
 def test_job_without_free_ranges_waits_and_looks_again(world: World) -> None:
-    world.settings = Settings(host_port_range=(30000, 30019))
+    world.settings = Settings(host_port_range=(30000, 30039), host_port_share=1)
+    world.taken_host_ports = frozenset({30020})
     world.submit(a_job().with_workers(2).with_spec(**HOST))
     plan = world.settle()
     assert world.names("Pod") == []
-    assert world.condition("Pending")["reason"] == "NoFreePorts"
+    assert waits_for(world) == "no free port ranges left in 30000-30039"
     assert plan.requeue_after == 30
+    world.taken_host_ports = frozenset()
+    world.settle()
+    assert len(world.names("Pod")) == 2
 
 
 def test_pods_that_exist_keep_their_range() -> None:
@@ -70,6 +79,8 @@ def test_next_attempt_gets_new_ranges(world: World, kubelet: Kubelet) -> None:
     kubelet.evict("train-worker-0")
     world.work()
     assert "hostPorts" not in world.status()
+    world.settle()
+    assert "hostPorts" not in world.status(), "the last pod is still there"
     kubelet.reap_all()
     world.settle()
     assert list(world.status()["hostPorts"]) == ["train-worker-0"]
@@ -88,3 +99,119 @@ def test_servers_and_workers_may_share_a_host(world: World) -> None:
     world.submit(a_job().with_ps(1).with_workers(2).with_spec(**HOST))
     world.settle()
     assert "affinity" not in world.get("Pod", "train-worker-0")["spec"]
+
+
+def test_one_namespace_gets_a_quarter_of_the_ranges(world: World) -> None:
+    world.submit(a_job().with_workers(388).with_spec(**HOST))
+    plan = world.settle()
+    assert "hostPorts" not in world.status()
+    assert waits_for(world).startswith(
+        "the job needs 388 port ranges, and all jobs of a namespace may hold 387"
+    )
+    assert plan.requeue_after == 30
+
+
+def test_jobs_of_one_namespace_share_its_part(world: World) -> None:
+    world.settings = FOUR_FOR_EACH
+    world.namespace_host_ports = 3
+    world.submit(a_job().with_workers(2).with_spec(**HOST))
+    world.settle()
+    assert waits_for(world) == (
+        "no free port ranges left for this namespace: 3 of 4 are in use in it"
+    )
+    world.namespace_host_ports = 2
+    world.settle()
+    assert len(world.status()["hostPorts"]) == 2
+
+
+def test_a_job_with_more_than_its_part_keeps_what_it_has(world: World, kubelet: Kubelet) -> None:
+    world.settings = replace(FOUR_FOR_EACH, host_port_share=1)
+    world.submit(a_job().with_workers(6).with_spec(**HOST))
+    run_job(world, kubelet)
+    ports = world.status()["hostPorts"]
+    world.settings = FOUR_FOR_EACH
+    world.settle()
+    assert world.status()["hostPorts"] == ports
+    assert world.phase() == "Running"
+
+
+def test_refused_pods_hold_no_ranges(world: World) -> None:
+    world.refused_kinds = {"Pod"}
+    world.submit(a_job().with_workers(2).with_spec(**HOST))
+    plan = world.settle()
+    assert "hostPorts" not in world.status()
+    assert world.condition("Pending")["reason"] == "QuotaExceeded"
+    assert plan.requeue_after == 10, "creates are tried again after the pause"
+    told = len(world.told)
+    world.advance(10)
+    world.settle()
+    assert "hostPorts" not in world.status()
+    assert len(world.told) == told, "nothing new to tell"
+    world.refused_kinds = set()
+    world.advance(20)
+    world.settle()
+    assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
+
+
+def test_of_a_job_refused_in_part_the_pods_that_exist_keep_their_ranges(world: World) -> None:
+    refusal = Refusal("Pod", "train-worker-1", "Forbidden", "exceeded quota", 403)
+    world.refusals[("Pod", "train-worker-1")] = refusal
+    world.submit(a_job().with_workers(2).with_spec(**HOST))
+    world.work()
+    given = world.status()["hostPorts"]["train-worker-0"]
+    world.settle()
+    assert world.status()["hostPorts"] == {"train-worker-0": given}
+    world.refusals.clear()
+    world.advance(10)
+    world.settle()
+    assert world.status()["hostPorts"]["train-worker-0"] == given
+    assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
+
+
+def test_a_job_that_waits_for_its_gang_holds_no_ranges(world: World) -> None:
+    world.submit(a_job().with_workers(2).with_spec(**HOST, schedulingPolicy={}))
+    world.settle()
+    assert world.condition("Pending")["reason"] == "PodGroupUnavailable"
+    assert "hostPorts" not in world.status()
+    world.volcano_served = True
+    world.settle()
+    assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
+
+
+def test_a_suspended_job_holds_no_ranges(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2).with_spec(**HOST))
+    run_job(world, kubelet)
+    world.edit_spec(suspend=True)
+    world.settle()
+    assert "hostPorts" not in world.status()
+
+
+def test_an_elastic_job_gets_as_many_ranges_as_there_are(world: World, kubelet: Kubelet) -> None:
+    world.settings = replace(FOUR_FOR_EACH, elastic_server="etcd:2379")
+    world.namespace_host_ports = 1
+    world.submit(a_job().with_elastic_workers(5, 2, 5).with_spec(**HOST))
+    plan = world.settle()
+    assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 3
+    assert plan.requeue_after == 30
+    kubelet.start_all()
+    world.edit_spec(worker=a_job().with_elastic_workers(2, 2, 5).build()["spec"]["worker"])
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert sorted(world.status()["hostPorts"]) == ["train-worker-0", "train-worker-1"]
+
+
+def test_an_elastic_job_waits_for_the_ranges_of_its_least_workers(world: World) -> None:
+    world.settings = replace(FOUR_FOR_EACH, elastic_server="etcd:2379")
+    world.namespace_host_ports = 3
+    world.submit(a_job().with_elastic_workers(5, 2, 5).with_spec(**HOST))
+    world.settle()
+    assert "hostPorts" not in world.status()
+    assert world.names("Pod") == []
+
+
+def waits_for(world: World) -> str:
+    """What the job says that it waits for, in want of ports."""
+    pending = world.condition("Pending")
+    assert pending["reason"] == "NoFreePorts"
+    return str(pending["message"])

@@ -35,3 +35,9 @@ def test_other_text_is_refused(text: str) -> None:
 def test_more_indexes_than_a_job_has_are_refused() -> None:
     with pytest.raises(ValueError, match="as many pods"):
         parse_indexes("0-99999999999999999999")
+
+
+def test_many_runs_are_no_more_than_one() -> None:
+    runs = ",".join(f"{first}-{first + 9_999}" for first in range(0, 100_000, 10_000))
+    with pytest.raises(ValueError, match="as many pods"):
+        parse_indexes(runs)

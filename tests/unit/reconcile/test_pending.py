@@ -4,14 +4,15 @@ import pytest
 
 from reconcile.pending import explain_wait
 from reconcile.plan import Refusal
-from tests.builders import PodBuilder, a_job, a_pod, view_of
-from tests.kubelet import Kubelet
-from tests.world import World
+from tests.memory.builders import PodBuilder, a_job, a_pod, view_of
+from tests.memory.kubelet import Kubelet
+from tests.memory.world import World, writes_nothing
 
 JOB = a_job().with_ps(1).with_workers(3).build()
 NO_GPU = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu"
 QUOTA = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: gpu, requested: 4", 403)
 TAKEN = Refusal("ConfigMap", "train", "AlreadyExists", "exists", 409)
+HELD = Refusal("Pod", "train-ps-0", "Forbidden", "pods stay", 403, is_delete=True)
 POLICY = Refusal("Pod", "train-ps-0", "Forbidden", "violates PodSecurity", 403)
 
 
@@ -39,6 +40,13 @@ def unscheduled(index: int, seconds: float) -> PodBuilder:
             "ImageError",
             "train-worker-0: ErrImagePull: no such image",
             id="image",
+        ),
+        pytest.param(
+            [],
+            (HELD,),
+            "DeleteRefused",
+            "Pod train-ps-0: cannot be deleted: pods stay",
+            id="delete",
         ),
         pytest.param(
             [],
@@ -73,7 +81,7 @@ def test_wait_does_not_rewrite_itself(world: World, kubelet: Kubelet) -> None:
     kubelet.refuse_to_bind("train-worker-0", NO_GPU)
     world.settle()
     world.advance(3600)
-    assert world.work().is_empty
+    assert writes_nothing(world.work())
 
 
 def test_pull_that_is_tried_again_and_again_is_told_once() -> None:
@@ -109,7 +117,8 @@ def test_message_is_bounded() -> None:
 
 
 def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
-    world.settings = type(world.settings)(scheduling="volcano", volcano_served=True)
+    world.settings = type(world.settings)(scheduling="volcano")
+    world.volcano_served = True
     world.submit(a_job().with_workers(2))
     world.settle()
     (name,) = world.names("PodGroup")

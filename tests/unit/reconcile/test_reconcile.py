@@ -1,16 +1,15 @@
 """A whole pass: order, one state change at a time, nothing to do twice, nothing foreign touched."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from api.objects import format_time
 from reconcile import reconcile
-from reconcile.plan import Plan, PutOff, Refusal
-from tests.builders import a_job, a_pod, stamp
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from reconcile.plan import Plan, Refusal
+from tests.memory.builders import NOW, a_job, a_pod, stamp
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World, writes_nothing
 
 
 def test_servers_are_created_before_workers(world: World) -> None:
@@ -55,7 +54,7 @@ def test_settled_job_costs_nothing(world: World, kubelet: Kubelet, stage: str) -
     world.settle()
     assert world.phase() == stage
     world.advance(3600)
-    assert world.work().is_empty
+    assert writes_nothing(world.work())
 
 
 def test_pod_deleted_before_the_start_comes_back(world: World) -> None:
@@ -87,10 +86,14 @@ def test_foreign_object_is_left_alone(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "owner", [pytest.param(None, id="a-users"), pytest.param("old-uid", id="a-former-jobs")]
+    ("owner", "reason"),
+    [
+        pytest.param(None, "NameConflict", id="a-users"),
+        pytest.param("old-uid", "WaitingForPods", id="a-former-jobs"),  # it will soon be gone
+    ],
 )
 def test_no_trainer_starts_with_a_namesakes_config_map(
-    world: World, kubelet: Kubelet, owner: str | None
+    world: World, kubelet: Kubelet, owner: str | None, reason: str
 ) -> None:
     if owner is None:
         world.put({"kind": "ConfigMap", "metadata": {"name": "train"}, "data": {"MINE": "1"}})
@@ -102,7 +105,7 @@ def test_no_trainer_starts_with_a_namesakes_config_map(
     world.submit(a_job(uid="new-uid").with_workers(1))
     run_job(world, kubelet)
     assert world.phase() == "Starting"
-    assert world.condition("Pending")["reason"] == "NameConflict"
+    assert world.condition("Pending")["reason"] == reason
     world.remove("ConfigMap", "train")
     world.advance(10)
     run_job(world, kubelet)
@@ -129,7 +132,7 @@ def test_pods_of_a_former_job_are_not_ours(world: World, kubelet: Kubelet) -> No
 
 def test_job_of_another_controller_is_left_alone(world: World) -> None:
     world.submit(a_job().with_workers(1).with_spec(managedBy="example.com/other"))
-    assert world.work().is_empty
+    assert writes_nothing(world.work())
     assert world.status() == {}
 
 
@@ -266,14 +269,13 @@ def test_counts_alone_are_written_seldom(world: World, kubelet: Kubelet) -> None
 
 def test_a_first_status_that_says_what_holds_the_pods_up_waits_less(world: World) -> None:
     world.submit(a_job().with_workers(2))
-    put_off = PutOff(world.now, world.now + timedelta(seconds=30))
     refusal = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: few", 403)
 
     def look(*refusals: Refusal) -> Plan:
-        observed = replace(world.observe(), put_off=put_off, refusals=refusals)
+        observed = replace(world.observe(), is_backlogged=True, refusals=refusals)
         return reconcile(observed, world.now, world.settings)
 
-    assert (look().status, look().requeue_after) == (None, 30)
+    assert (look().status, look().requeue_after) == (None, 5)
     assert (look(refusal).status, look(refusal).requeue_after) == (None, 5)
     world.advance(seconds=5)
     assert look().status is None
@@ -282,15 +284,45 @@ def test_a_first_status_that_says_what_holds_the_pods_up_waits_less(world: World
     assert "QuotaExceeded" in {each["reason"] for each in told["status"]["conditions"]}
 
 
-def test_a_first_status_that_is_put_off_says_it_all_once_the_pods_run(
+def test_a_first_status_waits_for_other_jobs_half_a_minute_at_most(world: World) -> None:
+    world.submit(a_job().with_workers(2))
+    world.is_backlogged = True
+    world.advance(seconds=27)
+    plan = world.work()
+    assert (plan.status, plan.requeue_after) == (None, 3)
+    world.advance(seconds=3)
+    world.settle()
+    assert world.phase() == "Pending"
+
+
+def test_a_first_status_waits_only_while_other_jobs_do(world: World) -> None:
+    world.submit(a_job().with_workers(2))
+    world.is_backlogged = True
+    world.settle()
+    assert world.phase() == ""
+    world.is_backlogged = False
+    world.settle()
+    assert world.phase() == "Pending"
+
+
+@pytest.mark.parametrize("field", ["activeDeadlineSeconds", "startingDeadlineSeconds"])
+def test_a_first_status_is_deferred_for_half_of_a_deadline(world: World, field: str) -> None:
+    world.submit(a_job().with_workers(1).with_spec(**{field: 6}))
+    world.is_backlogged = True
+    assert (world.work().status, world.work().requeue_after) == (None, 3)
+    world.advance(seconds=3)
+    world.work()
+    assert world.status()["startTime"] == format_time(NOW)
+    assert world.work().requeue_after == 3
+
+
+def test_a_first_status_that_is_deferred_says_it_all_once_the_pods_run(
     world: World, kubelet: Kubelet
 ) -> None:
     world.submit(a_job().with_workers(2))
-    began = world.now
 
     def look() -> Plan:
-        put_off = PutOff(began, began + timedelta(seconds=5))
-        observed = replace(world.observe(), put_off=put_off)
+        observed = replace(world.observe(), is_backlogged=True)
         plan = reconcile(observed, world.now, world.settings)
         world.apply(world.job(), plan)
         return plan
@@ -308,4 +340,4 @@ def test_a_first_status_that_is_put_off_says_it_all_once_the_pods_run(
         "AllPodsRunning",
         "a Collective job of 2 worker: all 2 pods run",
     )
-    assert world.status()["startTime"] == format_time(began)
+    assert world.status()["startTime"] == format_time(NOW)

@@ -5,9 +5,9 @@ import pytest
 from api.constants import Role
 from api.objects import Raw
 from reconcile.rendezvous import all_have_addresses, build_variables, oversized_variable
-from tests.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 
 def variables(job: JobBuilder) -> dict[str, str]:

@@ -4,9 +4,9 @@ import pytest
 
 from api.status import MAX_AVOID_NODES
 from reconcile.restart import find_exhausted_in_place, restart_delay
-from tests.builders import a_job, a_pod, view_of
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import a_job, a_pod, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 
 def start(world: World, kubelet: Kubelet, **spec: object) -> None:
@@ -116,7 +116,9 @@ def test_next_attempt_waits_for_the_last_pod_to_go(world: World, kubelet: Kubele
 
 
 def test_next_attempt_waits_for_its_back_off(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=1)
+    start(world, kubelet, backoffLimit=2)
+    kubelet.end("train-worker-0", 1)
+    recover(world, kubelet)
     kubelet.end("train-worker-0", 1)
     world.settle()
     kubelet.reap_all()
@@ -132,8 +134,35 @@ def test_next_attempt_waits_for_its_back_off(world: World, kubelet: Kubelet) -> 
     assert len(world.names("Pod")) == 3
 
 
+def test_first_restart_comes_as_soon_as_the_last_pod_is_gone(
+    world: World, kubelet: Kubelet
+) -> None:
+    start(world, kubelet)
+    kubelet.delete("train-worker-0")
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert len(world.names("Pod")) == 3
+
+
+@pytest.mark.parametrize(("ran_seconds", "made"), [(599, 0), (600, 3)])
+def test_attempt_that_ran_for_ten_minutes_begins_the_count_anew(
+    world: World, kubelet: Kubelet, ran_seconds: float, made: int
+) -> None:
+    start(world, kubelet, backoffLimit=2)
+    kubelet.end("train-worker-0", 1)
+    recover(world, kubelet)
+    world.advance(ran_seconds)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert len(world.names("Pod")) == made
+    assert world.status()["restartCount"] == 2
+
+
 @pytest.mark.parametrize(
-    ("restarts", "seconds"), [(0, 10), (1, 10), (2, 20), (3, 40), (6, 320), (7, 360), (1000, 360)]
+    ("restarts", "seconds"), [(0, 0), (1, 0), (2, 10), (3, 20), (7, 320), (8, 360), (1000, 360)]
 )
 def test_back_off_doubles_up_to_six_minutes(restarts: int, seconds: float) -> None:
     assert restart_delay(restarts) == seconds

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.builders import a_job
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import a_job
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 SERVICE = {"intranet": "Service"}
 

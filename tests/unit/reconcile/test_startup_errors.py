@@ -4,7 +4,7 @@ import pytest
 
 from api.objects import Raw
 from reconcile.startup_errors import find_startup_failure, seconds_to_startup_failure
-from tests.builders import a_job, a_pod, stamp, view_of
+from tests.memory.builders import a_job, a_pod, stamp, view_of
 
 JOB = a_job().with_workers(1).build()
 

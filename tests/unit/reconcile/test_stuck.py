@@ -4,9 +4,9 @@ import pytest
 
 from api.objects import Raw
 from reconcile.stuck import force_deletes, seconds_to_force_delete
-from tests.builders import a_job, a_pod, view_of
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import a_job, a_pod, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 JOB = a_job().with_workers(1).build()
 
@@ -35,7 +35,7 @@ def test_only_pods_of_lost_nodes_are_let_go(
     view = view_of(JOB, a_pod(JOB).running().deleting(), seconds=seconds, nodes=nodes)
     assert bool(force_deletes(view)) == goes
     for delete in force_deletes(view):
-        assert (delete.name, delete.uid) == ("train-worker-0", "uid-train-worker-0-1")
+        assert (delete.target.name, delete.target.uid) == ("train-worker-0", "uid-train-worker-0-1")
         assert delete.grace_seconds == 0
 
 

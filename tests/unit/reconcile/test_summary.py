@@ -2,10 +2,12 @@
 
 import pytest
 
+from api.constants import Condition
+from reconcile.plan import Refusal
 from reconcile.summary import summarize
-from tests.builders import JobBuilder, PodBuilder, a_job, a_pod, stamp, view_of
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, stamp, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 JOB = a_job().with_workers(2).build()
 ELASTIC = a_job().with_elastic_workers(2, 1, 3).with_condition("Running", True)
@@ -156,3 +158,28 @@ def test_conditions_of_others_are_left_alone(world: World) -> None:
     world.submit(a_job().with_workers(1).with_condition("QuotaReserved", True))
     world.settle()
     assert world.condition("QuotaReserved")["status"] == "True"
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"phase": "Completed"},
+        {"phase": "Failed"},
+        {"conditions": [{"type": "Suspended", "status": "True"}]},
+    ],
+    ids=["completed", "failed", "suspended"],
+)
+@pytest.mark.parametrize("is_there", [True, False])
+def test_children_that_nobody_may_delete_are_told_while_they_stay(
+    status: dict[str, object], is_there: bool
+) -> None:
+    job = a_job().with_workers(1).with_status(attempt=1, **status).build()
+    refusal = Refusal("Pod", "train-worker-0", "Forbidden", "pods stay", 403, is_delete=True)
+    pods = [a_pod(job).running()] if is_there else []
+    told = summarize(view_of(job, *pods, refusals=(refusal,)))
+    pending = told.condition(Condition.PENDING)
+    assert (pending is not None) == is_there
+    if pending:
+        assert (pending.status, pending.reason) == (True, "DeleteRefused")
+        assert pending.message == "Pod train-worker-0: cannot be deleted: pods stay"
+    assert told.phase == job["status"].get("phase", "")

@@ -1,8 +1,8 @@
 """spec.suspend: pods gone, slots free; resuming is a new attempt, not charged."""
 
-from tests.builders import a_job
-from tests.kubelet import Kubelet, run_job
-from tests.world import World
+from tests.memory.builders import a_job
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
 
 
 def suspend(world: World, kubelet: Kubelet) -> None:

@@ -1,0 +1,34 @@
+{{/*
+What the schema cannot say. Looks at the cluster as well, where there is one: `helm template` sees none.
+*/}}
+{{- define "paddlejob-operator.check" -}}
+{{- if and (gt (int .Values.replicas) 1) (not .Values.operator.leaderElect) }}
+{{- fail "replicas: more than one needs operator.leaderElect, or all of them would write" }}
+{{- end }}
+{{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) }}
+{{- fail "metrics.serviceMonitor: it finds the operator by metrics.service, which is not enabled" }}
+{{- end }}
+{{- $name := include "paddlejob-operator.fullname" . }}
+{{- /* Who makes no ClusterRole may not be allowed to look at those of others. */}}
+{{- if or (eq .Values.scope.kind "All") .Values.userRoles.aggregate }}
+{{- $everywhere := lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" $name }}
+{{- if and $everywhere (not (include "paddlejob-operator.isOurs" (list . $everywhere))) }}
+{{- fail (printf "scope: the ClusterRoleBinding %s gives another operator the jobs of all namespaces" $name) }}
+{{- end }}
+{{- end }}
+{{- if eq .Values.scope.kind "All" }}
+{{- range (lookup "rbac.authorization.k8s.io/v1" "RoleBinding" "" "").items }}
+{{- if and (eq .metadata.name $name) (not (include "paddlejob-operator.isOurs" (list $ .))) }}
+{{- fail (printf "scope: the RoleBinding %s in %s gives another operator the jobs there" $name .metadata.namespace) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Whether an object of the cluster belongs to this release; called with both. */}}
+{{- define "paddlejob-operator.isOurs" -}}
+{{- $release := (index . 0).Release }}
+{{- $notes := (index . 1).metadata.annotations | default dict }}
+{{- $is := eq (get $notes "meta.helm.sh/release-name") $release.Name }}
+{{- if and $is (eq (get $notes "meta.helm.sh/release-namespace") $release.Namespace) }}yes{{ end }}
+{{- end }}

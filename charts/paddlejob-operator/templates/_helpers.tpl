@@ -1,0 +1,103 @@
+{{/* Name of all objects. */}}
+{{- define "paddlejob-operator.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride -}}
+{{- else if contains .Chart.Name .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end }}
+
+{{/* Labels by which Deployment and Services select the pods. */}}
+{{- define "paddlejob-operator.selectorLabels" -}}
+app.kubernetes.io/name: paddlejob-operator
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* Labels of all objects. */}}
+{{- define "paddlejob-operator.labels" -}}
+{{ include "paddlejob-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* What the release adds to the metadata of the CRD. */}}
+{{- define "paddlejob-operator.crdMetadata" -}}
+labels:
+  {{- include "paddlejob-operator.labels" . | nindent 2 }}
+{{- if .Values.crds.keep }}
+annotations:
+  helm.sh/resource-policy: keep
+{{- end }}
+{{- end }}
+
+{{/* The account under which the operator runs. */}}
+{{- define "paddlejob-operator.serviceAccountName" -}}
+{{- .Values.serviceAccount.name | default (include "paddlejob-operator.fullname" .) -}}
+{{- end }}
+
+{{/* That account as the subject of a binding. */}}
+{{- define "paddlejob-operator.subjects" -}}
+- kind: ServiceAccount
+  name: {{ include "paddlejob-operator.serviceAccountName" . }}
+  namespace: {{ .Release.Namespace }}
+{{- end }}
+
+{{/* The image: a digest wins over a tag. */}}
+{{- define "paddlejob-operator.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end }}
+
+{{/* A value as text: numbers come to templates as floats, and large ones would get an exponent. */}}
+{{- define "paddlejob-operator.text" -}}
+{{- if and (kindIs "float64" .) (eq . (floor .)) -}}
+{{- int64 . -}}
+{{- else -}}
+{{- toString . -}}
+{{- end -}}
+{{- end }}
+
+{{/* The port of an address such as $(POD_IP):8080; empty where it is 0, which turns the server off. */}}
+{{- define "paddlejob-operator.port" -}}
+{{- if contains ":" . }}{{ regexFind "[0-9]+$" . }}{{ end -}}
+{{- end }}
+
+{{/* The namespaces with Roles for the operator, as {"names": [...]}; none where it has a ClusterRole. */}}
+{{- define "paddlejob-operator.namespaces" -}}
+{{- if eq .Values.scope.kind "Own" -}}
+{{- dict "names" (list .Release.Namespace) | toYaml -}}
+{{- else -}}
+{{- dict "names" .Values.scope.namespaces | toYaml -}}
+{{- end -}}
+{{- end }}
+
+{{/* The operator's arguments: its scope, what differs from its own defaults, and extraArgs. */}}
+{{- define "paddlejob-operator.args" -}}
+{{- if eq .Values.scope.kind "Own" }}
+- --namespace=$(POD_NAMESPACE)
+{{- else if eq .Values.scope.kind "List" }}
+- --namespace={{ join "," .Values.scope.namespaces }}
+{{- end }}
+{{- $defaults := include "paddlejob-operator.flagDefaults" . | fromYaml }}
+{{- range $name, $value := .Values.operator }}
+{{- $flag := kebabcase $name }}
+{{- $text := include "paddlejob-operator.text" $value }}
+{{- if eq $text "true" }}
+- --{{ $flag }}
+{{- else if ne $text (get $defaults $flag) }}
+- {{ printf "--%s=%s" $flag $text | quote }}
+{{- end }}
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end }}

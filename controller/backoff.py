@@ -1,0 +1,37 @@
+"""How long a loop that keeps failing waits before it tries again.
+
+Pure arithmetic on a clock that is passed in: nothing here sleeps.
+"""
+
+import random
+
+from controller.clock import Clock
+
+RESET_SECONDS = 120.0
+"""After so long without a failure the pauses start over."""
+
+
+class Backoff:
+    """The pauses of one loop that keeps failing.
+
+    They double from 0.8 s to 15 s where nothing else is said. Each is stretched at random by up to
+    as much again, so that many clients do not come back at the same time. For one thread.
+    """
+
+    def __init__(
+        self, clock: Clock, first_seconds: float = 0.8, most_seconds: float = 15.0
+    ) -> None:
+        self._clock = clock
+        self._first = first_seconds
+        self._most = most_seconds
+        self._next = first_seconds
+        self._last_at = clock.monotonic()
+
+    def next_delay(self) -> float:
+        """The seconds to wait after one more failure."""
+        now = self._clock.monotonic()
+        if now - self._last_at > RESET_SECONDS:
+            self._next = self._first
+        self._last_at = now
+        delay, self._next = self._next, min(self._most, self._next * 2)
+        return delay * (1 + random.random())

@@ -1,0 +1,81 @@
+"""Takes watch events into the store and the queue.
+
+An event first changes the store, then adds the key of the job that it concerns. Whether the job
+gets its pass at once is the queue's affair. One thread per kind.
+"""
+
+from typing import Protocol
+
+from api.objects import Raw
+from api.ownership import Key
+from controller.cache.store import Entry, Store, pack, parse_version
+from controller.cache.trim import trim
+from controller.client.parsing import Unreadable
+from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
+
+
+class Queue(Protocol):
+    """The part of the work queue that an event handler needs."""
+
+    def add(self, key: Key) -> None:
+        """Wake the job."""
+
+
+class EventHandler:
+    """Takes what a reflector reads of one kind, in one namespace or, where it is empty, in all."""
+
+    def __init__(self, resource: Resource, store: Store, queue: Queue, namespace: str = "") -> None:
+        self.resource = resource
+        self._namespace = namespace
+        self._store = store
+        self._queue = queue
+
+    def pack(self, obj: Raw) -> Entry:
+        """The part of an object that the store keeps, packed; the rest can be freed at once.
+
+        Raises whatever an object raises that is not as its kind is.
+        """
+        if isinstance(obj, Unreadable):
+            raise ValueError("it cannot be decoded")
+        return pack(self.resource, trim(self.resource, obj))
+
+    def replace(self, entries: list[Entry], version: str) -> None:
+        """A full list was read."""
+        for entry in self._store.replace(self.resource, entries, version, self._namespace):
+            self._wake(entry)
+
+    def put(self, obj: Raw) -> None:
+        """An object is new or changed."""
+        entry = self.pack(obj)
+        before = self._store.put(self.resource, entry)
+        if before is not None and before.owner != entry.owner:
+            self._wake(before)
+        self._wake(entry)
+
+    def remove(self, obj: Raw) -> None:
+        """An object is gone."""
+        entry = self.pack(obj)
+        self._store.remove(self.resource, entry.key, entry.version)
+        self._wake(entry)
+
+    def discard(self, key: Key, version: str) -> None:
+        """An object cannot be read any more: better none than one as it was before."""
+        before = self._store.remove(self.resource, key, parse_version(version))
+        if before is not None:
+            self._wake(before)
+
+    def advance(self, version: str) -> None:
+        """Every change up to this version has been seen."""
+        self._store.advance(self.resource, version, self._namespace)
+
+    def _wake(self, entry: Entry) -> None:
+        if self.resource is PADDLE_JOB:
+            self._queue.add(entry.key)
+            return
+        # A user's own PodGroup has no owner; it belongs to the job by its name.
+        named = entry.key if self.resource is VOLCANO_POD_GROUP else None
+        job = entry.owner.key if entry.owner else named
+        # No pass for a job that the store does not have. If it was deleted, thousands of its pods
+        # may still send events; if it is new, its own event wakes it.
+        if job is not None and self._store.has(PADDLE_JOB, job):
+            self._queue.add(job)

@@ -1,0 +1,364 @@
+"""Keeps the store's copy of one kind up to date: LIST, then WATCH, until stopped.
+
+A list is read in pages and taken in as a whole, so the store is never half replaced. A page that
+is too large is read again with half as many objects, so that large objects take no more memory. A
+watch goes on from the last version that was seen, bookmarks included. Its end decides what is next:
+
+    the server ended it             the next watch, at once
+    nothing came for 70 s           a new list: bookmarks come each minute, so it was dead, or the
+                                    server knows no such version yet: its etcd was restored
+    cut, garbage, refused, ERROR    the next watch, after a growing pause
+    nobody answers                  the next watch, after two seconds at most, for then no other
+                                    is heard either, and a look costs nobody anything; a new list
+                                    if that lasts, for etcd may have been restored meanwhile
+    410, also as an ERROR event     a new list, at once unless the last one is as young as that;
+                                    what vanished meanwhile becomes deletions
+    404 of a kind that discovery    the kind is not served: empty, and asked for again
+    does not name either
+
+An object that cannot be read is left out, as if it were not there, and ends nothing.
+
+One thread runs it; any other may read its state or stop it.
+"""
+
+import random
+import threading
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from cachetools import LRUCache
+
+from api.objects import Raw
+from api.ownership import Key
+from controller.backoff import Backoff
+from controller.cache.event_handler import EventHandler
+from controller.cache.store import Entry
+from controller.client import protobuf
+from controller.client.api import JSON, ApiClient, Query, Stream
+from controller.client.discovery import is_served
+from controller.client.errors import (
+    ApiError,
+    Forbidden,
+    Gone,
+    NotFound,
+    Silent,
+    TooLarge,
+    Transient,
+    Unreachable,
+    error_from_status,
+)
+from controller.clock import Clock
+from metrics.runtime import ClientMetrics
+
+PAGE_SIZE = 250
+"""A page of pods is 2 MB, and ten times that while it is parsed."""
+MAX_PAGE_BYTES = 4 << 20
+"""An object alone may be larger."""
+WATCH_TIMEOUT_SECONDS = (300, 600)
+"""The server is asked to end a watch after a time between these."""
+READ_TIMEOUT_SECONDS = 70.0
+SILENT_SECONDS = 120.0
+"""A kind of which nothing has been heard for so long is not in step."""
+SHORT_WATCH_SECONDS = 1.0
+"""A watch that ends sooner than this and brought nothing counts as failed."""
+FAILING_SECONDS = 10.0
+"""A reflector that has failed for so long, and brought nothing meanwhile, is not healthy."""
+RECONNECT_SECONDS = (0.5, 1.0)
+"""The first and the longest pause while nobody answers, before they are stretched."""
+AWAY_SECONDS = 3.0
+"""Whoever was away for so long is not believed to have the same history. An etcd that was restored
+soon comes to the version that was seen last, and a watch from there would miss all before it."""
+RELIST_SECONDS = 30.0
+"""A list that expires sooner than this is not followed by another at once."""
+STEADY_SECONDS = 2.0
+"""A watch that stands for so long is a success, though nothing may happen that it could bring."""
+_MAX_SKIPPED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What to watch: one namespace, or all if empty; a label selector, or everything if empty.
+
+    An optional kind that may not be read counts as not served.
+    """
+
+    namespace: str = ""
+    label_selector: str = ""
+    is_optional: bool = False
+
+
+class Reflector:
+    """The loop of one kind."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        handler: EventHandler,
+        scope: Scope,
+        clock: Clock,
+        metrics: ClientMetrics,
+        log: structlog.typing.FilteringBoundLogger,
+    ) -> None:
+        self.kind = f"{handler.resource.plural}.{handler.resource.api_version}"
+        self.namespace = scope.namespace
+        self._client = client
+        self._handler = handler
+        self._resource = handler.resource
+        self._path = handler.resource.path(scope.namespace)
+        is_packed = handler.resource.kind in protobuf.KINDS
+        self._accept_list = protobuf.ANSWERS if is_packed else JSON
+        self._accept_watch = protobuf.EVENTS if is_packed else JSON
+        self._is_optional = scope.is_optional
+        self._query: Query = {"labelSelector": scope.label_selector} if scope.label_selector else {}
+        self._clock = clock
+        self._metrics = metrics
+        where = {"namespace": scope.namespace} if scope.namespace else {}
+        self._log = log.bind(kind=self.kind, **where)
+        self._backoff = Backoff(clock)
+        self._reconnects = Backoff(clock, *RECONNECT_SECONDS)
+        self._stop = threading.Event()
+        self._stream_lock = threading.Lock()
+        """Guards _stream."""
+        self._stream: Stream | None = None
+        # Written by the loop alone, read by any thread: single references, so no lock.
+        self._version: str | None = None
+        self._listed_at = clock.monotonic()
+        self._is_served: bool | None = None
+        self._is_refused = False
+        self._heard_at = clock.monotonic()
+        self._failing_since: float | None = None
+        self._opened_at: float | None = None
+        """When the stream that is being read was opened."""
+        self._events = 0
+        self._skipped: LRUCache[Key, str] = LRUCache(_MAX_SKIPPED)
+        """Of each object that could not be read, the version that was logged."""
+        metrics.watch_age(self.kind, self._age)
+
+    @property
+    def has_listed(self) -> bool:
+        """Whether the store has had a full list, or the API server does not serve the kind."""
+        return self._is_served is not None
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the API server serves the kind."""
+        return bool(self._is_served)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the operator has no right to it, as in a namespace that does not exist."""
+        return self._is_refused
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether the store's copy is being kept up to date."""
+        since = self._failing_since
+        failing = since is not None and self._clock.monotonic() - since > FAILING_SECONDS
+        quiet_since = max(self._heard_at, self._opened_at or self._heard_at)
+        is_silent = self.is_served and self._clock.monotonic() - quiet_since > SILENT_SECONDS
+        return self.has_listed and not is_silent and (not failing or self._is_steady())
+
+    def run(self) -> None:
+        """List and watch until stopped."""
+        while not self._stop.is_set():
+            pause_seconds = self._attempt()
+            if pause_seconds:
+                self._clock.wait(self._stop, pause_seconds)
+
+    def stop(self) -> None:
+        """End the loop, also from within a read."""
+        self._stop.set()
+        with self._stream_lock:
+            if self._stream is not None:
+                self._stream.close()
+
+    def _attempt(self) -> float:
+        """One list or one watch; the seconds to pause after it."""
+        try:
+            return self._list() if self._version is None else self._watch()
+        except (Gone, Silent) as error:
+            return self._expire(error)
+        except ApiError as error:
+            if self._shows_absence(error):
+                return self._become_absent()
+            return self._pause("watch_failed", error)
+
+    def _expire(self, error: ApiError) -> float:
+        """The version is none to go on from."""
+        is_first = self._clock.monotonic() - self._listed_at >= RELIST_SECONDS
+        watched, self._version = self._version, None
+        return 0.0 if watched and is_first else self._pause("watch_expired", error)
+
+    def _shows_absence(self, error: ApiError) -> bool:
+        """Whether it is the API server's word that the kind is not served, or not to us."""
+        if isinstance(error, Forbidden):
+            return self._is_optional
+        if error.code != HTTPStatus.NOT_FOUND or not self._resource.group:
+            return False
+        try:
+            return isinstance(error, NotFound) or not is_served(self._client, self._resource)
+        except ApiError as unanswered:
+            return self._is_optional and isinstance(unanswered, Forbidden)
+
+    def _list(self) -> float:
+        started = self._clock.monotonic()
+        entries, version = self._read_list()
+        self._handler.replace(entries, version)
+        self._metrics.relisted(self.kind)
+        seconds = round(self._clock.monotonic() - started, 3)
+        self._log.info("listed", objects=len(entries), seconds=seconds)
+        self._version = version
+        self._listed_at = self._clock.monotonic()
+        self._is_served = True
+        self._hear()
+        return 0.0
+
+    def _read_list(self) -> tuple[list[Entry], str]:
+        try:
+            return self._read_pages(PAGE_SIZE)
+        except Gone:
+            # Reading the pages took longer than the server keeps a version: ask for all in one.
+            return self._read_pages(0)
+
+    def _read_pages(self, limit: int) -> tuple[list[Entry], str]:
+        entries: list[Entry] = []
+        query = self._query
+        while True:
+            max_bytes = MAX_PAGE_BYTES if limit > 1 else None
+            try:
+                asked = query | {"limit": limit}
+                page = self._client.get(self._path, asked, self._accept_list, max_bytes)
+            except TooLarge:
+                limit //= 2
+                continue
+            entries += self._pack_all(page.get("items") or ())
+            metadata: Raw = page.get("metadata") or {}
+            version = str(metadata.get("resourceVersion") or "")
+            if not version:
+                raise Transient("the answer is no list: it has no version")
+            if self._stop.is_set() or not metadata.get("continue"):
+                return entries, version
+            query = query | {"continue": str(metadata["continue"])}
+            limit = min(2 * limit, PAGE_SIZE)
+
+    def _pack_all(self, items: Any) -> list[Entry]:
+        kept = []
+        for item in items:
+            try:
+                kept.append(self._handler.pack(item))
+            except Exception as error:  # whatever is odd about one object
+                self._skip(item, error)
+        return kept
+
+    def _skip(self, obj: Any, error: Exception) -> Key:
+        """Leave an object out; its place, as far as it can be told."""
+        key, version = _place_of(obj)
+        self._metrics.skipped(self.kind)
+        if self._skipped.get(key) != version:
+            self._skipped[key] = version
+            place = f"{key.namespace}/{key.name}"
+            self._log.warning("object_unreadable", object=place, version=version, error=repr(error))
+        return key
+
+    def _watch(self) -> float:
+        started = self._clock.monotonic()
+        events_before = self._events
+        stream = self._open()
+        try:
+            for event in stream.events():
+                self._take(event)
+        finally:
+            with self._stream_lock:
+                self._stream = None
+            stream.release()
+            if self._is_steady():
+                self._failing_since = None
+            self._opened_at = None
+        lasted = self._clock.monotonic() - started
+        if lasted < SHORT_WATCH_SECONDS and self._events == events_before:
+            return self._pause("watch_ended_at_once", None)
+        return 0.0
+
+    def _open(self) -> Stream:
+        query = self._query | {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version or "",
+            "timeoutSeconds": random.randint(*WATCH_TIMEOUT_SECONDS),
+        }
+        stream = self._client.watch(self._path, query, READ_TIMEOUT_SECONDS, self._accept_watch)
+        with self._stream_lock:
+            self._stream = stream
+            if self._stop.is_set():  # stopped between the request and here
+                stream.close()
+        self._opened_at = self._clock.monotonic()
+        return stream
+
+    def _is_steady(self) -> bool:
+        """Whether a stream has been open for so long that it counts as a success."""
+        opened = self._opened_at
+        return opened is not None and self._clock.monotonic() - opened >= STEADY_SECONDS
+
+    def _take(self, event: Raw) -> None:
+        kind, obj = event.get("type"), event.get("object")
+        if not isinstance(obj, dict):
+            raise Transient(f"a watch event without an object: {kind}")
+        if kind == "ERROR":
+            raise error_from_status(int(obj.get("code") or 0), obj, None)
+        version = _place_of(obj)[1]
+        try:
+            self._hand_on(str(kind), obj)
+        except Exception as error:  # whatever is odd about one object
+            self._handler.discard(self._skip(obj, error), version)
+        self._version = version or self._version
+        self._events += 1
+        self._hear()
+
+    def _hand_on(self, kind: str, obj: Raw) -> None:
+        if kind == "BOOKMARK":
+            self._handler.advance(str(obj["metadata"]["resourceVersion"]))
+        elif kind == "DELETED":
+            self._handler.remove(obj)
+        else:
+            self._handler.put(obj)
+
+    def _hear(self) -> None:
+        self._heard_at = self._clock.monotonic()
+        self._failing_since = None
+        self._is_refused = False
+
+    def _become_absent(self) -> float:
+        was_absent, self._is_served = self._is_served is False, False
+        if not was_absent:
+            self._log.info("kind_not_served", path=self._path)
+            self._handler.replace([], "")  # afterwards: absent nodes are not lost ones
+        self._version = None
+        self._hear()
+        return self._backoff.next_delay()
+
+    def _pause(self, event: str, error: ApiError | None) -> float:
+        if self._stop.is_set():
+            return 0.0
+        is_away = isinstance(error, Unreachable)
+        self._is_refused = isinstance(error, Forbidden)
+        seconds = (self._reconnects if is_away else self._backoff).next_delay()
+        if self._failing_since is None:
+            self._failing_since = self._clock.monotonic()
+        if is_away and self._clock.monotonic() - self._failing_since >= AWAY_SECONDS:
+            self._version = None
+        reason = f"{error.reason}: {error.message}" if error else ""
+        self._log.warning(event, error=reason, retry_after_seconds=round(seconds, 1))
+        return seconds
+
+    def _age(self) -> float:
+        return self._clock.monotonic() - self._heard_at if self.is_served else 0.0
+
+
+def _place_of(obj: Any) -> tuple[Key, str]:
+    """An object's key and version, empty where it does not tell them."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    told: Raw = metadata if isinstance(metadata, dict) else {}
+    key = Key(str(told.get("namespace") or ""), str(told.get("name") or ""))
+    return key, str(told.get("resourceVersion") or "")

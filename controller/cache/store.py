@@ -1,0 +1,223 @@
+"""The cluster's objects, as the watches have shown them so far.
+
+One store for all kinds under one lock, so that a snapshot of a job and its children is of one
+moment. Objects are kept packed, as bytes: ten thousand finished jobs with their pods then take a
+third of the memory, and the garbage collector does not have to walk them, which took seconds.
+Every caller gets a copy of its own. Any thread may call.
+"""
+
+import marshal
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from sys import intern
+from typing import NamedTuple
+
+from api.objects import Raw, is_deleting, name_of, namespace_of, uid_of
+from api.ownership import Key, Owner, owner_of
+from controller.cache.facts import Facts, facts_of
+from controller.client.resources import CONFIG_MAP, PADDLE_JOB, VOLCANO_POD_GROUP, Resource
+
+MAX_CONFIG_MAP_BYTES = 16 << 20
+"""What the ConfigMaps of one namespace may take. Of those beyond it no endpoints are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A job and all that it controls, at one moment.
+
+    `named_pod_group` is the PodGroup with the job's name, whoever made it.
+    """
+
+    job: Raw
+    children: dict[Resource, tuple[Raw, ...]]
+    named_pod_group: Raw | None
+
+
+class Entry(NamedTuple):
+    """A packed object, with what is needed without unpacking it."""
+
+    key: Key
+    uid: str
+    version: int
+    owner: Owner | None
+    is_deleting: bool
+    facts: Facts | None
+    packed: bytes
+
+    def unpack(self) -> Raw:
+        """A copy of the object."""
+        obj: Raw = marshal.loads(self.packed)
+        return obj
+
+
+def pack(resource: Resource, obj: Raw) -> Entry:
+    """The store's entry for an object. Raises KeyError if the object has no name."""
+    key, owner = key_of(obj), owner_of(obj)
+    if resource is PADDLE_JOB:
+        owner = None  # a job is nobody's child
+    if owner is not None:
+        owner = Owner(Key(key.namespace, intern(owner.key.name)), intern(owner.uid))
+    return Entry(
+        key=key,
+        uid=uid_of(obj),
+        version=version_of(obj),
+        owner=owner,
+        is_deleting=is_deleting(obj),
+        facts=facts_of(resource, obj),
+        packed=marshal.dumps(obj),
+    )
+
+
+class Store:
+    """Objects by kind and key, and by the job that they belong to.
+
+    Each of `namespaces` has lists and watches of its own; without any, one covers all.
+    """
+
+    def __init__(self, resources: Iterable[Resource], namespaces: Iterable[str] = ()) -> None:
+        self._namespaces = frozenset(namespaces)
+        self._lock = threading.Lock()
+        """Guards all that follows."""
+        self._tables: dict[Resource, dict[Key, Entry]] = {r: {} for r in resources}
+        self._by_owner: dict[Owner, dict[tuple[Resource, Key], Entry]] = {}
+        self._versions: dict[tuple[Resource, str], int] = {}
+        """By kind and the namespace that is watched, empty where all are."""
+        self._config_map_bytes: Counter[str] = Counter()
+        """What the ConfigMaps of each namespace take."""
+
+    def replace(
+        self, resource: Resource, entries: list[Entry], version: str, namespace: str = ""
+    ) -> list[Entry]:
+        """Take in the full list of a namespace; the entries that are gone, new or changed."""
+        listed = {entry.key for entry in entries}
+        with self._lock:
+            table = self._tables[resource]
+            known = (e for e in table.values() if namespace in ("", e.key.namespace))
+            gone = [entry for entry in known if entry.key not in listed]
+            changed = [entry for entry in entries if _has_changed(table.get(entry.key), entry)]
+            for entry in gone:
+                self._remove_locked(resource, entry.key)
+            for entry in changed:
+                self._put_locked(resource, entry)
+            self._versions[resource, self._scope_of(namespace)] = parse_version(version)
+        return gone + changed
+
+    def put(self, resource: Resource, entry: Entry) -> Entry | None:
+        """Take in one object; returns the entry that it replaces, if any."""
+        with self._lock:
+            self._advance_locked(resource, entry.key.namespace, entry.version)
+            return self._put_locked(resource, entry)
+
+    def remove(self, resource: Resource, key: Key, version: int) -> Entry | None:
+        """Forget an object, whose last version counts as seen; what it was, if it was there."""
+        with self._lock:
+            self._advance_locked(resource, key.namespace, version)
+            return self._remove_locked(resource, key)
+
+    def advance(self, resource: Resource, version: str, namespace: str = "") -> None:
+        """Every change in a namespace up to this version has been seen: a bookmark says so."""
+        with self._lock:
+            self._advance_locked(resource, namespace, parse_version(version))
+
+    def version(self, resource: Resource, namespace: str = "") -> int:
+        """The resource version up to which the store has seen this kind in a namespace."""
+        with self._lock:
+            return self._versions.get((resource, self._scope_of(namespace)), 0)
+
+    def get(self, resource: Resource, key: Key) -> Raw | None:
+        """One object, or None."""
+        with self._lock:
+            entry = self._tables[resource].get(key)
+        return entry.unpack() if entry else None
+
+    def has(self, resource: Resource, key: Key) -> bool:
+        """Whether there is such an object."""
+        with self._lock:
+            return key in self._tables[resource]
+
+    def is_standing(self, resource: Resource, key: Key, uid: str) -> bool:
+        """Whether the object with this UID is there and is not being deleted."""
+        with self._lock:
+            entry = self._tables[resource].get(key)
+            return entry is not None and entry.uid == uid and not entry.is_deleting
+
+    def facts(self, resource: Resource) -> list[tuple[Key, Facts]]:
+        """The facts about every job, or about every pod."""
+        with self._lock:
+            table = self._tables[resource].items()
+            return [(key, entry.facts) for key, entry in table if entry.facts is not None]
+
+    def family(self, key: Key) -> Family | None:
+        """A job with its children, or None where there is no such job."""
+        with self._lock:
+            job = self._tables[PADDLE_JOB].get(key)
+            if job is None:
+                return None
+            owned = list(self._by_owner.get(Owner(key, job.uid), {}).items())
+            named = self._tables.get(VOLCANO_POD_GROUP, {}).get(key)
+        children: dict[Resource, list[Raw]] = {}
+        for (resource, _), entry in owned:
+            children.setdefault(resource, []).append(entry.unpack())
+        return Family(
+            job.unpack(),
+            {resource: tuple(objects) for resource, objects in children.items()},
+            named.unpack() if named else None,
+        )
+
+    def _put_locked(self, resource: Resource, entry: Entry) -> Entry | None:
+        before = self._remove_locked(resource, entry.key)
+        if resource is CONFIG_MAP:
+            entry = self._bound_locked(entry)
+        self._tables[resource][entry.key] = entry
+        if entry.owner is not None:
+            self._by_owner.setdefault(entry.owner, {})[(resource, entry.key)] = entry
+        return before
+
+    def _bound_locked(self, config_map: Entry) -> Entry:
+        """The ConfigMap, without its data where those of its namespace take too much."""
+        namespace = config_map.key.namespace
+        if self._config_map_bytes[namespace] + len(config_map.packed) > MAX_CONFIG_MAP_BYTES:
+            bare = config_map.unpack() | {"data": {}}
+            config_map = config_map._replace(packed=marshal.dumps(bare))
+        self._config_map_bytes[namespace] += len(config_map.packed)
+        return config_map
+
+    def _remove_locked(self, resource: Resource, key: Key) -> Entry | None:
+        before = self._tables[resource].pop(key, None)
+        if before is not None and resource is CONFIG_MAP:
+            self._config_map_bytes[key.namespace] -= len(before.packed)
+        if before is not None and before.owner is not None:
+            owned = self._by_owner[before.owner]
+            del owned[(resource, key)]
+            if not owned:
+                del self._by_owner[before.owner]
+        return before
+
+    def _advance_locked(self, resource: Resource, namespace: str, version: int) -> None:
+        watch = (resource, self._scope_of(namespace))
+        self._versions[watch] = max(version, self._versions.get(watch, 0))
+
+    def _scope_of(self, namespace: str) -> str:
+        """The namespace of the watch that shows this one's objects."""
+        return namespace if namespace in self._namespaces else ""
+
+
+def key_of(obj: Raw) -> Key:
+    """An object's key."""
+    return Key(intern(namespace_of(obj)), intern(name_of(obj)))
+
+
+def version_of(obj: Raw) -> int:
+    """An object's resource version, as a number."""
+    return parse_version(obj["metadata"].get("resourceVersion", ""))
+
+
+def parse_version(text: str) -> int:
+    """A resource version as a number; versions of one kind can be compared."""
+    return int(text) if text.isdecimal() else 0
+
+
+def _has_changed(before: Entry | None, entry: Entry) -> bool:
+    return before is None or before.version != entry.version or before.uid != entry.uid

@@ -1,0 +1,190 @@
+"""Cuts objects down to the fields that a pass reads: the store keeps nothing else.
+
+Ten thousand finished jobs with their pods stay in memory, and a pass reads little of a pod's few
+kilobytes. The fields that are kept have the names and the nesting that the API server sent. Any
+user may make objects of a megabyte that look like a job's children, so whatever is kept of a child
+is bounded, too: only a job's own spec is kept as large as it comes.
+"""
+
+from collections.abc import Callable, Iterable
+
+from api.constants import (
+    ANNOTATION_GROUP_NAME,
+    ANNOTATION_RESTARTED_AT,
+    ANNOTATION_WOKEN,
+    LABEL_ATTEMPT,
+    LABEL_INDEX,
+    LABEL_JOB_UID,
+    LABEL_ROLE,
+    MAX_ENV_VALUE_BYTES,
+    MAX_RESTARTED_AT,
+    OWN_MANAGERS,
+    Role,
+)
+from api.job import config_map_name, pod_group_name
+from api.objects import Raw, controller_of, is_deleting, labels_of
+from api.ownership import owner_of
+from controller.client.resources import (
+    CONFIG_MAP,
+    GANG_POD_GROUP,
+    NODE,
+    PADDLE_JOB,
+    POD,
+    SERVICE,
+    VOLCANO_POD_GROUP,
+    Resource,
+)
+from reconcile.rendezvous import ENDPOINT_LISTS
+
+MAX_TEXT = 1024
+"""Of a name that another object is called by, and of what a condition says."""
+MAX_CONDITIONS = 16
+_METADATA = (
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+_LABELS = (LABEL_JOB_UID, LABEL_ROLE, LABEL_INDEX, LABEL_ATTEMPT)
+_POD_ANNOTATIONS = (ANNOTATION_GROUP_NAME, ANNOTATION_WOKEN)
+_TEMPLATE_METADATA = ("labels", "annotations", "finalizers")
+_GROUP_SPEC = ("minMember", "queue", "priorityClassName", "minResources")
+_POD_SPEC = ("nodeName", "restartPolicy")
+_POD_STATUS = ("phase", "reason", "message", "podIP", "hostIP", "startTime")
+_CONTAINER_STATUS = ("name", "state", "lastState", "restartCount", "ready", "started")
+_CONDITION = ("type", "status", "reason", "message", "lastTransitionTime")
+
+
+def trim(resource: Resource, obj: Raw) -> Raw:
+    """The object with the kept fields only, apiVersion and kind filled in.
+
+    The items of a list carry neither. The argument may be changed: it is the caller's own copy.
+    """
+    kept = _TRIMMERS[resource](obj)
+    kept["apiVersion"] = resource.api_version
+    kept["kind"] = resource.kind
+    return kept
+
+
+def _trim_job(job: Raw) -> Raw:
+    spec, status = job.get("spec") or {}, job.get("status") or {}
+    metadata = _trim_metadata(job)
+    restarted_at = (job["metadata"].get("annotations") or {}).get(ANNOTATION_RESTARTED_AT)
+    if restarted_at:
+        metadata["annotations"] = {ANNOTATION_RESTARTED_AT: restarted_at[:MAX_RESTARTED_AT]}
+    if (spec.get("managedBy") or "") not in OWN_MANAGERS:
+        kept_status = _pick(status, ("phase", "mode"))
+        return {"metadata": metadata, "spec": _pick(spec, ("managedBy",)), "status": kept_status}
+    for role in Role:
+        template = (spec.get(role) or {}).get("template") or {}
+        if template.get("metadata"):
+            template["metadata"] = _pick(template["metadata"], _TEMPLATE_METADATA)
+    return {"metadata": metadata, "spec": spec, "status": status}
+
+
+def _trim_pod(obj: Raw) -> Raw:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    kept_status = _pick(status, _POD_STATUS)
+    kept_status["conditions"] = _pick_each(status.get("conditions"), _CONDITION)
+    for field in ("containerStatuses", "initContainerStatuses"):
+        if status.get(field):
+            kept_status[field] = [_trim_container(each) for each in status[field]]
+    metadata = _trim_metadata(obj)
+    annotations = _pick(obj["metadata"].get("annotations") or {}, _POD_ANNOTATIONS)
+    if annotations:
+        metadata["annotations"] = _bound(annotations)
+    return {"metadata": metadata, "spec": _pick(spec, _POD_SPEC), "status": kept_status}
+
+
+def _trim_container(status: Raw) -> Raw:
+    """What a container waits for may repeat the name of its image, which has no bound."""
+    kept = _pick(status, _CONTAINER_STATUS)
+    waiting = (kept.get("state") or {}).get("waiting")
+    if waiting and len(waiting.get("message") or "") > MAX_TEXT:
+        kept["state"] = {"waiting": _bound(waiting)}
+    return kept
+
+
+def _trim_config_map(obj: Raw) -> Raw:
+    data = obj.get("data") or {} if _may_be_rendezvous(obj) else {}
+    told = _pick(data, tuple(ENDPOINT_LISTS.values()))
+    kept = {key: value for key, value in told.items() if len(value) <= MAX_ENV_VALUE_BYTES}
+    return {"metadata": _trim_metadata(obj), "data": kept}
+
+
+def _may_be_rendezvous(obj: Raw) -> bool:
+    """Whether it is called as the ConfigMap of its job's attempt is."""
+    owner, attempt = owner_of(obj), labels_of(obj).get(LABEL_ATTEMPT, "")
+    if owner is None or not attempt.isdecimal() or is_deleting(obj):
+        return False
+    return bool(obj["metadata"]["name"] == config_map_name(owner.key.name, int(attempt)))
+
+
+def _trim_pod_group(obj: Raw) -> Raw:
+    """Any but the job's own counts by its name and its least members alone."""
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    fields = _GROUP_SPEC if _may_be_gang(obj) else ("minMember",)
+    conditions = _pick_each((status.get("conditions") or ())[:MAX_CONDITIONS], _CONDITION)
+    return {
+        "metadata": _trim_metadata(obj),
+        "spec": _pick(spec, fields),
+        "status": {
+            **_bound(_pick(status, ("phase",))),
+            "conditions": [_bound(each) for each in conditions],
+        },
+    }
+
+
+def _may_be_gang(obj: Raw) -> bool:
+    """Whether it is called as the operator's own PodGroup of its job is."""
+    owner = owner_of(obj)
+    return owner is not None and obj["metadata"]["name"] == pod_group_name(
+        owner.key.name, owner.uid
+    )
+
+
+def _bound(texts: Raw) -> Raw:
+    return {key: text[:MAX_TEXT] for key, text in texts.items() if isinstance(text, str)}
+
+
+def _trim_node(obj: Raw) -> Raw:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    return {
+        "metadata": _trim_metadata(obj),
+        "spec": _pick(spec, ("unschedulable", "taints")),
+        "status": {"conditions": _pick_each(status.get("conditions"), _CONDITION)},
+    }
+
+
+def _trim_metadata(obj: Raw) -> Raw:
+    metadata = _pick(obj["metadata"], _METADATA)
+    labels = _pick(labels_of(obj), _LABELS)
+    owner = controller_of(obj) if owner_of(obj) else None
+    if labels:
+        metadata["labels"] = labels
+    if owner and len(owner["name"] + owner["uid"]) <= MAX_TEXT:
+        metadata["ownerReferences"] = [owner]
+    return metadata
+
+
+def _pick(obj: Raw, fields: tuple[str, ...]) -> Raw:
+    return {field: obj[field] for field in fields if field in obj}
+
+
+def _pick_each(objects: Iterable[Raw] | None, fields: tuple[str, ...]) -> list[Raw]:
+    return [_pick(obj, fields) for obj in objects or ()]
+
+
+_TRIMMERS: dict[Resource, Callable[[Raw], Raw]] = {
+    PADDLE_JOB: _trim_job,
+    POD: _trim_pod,
+    SERVICE: lambda obj: {"metadata": _trim_metadata(obj)},
+    CONFIG_MAP: _trim_config_map,
+    VOLCANO_POD_GROUP: _trim_pod_group,
+    GANG_POD_GROUP: _trim_pod_group,
+    NODE: _trim_node,
+}

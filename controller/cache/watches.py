@@ -1,0 +1,147 @@
+"""All watches of the operator: a reflector for each kind, in all namespaces or in each one listed.
+
+In a list, no namespace may hold up the others. One may not exist yet, or the operator's Role may be
+missing in it, which look the same from here: both are refused. The others are worked on without it,
+and `problems` names it until it can be read. Its jobs are listed only after everything else in it:
+no pass ever decides about a job whose pods it may not see.
+
+Built once; `start` and `stop` are the manager's, everything else any thread may ask.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from api.constants import LABEL_JOB_UID
+from controller.cache.reflector import Reflector, Scope
+from controller.client.resources import (
+    CONFIG_MAP,
+    GANG_POD_GROUP,
+    NODE,
+    PADDLE_JOB,
+    POD,
+    SERVICE,
+    VOLCANO_POD_GROUP,
+    Resource,
+)
+
+EVERYWHERE = ("",)
+"""The scopes of an operator of all namespaces."""
+_POLL_SECONDS = 0.05
+
+Build = Callable[[Resource, Scope], Reflector]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The watches of one namespace, or of all where it is empty."""
+
+    namespace: str
+    reflectors: dict[Resource, Reflector]
+
+    def has_listed(self) -> bool:
+        return all(each.has_listed for each in self.reflectors.values())
+
+    def is_refused(self) -> bool:
+        return any(each.is_refused for each in self.reflectors.values())
+
+    def have_children_listed(self) -> bool:
+        return all(e.has_listed for r, e in self.reflectors.items() if r is not PADDLE_JOB)
+
+
+class Watches:
+    """The reflectors of all kinds and namespaces. No namespaces means all of them."""
+
+    def __init__(self, namespaces: Sequence[str], build: Build) -> None:
+        self._stop = threading.Event()
+        self._groups = {
+            namespace: _Group(
+                namespace,
+                {resource: build(resource, scope) for resource, scope in watched(namespace)},
+            )
+            for namespace in namespaces or EVERYWHERE
+        }
+
+    def start(self, start_thread: Callable[[str, Callable[[], None]], None]) -> None:
+        """Start a thread for each, by its name."""
+        for group in self._groups.values():
+            for resource, reflector in group.reflectors.items():
+                waits = resource is PADDLE_JOB and self._is_list
+                run = self._after_children(group, reflector) if waits else reflector.run
+                start_thread(f"watch-{self._name(reflector)}", run)
+
+    def stop(self) -> None:
+        """End all."""
+        self._stop.set()
+        for reflector in self._all():
+            reflector.stop()
+
+    def are_full(self) -> bool:
+        """Whether work can begin: all is listed, but for namespaces of a list that are refused."""
+        groups = self._groups.values()
+        if not self._is_list:
+            return all(group.has_listed() for group in groups)
+        settled = all(group.has_listed() or group.is_refused() for group in groups)
+        return settled and any(group.has_listed() for group in groups)
+
+    def empty(self) -> list[str]:
+        """The watches that have not listed yet."""
+        return [self._name(each) for each in self._all() if not each.has_listed]
+
+    def problems(self) -> list[str]:
+        """A line for each watch that is not in step."""
+        lines = []
+        for reflector in self._all():
+            if not reflector.is_healthy:
+                hint = "; the namespace or the Role in it is missing"
+                why = hint if self._is_list and reflector.is_refused else ""
+                lines.append(f"not synced: {self._name(reflector)}{why}")
+        return lines
+
+    def is_served(self, resource: Resource, namespace: str = "") -> bool:
+        """Whether the API server serves the kind, to the operator, in this namespace."""
+        group = self._groups.get(namespace) or self._groups.get("")
+        reflector = group.reflectors.get(resource) if group is not None else None
+        return reflector is not None and reflector.is_served
+
+    def lacks_paddle_jobs(self) -> bool:
+        """Whether the API server says that there is no such kind."""
+        found = [group.reflectors[PADDLE_JOB] for group in self._groups.values()]
+        return not any(each.is_served for each in found)
+
+    @property
+    def _is_list(self) -> bool:
+        return len(self._groups) > 1
+
+    def _all(self) -> list[Reflector]:
+        return [each for group in self._groups.values() for each in group.reflectors.values()]
+
+    def _name(self, reflector: Reflector) -> str:
+        return f"{reflector.kind} in {reflector.namespace}" if self._is_list else reflector.kind
+
+    def _after_children(self, group: _Group, reflector: Reflector) -> Callable[[], None]:
+        def run() -> None:
+            while not group.have_children_listed():
+                if self._stop.wait(_POLL_SECONDS):
+                    return
+            reflector.run()
+
+        return run
+
+
+def watched(namespace: str) -> list[tuple[Resource, Scope]]:
+    """What is watched. Children are selected by the label that every child carries."""
+    everything, children = Scope(namespace), Scope(namespace, LABEL_JOB_UID)
+    kinds = [
+        (PADDLE_JOB, everything),
+        (POD, children),
+        (SERVICE, children),
+        (CONFIG_MAP, children),
+        # All of them: a user's own PodGroup has no label of ours.
+        (VOLCANO_POD_GROUP, Scope(namespace, is_optional=True)),
+        (GANG_POD_GROUP, Scope(namespace, LABEL_JOB_UID, is_optional=True)),
+    ]
+    if not namespace:
+        # Only a cluster-wide role may read them; without, pods on lost nodes are left alone.
+        kinds.append((NODE, Scope(is_optional=True)))
+    return kinds

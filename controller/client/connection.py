@@ -1,0 +1,190 @@
+"""Where the API server is and who we are. The only module that imports `kubernetes`.
+
+The package reads the configuration: the server, TLS, proxies and credentials. Requests do not go
+through it: its request layer takes three times the CPU, repeats writes on its own and guesses
+content types.
+"""
+
+import os
+import ssl
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from kubernetes.client.configuration import Configuration
+from kubernetes.client.rest import should_bypass_proxies
+from kubernetes.config import incluster_config, kube_config
+from kubernetes.utils.keepalive import tcp_keepalive_socket_options
+
+from controller.client.http import Endpoint
+from controller.clock import Clock
+
+READ_SECONDS = 3.0
+"""A credential plugin may hang, and renewing the lease takes a header, too."""
+STUCK_SECONDS = 60.0
+"""After so long a reading that hangs is left alone, and another one begins."""
+TOKEN_PERIOD_SECONDS = 60.0
+"""A mounted token is replaced by the kubelet long before it expires; read it this often."""
+_ENVIRONMENT_HOST = incluster_config.SERVICE_HOST_ENV_NAME
+
+
+class ConfigurationError(Exception):
+    """There is no usable way to an API server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where the API server is and who we are; every client makes its own pool from it.
+
+    `prefix` comes before every path; mostly it is empty.
+    """
+
+    endpoint: Endpoint
+    prefix: str
+    credentials: "Credentials"
+
+
+class Credentials:
+    """The Authorization header, read again when it has aged or was refused.
+
+    A read that fails keeps the last header: the file may be empty for a moment while it is
+    replaced. One that hangs does so too, and holds up one caller for a moment only.
+    """
+
+    def __init__(self, read: Callable[[], str | None], period_seconds: float, clock: Clock) -> None:
+        self._read = read
+        self._period = period_seconds
+        self.clock = clock
+        self._lock = threading.Lock()
+        """Guards all that follows; but a reader that is late writes _header when it likes."""
+        self._reader: threading.Thread | None = None
+        self._header = read()
+        self._read_at = clock.monotonic()
+
+    def header(self) -> str | None:
+        """The header's value; None where the connection itself proves who we are."""
+        with self._lock:
+            if self.clock.monotonic() - self._read_at >= self._period:
+                self._read_again_locked()
+            return self._header
+
+    def renew(self, refused: str | None) -> None:
+        """Read again, unless another thread has done so since `refused` was handed out."""
+        with self._lock:
+            if self._header == refused:
+                self._read_again_locked()
+
+    def _read_again_locked(self) -> None:
+        now = self.clock.monotonic()
+        is_reading = self._reader is not None and self._reader.is_alive()
+        if is_reading and now - self._read_at < STUCK_SECONDS:
+            return
+        self._read_at = now
+        self._reader = threading.Thread(target=self._read_again, name="credentials", daemon=True)
+        self._reader.start()
+        self._reader.join(READ_SECONDS)
+
+    def _read_again(self) -> None:
+        try:
+            self._header = self._read() or self._header
+        except Exception:  # the loaders raise many kinds; the request will tell what is wrong
+            return
+
+
+def load_connection(kubeconfig: str | None, clock: Clock) -> Connection:
+    """From a kubeconfig file, else from the pod's environment, else from ~/.kube/config.
+
+    Raises ConfigurationError with one line that says what is wrong.
+    """
+    is_inside = not kubeconfig and bool(os.environ.get(_ENVIRONMENT_HOST))
+    path = kubeconfig or kube_config.KUBE_CONFIG_DEFAULT_LOCATION
+    try:
+        return _load_in_cluster(clock) if is_inside else _load_kubeconfig(path, clock)
+    except Exception as error:
+        way = "the pod's service account" if is_inside else f"the kubeconfig {path}"
+        raise ConfigurationError(f"no connection to a cluster by {way}: {error}") from error
+
+
+def _load_in_cluster(clock: Clock) -> Connection:
+    configuration = Configuration()
+    incluster_config.load_incluster_config(  # type: ignore[no-untyped-call]
+        configuration, try_refresh_token=False
+    )
+    # A proxy of the environment is for the world outside; the service address is inside.
+    configuration.proxy = None
+    token = Path(incluster_config.SERVICE_TOKEN_FILENAME)
+    credentials = Credentials(lambda: _read_token(token), TOKEN_PERIOD_SECONDS, clock)
+    return build_connection(configuration, credentials)
+
+
+def _load_kubeconfig(path: str, clock: Clock) -> Connection:
+    configuration = _read_kubeconfig(path)
+
+    def read() -> str | None:
+        header = _read_kubeconfig(path).get_api_key_with_prefix("BearerToken")
+        return str(header) if header else None
+
+    # Without a period: a credential plugin may take seconds; it runs when a token is refused.
+    return build_connection(configuration, Credentials(read, float("inf"), clock))
+
+
+def _read_kubeconfig(path: str) -> Configuration:
+    configuration = Configuration()
+    kube_config.load_kube_config(  # type: ignore[no-untyped-call]
+        path, client_configuration=configuration
+    )
+    return configuration
+
+
+def _read_token(path: Path) -> str | None:
+    token = path.read_text().strip()
+    return f"Bearer {token}" if token else None
+
+
+def build_connection(configuration: Configuration, credentials: Credentials) -> Connection:
+    """The connection that a configuration of the package describes."""
+    prefix = urlsplit(configuration.host).path.rstrip("/")
+    return Connection(_build_endpoint(configuration), prefix, credentials)
+
+
+def _build_endpoint(configuration: Configuration) -> Endpoint:
+    base = urlsplit(configuration.host)
+    is_tls = base.scheme == "https"
+    return Endpoint(
+        host=base.hostname or "",
+        port=base.port or (443 if is_tls else 80),
+        tls=_build_tls(configuration) if is_tls else None,
+        tls_server_name=configuration.tls_server_name or "",
+        proxy=_proxy_for(configuration),
+        socket_options=tuple(tcp_keepalive_socket_options()),
+        ca_file=configuration.ssl_ca_cert or "",
+    )
+
+
+def _build_tls(configuration: Configuration) -> ssl.SSLContext:
+    # Not create_default_context: newer Pythons make it refuse authorities that kubeadm made.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif configuration.ssl_ca_cert or configuration.ca_cert_data:
+        context.load_verify_locations(
+            cafile=configuration.ssl_ca_cert, cadata=configuration.ca_cert_data
+        )
+    else:
+        context.load_default_certs()
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    return context
+
+
+def _proxy_for(configuration: Configuration) -> str:
+    proxy = str(configuration.proxy or "")
+    if not proxy or should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
+        return ""
+    url = proxy if "://" in proxy else f"http://{proxy}"
+    if urlsplit(url).scheme != "http":
+        raise ValueError("only proxies with http:// are supported")  # it may hold a password
+    return url

@@ -1,0 +1,31 @@
+"""Which kinds the API server serves.
+
+A kind that is not served answers `404 page not found` in plain text: the words of a proxy that has
+lost its backend, too. So what is absent is asked for here, where the API server answers in objects.
+Any thread may call.
+"""
+
+from api.objects import Raw
+from controller.client.api import ApiClient
+from controller.client.errors import Transient
+from controller.client.resources import Resource
+
+
+def is_served(client: ApiClient, resource: Resource) -> bool:
+    """Whether the API server names the kind. Raises ApiError where it does not answer that."""
+    if not resource.group:
+        return True  # without the core group it is no Kubernetes
+    groups = _ask(client, "/apis", "APIGroupList").get("groups") or ()
+    versions = {each["groupVersion"] for group in groups for each in group["versions"]}
+    if resource.api_version not in versions:
+        return False
+    path = f"/apis/{resource.api_version}"
+    kinds = _ask(client, path, "APIResourceList").get("resources") or ()
+    return any(kind["name"] == resource.plural for kind in kinds)
+
+
+def _ask(client: ApiClient, path: str, kind: str) -> Raw:
+    answer = client.get(path)
+    if answer.get("kind") != kind:
+        raise Transient(f"{path} is no {kind}")
+    return answer

@@ -1,0 +1,55 @@
+"""The kinds that the operator talks about, and where the API server keeps them."""
+
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from api import constants
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resource:
+    """One kind at one version. `api_version` is `v1` or `group/version`.
+
+    There is one object per kind, and they compare by identity: as keys of the store's tables they
+    are hashed all the time.
+    """
+
+    kind: str
+    api_version: str
+    plural: str
+    is_namespaced: bool = True
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The URL path of the collection or of one object; no namespace means all of them."""
+        root = "apis" if self.group else "api"
+        parts = [root, self.api_version]
+        if self.is_namespaced and namespace:
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts.append(self.plural)
+        parts += [quote(part, safe="") for part in (name, subresource) if part]
+        return "/" + "/".join(parts)
+
+
+PADDLE_JOB: Final = Resource(constants.KIND, constants.API_VERSION, constants.PLURAL)
+POD: Final = Resource("Pod", "v1", "pods")
+SERVICE: Final = Resource("Service", "v1", "services")
+CONFIG_MAP: Final = Resource("ConfigMap", "v1", "configmaps")
+VOLCANO_POD_GROUP: Final = Resource("PodGroup", constants.VOLCANO_API_VERSION, "podgroups")
+GANG_POD_GROUP: Final = Resource("PodGroup", constants.GANG_API_VERSION, "podgroups")
+NODE: Final = Resource("Node", "v1", "nodes", is_namespaced=False)
+EVENT: Final = Resource("Event", "v1", "events")
+LEASE: Final = Resource("Lease", "coordination.k8s.io/v1", "leases")
+
+_CHILDREN: Final = (POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP, GANG_POD_GROUP)
+_BY_TYPE: Final = {(resource.api_version, resource.kind): resource for resource in _CHILDREN}
+
+
+def find_resource(api_version: str, kind: str) -> Resource:
+    """The resource that a child's apiVersion and kind name. Raises KeyError on another."""
+    return _BY_TYPE[(api_version, kind)]

@@ -1,0 +1,227 @@
+"""Carries a plan out: thin code that writes, in the order of the plan's fields.
+
+Always: if a pod that the plan takes for gone still lives, the cache lags and nothing is written.
+The status is written even when a write of a child failed. Events and totals come after the status
+that they report. Creates go out group by group. Those of one group run in parallel, in batches that
+double while they succeed: where a quota or a webhook refuses a pod, one create is refused and not a
+thousand. Any worker may call.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from api.objects import uid_of
+from api.ownership import Owner
+from api.status import MAX_MESSAGE_CHARACTERS
+from controller.cache.store import Family, key_of
+from controller.client.api import ApiClient
+from controller.client.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NotFound
+from controller.client.resources import PADDLE_JOB, POD
+from controller.work.children import ChildWriter
+from controller.work.events import EventRecorder
+from controller.work.helpers import Helpers
+from controller.work.memory import Child, JobMemory
+from metrics import Metrics
+from reconcile.plan import Plan, Refusal
+
+MAX_PARALLEL = 16
+"""Threads that write children, for all workers together."""
+MAX_BATCH = 32
+"""Small enough that a small job's pods do not wait long behind a wide job's batch."""
+MAX_CREATES = 500
+"""In one pass."""
+BACKLOGGED_CREATES = 16
+"""While other jobs wait for a worker, a job creates one child after the other, and stands in line
+again after so many. A wide job then takes little more of the API server than each small one."""
+_REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)
+
+Item = TypeVar("Item")
+Error = ApiError | None
+
+
+@dataclass(slots=True)
+class Result:
+    """How a plan went.
+
+    `errors` may go away with a retry; `failed` is a write that met one. `refusals` stay until
+    somebody does something about them. `created` and `deleted` are the children for which it went
+    well. `is_partial`: the plan was longer than a pass may be, and
+    the rest is to follow at once. `is_outdated`: the job has changed since the plan was made, so
+    its status was not written. `is_hopeless`: the namespace is being deleted, and nothing can be
+    created in it any more.
+    """
+
+    errors: list[ApiError] = field(default_factory=list)
+    failed: Refusal | None = None
+    refusals: list[Refusal] = field(default_factory=list)
+    created: set[Child] = field(default_factory=set)
+    deleted: set[Child] = field(default_factory=set)
+    is_partial: bool = False
+    is_status_written: bool = False
+    is_outdated: bool = False
+    is_hopeless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One plan being written; `result` is filled in on the way. One worker's."""
+
+    owner: Owner
+    family: Family
+    plan: Plan
+    is_backlogged: bool
+    result: Result = field(default_factory=Result)
+
+
+class Applier:
+    """Writes plans through one client, and the bounded helpers of all workers."""
+
+    def __init__(
+        self, client: ApiClient, memory: JobMemory, recorder: EventRecorder, metrics: Metrics
+    ) -> None:
+        self._client = client
+        self._children = ChildWriter(client, memory)
+        self._memory = memory
+        self._recorder = recorder
+        self._metrics = metrics
+        self._helpers = Helpers(MAX_PARALLEL, "apply")
+        self._stop = threading.Event()
+
+    def apply(self, family: Family, plan: Plan, *, is_backlogged: bool = False) -> Result:
+        """Write what the plan asks for; never raises an ApiError."""
+        owner = Owner(key_of(family.job), uid_of(family.job))
+        task = _Task(owner, family, plan, is_backlogged)
+        if not self._are_gone(task):
+            return task.result
+        self._delete_children(task)
+        self._patch_children(task)
+        self._create_children(task)
+        if self._is_status_true(task):
+            self._report(task)
+        if plan.delete_job and not task.result.errors:
+            self._delete_job(task)
+        return task.result
+
+    def stop(self) -> None:
+        """Begin no further batch; writes that are under way finish."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """End the helpers' threads, once no worker uses them."""
+        self._helpers.close()
+
+    def _are_gone(self, task: _Task) -> bool:
+        """Ask the API server whether the pods that the plan takes for gone are gone."""
+        for name in task.plan.verify_gone:
+            error = self._children.confirm_gone(task.owner, POD, name)
+            if error is not None:
+                task.result.errors.append(error)
+                return False
+        return True
+
+    def _may_go_on(self, result: Result) -> bool:
+        failed = result.errors or result.refusals or result.is_hopeless
+        return not failed and not self._stop.is_set()
+
+    def _delete_children(self, task: _Task) -> None:
+        for batch in _growing_batches([task.plan.deletes], first=MAX_PARALLEL):
+            delete = partial(self._children.delete, task.owner)
+            errors = self._mapper(task, batch)(delete, batch)
+            for item, error in zip(batch, errors, strict=True):
+                _note(task.result, (item.target.kind, item.target.name), error, is_delete=True)
+            if not self._may_go_on(task.result):
+                return
+
+    def _patch_children(self, task: _Task) -> None:
+        patch, batch = partial(self._children.patch, task.owner), task.plan.patches
+        task.result.errors += filter(None, self._mapper(task, batch)(patch, batch))
+
+    def _create_children(self, task: _Task) -> None:
+        result, create = task.result, partial(self._children.create, task.owner)
+        most = BACKLOGGED_CREATES if task.is_backlogged else MAX_CREATES
+        for batch in _growing_batches(task.plan.creates, first=1):
+            result.is_partial = len(result.created) >= most
+            if result.is_partial or not self._may_go_on(result):
+                return
+            errors = self._mapper(task, batch)(create, batch)
+            for item, error in zip(batch, errors, strict=True):
+                _note(result, (item.kind, item.name), error, is_delete=False)
+
+    def _mapper(self, task: _Task, batch: Sequence[Item]) -> Callable[..., Iterable[Error]]:
+        """What writes each child of a batch: in parallel, unless other jobs wait for a worker."""
+        return map if task.is_backlogged or len(batch) == 1 else self._helpers.map
+
+    def _is_status_true(self, task: _Task) -> bool:
+        """Whether the stored status is now what the plan says.
+
+        Written only over the version that the plan was made from. A UID would not do: the status
+        subresource of a custom resource ignores it, and the status of a deleted job would reach
+        its namesake.
+        """
+        if task.plan.status is None:
+            return True
+        key, result = task.owner.key, task.result
+        version = {"resourceVersion": task.family.job["metadata"]["resourceVersion"]}
+        patch = {**task.plan.status, "metadata": version}
+        try:
+            written = self._client.merge_patch(PADDLE_JOB.path(*key, "status"), patch)
+        except NotFound:
+            return False
+        except Conflict:
+            result.is_outdated = True
+            return False
+        except ApiError as error:
+            result.errors.append(error)
+            return False
+        self._memory.await_written(key, PADDLE_JOB, written)
+        self._memory.note_status_written(key, task.owner.uid)
+        result.is_status_written = True
+        return True
+
+    def _report(self, task: _Task) -> None:
+        for event in task.plan.events:
+            self._recorder.record(task.family.job, event)
+        for outcome in task.plan.outcomes:
+            self._metrics.jobs.record(outcome.kind, outcome.mode, outcome.reason, outcome.seconds)
+
+    def _delete_job(self, task: _Task) -> None:
+        owner = task.owner
+        try:
+            self._client.delete(PADDLE_JOB.path(*owner.key), owner.uid)
+        except (NotFound, Conflict):
+            return
+        except ApiError as error:
+            task.result.errors.append(error)
+            return
+        self._memory.await_deleted(owner.key, PADDLE_JOB, owner.key.name, owner.uid)
+
+
+def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bool) -> None:
+    """Note how a write went, and tell what no retry mends from what one may mend."""
+    if error is None:
+        (result.deleted if is_delete else result.created).add(child)
+        return
+    if error.has_cause("NamespaceTerminating"):
+        result.is_hopeless = True
+        return
+    message = error.message[:MAX_MESSAGE_CHARACTERS]
+    refusal = Refusal(*child, error.reason, message, error.code, is_delete)
+    if isinstance(error, _REFUSED):
+        result.refusals.append(refusal)
+    else:
+        result.errors.append(error)
+        result.failed = refusal
+
+
+def _growing_batches(groups: Iterable[Sequence[Item]], first: int) -> Iterator[Sequence[Item]]:
+    """Batches of one group each; the size doubles from batch to batch, over the groups too."""
+    size = first
+    for group in groups:
+        start = 0
+        while start < len(group):
+            yield group[start : start + size]
+            start += size
+            size = min(MAX_BATCH, size * 2)

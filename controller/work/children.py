@@ -1,0 +1,115 @@
+"""Writes one child: creates, patches or deletes it, and notes the write, to be awaited.
+
+Always: a delete happens only to the UID that the plan saw; a create that finds its name taken is a
+success only if the one there is this job's. Errors are returned, since the caller writes many at
+once and has to see every result. Any thread may call.
+
+A child whose job label somebody has removed still belongs to the job, but no watch shows it, and
+the job would wait for it forever. So it is deleted, and a new one takes its place.
+"""
+
+from api.constants import LABEL_JOB_UID
+from api.objects import Raw, is_deleting, labels_of
+from api.ownership import Owner
+from controller.client.api import ApiClient
+from controller.client.errors import AlreadyExists, ApiError, Conflict, NotFound, Transient
+from controller.client.resources import Resource, find_resource
+from controller.work.memory import JobMemory
+from reconcile.plan import Create, Delete, ObjectReference, Patch
+
+
+class ChildWriter:
+    """Single writes on one client."""
+
+    def __init__(self, client: ApiClient, memory: JobMemory) -> None:
+        self._client = client
+        self._memory = memory
+
+    def create(self, owner: Owner, item: Create) -> ApiError | None:
+        """Create a child; a success too if this job's child of that name already exists."""
+        body = item.build()
+        resource = find_resource(body["apiVersion"], item.kind)
+        try:
+            obj = self._client.create(resource.path(owner.key.namespace), body)
+        except AlreadyExists as error:
+            return self._examine_namesake(owner, resource, item.name, error)
+        except ApiError as error:
+            return error
+        self._memory.await_written(owner.key, resource, obj)
+        return None
+
+    def delete(self, owner: Owner, item: Delete) -> ApiError | None:
+        """Delete a child; a success too if it is already gone."""
+        target = item.target
+        resource = find_resource(target.api_version, target.kind)
+        try:
+            path = resource.path(owner.key.namespace, target.name)
+            self._client.delete(path, target.uid, item.grace_seconds)
+        except (NotFound, Conflict):
+            return None  # gone, or another one already stands in its place
+        except ApiError as error:
+            return error
+        self._memory.await_deleted(owner.key, resource, target.name, target.uid)
+        return None
+
+    def patch(self, owner: Owner, item: Patch) -> ApiError | None:
+        """Change a child, if it still is the one that the plan saw; one that is gone needs none."""
+        target = item.target
+        resource = find_resource(target.api_version, target.kind)
+        try:
+            path = resource.path(owner.key.namespace, target.name)
+            obj = self._client.merge_patch(path, _with_uid(item.body, target.uid))
+        except NotFound:
+            return None
+        except ApiError as error:
+            return error
+        self._memory.await_written(owner.key, resource, obj)
+        return None
+
+    def confirm_gone(self, owner: Owner, resource: Resource, name: str) -> ApiError | None:
+        """None when the API server itself, not the cache, has no living child of this name.
+
+        Otherwise the reason: a Transient if it lives, or the error of the request.
+        """
+        try:
+            there = self._client.get(resource.path(owner.key.namespace, name))
+        except NotFound:
+            return None
+        except ApiError as error:
+            return error
+        if is_deleting(there) or not owner.controls(there):
+            return None
+        if LABEL_JOB_UID not in labels_of(there):
+            return self._delete_unseen(owner, there)
+        return Transient(f"{resource.kind} {name} lives, though the cache does not show it")
+
+    def _examine_namesake(
+        self, owner: Owner, resource: Resource, name: str, taken: AlreadyExists
+    ) -> ApiError | None:
+        """Find out whose the taken name is: this job's (None), or somebody else's (the error)."""
+        try:
+            there = self._client.get(resource.path(owner.key.namespace, name))
+        except NotFound:
+            return Transient(f"{resource.kind} {name} is just going")
+        except ApiError as error:
+            return error
+        if owner.controls(there):
+            if LABEL_JOB_UID not in labels_of(there):
+                return self._delete_unseen(owner, there)
+            self._memory.await_written(owner.key, resource, there)
+            return None
+        if owner.has_inherited(there):
+            # Left by a deleted job of the same name; its deletion wakes this one.
+            return Transient(f"{resource.kind} {name} of a former job is still there")
+        return taken
+
+    def _delete_unseen(self, owner: Owner, there: Raw) -> ApiError:
+        """Delete a child without the job's label; returns an error, so that the pass is retried."""
+        target = ObjectReference.of(there)
+        failed = self.delete(owner, Delete(target))
+        return failed or Transient(f"{target.kind} {target.name} lost its label {LABEL_JOB_UID}")
+
+
+def _with_uid(body: Raw, uid: str) -> Raw:
+    """A merge patch that the API server refuses on an object of another UID."""
+    return {**body, "metadata": {**(body.get("metadata") or {}), "uid": uid}}

@@ -1,0 +1,88 @@
+"""Gathers what a pass may look at, from the store and the memory, as `reconcile` takes it.
+
+Any worker may call.
+"""
+
+from collections.abc import Callable
+
+from api.constants import Intranet
+from api.objects import Raw, is_deleting, uid_of
+from api.ownership import Key
+from controller.cache.store import Family, Store, key_of
+from controller.client.resources import (
+    CONFIG_MAP,
+    GANG_POD_GROUP,
+    NODE,
+    PADDLE_JOB,
+    POD,
+    SERVICE,
+    VOLCANO_POD_GROUP,
+    Resource,
+)
+from controller.work.memory import JobMemory
+from reconcile.plan import Observed
+
+
+class Observer:
+    """Builds the input of `reconcile`.
+
+    `is_served` says whether the API server has a kind in a namespace.
+    """
+
+    def __init__(
+        self, store: Store, memory: JobMemory, is_served: Callable[[Resource, str], bool]
+    ) -> None:
+        self._store = store
+        self._memory = memory
+        self._is_served = is_served
+
+    def observe(self, family: Family, *, is_backlogged: bool = False) -> Observed:
+        """A family as the reconcile takes it."""
+        job, children = family.job, family.children
+        key, uid = key_of(job), uid_of(job)
+        pods = children.get(POD, ())
+        taken_ports, namespace_ports = self._taken_host_ports(job)
+        volcano, gang = children.get(VOLCANO_POD_GROUP, ()), children.get(GANG_POD_GROUP, ())
+        return Observed(
+            job=job,
+            pods=pods,
+            services=children.get(SERVICE, ()),
+            config_maps=children.get(CONFIG_MAP, ()),
+            pod_groups=volcano + gang,
+            named_pod_group=family.named_pod_group,
+            volcano_served=self._is_served(VOLCANO_POD_GROUP, key.namespace),
+            gang_served=self._is_served(GANG_POD_GROUP, key.namespace),
+            nodes=self._nodes(pods),
+            refusals=self._memory.refusals(key, uid),
+            status_written_at=self._memory.status_written_at(key, uid),
+            is_backlogged=is_backlogged,
+            taken_host_ports=taken_ports,
+            namespace_host_ports=namespace_ports,
+            pause_seconds=self._memory.pause_seconds(key, uid),
+        )
+
+    def _nodes(self, pods: tuple[Raw, ...]) -> dict[str, Raw] | None:
+        if not self._is_served(NODE, ""):
+            return None
+        names = {pod["spec"].get("nodeName", "") for pod in pods if is_deleting(pod)}
+        found = {name: self._store.get(NODE, Key("", name)) for name in names}
+        return {name: node for name, node in found.items() if node is not None}
+
+    def _taken_host_ports(self, job: Raw) -> tuple[frozenset[int], int]:
+        """What other jobs hold, and how many ranges of it those of the same namespace."""
+        if not is_on_host(job):
+            return frozenset(), 0
+        taken: set[int] = set()
+        in_namespace, own = 0, key_of(job)
+        noted = self._memory.noted_host_ports()
+        for key, facts in self._store.facts(PADDLE_JOB):
+            if key != own:
+                ports = {*facts.host_ports, *noted.get(key, ())}
+                taken |= ports
+                in_namespace += len(ports) if key.namespace == own.namespace else 0
+        return frozenset(taken), in_namespace
+
+
+def is_on_host(job: Raw) -> bool:
+    """Whether the job's pods get port ranges on their hosts."""
+    return bool(job["spec"].get("intranet") == Intranet.HOST)

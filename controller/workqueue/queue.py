@@ -1,0 +1,242 @@
+"""The work queue: which jobs to look at next.
+
+Any thread may call. There is no timer thread: a worker that waits for a key wakes when the next
+delayed or resting one is due.
+"""
+
+import heapq
+import threading
+from collections import OrderedDict, deque
+
+from api.ownership import Key
+from controller.clock import Clock
+from controller.workqueue.rate_limiter import (
+    RECONNECT_SECONDS,
+    RETRY_MAX_SECONDS,
+    RetryLimiter,
+)
+from metrics.runtime import QueueMetrics
+
+MAX_REST_SECONDS = 1.0
+BACKLOG_SECONDS = 0.1
+"""If a key has waited so long for a worker, the operator is backlogged."""
+BACKLOG_LASTS_SECONDS = 1.0
+"""The queue may run empty for a moment while more jobs are on their way."""
+_IDLE_SECONDS = 60.0
+"""No wait is longer: a deadline may be centuries away, and threads cannot wait for that."""
+_FEW_TIMERS = 100
+"""So many out-of-date ones are not worth the search for them."""
+
+
+class WorkQueue:
+    """Keys for many workers. It promises:
+
+    1. Alone: a key is with one worker at a time.
+    2. Again: a key added while it is worked on comes out once more.
+    3. Once: a key added many times before it is taken comes out once.
+    4. Later: a key added for later, or after an error, waits; of several times the earliest counts.
+    5. Fair: namespaces take turns, one key a turn, and a key rests after its pass, so that neither
+       a tenant nor a job takes the workers from the others. A namespace may have `shared` workers;
+       those beyond go only to namespaces that have none, so that passes which take long hold up
+       their own.
+
+    A key that was added comes out, whatever happens, until the queue is shut down. Before it is
+    opened it takes nothing in: whoever opens it then adds every job.
+    """
+
+    def __init__(self, clock: Clock, metrics: QueueMetrics, shared: int) -> None:
+        self._shared = shared
+        self._clock = clock
+        self._metrics = metrics
+        self._limiter = RetryLimiter(clock)
+        self._changed = threading.Condition()
+        """Its lock guards all that follows."""
+        self._turns: OrderedDict[str, deque[Key]] = OrderedDict()
+        """Waiting keys by namespace, in the order of the namespaces' turns; none is empty."""
+        self._waiting: dict[Key, float] = {}
+        """The keys in _turns, and since when they wait for a worker."""
+        self._working: dict[Key, float] = {}
+        """Keys that workers have, and since when. None of them waits."""
+        self._resting: dict[Key, float] = {}
+        """Keys that rest, and until when. None of them waits, and no worker has one."""
+        self._again: set[Key] = set()
+        """Keys that were added while a worker had them or they rested."""
+        self._due: dict[Key, float] = {}
+        """When a key is to be added."""
+        self._timers: list[tuple[float, Key]] = []
+        """A heap of the times in _due and _resting. One that is in neither is out of date; when
+        most are, they go, for the deadline of a busy job would leave one behind at every pass."""
+        self._timekeeper: object | None = None
+        """Stands for the waiting worker that wakes for the next timer. While workers wait, there is
+        one, or a worker that has been notified becomes it."""
+        self._backlogged_until = 0.0
+        self._is_open = False
+        metrics.watch(lambda: len(self._waiting), self._ages)
+
+    def open(self) -> None:
+        """Take keys in from now on. A standby has a closed queue, which takes no memory."""
+        with self._changed:
+            self._is_open = True
+
+    def add(self, key: Key) -> None:
+        """The key needs work, once it has rested."""
+        with self._changed:
+            self._add_locked(key)
+
+    def add_after(self, key: Key, seconds: float) -> None:
+        """The key needs work in so many seconds, also if something wakes it before."""
+        with self._changed:
+            if seconds <= 0:
+                self._add_locked(key)
+                return
+            due = self._clock.monotonic() + seconds
+            if self._is_open and self._due.get(key, due + 1) > due:
+                self._due[key] = due
+                self._set_timer_locked(due, key)
+
+    def retry(self, key: Key, asked_seconds: float | None = None, *, is_away: bool = False) -> None:
+        """The key failed: add it after its back-off, or when the server asked for.
+
+        While the server is away the back-off stays short.
+        """
+        self._metrics.retried()
+        most = RECONNECT_SECONDS if is_away else RETRY_MAX_SECONDS
+        self.add_after(key, self._limiter.next_delay(key, asked_seconds, most))
+
+    def forget(self, key: Key) -> None:
+        """The key succeeded: its next failure counts as the first, and no delay counts any more.
+
+        The pass has seen everything, so it alone says when the key is to come back.
+        """
+        self._limiter.forget(key)
+        with self._changed:
+            self._due.pop(key, None)
+
+    def failing_seconds(self, key: Key) -> float:
+        """For how long the key, which a worker has, has failed, the pass under way included."""
+        with self._changed:
+            started = self._working[key]
+        return self._clock.monotonic() - min(started, self._limiter.failing_since(key))
+
+    def is_backlogged(self) -> bool:
+        """Whether keys have to wait for a free worker, or had to a moment ago."""
+        with self._changed:
+            return self._clock.monotonic() < self._backlogged_until
+
+    def get(self) -> Key | None:
+        """Wait for the next key; None once the queue is shut down. When through, call `done`."""
+        with self._changed:
+            while self._is_open:
+                self._take_due_locked()
+                namespace = self._next_turn_locked()
+                if namespace is not None:
+                    return self._take_locked(namespace)
+                self._wait_locked()
+            return None
+
+    def done(self, key: Key, rest_seconds: float = 0.0) -> None:
+        """The worker is through with the key, which now rests, MAX_REST_SECONDS at most."""
+        with self._changed:
+            now = self._clock.monotonic()
+            self._metrics.worked(now - self._working.pop(key))
+            if rest_seconds > 0:
+                self._resting[key] = now + min(rest_seconds, MAX_REST_SECONDS)
+                self._set_timer_locked(self._resting[key], key)
+            else:
+                self._release_locked(key)
+            if not self._is_open:
+                self._changed.notify_all()
+
+    def shut_down(self) -> None:
+        """Hand out nothing more; every waiting worker returns."""
+        with self._changed:
+            self._is_open = False
+            self._changed.notify_all()
+
+    def drain(self, seconds: float) -> bool:
+        """After `shut_down`: wait until the workers are through; whether they are."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._working, seconds)
+
+    def _add_locked(self, key: Key) -> None:
+        if not self._is_open:
+            return
+        if key in self._working or key in self._resting:
+            if key not in self._again:
+                self._metrics.added()
+                self._again.add(key)
+        elif key not in self._waiting:
+            self._metrics.added()
+            self._line_up_locked(key)
+
+    def _release_locked(self, key: Key) -> None:
+        """The key is free; if it was added meanwhile, it waits for a worker from now on."""
+        if key in self._again:
+            self._again.remove(key)
+            self._line_up_locked(key)
+
+    def _line_up_locked(self, key: Key) -> None:
+        self._waiting[key] = self._clock.monotonic()
+        self._turns.setdefault(key.namespace, deque()).append(key)
+        self._changed.notify()
+
+    def _next_turn_locked(self) -> str | None:
+        """The first namespace that may have another worker."""
+        is_scarce = len(self._working) >= self._shared
+        busy = {key.namespace for key in self._working} if is_scarce else set()
+        return next((namespace for namespace in self._turns if namespace not in busy), None)
+
+    def _take_locked(self, namespace: str) -> Key:
+        keys = self._turns.pop(namespace)
+        key = keys.popleft()
+        if keys:
+            self._turns[namespace] = keys  # behind the others
+        now = self._clock.monotonic()
+        waited_seconds = now - self._waiting.pop(key)
+        self._metrics.waited(waited_seconds)
+        if waited_seconds >= BACKLOG_SECONDS:
+            self._backlogged_until = now + BACKLOG_LASTS_SECONDS
+        self._working[key] = now
+        if self._timekeeper is None or self._next_turn_locked() is not None:
+            self._changed.notify()
+        return key
+
+    def _set_timer_locked(self, at: float, key: Key) -> None:
+        if len(self._timers) > _FEW_TIMERS + 2 * (len(self._due) + len(self._resting)):
+            times = (*self._due.items(), *self._resting.items())
+            self._timers = sorted((until, other) for other, until in times)
+        heapq.heappush(self._timers, (at, key))
+        if self._timers[0] == (at, key):
+            self._timekeeper = None  # it would wake too late
+            self._changed.notify()
+
+    def _take_due_locked(self) -> None:
+        now = self._clock.monotonic()
+        while self._timers and self._timers[0][0] <= now:
+            at, key = heapq.heappop(self._timers)
+            if self._resting.get(key) == at:
+                del self._resting[key]
+                self._release_locked(key)
+            if self._due.get(key) == at:
+                del self._due[key]
+                self._add_locked(key)
+
+    def _wait_locked(self) -> None:
+        """Wait for a key; one worker alone wakes for the next timer."""
+        if self._timekeeper is not None:
+            self._changed.wait(_IDLE_SECONDS)
+            return
+        me = self._timekeeper = object()
+        self._changed.wait(self._idle_seconds_locked())
+        if self._timekeeper is me:
+            self._timekeeper = None
+
+    def _idle_seconds_locked(self) -> float:
+        if not self._timers:
+            return _IDLE_SECONDS
+        return min(_IDLE_SECONDS, max(0.0, self._timers[0][0] - self._clock.monotonic()))
+
+    def _ages(self) -> list[float]:
+        with self._changed:
+            now = self._clock.monotonic()
+            return [now - started for started in self._working.values()]

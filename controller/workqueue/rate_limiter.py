@@ -1,0 +1,117 @@
+"""Limits how often something happens, and says how long a key that failed waits.
+
+Pure arithmetic on a clock that is passed in: nothing here sleeps.
+"""
+
+import threading
+from collections import Counter
+
+from cachetools import LRUCache
+
+from api.ownership import Key
+from controller.clock import Clock
+
+RETRY_FIRST_SECONDS = 0.005
+RETRY_USUAL_SECONDS = 30.0
+RETRY_MAX_SECONDS = 300.0
+"""What a server may ask for, and for keys that fail in their thousands."""
+RECONNECT_SECONDS = 3.0
+"""What nobody answered is sent again this soon, or jobs would wait long after somebody does."""
+RETRY_RATE = 10.0
+RETRY_BURST = 100
+MAX_DEBT_SECONDS = 1.0
+"""However many keys of a namespace fail, the next retry of one waits no longer for the others."""
+_MAX_NAMESPACES = 10_000
+
+
+class TokenBucket:
+    """Allows `rate` events per second on average and `burst` at once. Any thread may call."""
+
+    def __init__(self, rate: float, burst: int, clock: Clock) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._lock = threading.Lock()
+        """Guards the two below."""
+        self._tokens = float(burst)
+        self._filled_at = clock.monotonic()
+
+    def reserve(self, most_seconds: float = float("inf")) -> float:
+        """Take a token, or a future one if there is none; the seconds until it is there.
+
+        Nobody waits longer than `most_seconds`, however many tokens were taken.
+        """
+        with self._lock:
+            self._fill_locked()
+            self._tokens = max(self._tokens - 1, -most_seconds * self._rate)
+            return max(0.0, -self._tokens / self._rate)
+
+    def try_take(self) -> bool:
+        """Take a token if one is there."""
+        with self._lock:
+            self._fill_locked()
+            if self._tokens < 1:
+                return False
+            self._tokens -= 1
+            return True
+
+    def _fill_locked(self) -> None:
+        now = self._clock.monotonic()
+        self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
+        self._filled_at = now
+
+
+class RetryLimiter:
+    """The delay of a key's next try: doubling per failure, and bounded over a namespace's keys."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        """Guards both tables."""
+        self._buckets: LRUCache[str, TokenBucket] = LRUCache(_MAX_NAMESPACES)
+        self._failures: dict[Key, tuple[int, float]] = {}
+        """How often a key has failed in a row, and since when."""
+        self._failing: Counter[str] = Counter()
+        """How many keys of a namespace are in it."""
+
+    def next_delay(
+        self,
+        key: Key,
+        asked_seconds: float | None = None,
+        most_seconds: float = RETRY_MAX_SECONDS,
+    ) -> float:
+        """Count a failure of the key; the seconds to wait, if need be longer than the most.
+
+        They double up to 30 s; where more keys of the namespace fail than ten times as many, each
+        of them waits longer, so that no more than ten a second are tried. `asked_seconds` is what
+        the server asked for. It replaces the doubled delay, but not the bound over the namespace's
+        keys.
+        """
+        with self._lock:
+            failures, since = self._failures.get(key, (0, self._clock.monotonic()))
+            self._failures[key] = failures + 1, since
+            self._failing[key.namespace] += failures == 0
+            bucket = self._bucket_locked(key.namespace)
+            longest = max(RETRY_USUAL_SECONDS, self._failing[key.namespace] / RETRY_RATE)
+        # The exponent is bounded, or a key that fails for weeks would overflow a float.
+        doubled = min(longest, RETRY_FIRST_SECONDS * 2.0 ** min(failures, 30))
+        wanted = doubled if asked_seconds is None else asked_seconds
+        return max(min(most_seconds, wanted), bucket.reserve(MAX_DEBT_SECONDS))
+
+    def forget(self, key: Key) -> None:
+        """The key succeeded: its next failure is the first."""
+        with self._lock:
+            if self._failures.pop(key, None) is None:
+                return
+            self._failing[key.namespace] -= 1
+            if not self._failing[key.namespace]:
+                del self._failing[key.namespace]
+
+    def failing_since(self, key: Key) -> float:
+        """When the first of its failures in a row was; infinite where there is none."""
+        with self._lock:
+            return self._failures.get(key, (0, float("inf")))[1]
+
+    def _bucket_locked(self, namespace: str) -> TokenBucket:
+        new = TokenBucket(RETRY_RATE, RETRY_BURST, self._clock)
+        return self._buckets.setdefault(namespace, new)

@@ -1,0 +1,54 @@
+"""What a cluster is made of."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from localcluster.report import Report
+
+SPARE_NODES = 4
+CONFIG_RETRY_SECONDS = 10.0
+"""A kubelet's: `backOffPeriod` in its kubelet.go."""
+
+
+@dataclass(frozen=True)
+class ClusterConfig:
+    """What a cluster is made of, and what its nodes are like.
+
+    `state_dir` is private to the cluster, wiped at its start, and keeps the logs and the audit log
+    after its stop; without one it is a temporary folder that goes at the stop. `images` are image
+    tables (the node has its own without one); `taints` are `key=value:effect`.
+    `nfs_root` holds what NFS volumes show, as <server>/<path> (without it, a folder of the run),
+    and `host_path_root` what pods see as the hosts' folders (the machine's own without it).
+    `backoff_seconds` is the first delay of a crash loop and of a pull. A missing ConfigMap is
+    looked for after `config_retry_seconds` and up to half as long again; a change of the pod's
+    annotations hurries that. A node renews its Lease every `renew_seconds`.
+    `component_arguments` are further ones of a component ("kube-controller-manager").
+    """
+
+    nodes: int = 1
+    node_capacity: Mapping[str, str] = field(
+        default_factory=lambda: {"cpu": "8", "memory": "16Gi", "nvidia.com/gpu": "4"}
+    )
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: Sequence[str] = ()
+    state_dir: Path | None = None
+    images: Sequence[Path] = ()
+    nfs_root: Path | None = None
+    host_path_root: Path | None = None
+    renew_seconds: float = 10.0
+    backoff_seconds: float = 10.0
+    config_retry_seconds: float = CONFIG_RETRY_SECONDS
+    component_arguments: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    start_timeout_seconds: float = 180.0
+    report: Report = field(default=print, repr=False)
+
+    @property
+    def node_names(self) -> list[str]:
+        """What the nodes are called."""
+        return self.known_nodes[: self.nodes]
+
+    @property
+    def known_nodes(self) -> list[str]:
+        """The nodes that the API server lets in: these, and some that may be started later."""
+        return [f"node-{number}" for number in range(self.nodes + SPARE_NODES)]

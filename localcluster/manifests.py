@@ -1,0 +1,59 @@
+"""Installs manifests, such that whoever comes next can use the kinds that they define."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import yaml
+
+from localcluster import clock
+from localcluster.cluster import Cluster
+from localcluster.errors import LocalClusterError
+from localcluster.rest import Raw
+
+SERVED_SECONDS = 60.0
+
+
+def install(
+    cluster: Cluster, file: str | Path = "-", stdin: str = "", verb: Sequence[str] = ("create",)
+) -> list[Raw]:
+    """Create, or apply, the objects of a file; returns them when the kinds among them are served.
+
+    Raises LocalClusterError.
+    """
+    done = cluster.kubectl(*verb, "-f", str(file), "-o", "json", stdin=stdin)
+    objects = parse_stream(done.stdout)
+    for each in objects:
+        if each["kind"] == "CustomResourceDefinition":
+            _wait_served(cluster, each)
+    return objects
+
+
+def without(kind: str, file: Path) -> str:
+    """The documents of a manifest but those of this kind."""
+    documents = yaml.safe_load_all(file.read_text())
+    return yaml.safe_dump_all(each for each in documents if each and each["kind"] != kind)
+
+
+def parse_stream(text: str) -> list[Raw]:
+    """The JSON objects that stand one after the other, as kubectl prints them; of lists the items.
+
+    (`create` prints objects, `apply` a list of them where there are several.)
+    """
+    decoder, objects = json.JSONDecoder(), list[Raw]()
+    text = text.strip()
+    while text:
+        parsed, end = decoder.raw_decode(text)
+        objects += parsed["items"] if parsed["kind"] == "List" else [parsed]
+        text = text[end:].lstrip()
+    return objects
+
+
+def _wait_served(cluster: Cluster, crd: Raw) -> None:
+    """Objects can be created a moment after the condition Established."""
+    spec = crd["spec"]
+    for version in (each["name"] for each in spec["versions"] if each["served"]):
+        path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"
+        if not clock.wait_until(partial(cluster.client.is_ok, path), SERVED_SECONDS):
+            raise LocalClusterError(f"not served within {SERVED_SECONDS:.0f} s: {path}")

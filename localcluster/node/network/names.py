@@ -1,0 +1,91 @@
+"""What Service names resolve to: the addresses of the pods behind them. Pure.
+
+There is no cluster DNS here and no Service address: every name stands in /etc/hosts of each pod,
+with the address of the ready pods that the Service selects (of all that have an address, where it
+publishes those that are not ready). A named host below a headless Service has its line too.
+"""
+
+from dataclasses import dataclass
+
+from localcluster.rest import Raw, has_condition
+
+DOMAIN = "svc.cluster.local"
+
+
+@dataclass(frozen=True)
+class PodAddress:
+    """What name resolution needs to know of a pod."""
+
+    namespace: str
+    labels: frozenset[tuple[str, str]]
+    address: str
+    is_ready: bool
+    hostname: str = ""
+    subdomain: str = ""
+
+
+@dataclass(frozen=True, order=True)
+class Line:
+    """A name in a namespace, and an address that it leads to."""
+
+    namespace: str
+    name: str
+    address: str
+
+    def text(self, namespace: str) -> str:
+        """The line as a pod of this namespace has it in /etc/hosts."""
+        full = f"{self.name}.{self.namespace}"
+        local = [self.name] if namespace == self.namespace else []
+        names = [f"{full}.{DOMAIN}", f"{full}.svc", full, *local]
+        return "\t".join([self.address, " ".join(names)])
+
+
+def pod_address(pod: Raw) -> PodAddress | None:
+    """None for a pod that no name can lead to: without an address, or ended."""
+    status = pod.get("status") or {}
+    address = status.get("podIP")
+    if not address or status.get("phase") in ("Succeeded", "Failed"):
+        return None
+    metadata, spec = pod["metadata"], pod["spec"]
+    return PodAddress(
+        namespace=metadata["namespace"],
+        labels=frozenset((metadata.get("labels") or {}).items()),
+        address=address,
+        is_ready=has_condition(pod, "Ready") and "deletionTimestamp" not in metadata,
+        hostname=spec.get("hostname", ""),
+        subdomain=spec.get("subdomain", ""),
+    )
+
+
+def build_lines(services: list[Raw], pods: list[PodAddress]) -> list[Line]:
+    """Every line, in an order that depends on the content alone."""
+    by_label: dict[tuple[str, tuple[str, str]], list[PodAddress]] = {}
+    for pod in pods:
+        for label in pod.labels:
+            by_label.setdefault((pod.namespace, label), []).append(pod)
+    lines: set[Line] = set()
+    for service in services:
+        for pod in _selected(service, by_label):
+            lines |= _lines_of(service, pod)
+    return sorted(lines)
+
+
+def _selected(
+    service: Raw, by_label: dict[tuple[str, tuple[str, str]], list[PodAddress]]
+) -> list[PodAddress]:
+    namespace, spec = service["metadata"]["namespace"], service["spec"]
+    selector = set((spec.get("selector") or {}).items())
+    candidates = [by_label.get((namespace, label), []) for label in selector]
+    return [
+        pod
+        for pod in min(candidates, key=len, default=[])
+        if selector <= pod.labels and (pod.is_ready or spec.get("publishNotReadyAddresses"))
+    ]
+
+
+def _lines_of(service: Raw, pod: PodAddress) -> set[Line]:
+    name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
+    names = [name]
+    if pod.hostname and pod.subdomain == name:
+        names.append(f"{pod.hostname}.{name}")
+    return {Line(namespace, each, pod.address) for each in names}

@@ -1,0 +1,36 @@
+"""How long to wait before a container is started, or an image pulled, once more. Pure.
+
+The delay doubles from `base_seconds` to five minutes, and starts anew after ten good ones.
+"""
+
+MAX_SECONDS = 300.0
+FORGET_SECONDS = 600.0
+
+
+class Backoff:
+    """The delays of one container. With `first_is_free` the first repetition is at once."""
+
+    def __init__(self, base_seconds: float, first_is_free: bool) -> None:
+        self._base = base_seconds
+        self._first = 0.0 if first_is_free else base_seconds
+        self._next = self._first
+        self._until = 0.0
+        self.seconds = 0.0
+
+    def failed(self, now: float, ran_seconds: float = 0.0) -> None:
+        """Note an end at `now` after a run of that length."""
+        if ran_seconds >= FORGET_SECONDS:
+            self._next = self._first
+        self.seconds = self._next
+        self._until = now + self.seconds
+        self._next = min(max(self.seconds * 2, self._base), MAX_SECONDS)
+
+    def left_seconds(self, now: float) -> float:
+        """What is left of the present delay; 0 when it is over."""
+        return max(0.0, self._until - now)
+
+
+def go_duration(seconds: float) -> str:
+    """As Go prints it: 10s, 1m20s, 5m0s."""
+    minutes, rest = divmod(seconds, 60)
+    return f"{int(minutes)}m{rest:g}s" if minutes else f"{rest:g}s"

@@ -1,0 +1,167 @@
+"""Startup, readiness and liveness probes, each in a thread of its own.
+
+A probe's thread changes `started` and `ready` of its container and wakes the pod's thread; a failed
+liveness or startup probe kills the container, whose end the pod's thread then sees.
+"""
+
+import contextlib
+import http.client
+import signal
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from localcluster.node.pod.containers import Container
+from localcluster.node.pod.events import Recorder
+from localcluster.node.runtime.runtime import Process, Runtime, StartFailed
+from localcluster.rest import Raw
+
+KINDS = ("startupProbe", "readinessProbe", "livenessProbe")
+OUTPUT_CHARACTERS = 1000
+
+
+def run_handler(
+    runtime: Runtime, container: Container, handler: Raw, address: str, timeout_seconds: float
+) -> str:
+    """Do what a probe or hook says once; what went wrong, or nothing."""
+    process = container.process
+    if process is None:
+        return "the container does not run"
+    try:
+        if command := handler.get("exec"):
+            code, output = runtime.run(process, command["command"], timeout_seconds)
+            return (
+                "" if code == 0 else output[:OUTPUT_CHARACTERS].decode(errors="replace") or "failed"
+            )
+        if request := handler.get("httpGet"):
+            return _http_get(request, container.spec, address, timeout_seconds)
+        if target := handler.get("tcpSocket"):
+            host = target.get("host") or address
+            port = _port(target["port"], container.spec)
+            socket.create_connection((host, port), timeout_seconds).close()
+    except (OSError, http.client.HTTPException, StartFailed) as error:
+        return str(error) or type(error).__name__
+    return ""
+
+
+def _http_get(request: Raw, spec: Raw, address: str, timeout_seconds: float) -> str:
+    host, port = request.get("host") or address, _port(request["port"], spec)
+    if request.get("scheme") == "HTTPS":
+        context = ssl.create_default_context()
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+            host, port, timeout=timeout_seconds, context=context
+        )
+    else:
+        connection = http.client.HTTPConnection(host, port, timeout=timeout_seconds)
+    with contextlib.closing(connection):
+        headers = {each["name"]: each["value"] for each in request.get("httpHeaders") or []}
+        connection.request("GET", request.get("path") or "/", headers=headers)
+        status = connection.getresponse().status
+    return "" if 200 <= status < 400 else f"HTTP probe failed with statuscode: {status}"
+
+
+def _port(port: int | str, spec: Raw) -> int:
+    if isinstance(port, int) or port.isdigit():
+        return int(port)
+    for each in spec.get("ports") or []:
+        if each.get("name") == port:
+            return int(each["containerPort"])
+    raise OSError(f'no port named "{port}"')
+
+
+@dataclass
+class Prober:
+    """The probes of one pod."""
+
+    runtime: Runtime
+    events: Recorder
+    address: str
+    wake: Callable[[], None]
+
+    def watch(self, pod: Raw, container: Container) -> None:
+        """Begin with the probes that the container has, if any; they end with its process."""
+        for kind in KINDS:
+            if container.spec.get(kind):
+                assert container.process is not None
+                task = _ProbeTask(self, pod, container, kind, container.spec[kind])
+                threading.Thread(
+                    target=task.run, args=(container.process,), name=f"{kind} {container.name}",
+                    daemon=True,
+                ).start()  # fmt: skip
+
+
+@dataclass
+class _ProbeTask:
+    """One probe of one run of a container."""
+
+    prober: Prober
+    pod: Raw
+    container: Container
+    kind: str
+    probe: Raw
+
+    def run(self, process: Process) -> None:
+        probe = self.probe
+        period = probe.get("periodSeconds") or 10
+        wait = probe.get("initialDelaySeconds") or 0
+        successes = failures = 0
+        while not process.ended.wait(wait):
+            if self.kind == "startupProbe" or self.container.started:
+                error = self._try()
+                successes, failures = (0, failures + 1) if error else (successes + 1, 0)
+                if self._judge(process, error, successes, failures):
+                    return
+            wait = period if self.container.started or self.kind == "startupProbe" else 0.2
+
+    def _try(self) -> str:
+        runtime, timeout = self.prober.runtime, self.probe.get("timeoutSeconds") or 1
+        return run_handler(runtime, self.container, self.probe, self.prober.address, timeout)
+
+    def _judge(self, process: Process, error: str, successes: int, failures: int) -> bool:
+        """Act on the outcome; True when this probe has nothing more to do."""
+        if error:
+            self._tell("Unhealthy", f"{self._title} probe failed: {error}")
+        if successes >= (self.probe.get("successThreshold") or 1):
+            self._passed()
+            return self.kind == "startupProbe"
+        if failures >= (self.probe.get("failureThreshold") or 3):
+            return self._failed(process)
+        return False
+
+    @property
+    def _title(self) -> str:
+        return self.kind.removesuffix("Probe").capitalize()
+
+    def _tell(self, reason: str, message: str) -> None:
+        kind = "Warning" if reason == "Unhealthy" else "Normal"
+        self.prober.events.record(self.pod, kind, reason, message, self.container.field_path)
+
+    def _passed(self) -> None:
+        container = self.container
+        if self.kind == "startupProbe" and not container.started:
+            container.started = True
+            container.ready = "readinessProbe" not in container.spec
+            self.prober.wake()
+        elif self.kind == "readinessProbe" and not container.ready:
+            container.ready = True
+            self.prober.wake()
+
+    def _failed(self, process: Process) -> bool:
+        if self.kind == "readinessProbe":
+            if self.container.ready:
+                self.container.ready = False
+                self.prober.wake()
+            return False
+        name, title = self.container.name, self._title.lower()
+        self._tell("Killing", f"Container {name} failed {title} probe, will be restarted")
+        grace = self.probe.get("terminationGracePeriodSeconds")
+        if grace is None:
+            grace = self.pod["spec"].get("terminationGracePeriodSeconds", 30)
+        self.prober.runtime.kill(process, signal.SIGTERM)
+        if not process.ended.wait(grace):
+            self.prober.runtime.kill(process, signal.SIGKILL)
+        return True

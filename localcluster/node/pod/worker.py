@@ -1,0 +1,359 @@
+"""One pod on the node: a thread that takes it from its sandbox to its end.
+
+The thread looks at what is and does the next thing, whenever something wakes it: a new version of
+the pod, the end of a process, a probe, a deadline. A new status alone wakes nothing, as with a
+kubelet. Only this thread touches the containers. When it ends, no process of the pod is left.
+"""
+
+import contextlib
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from localcluster import clock
+from localcluster.node.network.hosts import HostsFile, build_head
+from localcluster.node.pod.containers import Container, build_containers, seconds_of
+from localcluster.node.pod.node_context import NodeContext
+from localcluster.node.pod.probes import Prober
+from localcluster.node.pod.starter import Sandbox, Starter
+from localcluster.node.pod.status import (
+    TERMINAL,
+    StatusWriter,
+    decide_phase,
+    delete_pod,
+    pod_path,
+)
+from localcluster.node.pod.stopper import Stopper
+from localcluster.node.volume.tokens import Tokens
+from localcluster.node.volume.volumes import VolumeError, Volumes
+from localcluster.rest import CONNECTION_ERRORS, ApiError, Raw
+
+API_RETRY_SECONDS = 1.0
+DEFAULT_GRACE_SECONDS = 30.0
+DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
+UNEXPECTED_RETRY_SECONDS = 5.0
+VOLUME_RETRY_SECONDS = 1.0
+# What a pod's folder holds that nobody needs once it has ended; its logs stay until it is deleted.
+WORK_FOLDERS = ("containers", "volumes", "etc")
+
+
+class Gone(Exception):
+    """The pod is no longer in the API server, or another one has its name."""
+
+
+class PodWorker:
+    """Runs one pod, in a thread of its own. Its public methods may be called from any thread."""
+
+    def __init__(
+        self,
+        pod: Raw,
+        sandbox: Sandbox,
+        node: NodeContext,
+        on_finish: Callable[["PodWorker"], None],
+    ) -> None:
+        self._sandbox = sandbox
+        self._node = node
+        self._on_finish = on_finish
+        self.newest = pod  # as it was last heard of
+        self._pod = pod
+        self._wakeup = threading.Event()
+        self._abandoned = threading.Event()
+        self._inits, self._mains = build_containers(pod, node.config.backoff_seconds)
+        self._volumes = Volumes(
+            pod,
+            sandbox.folder / "volumes",
+            node.config,
+            node.runtime,
+            node.client,
+            sandbox.facts,
+            Tokens(node.client, pod),
+        )
+        self._prober = Prober(node.runtime, node.events, sandbox.facts.pod_ip, self.wake)
+        self._starter = Starter(node, sandbox, self._volumes, self._prober, self.wake)
+        self._stopper = Stopper(node, self._pause)
+        self._status = StatusWriter(node.client, pod, self._inits, self._mains)
+        self._has_sandbox = False
+        self._volumes_ready = False
+        self._initialized = False
+        self._look_again = 0.0
+        self._refresh_wanted = False
+        self._adopt(pod.get("status") or {})
+
+    def _adopt(self, status: Raw) -> None:
+        known = {
+            each["name"]: each
+            for section in ("initContainerStatuses", "containerStatuses")
+            for each in status.get(section) or []
+        }
+        for container in self._all:
+            if container.name in known:
+                container.adopt(known[container.name])
+
+    @property
+    def _all(self) -> list[Container]:
+        return [*self._inits, *self._mains]
+
+    @property
+    def _policy(self) -> str:
+        return str(self._pod["spec"].get("restartPolicy") or "Always")
+
+    @property
+    def address(self) -> str:
+        """The pod's IP address."""
+        return self._sandbox.facts.pod_ip
+
+    def is_log_complete(self, path: Path) -> bool:
+        """Whether nothing more will be written there."""
+        logs = [each.log for each in self._all if each.log is not None]
+        return not any(log.path == path and not log.complete.is_set() for log in logs)
+
+    def update(self, pod: Raw) -> None:
+        """A new version of the pod."""
+        before, self.newest = self.newest, pod
+        if _asked_of(pod) != _asked_of(before):
+            self.wake()
+
+    def wake(self) -> None:
+        """Something has happened: look again."""
+        self._wakeup.set()
+
+    def config_map_changed(self, namespace: str, name: str) -> None:
+        """A ConfigMap has changed: show it in volumes."""
+        if namespace != self._pod["metadata"]["namespace"]:
+            return
+        if self._volumes_ready and self._volumes.shows_config_map(name):
+            self._refresh_wanted = True
+            self.wake()
+
+    def abandon(self) -> None:
+        """The pod is gone from the API server: kill it, and say nothing to anyone."""
+        self._abandoned.set()
+        self.wake()
+
+    def start(self) -> None:
+        """Begin the pod's life, in its thread."""
+        name = f"pod {self._pod['metadata']['name']}"
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def _run(self) -> None:
+        try:
+            self._live()
+        except Gone:
+            pass
+        finally:
+            self._stopper.kill(self._all)
+            self._remove_work()
+            self._on_finish(self)
+
+    def _live(self) -> None:
+        while True:
+            self._take_newest()
+            if "deletionTimestamp" in self._pod["metadata"]:
+                self._end_deleted()
+                return
+            self._look_again = clock.monotonic() + 3600.0
+            with self._retrying():
+                self._step()
+                if self._write_status() in TERMINAL:
+                    return
+            self._pause(self._look_again)
+
+    def _take_newest(self) -> None:
+        self._pod = self.newest
+        self._volumes.pod = self._pod
+
+    def _pause(self, until: float) -> None:
+        """Wait for something to happen, at most until then. Raises Gone."""
+        self._wakeup.wait(max(0.0, until - clock.monotonic()))
+        self._wakeup.clear()
+        if self._abandoned.is_set():
+            raise Gone
+
+    @contextlib.contextmanager
+    def _retrying(self) -> Any:
+        """What the API server cannot answer now is tried again soon."""
+        try:
+            yield
+        except ApiError as error:
+            if error.status in (404, 409) and self._is_gone():
+                raise Gone from error
+            print(f"{pod_path(self._pod)}: {error}", flush=True)
+            self._look_at(clock.monotonic() + API_RETRY_SECONDS)
+        except CONNECTION_ERRORS:
+            self._look_at(clock.monotonic() + API_RETRY_SECONDS)
+        except Gone:
+            raise
+        except Exception:  # one pod's trouble must not leave its processes without a keeper
+            traceback.print_exc()
+            self._look_at(clock.monotonic() + UNEXPECTED_RETRY_SECONDS)
+
+    def _is_gone(self) -> bool:
+        try:
+            found = self._node.client.get(pod_path(self._pod))
+        except ApiError as error:
+            return error.status == 404
+        except CONNECTION_ERRORS:
+            return False
+        return bool(found["metadata"]["uid"] != self._pod["metadata"]["uid"])
+
+    def _look_at(self, moment: float) -> None:
+        self._look_again = min(self._look_again, moment)
+
+    # -- the steps of a pod's life -------------------------------------------------------------
+
+    def _step(self) -> None:
+        if not self._has_sandbox:
+            self._make_sandbox()
+        self._collect_ends()
+        if self._is_past_deadline():
+            self._fail("DeadlineExceeded", DEADLINE_MESSAGE)
+            return
+        if not self._make_volumes():
+            return
+        if self._run_inits():
+            self._run_mains()
+        elif decide_phase(self._inits, self._mains, self._policy) == "Failed":
+            self._stop_sidecars()
+        self._refresh_volumes()
+
+    def _make_sandbox(self) -> None:
+        sandbox, pod = self._sandbox, self._pod
+        sandbox.etc.mkdir(parents=True, exist_ok=True)
+        (sandbox.etc / "hostname").write_text(sandbox.hostname + "\n")
+        api_host = self._node.client.endpoint.host
+        head = build_head(pod, sandbox.facts.pod_ip, sandbox.hostname, api_host)
+        file = HostsFile(sandbox.etc / "hosts", pod["metadata"]["namespace"], head)
+        self._node.hosts.add_file(pod["metadata"]["uid"], file)
+        self._has_sandbox = True
+        if self._inits:
+            for each in self._all:  # kubectl reads Init:0/1 off the word, on init containers too
+                if not each.has_started_ever:
+                    each.set_waiting("PodInitializing")
+        self._write_status()
+
+    def _collect_ends(self) -> None:
+        for container in self._all:
+            if container.collect_end() and container.scratch is not None:
+                self._node.runtime.remove([container.scratch], [])
+
+    def _is_past_deadline(self) -> bool:
+        seconds = self._pod["spec"].get("activeDeadlineSeconds")
+        if seconds is None or self._status.verdict:
+            return False
+        left = seconds_of(self._status.start_time) + seconds - clock.now()
+        self._look_at(clock.monotonic() + left)
+        return bool(left <= 0)
+
+    def _fail(self, reason: str, message: str) -> None:
+        self._stopper.stop(self._pod, self._inits, self._mains, self._own_grace)
+        self._collect_ends()
+        self._status.verdict = {"phase": "Failed", "reason": reason, "message": message}
+
+    def _make_volumes(self) -> bool:
+        if self._volumes_ready:
+            return True
+        try:
+            self._volumes.prepare()
+            self._volumes_ready = True
+            return True
+        except VolumeError as error:
+            message = str(error)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            message = error.message
+        except OSError as error:
+            if error.filename is None:  # it is the API server that cannot be reached
+                raise
+            message = str(error)
+        self._node.events.record(self._pod, "Warning", "FailedMount", message)
+        self._look_at(clock.monotonic() + VOLUME_RETRY_SECONDS)
+        return False
+
+    def _refresh_volumes(self) -> None:
+        if self._refresh_wanted or clock.monotonic() >= self._volumes.tokens.renew_at:
+            self._refresh_wanted = False
+            with contextlib.suppress(VolumeError):
+                self._volumes.refresh()
+        self._look_at(self._volumes.tokens.renew_at)
+
+    def _run_inits(self) -> bool:
+        """Go on with the init containers, in order; True when the main ones may run."""
+        for container in self._inits:
+            if container.role == "sidecar":
+                if not self._is_ending():
+                    self._keep_running(container)
+                if not container.started and not self._initialized:
+                    return False
+            elif not self._initialized and container.exit_code != 0:
+                self._keep_running(container)
+                return False
+        if not self._initialized:
+            self._initialized = True
+            for main in self._mains:
+                if not main.has_started_ever:
+                    main.set_waiting("ContainerCreating")
+        return True
+
+    def _run_mains(self) -> None:
+        for container in self._mains:
+            self._keep_running(container)
+        if self._is_ending():
+            self._stop_sidecars()
+
+    def _stop_sidecars(self) -> None:
+        if any(each.is_running for each in self._inits):
+            # That the main containers have ended is known before the sidecars have.
+            self._write_status()
+            self._stopper.stop(self._pod, self._inits, [], self._own_grace)
+            self._collect_ends()
+
+    def _is_ending(self) -> bool:
+        return all(main.is_over(self._policy) for main in self._mains)
+
+    def _keep_running(self, container: Container) -> None:
+        if container.is_running or container.is_over(self._policy):
+            return
+        moment = self._starter.keep_running(self._pod, container)
+        if moment is not None:
+            self._look_at(moment)
+
+    # -- its end ---------------------------------------------------------------------------------
+
+    def _end_deleted(self) -> None:
+        self._stopper.stop(self._pod, self._inits, self._mains, self._deletion_grace)
+        self._collect_ends()
+        for container in self._all:
+            if container.exit_code is None:
+                container.ready = False
+        while True:
+            self._look_again = clock.monotonic()
+            with self._retrying():
+                self._write_status(is_deleted=True)
+                delete_pod(self._node.client, self._pod)
+                return
+            self._pause(clock.monotonic() + API_RETRY_SECONDS)
+
+    def _write_status(self, is_deleted: bool = False) -> str:
+        return self._status.write(self._pod, self._sandbox.facts, is_deleted)
+
+    def _deletion_grace(self) -> float:
+        """As the newest version of the pod has it: a second deletion may shorten it."""
+        return float(self.newest["metadata"].get("deletionGracePeriodSeconds") or 0)
+
+    def _own_grace(self) -> float:
+        seconds = self._pod["spec"].get("terminationGracePeriodSeconds")
+        return DEFAULT_GRACE_SECONDS if seconds is None else float(seconds)
+
+    def _remove_work(self) -> None:
+        self._node.hosts.remove_file(self._pod["metadata"]["uid"])
+        paths = [self._sandbox.folder / name for name in WORK_FOLDERS]
+        self._node.runtime.remove(paths, self._volumes.memory_volumes)
+
+
+def _asked_of(pod: Raw) -> tuple[object, ...]:
+    """What of a pod tells its node to do something."""
+    parts = ("labels", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds")
+    return (pod["spec"], *(pod["metadata"].get(part) for part in parts))

@@ -1,0 +1,134 @@
+"""The first process of a container: it makes the container's namespaces, and runs its program.
+
+It runs the program as its child, forwards signals to it, reaps what the program leaves behind, and
+ends with the program's exit code (128 + n for signal n), whereupon the kernel kills all the rest of
+the container. Single-threaded; forked from the spawner.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+from typing import NoReturn
+
+from localcluster.guard import become_subreaper, exit_code, kill_descendants
+from localcluster.node.runtime import linux
+from localcluster.node.runtime.protocol import ContainerSpec
+from localcluster.node.runtime.rootfs import MountError, enter_root
+
+FORWARDED = (
+    signal.SIGTERM,
+    signal.SIGINT,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+)
+# The kernel's out-of-memory killer takes a container before the cluster's own processes.
+OOM_SCORE_ADJUSTMENT = "500"
+
+
+def run_init(spec_file: str, descriptors: list[int], isolated: bool) -> NoReturn:
+    """Become the container. descriptors: stdout, stderr, and where a start error goes."""
+    out, err, report = descriptors
+    try:
+        spec = ContainerSpec.read(spec_file)
+        _prepare(spec, isolated)
+        status = _supervise(_start_main(spec, out, err, report), [out, err, report])
+    except MountError as error:
+        _report(report, "ContainerCannotRun", str(error))
+        status = 128
+    except OSError as error:
+        _report(report, "StartError", str(error))
+        status = 128
+    if not isolated:
+        kill_descendants()  # without a PID namespace the kernel does not
+    os._exit(status)
+
+
+def _prepare(spec: ContainerSpec, isolated: bool) -> None:
+    Path("/proc/self/oom_score_adj").write_text(OOM_SCORE_ADJUSTMENT)
+    if isolated:
+        linux.unshare(linux.CLONE_NEWNS | linux.CLONE_NEWUTS | linux.CLONE_NEWIPC)
+        linux.set_hostname(spec.hostname[:64])
+        enter_root(spec)
+    else:
+        become_subreaper()
+        if spec.mounts:
+            raise MountError("this machine does not allow mount namespaces, which the pod needs")
+    os.chdir(spec.workdir)
+
+
+def _report(descriptor: int, reason: str, message: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(descriptor, json.dumps({"reason": reason, "message": message}).encode())
+
+
+def _start_main(spec: ContainerSpec, out: int, err: int, report: int) -> int:
+    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+    child = os.fork()
+    if child == 0:
+        exec_program(spec.argv, spec.env, out, err, report)
+    return child
+
+
+def exec_program(argv: list[str], env: dict[str, str], out: int, err: int, report: int) -> NoReturn:
+    """Replace this process by the program; `report` gets the error when that cannot be."""
+    try:
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for source, target in ((null, 0), (out, 1), (err, 2)):
+            os.dup2(source, target)
+        os.set_inheritable(report, False)
+        _close_all_but(report)
+        _reset_signals()
+        os.umask(0o022)
+        program: str | None = argv[0]
+        if "/" not in argv[0]:
+            program = shutil.which(argv[0], path=env.get("PATH", os.defpath))
+        if program is None:
+            raise FileNotFoundError
+        os.execve(program, argv, env)
+    except OSError as error:
+        _report(report, "StartError", start_error(argv[0], error))
+    finally:
+        os._exit(128)
+
+
+def start_error(program: str, error: OSError) -> str:
+    """The words that a container runtime has for a program that cannot be started."""
+    what = (error.strerror or str(error)).lower()
+    if isinstance(error, FileNotFoundError) and "/" not in program:
+        what = "executable file not found in $PATH"
+    return f'failed to start container process: exec: "{program}": {what}'
+
+
+def _close_all_but(kept: int) -> None:
+    os.closerange(3, kept)
+    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+
+
+def _reset_signals() -> None:
+    for number in (signal.SIGPIPE, signal.SIGCHLD, *FORWARDED):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+def _supervise(main: int, descriptors: list[int]) -> int:
+    """Forward signals and reap until the main process ends; its exit code."""
+    for descriptor in descriptors:
+        os.close(descriptor)
+    for number in FORWARDED:
+        signal.signal(number, lambda number, _: _signal(main, number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+    while True:
+        ended, status = os.wait()
+        if ended == main:
+            return exit_code(status)
+
+
+def _signal(process: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, number)

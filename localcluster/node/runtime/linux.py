@@ -1,0 +1,93 @@
+"""The system calls that Python 3.11 has no function for: namespaces and mounts.
+
+Any thread may call these; unshare and setns change the calling thread alone, so the processes that
+use them are single-threaded.
+"""
+
+import ctypes
+import os
+from pathlib import Path
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_NOEXEC = 8
+MS_REMOUNT = 32
+MS_BIND = 4096
+MS_REC = 16384
+MS_PRIVATE = 1 << 18
+MS_SLAVE = 1 << 19
+
+MNT_DETACH = 2
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def unshare(flags: int) -> None:
+    """Leave namespaces for new ones. Raises OSError."""
+    _check(_libc.unshare(ctypes.c_int(flags)), "unshare")
+
+
+def setns(descriptor: int, kind: int) -> None:
+    """Join the namespace behind the descriptor. Raises OSError."""
+    _check(_libc.setns(ctypes.c_int(descriptor), ctypes.c_int(kind)), "setns")
+
+
+def mount(
+    source: str, target: str | Path, kind: str = "", flags: int = 0, options: str = ""
+) -> None:
+    """One mount(2). Raises OSError that names source and target."""
+    result = _libc.mount(
+        os.fsencode(source),
+        os.fsencode(target),
+        kind.encode() or None,
+        ctypes.c_ulong(flags),
+        os.fsencode(options) or None,
+    )
+    _check(result, f"mount {source} on {target}")
+
+
+def bind(source: str | Path, target: str | Path, read_only: bool = False) -> None:
+    """Make `source`, and what is mounted below it, appear at `target`."""
+    mount(str(source), target, flags=MS_BIND | MS_REC)
+    if read_only:
+        mount("none", target, flags=MS_BIND | MS_REMOUNT | MS_RDONLY | _locked_flags(target))
+
+
+def _locked_flags(target: str | Path) -> int:
+    """In a user namespace a remount must keep the flags that the mount came with."""
+    have = os.statvfs(target).f_flag
+    return have & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+
+
+def unmount(target: str | Path) -> None:
+    """Take a mount away; who still uses it keeps it. Raises OSError."""
+    _check(_libc.umount2(os.fsencode(target), MNT_DETACH), f"unmount {target}")
+
+
+def pivot_root(new_root: str | Path) -> None:
+    """Make `new_root`, a mount point, the root; the old root goes out of sight."""
+    os.chdir(new_root)
+    # The old root is stacked below the new one and then detached, so no folder is needed for it.
+    _check(_libc.pivot_root(b".", b"."), "pivot_root")
+    _check(_libc.umount2(b".", MNT_DETACH), "detach the old root")
+    os.chdir("/")
+
+
+def set_hostname(name: str) -> None:
+    """Name the host of this process's UTS namespace."""
+    data = name.encode()
+    _check(_libc.sethostname(data, ctypes.c_size_t(len(data))), "sethostname")

@@ -1,0 +1,185 @@
+"""Container logs on disk, in the format of container runtimes, and their reading.
+
+A line is `<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <text>`: F ends a line, P goes on.
+One thread, the LogPump's, reads the pipes of all containers and writes; any thread reads.
+"""
+
+import contextlib
+import os
+import select
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from localcluster import clock
+
+MAX_LINE_BYTES = 16 * 1024
+CHUNK_BYTES = 64 * 1024
+FOLLOW_SECONDS = 0.1
+
+
+def timestamp(seconds: float) -> str:
+    """Nanoseconds since 1970 would lose digits in a float; microseconds are what there is."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "000Z"
+
+
+class LogFile:
+    """One container's log, written as its output comes."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.path = path
+        self.complete = threading.Event()
+        self._file = path.open("ab", buffering=0)
+        self._pending = {"stdout": b"", "stderr": b""}
+        self._open_streams = 2
+
+    def write(self, stream: str, data: bytes) -> None:
+        """Append output of `stdout` or `stderr`; an unfinished line waits for its end."""
+        stamp = timestamp(clock.now()).encode()
+        lines = (self._pending[stream] + data).split(b"\n")
+        rest = lines.pop()
+        records = [_record(stamp, stream, b"F", line) for line in lines]
+        while len(rest) >= MAX_LINE_BYTES:
+            records.append(_record(stamp, stream, b"P", rest[:MAX_LINE_BYTES]))
+            rest = rest[MAX_LINE_BYTES:]
+        self._pending[stream] = rest
+        if records:
+            self._file.write(b"".join(records))
+
+    def end(self, stream: str) -> None:
+        """The stream is at its end; after the second one the log is complete."""
+        if rest := self._pending[stream]:
+            self._file.write(_record(timestamp(clock.now()).encode(), stream, b"P", rest))
+        self._open_streams -= 1
+        if self._open_streams == 0:
+            self._file.close()
+            self.complete.set()
+
+
+def _record(stamp: bytes, stream: str, tag: bytes, line: bytes) -> bytes:
+    return b"%s %s %s %s\n" % (stamp, stream.encode(), tag, line)
+
+
+class LogPump(threading.Thread):
+    """Reads the output of every container."""
+
+    def __init__(self) -> None:
+        super().__init__(name="log pump", daemon=True)
+        self._epoll = select.epoll()  # may be told of a descriptor while the thread waits
+        self._streams: dict[int, tuple[str, LogFile]] = {}
+
+    def add(self, log: LogFile, stdout: int, stderr: int) -> None:
+        """Take over both descriptors; they are closed at their end."""
+        for descriptor, stream in ((stdout, "stdout"), (stderr, "stderr")):
+            self._streams[descriptor] = (stream, log)
+            self._epoll.register(descriptor, select.EPOLLIN)
+
+    def run(self) -> None:
+        """Read whatever has output, for as long as the node lives."""
+        while True:
+            for descriptor, _ in self._epoll.poll():
+                self._read(descriptor, *self._streams[descriptor])
+
+    def _read(self, descriptor: int, stream: str, log: LogFile) -> None:
+        data = os.read(descriptor, CHUNK_BYTES)
+        with contextlib.suppress(OSError):  # a full disk must not stop the other containers
+            if data:
+                log.write(stream, data)
+                return
+            log.end(stream)
+        if not data:
+            del self._streams[descriptor]
+            os.close(descriptor)
+
+
+@dataclass(frozen=True)
+class LogQuery:
+    """What `kubectl logs` can ask for; None and False mean no limit."""
+
+    follow: bool = False
+    timestamps: bool = False
+    tail_lines: int | None = None
+    limit_bytes: int | None = None
+    since: str = ""
+
+
+def read_log(path: Path, query: LogQuery, is_complete: Callable[[], bool]) -> Iterator[bytes]:
+    """The log's text in pieces. With `follow`, new lines as they come until it is complete.
+
+    An empty piece means that nothing is new for now, so that the caller can look whether anyone
+    still listens.
+    """
+    left = query.limit_bytes
+    for piece in _pieces(path, query, is_complete):
+        if left is not None:
+            piece = piece[:left]
+            left -= len(piece)
+        yield piece
+        if left == 0:
+            return
+
+
+def _pieces(path: Path, query: LogQuery, is_complete: Callable[[], bool]) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        records = _selected(_whole_records(file), query)
+        yield b"".join(_shown(record, query.timestamps) for record in records)
+        while query.follow:
+            complete = is_complete()
+            records = _whole_records(file)
+            yield b"".join(_shown(record, query.timestamps) for record in records)
+            if complete and not records:
+                return
+            if not records:
+                clock.sleep(FOLLOW_SECONDS)
+
+
+def _whole_records(file: BinaryIO) -> list[bytes]:
+    """The next ones; the file stands before one that is being written."""
+    records = file.readlines()
+    if records and not records[-1].endswith(b"\n"):
+        file.seek(-len(records.pop()), os.SEEK_CUR)
+    return records
+
+
+def _selected(records: list[bytes], query: LogQuery) -> list[bytes]:
+    since = query.since.encode()
+    kept = [record for record in records if record >= since] if since else records
+    return kept if query.tail_lines is None else list(_tail(kept, query.tail_lines))
+
+
+def _tail(records: list[bytes], lines: int) -> deque[bytes]:
+    """The last lines, each with all its records."""
+    kept: deque[bytes] = deque()
+    for record in reversed(records):
+        if not _is_partial(record) or not kept:
+            lines -= 1
+        if lines < 0:
+            break
+        kept.appendleft(record)
+    return kept
+
+
+def _is_partial(record: bytes) -> bool:
+    return record.split(b" ", 3)[2] == b"P"
+
+
+def _shown(record: bytes, with_timestamp: bool) -> bytes:
+    stamp, _, tag, text = record.split(b" ", 3)
+    if tag == b"P":
+        text = text[:-1]
+    return stamp + b" " + text if with_timestamp else text
+
+
+def last_lines(path: Path, max_lines: int, max_bytes: int) -> str:
+    """The end of a log, for a termination message."""
+    try:
+        pieces = read_log(path, LogQuery(tail_lines=max_lines), lambda: True)
+        return b"".join(pieces)[-max_bytes:].decode(errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,75 @@
+"""What node and spawner say to each other: JSON messages over a packet socket, descriptors beside.
+
+A message is one packet. A container's specification may be larger than a packet (one variable may
+hold 128 KiB), so it travels as a file in the container's scratch folder.
+"""
+
+import json
+import pickle
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+MAX_PACKET_BYTES = 65536
+MAX_DESCRIPTORS = 8
+
+
+@dataclass(frozen=True)
+class Mount:
+    """`source` appears at `target` in the container.
+
+    With `overlay` as a private copy; with `if_hidden` only where the path shows nothing yet.
+    """
+
+    source: str
+    target: str
+    read_only: bool = False
+    overlay: bool = False
+    if_hidden: bool = False
+
+
+@dataclass(frozen=True)
+class ContainerSpec:
+    """All that the spawner needs to run one container; paths are the node's."""
+
+    argv: list[str]
+    env: dict[str, str]
+    workdir: str
+    hostname: str
+    scratch: str
+    etc: str
+    mounts: list[Mount]
+    memory_limit_bytes: int
+    read_only_root: bool
+
+    def write(self) -> str:
+        """Put it into a file, which only the owner may read; the file's path."""
+        path = Path(self.scratch, "spec")
+        path.touch(0o600)
+        path.write_bytes(pickle.dumps(self))
+        return str(path)
+
+    @classmethod
+    def read(cls, path: str) -> Self:
+        """The inverse of `write`."""
+        spec: Self = pickle.loads(Path(path).read_bytes())
+        return spec
+
+
+def send(channel: socket.socket, message: Mapping[str, object], descriptors: list[int]) -> None:
+    """Send one message, and descriptors that stay the sender's to close."""
+    data = json.dumps(message).encode()
+    if descriptors:
+        socket.send_fds(channel, [data], descriptors)
+    else:
+        channel.send(data)
+
+
+def receive(channel: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """The next message and its descriptors; None at the end of the other side."""
+    data, descriptors, _, _ = socket.recv_fds(channel, MAX_PACKET_BYTES, MAX_DESCRIPTORS)
+    if not data:
+        return None, []
+    return json.loads(data), descriptors

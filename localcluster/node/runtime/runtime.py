@@ -1,0 +1,189 @@
+"""The node's side of the spawner: start a container, run a command in one, send it a signal.
+
+Any thread may call. Each started process has a Process, on which its end is told; a thread of the
+runtime's reads what the spawner says. When the spawner dies, `on_death` is called: without it there
+is no container left, so the node has to end.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from localcluster.node.runtime.logs import LogFile, LogPump
+from localcluster.node.runtime.protocol import ContainerSpec, receive, send
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+
+
+class StartFailed(Exception):
+    """The program could not be started: the reason as in a container's status, and words."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class End:
+    """How a process ended; 128 + n for signal n."""
+
+    exit_code: int
+    out_of_memory: bool
+
+
+class Process:
+    """A started container or command. `end` is set once, before `ended`."""
+
+    def __init__(self, identifier: str, on_end: Callable[[], None]) -> None:
+        self.identifier = identifier
+        self.end: End | None = None
+        self.ended = threading.Event()
+        self._on_end = on_end
+
+    def set_end(self, end: End) -> None:
+        """Tell how it ended; the runtime calls it once."""
+        self.end = end
+        self.ended.set()
+        self._on_end()
+
+
+class Runtime:
+    """Containers of one node."""
+
+    def __init__(self, on_death: Callable[[], None]) -> None:
+        self._on_death = on_death
+        self._lock = threading.Lock()  # guards _processes and sending
+        self._processes: dict[str, Process] = {}
+        self._ids = itertools.count(1)
+        self._pump = LogPump()
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._spawner = _start_spawner(theirs)
+        greeting, _ = receive(self._channel)
+        if greeting is None:
+            raise RuntimeError("the spawner died at its start")
+        self.isolated = bool(greeting["isolated"])
+        self._pump.start()
+        threading.Thread(target=self._listen, name="runtime", daemon=True).start()
+
+    def start(self, spec: ContainerSpec, log: LogFile, on_end: Callable[[], None]) -> Process:
+        """Start a container and return when its program runs. Raises StartFailed."""
+        process = self._new_process(on_end)
+        out_read, out_write = os.pipe()
+        err_read, err_write = os.pipe()
+        report_read, report_write = os.pipe()
+        self._pump.add(log, out_read, err_read)
+        message = {
+            "op": "start",
+            "id": process.identifier,
+            "spec": spec.write(),
+            "memory_limit_bytes": spec.memory_limit_bytes,
+        }
+        self._send(message, [out_write, err_write, report_write])
+        _wait_started(report_read)
+        return process
+
+    def run(self, container: Process, argv: list[str], timeout_seconds: float) -> tuple[int, bytes]:
+        """Run a command in a container: its exit code and output. Raises TimeoutError."""
+        process = self._new_process(lambda: None)
+        out_read, out_write = os.pipe()
+        report_read, report_write = os.pipe()
+        message = {
+            "op": "exec",
+            "id": process.identifier,
+            "container": container.identifier,
+            "argv": argv,
+        }
+        self._send(message, [out_write, report_write])
+        os.close(report_read)
+        try:
+            if not process.ended.wait(timeout_seconds):
+                self.kill(process, signal.SIGKILL)
+                raise TimeoutError(f"{argv[0]} did not end within {timeout_seconds:g} s")
+            os.set_blocking(out_read, False)
+            output = b""
+            with contextlib.suppress(BlockingIOError):
+                output = os.read(out_read, 65536)
+            return process.end.exit_code if process.end else 126, output
+        finally:
+            os.close(out_read)
+
+    def kill(self, process: Process, number: int) -> None:
+        """Send a signal to a container's main process; SIGKILL takes all of the container."""
+        with contextlib.suppress(StartFailed):  # the spawner is gone, and every process with it
+            self._send({"op": "kill", "id": process.identifier, "signal": int(number)}, [])
+
+    def mount_tmpfs(self, path: Path, size_bytes: int) -> None:
+        """Mount an emptyDir of medium Memory."""
+        self._send({"op": "tmpfs", "path": str(path), "size_bytes": size_bytes}, [])
+
+    def remove(self, paths: list[Path], memory_volumes: list[Path]) -> None:
+        """Unmount memory volumes and delete folders, in the background."""
+        message = {
+            "op": "remove",
+            "paths": [str(path) for path in paths],
+            "unmount": [str(path) for path in memory_volumes],
+        }
+        self._send(message, [])
+
+    def close(self) -> None:
+        """End every container and the spawner."""
+        with contextlib.suppress(OSError):
+            self._channel.shutdown(socket.SHUT_RDWR)
+        self._spawner.wait()
+
+    def _new_process(self, on_end: Callable[[], None]) -> Process:
+        process = Process(str(next(self._ids)), on_end)
+        with self._lock:
+            self._processes[process.identifier] = process
+        return process
+
+    def _send(self, message: Mapping[str, object], descriptors: list[int]) -> None:
+        try:
+            with self._lock:
+                send(self._channel, message, descriptors)
+        except OSError as error:
+            raise StartFailed("StartError", f"the node is ending: {error}") from error
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                message, _ = receive(self._channel)
+            except OSError:
+                message = None
+            if message is None:
+                self._on_death()
+                return
+            with self._lock:
+                process = self._processes.pop(message["id"], None)
+            if process is not None:
+                process.set_end(End(message["exit"], message["oom"]))
+
+
+def _start_spawner(channel: socket.socket) -> subprocess.Popen[bytes]:
+    environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    command = [sys.executable, "-m", "localcluster.node.runtime.spawner", str(channel.fileno())]
+    return subprocess.Popen(
+        command, pass_fds=[channel.fileno()], env=environment, stdin=subprocess.DEVNULL, cwd="/"
+    )
+
+
+def _wait_started(report: int) -> None:
+    """The pipe closes when the program has been executed, or carries why it has not."""
+    with os.fdopen(report, "rb") as file:
+        answer = file.read()
+    if answer:
+        failure = json.loads(answer.splitlines()[0])
+        raise StartFailed(failure["reason"], failure["message"])

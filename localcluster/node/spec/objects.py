@@ -1,0 +1,31 @@
+"""ConfigMaps and Secrets for pods, read from the API server when a container starts.
+
+Nothing is kept: a start that waits for an object asks again.
+"""
+
+import base64
+
+from localcluster.rest import Client, Raw
+
+Content = dict[str, bytes]
+
+
+class ConfigError(Exception):
+    """What a pod refers to is not there yet; words as the kubelet has them."""
+
+
+def content_of(client: Client, kind: str, namespace: str, reference: Raw) -> Content:
+    """What a configMap or secret has by key, decoded; nothing where an optional one is absent.
+
+    Raises ConfigError where another is absent.
+    """
+    name = reference.get("name") or reference.get("secretName") or ""
+    found = client.find(f"/api/v1/namespaces/{namespace}/{kind.lower()}s/{name}")
+    if found is None:
+        if reference.get("optional"):
+            return {}
+        raise ConfigError(f'{kind.lower()} "{name}" not found')
+    encoded = found.get("data" if kind == "secret" else "binaryData") or {}
+    text = found.get("data") or {} if kind == "configMap" else {}
+    decoded = {key: base64.b64decode(value) for key, value in encoded.items()}
+    return {key: value.encode() for key, value in text.items()} | decoded

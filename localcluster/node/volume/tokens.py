@@ -1,0 +1,55 @@
+"""ServiceAccount tokens for pods, asked of the API server and renewed before they expire.
+
+Used by one pod's worker thread.
+"""
+
+import math
+
+from localcluster import clock
+from localcluster.rest import Client, Raw
+
+DEFAULT_SECONDS = 3600
+RENEW_AT = 0.8  # of a token's life, as a kubelet does
+
+
+class Tokens:
+    """The tokens of one pod, by audience and lifetime."""
+
+    def __init__(self, client: Client, pod: Raw) -> None:
+        self._client = client
+        self._pod = pod
+        # Each with the time, on the monotonic clock, when to ask for the next.
+        self._tokens: dict[tuple[str, int], tuple[str, float]] = {}
+
+    def get(self, projection: Raw) -> str:
+        """The token for a serviceAccountToken projection. Raises ApiError, OSError."""
+        audience = projection.get("audience", "")
+        seconds = int(projection.get("expirationSeconds") or DEFAULT_SECONDS)
+        token, renew_at = self._tokens.get((audience, seconds), ("", 0.0))
+        if clock.monotonic() >= renew_at:
+            token, renew_at = self._request(audience, seconds)
+            self._tokens[audience, seconds] = token, renew_at
+        return token
+
+    @property
+    def renew_at(self) -> float:
+        """When the first token is due; never without tokens."""
+        return min((renew_at for _, renew_at in self._tokens.values()), default=math.inf)
+
+    def _request(self, audience: str, seconds: int) -> tuple[str, float]:
+        metadata = self._pod["metadata"]
+        account = self._pod["spec"].get("serviceAccountName") or "default"
+        spec: Raw = {
+            "audiences": [audience] if audience else [],
+            "expirationSeconds": seconds,
+            "boundObjectRef": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "name": metadata["name"],
+                "uid": metadata["uid"],
+            },
+        }
+        path = f"/api/v1/namespaces/{metadata['namespace']}/serviceaccounts/{account}/token"
+        answer = self._client.create(path, {"spec": spec})
+        granted = answer["spec"]["expirationSeconds"]
+        return answer["status"]["token"], clock.monotonic() + RENEW_AT * min(seconds, granted)

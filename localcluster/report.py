@@ -1,0 +1,40 @@
+"""Progress of what takes long: a function that gets one line for a person after the other."""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from localcluster import clock
+
+Report = Callable[[str], None]
+PROGRESS_SECONDS = 10.0
+
+
+def run_to_end(
+    command: Sequence[str],
+    title: str,
+    report: Report,
+    folder: Path | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> tuple[int, str]:
+    """Run a command, and tell now and then how long it has; its exit code and all that it said."""
+    started = clock.monotonic()
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        try:
+            while True:
+                report(f"  {title}, {clock.monotonic() - started:.0f} s")
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    said = process.communicate(timeout=PROGRESS_SECONDS)[0]
+                    return process.returncode, said
+        finally:
+            process.kill()

@@ -1,0 +1,110 @@
+"""The generated files of the chart, by their paths in it."""
+
+import json
+
+import yaml
+
+from api.crd import build_crd
+from api.objects import Raw
+from manifests.chart.flags import flag_defaults
+from manifests.chart.tree import to_rows, to_schema, to_values
+from manifests.chart.values import TAG, VALUES
+from manifests.rbac import CLUSTER_RULES, EDIT_RULES, LEASE_RULES, RULES, VIEW_RULES, policy_rules
+from manifests.text import HEADER, ORIGIN, to_yaml
+
+CHART = "paddlejob-operator"
+KUBERNETES = ">=1.25.0-0"
+TEMPLATE_HEADER = f"{{{{- /* {ORIGIN} */ -}}}}\n"
+README = """<!-- {header} -->
+# paddlejob-operator
+
+The [PaddleJob operator](../../README.md) as a Helm chart.
+
+```bash
+helm install paddlejob charts/paddlejob-operator --namespace paddle-system --create-namespace
+```
+
+[docs/production.md](../../docs/production.md) says how to install for some namespaces, how to
+upgrade, roll back and uninstall.
+
+A wrong or an unknown value is refused. {flags}
+
+| value | default | meaning |
+|---|---|---|
+{rows}
+"""
+FLAGS = (
+    "Each flag of the operator is a value below `operator`, but for `--namespace`: `scope` says it."
+)
+
+
+def render_chart(etcd: list[Raw]) -> dict[str, str]:
+    """Path and text of each; `etcd` are the objects of an elastic etcd."""
+    return {
+        "Chart.yaml": HEADER + yaml.safe_dump(_about(), sort_keys=False, width=100),
+        "values.yaml": HEADER + "\n" + to_values(VALUES).rstrip("\n") + "\n",
+        "values.schema.json": json.dumps(_schema(), indent=2) + "\n",
+        "README.md": README.format(header=ORIGIN, flags=FLAGS, rows="\n".join(to_rows(VALUES))),
+        "templates/crd.yaml": _crd_template(),
+        "templates/elastic-etcd.yaml": _etcd_template(etcd),
+        "templates/_generated.tpl": _definitions(),
+    }
+
+
+def _about() -> Raw:
+    return {
+        "apiVersion": "v2",
+        "name": CHART,
+        "description": "Kubernetes operator for PaddlePaddle distributed training",
+        "type": "application",
+        "version": TAG,
+        "appVersion": TAG,
+        "kubeVersion": KUBERNETES,
+        "keywords": ["paddlepaddle", "training", "operator"],
+    }
+
+
+def _schema() -> Raw:
+    schema = to_schema(VALUES)
+    # Helm adds it where the chart is part of another.
+    schema["properties"]["global"] = {"type": "object"}
+    return {"$schema": "http://json-schema.org/draft-07/schema#"} | schema
+
+
+def _crd_template() -> str:
+    """The CRD as it is, with what the release adds to its metadata."""
+    crd = to_yaml([build_crd()]).removeprefix(HEADER)
+    if "{{" in crd:
+        raise ValueError("the CRD has a `{{` in it, which Helm would take for its own")
+    before, metadata, after = crd.partition("metadata:\n")
+    added = f'  {{{{- include "{CHART}.crdMetadata" . | nindent 2 }}}}\n'
+    whole = before + metadata + added + after
+    return f"{TEMPLATE_HEADER}{{{{- if .Values.crds.install }}}}\n{whole}{{{{- end }}}}\n"
+
+
+def _etcd_template(etcd: list[Raw]) -> str:
+    """The etcd of elastic jobs in each namespace that is to have one."""
+    marked = [{**obj, "metadata": {**obj["metadata"], "namespace": "{{ . }}"}} for obj in etcd]
+    texts = to_yaml(marked).removeprefix(HEADER)
+    return (
+        f"{TEMPLATE_HEADER}{{{{- range .Values.elasticEtcd.namespaces }}}}\n"
+        f"---\n{texts}{{{{- end }}}}\n"
+    )
+
+
+def _definitions() -> str:
+    """Rights, and the program's own defaults of its flags."""
+    tables = {
+        "rules": RULES,
+        "clusterRules": CLUSTER_RULES,
+        "leaseRules": LEASE_RULES,
+        "viewRules": VIEW_RULES,
+        "editRules": EDIT_RULES,
+    }
+    named = {name: yaml.safe_dump(policy_rules(table)) for name, table in tables.items()}
+    named["flagDefaults"] = yaml.safe_dump(flag_defaults(), sort_keys=False, default_style='"')
+    parts = [
+        f'{{{{- define "{CHART}.{name}" -}}}}\n{text}{{{{- end }}}}\n'
+        for name, text in named.items()
+    ]
+    return TEMPLATE_HEADER + "\n".join(parts)

@@ -1,0 +1,80 @@
+"""The operator's flags as values: names, defaults and words from its command line, types from here.
+
+A flag without a type here fails `make generate`, so none is forgotten.
+"""
+
+from typing import Any
+
+from api.objects import Raw
+from controller.logs import FORMATS, LEVELS
+from controller.options import MAX_WORKERS, build_parser
+from manifests.chart.tree import Value
+from manifests.operator import HEALTH_ADDRESS, METRICS_ADDRESS
+
+NAMESPACE_PATTERN = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+SCOPE_FLAG = "namespace"
+"""Not among them: `scope` says it, and the rights with it."""
+_SECONDS: Raw = {"type": "number", "minimum": 0, "maximum": 999999}
+_ADDRESS: Raw = {"type": "string", "pattern": "^(0|.*:[0-9]{1,5})$"}
+_TYPES: dict[str, Raw] = {
+    "kubeconfig": {"type": "string"},
+    "workers": {"type": "integer", "minimum": 1, "maximum": MAX_WORKERS},
+    "metrics-bind-address": _ADDRESS,
+    "health-probe-bind-address": _ADDRESS,
+    "leader-elect": {"type": "boolean"},
+    "leader-election-namespace": {"type": "string", "pattern": f"{NAMESPACE_PATTERN}|^$"},
+    "log-format": {"enum": list(FORMATS)},
+    "log-level": {"enum": list(LEVELS)},
+    "scheduling": {"enum": ["none", "volcano", "kubernetes"]},
+    "elastic-server": {"type": "string"},
+    "elastic-timeout": {"type": "integer", "minimum": 1, "maximum": 999999},
+    "force-delete-after": _SECONDS,
+    "config-error-after": _SECONDS,
+    "image-error-after": _SECONDS,
+    "host-port-range": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,5}$"},
+    "host-port-share": {
+        "anyOf": [{"const": ""}, {"type": "number", "exclusiveMinimum": 0, "maximum": 1}]
+    },
+}
+_IN_A_POD: dict[str, Any] = {
+    "leader-elect": True,
+    "metrics-bind-address": METRICS_ADDRESS,
+    "health-probe-bind-address": HEALTH_ADDRESS,
+}
+"""Where the chart says something else than the program does by itself."""
+
+
+def flag_defaults() -> dict[str, str]:
+    """The program's own defaults, by the names of the flags."""
+    return {
+        action.option_strings[0].removeprefix("--"): str(action.default)
+        for action in build_parser({})._actions
+        if action.dest not in ("help", SCOPE_FLAG)
+    }
+
+
+def flag_values() -> list[Value]:
+    """A value for each flag, in the order of the command line's help."""
+    texts = {
+        action.option_strings[0].removeprefix("--"): str(action.help).partition(" [")[0]
+        for action in build_parser({})._actions
+    }
+    return [
+        Value(
+            to_camel_case(name),
+            _IN_A_POD.get(name, _read(default, _TYPES[name])),
+            _TYPES[name],
+            f"--{name}: {texts[name]}",
+        )
+        for name, default in flag_defaults().items()
+    ]
+
+
+def to_camel_case(flag: str) -> str:
+    """`log-level` as `logLevel`; Helm's kebabcase turns it back."""
+    first, *rest = flag.split("-")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def _read(default: str, schema: Raw) -> Any:
+    return int(default) if schema.get("type") in ("integer", "number") else default

@@ -1,0 +1,211 @@
+"""The chart's values, one by one: the only place where they are listed."""
+
+from api.objects import Raw
+from manifests.chart.flags import NAMESPACE_PATTERN, flag_values
+from manifests.chart.tree import Section, Value
+from manifests.operator import (
+    IMAGE,
+    NAME,
+    POD_SECURITY_CONTEXT,
+    REPLICAS,
+    RESOURCES,
+    SECCOMP,
+    SECURITY_CONTEXT,
+)
+
+MAP: Raw = {"type": "object"}
+LIST: Raw = {"type": "array", "items": {"type": "object"}}
+STRINGS: Raw = {"type": "object", "additionalProperties": {"type": "string"}}
+TEXT: Raw = {"type": "string"}
+SWITCH: Raw = {"type": "boolean"}
+NAMESPACES: Raw = {
+    "type": "array",
+    "uniqueItems": True,
+    "items": {"type": "string", "pattern": NAMESPACE_PATTERN},
+}
+AMOUNT: Raw = {
+    "anyOf": [
+        {"type": "integer", "minimum": 0},
+        {"type": "string", "pattern": "^([0-9]+%)?$"},
+    ]
+}
+INTERVAL: Raw = {"type": "string", "pattern": "^([0-9]+(ms|s|m|h))*$"}
+LISTED: Raw = {"properties": {"kind": {"const": "List"}}, "required": ["kind"]}
+SCOPE_RULE: Raw = {
+    "if": LISTED,
+    "then": {"properties": {"namespaces": {"minItems": 1}}},
+    "else": {"properties": {"namespaces": {"maxItems": 0}}},
+}
+REPOSITORY, _, TAG = IMAGE.partition(":")
+
+
+def monitor(name: str, what: str) -> Section:
+    """A ServiceMonitor or PodMonitor."""
+    return Section(
+        name,
+        f"{what} of the Prometheus operator.",
+        (
+            Value("enabled", False, SWITCH, f"Create a {what}."),
+            Value("labels", {}, STRINGS, "Its labels, by which a Prometheus may select it."),
+            Value("interval", "", INTERVAL, "How often to scrape; empty: Prometheus' own default."),
+            Value("scrapeTimeout", "", INTERVAL, "For how long; empty: Prometheus' own default."),
+            Value("relabelings", [], LIST, "Relabelings of targets."),
+            Value("metricRelabelings", [], LIST, "Relabelings of samples."),
+        ),
+    )
+
+
+NAMES = (
+    Value(
+        "fullnameOverride",
+        NAME,
+        {"type": "string", "maxLength": 40, "pattern": "^([a-z]([-a-z0-9]*[a-z0-9])?)?$"},
+        "Name of all objects. The same for every release, so that Helm itself refuses a second one "
+        "with rights in the same place. Empty: made of the release's name.",
+    ),
+    Value("commonLabels", {}, STRINGS, "Labels of all objects."),
+    Section(
+        "image",
+        "The operator's image.",
+        (
+            Value("repository", REPOSITORY, TEXT | {"minLength": 1}, "Where it is."),
+            Value("tag", "", TEXT, "Its tag; empty: the chart's appVersion."),
+            Value(
+                "digest",
+                "",
+                {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
+                "Its digest, `sha256:...`, which wins over the tag.",
+            ),
+            Value(
+                "pullPolicy",
+                "",
+                {"enum": ["", "Always", "IfNotPresent", "Never"]},
+                "When to pull it; empty: Kubernetes' own default.",
+            ),
+            Value("pullSecrets", [], LIST, "Secrets of the registry: `- name: ...`."),
+        ),
+    ),
+)
+SCOPE = (
+    Section(
+        "scope",
+        "Whose jobs are run. The rights follow: a ClusterRole for all namespaces, Roles otherwise.",
+        (
+            Value(
+                "kind",
+                "All",
+                {"enum": ["All", "Own", "List"]},
+                "All: of every namespace. Own: of the release's namespace. List: of `namespaces`.",
+            ),
+            Value("namespaces", [], NAMESPACES, "With List: the namespaces, which must exist."),
+        ),
+        SCOPE_RULE,
+    ),
+    Section("operator", "The operator's flags: docs/operator.md explains them.", flag_values()),
+    Value(
+        "extraArgs",
+        [],
+        {"type": "array", "items": {"type": "string", "pattern": "^--"}},
+        "Further arguments, after those of `operator`.",
+    ),
+    Value("env", [], LIST, "Further environment variables of the operator."),
+)
+POD = (
+    Value(
+        "replicas",
+        REPLICAS,
+        {"type": "integer", "minimum": 1},
+        "How many operators; one leads, and the others stand by.",
+    ),
+    Value("resources", RESOURCES, MAP, "What the container requests, and may take at most."),
+    Value("annotations", {}, STRINGS, "Annotations of the Deployment."),
+    Value("podAnnotations", {}, STRINGS, "Annotations of the pods."),
+    Value("podLabels", {}, STRINGS, "Labels of the pods."),
+    Value("nodeSelector", {}, STRINGS, "Labels that a node must have."),
+    Value("tolerations", [], LIST, "Taints that a node may have."),
+    Value("affinity", {}, MAP, "Rules about nodes and other pods."),
+    Value("topologySpreadConstraints", [], LIST, "How replicas are spread over the cluster."),
+    Value("priorityClassName", "", TEXT, "Priority of the pods."),
+    Value(
+        "podSecurityContext",
+        POD_SECURITY_CONTEXT | SECCOMP,
+        MAP,
+        "Fits Pod Security `restricted`. Set runAsUser and runAsGroup to null on OpenShift.",
+    ),
+    Value("securityContext", SECURITY_CONTEXT, MAP, "The same of the container."),
+    Section(
+        "serviceAccount",
+        "The account under which the operator runs.",
+        (
+            Value("create", True, SWITCH, "Create it; otherwise `name` is one that exists."),
+            Value("name", "", TEXT, "Its name; empty: that of all objects."),
+            Value("annotations", {}, STRINGS, "Its annotations."),
+        ),
+        {
+            "if": {"properties": {"create": {"const": False}}, "required": ["create"]},
+            "then": {"properties": {"name": {"minLength": 1}}, "required": ["name"]},
+        },
+    ),
+    Section(
+        "podDisruptionBudget",
+        "Keeps drains from taking all replicas at once.",
+        (
+            Value("enabled", False, SWITCH, "Create it."),
+            Value("minAvailable", "", AMOUNT, "Replicas to keep; empty: `maxUnavailable` counts."),
+            Value("maxUnavailable", 1, AMOUNT, "Replicas to lose, where `minAvailable` is empty."),
+        ),
+    ),
+)
+SURROUNDINGS = (
+    Section(
+        "userRoles",
+        "What people may do with jobs.",
+        (
+            Value(
+                "aggregate",
+                True,
+                SWITCH,
+                "Add reading jobs to the ClusterRole view, and writing them to edit and admin.",
+            ),
+        ),
+    ),
+    Section(
+        "crds",
+        "The definition of PaddleJob, a template so that upgrades reach it.",
+        (
+            Value("install", True, SWITCH, "Install it with the release."),
+            Value("keep", True, SWITCH, "Keep it, and all jobs, when the release is uninstalled."),
+        ),
+    ),
+    Section(
+        "metrics",
+        "How Prometheus finds the operator.",
+        (
+            Section(
+                "service",
+                "The Service of /metrics.",
+                (
+                    Value("enabled", True, SWITCH, "Create it."),
+                    Value("annotations", {}, STRINGS, "Its annotations."),
+                ),
+            ),
+            monitor("serviceMonitor", "ServiceMonitor"),
+            monitor("podMonitor", "PodMonitor"),
+        ),
+    ),
+    Section(
+        "networkPolicy",
+        "Who reaches the operator's ports. Probes come from nodes, and are let in.",
+        (
+            Value("enabled", False, SWITCH, "Create it."),
+            Value("metricsFrom", [], LIST, "Peers that may read /metrics; empty: all."),
+            Value("egress", [], LIST, "Rules of where it may connect to; empty: anywhere."),
+        ),
+    ),
+    Section(
+        "elasticEtcd",
+        "The meeting point of elastic jobs: docs/elastic.md.",
+        (Value("namespaces", [], NAMESPACES, "The namespaces to have one; they must exist."),),
+    ),
+)
+VALUES = (*NAMES, *SCOPE, *POD, *SURROUNDINGS)

@@ -1,0 +1,111 @@
+"""From a kubeconfig's sections to an endpoint of the operator's HTTP pool, with TLS."""
+
+import os
+import ssl
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from controller.client.http import Endpoint
+from pdj.access.credentials import PLUGIN_SECONDS, Identity, data_of, read_identity
+from pdj.access.kubeconfig import Target
+from pdj.errors import Problem
+
+
+@dataclass(slots=True)
+class Connection:
+    """Where the API server is and who we are. `prefix` comes before every path."""
+
+    target: Target
+    endpoint: Endpoint
+    prefix: str
+    identity: Identity
+    plugin_seconds: float = field(default=PLUGIN_SECONDS)
+
+    def renew(self) -> str | None:
+        """Read the credentials again, because the API server has refused them: the new header."""
+        self.identity = read_identity(self.target.user, self.target.cluster, self.plugin_seconds)
+        return self.identity.authorization
+
+
+def connect(target: Target, plugin_seconds: float = PLUGIN_SECONDS) -> Connection:
+    """The connection to a target. Raises Problem in one line; sends nothing yet."""
+    server = str(target.cluster.get("server") or "")
+    try:
+        base = urlsplit(server)
+        port = base.port or (443 if base.scheme == "https" else 80)
+    except ValueError as error:
+        raise Problem(f"the kubeconfig's server {server!r}: {error}") from error
+    if base.scheme not in ("http", "https") or not base.hostname:
+        raise Problem(f"the kubeconfig's server {server!r} is no URL of a server")
+    identity = read_identity(target.user, target.cluster, plugin_seconds)
+    endpoint = Endpoint(
+        host=base.hostname,
+        port=port,
+        tls=_build_tls(target, identity) if base.scheme == "https" else None,
+        tls_server_name=str(target.cluster.get("tls-server-name") or ""),
+        proxy=_proxy(target, base.scheme, base.hostname),
+    )
+    return Connection(target, endpoint, base.path.rstrip("/"), identity, plugin_seconds)
+
+
+def _build_tls(target: Target, identity: Identity) -> ssl.SSLContext:
+    # Not create_default_context: newer Pythons make it refuse authorities that kubeadm made.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if target.cluster.get("insecure-skip-tls-verify"):
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        elif authority := data_of(target.cluster, "certificate-authority"):
+            context.load_verify_locations(cadata=authority.decode())
+        else:
+            context.load_default_certs()
+        if identity.certificate:
+            _load_certificate(context, identity)
+    except (OSError, ValueError) as error:
+        raise Problem(f"the kubeconfig's certificates cannot be used: {error}") from error
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, identity: Identity) -> None:
+    """OpenSSL takes a certificate from a file only: one that nobody else can read, for a moment."""
+    import tempfile  # takes time to import, and a token needs none
+
+    with tempfile.NamedTemporaryFile(prefix="pdj-") as file:
+        file.write(identity.certificate.rstrip() + b"\n" + identity.key)
+        file.flush()
+        context.load_cert_chain(file.name)
+
+
+def _proxy(target: Target, scheme: str, host: str) -> str:
+    proxy = str(target.cluster.get("proxy-url") or "")
+    if not proxy and not target.is_inside:
+        name = f"{scheme}_proxy"
+        found = os.environ.get(name) or os.environ.get(name.upper()) or ""
+        proxy = "" if found and _bypasses_proxies(host) else found
+    if not proxy:
+        return ""
+    url = proxy if "://" in proxy else f"http://{proxy}"
+    if urlsplit(url).scheme != "http":
+        raise Problem("only proxies with http:// are supported")  # it may hold a password
+    return url
+
+
+def _bypasses_proxies(host: str) -> bool:
+    if host in ("localhost", "::1") or host.startswith("127."):
+        return True
+    listed = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    names = [each.strip().removeprefix("*").lstrip(".") for each in listed.split(",")]
+    return any(
+        host == name or host.endswith(f".{name}") or _is_within(host, name)
+        for name in names
+        if name
+    ) or "*" in listed.split(",")
+
+
+def _is_within(host: str, network: str) -> bool:
+    import ipaddress  # takes time to import, and few environments have a proxy
+
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False

@@ -1,0 +1,145 @@
+"""Who we are: a token, a password, a client certificate, or a plugin that is asked for them.
+
+A plugin runs once, when the first request is sent, and again when its token is refused. It may
+hang: after `plugin_seconds` it is ended, with all that it has started.
+"""
+
+import base64
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from api.objects import Raw
+from pdj.errors import Problem
+
+if TYPE_CHECKING:
+    import subprocess
+
+PLUGIN_SECONDS = 60.0
+"""A login in a browser takes its time."""
+_UNSUPPORTED = {
+    "auth-provider": "use an exec plugin in its place",
+    "as": "impersonation",
+    "as-groups": "impersonation",
+    "as-uid": "impersonation",
+    "as-user-extra": "impersonation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What proves who we are: an Authorization header, or a certificate with its key, in PEM."""
+
+    authorization: str | None = None
+    certificate: bytes = b""
+    key: bytes = b""
+
+
+def read_identity(user: Raw, cluster: Raw, plugin_seconds: float = PLUGIN_SECONDS) -> Identity:
+    """The identity of a kubeconfig's user, read anew. Raises Problem in one line."""
+    for name, instead in _UNSUPPORTED.items():
+        if user.get(name):
+            raise Problem(f"the kubeconfig's user has {name}, which is not supported: {instead}")
+    if user.get("exec"):
+        return _ask_plugin(user["exec"], cluster, plugin_seconds)
+    return Identity(
+        _authorization(user),
+        data_of(user, "client-certificate"),
+        data_of(user, "client-key"),
+    )
+
+
+def data_of(section: Raw, name: str) -> bytes:
+    """What `<name>-data` holds or the file `<name>` does; empty where neither is set."""
+    try:
+        if section.get(f"{name}-data"):
+            return base64.b64decode(str(section[f"{name}-data"]), validate=True)
+        return Path(section[name]).read_bytes() if section.get(name) else b""
+    except (OSError, ValueError) as error:
+        raise Problem(f"the kubeconfig's {name}: {error}") from error
+
+
+def _authorization(user: Raw) -> str | None:
+    if user.get("tokenFile"):
+        try:
+            token = Path(user["tokenFile"]).read_text().strip()
+        except (OSError, ValueError) as error:
+            raise Problem(f"the kubeconfig's tokenFile: {error}") from error
+        if token:
+            return f"Bearer {token}"
+    if user.get("token"):
+        return f"Bearer {user['token']}"
+    if user.get("username"):
+        secret = f"{user['username']}:{user.get('password') or ''}".encode()
+        return f"Basic {base64.b64encode(secret).decode()}"
+    return None
+
+
+def _ask_plugin(plugin: Raw, cluster: Raw, seconds: float) -> Identity:
+    command = [str(plugin.get("command") or ""), *map(str, plugin.get("args") or ())]
+    name = command[0]
+    answer = _run(command, _plugin_environment(plugin, cluster), seconds)
+    try:
+        status = json.loads(answer)["status"]
+        token = status.get("token")
+        return Identity(
+            f"Bearer {token}" if token else None,
+            (status.get("clientCertificateData") or "").encode(),
+            (status.get("clientKeyData") or "").encode(),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Problem(f"the login plugin {name} has not answered with credentials") from error
+
+
+def _plugin_environment(plugin: Raw, cluster: Raw) -> dict[str, str]:
+    spec: Raw = {"interactive": False}
+    if plugin.get("provideClusterInfo"):
+        spec["cluster"] = {
+            "server": cluster.get("server"),
+            "certificate-authority-data": cluster.get("certificate-authority-data"),
+        }
+    version = plugin.get("apiVersion") or "client.authentication.k8s.io/v1"
+    info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}
+    extra = {str(each["name"]): str(each["value"]) for each in plugin.get("env") or ()}
+    return {**os.environ, **extra, "KUBERNETES_EXEC_INFO": json.dumps(info)}
+
+
+def _run(command: list[str], environment: dict[str, str], seconds: float) -> bytes:
+    """What the plugin prints. Its own words for the user go to standard error as they come."""
+    import subprocess  # takes time to import, and most users have no plugin
+
+    try:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise Problem(f"the login plugin {command[0]!r} cannot be run: {error}") from error
+    try:
+        answer, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired as error:
+        raise Problem(
+            f"the login plugin {command[0]} has not answered within {seconds:g} s"
+        ) from error
+    finally:
+        if process.poll() is None:
+            _end(process)
+    if process.returncode:
+        raise Problem(f"the login plugin {command[0]} has failed: exit code {process.returncode}")
+    return answer
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    import signal
+
+    with suppress(OSError):  # it has ended by itself
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout:
+        process.stdout.close()

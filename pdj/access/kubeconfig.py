@@ -1,0 +1,129 @@
+"""Which API server, and as whom: read from kubeconfig files as kubectl reads them.
+
+`$KUBECONFIG` may name several files: the first that has an entry wins, and relative paths are seen
+from the file that holds them. In a pod without a kubeconfig, its ServiceAccount is used.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from api.objects import Raw
+from pdj.errors import Problem
+
+MAX_BYTES = 16 << 20
+DEFAULT = Path("~/.kube/config")
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
+_SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A cluster, a user and a namespace, as their sections of the kubeconfig have them."""
+
+    cluster: Raw
+    user: Raw
+    namespace: str
+    context: str = ""
+    is_inside: bool = False
+
+
+@dataclass(slots=True)
+class _Merged:
+    current: str = ""
+    sections: dict[str, dict[str, Raw]] = field(
+        default_factory=lambda: {name: {} for name in _SECTIONS}
+    )
+
+
+def load_target(kubeconfig: str | None, context: str | None) -> Target:
+    """Where to go. Raises Problem with the file and what is wrong with it."""
+    paths = _paths(kubeconfig)
+    merged = _Merged()
+    for path in paths:
+        if kubeconfig or path.exists():
+            _merge(merged, path)
+    name = context or merged.current
+    if not name:
+        return _inside(paths)
+    chosen = _find(merged, "contexts", name, "context")
+    return Target(
+        cluster=_find(merged, "clusters", str(chosen.get("cluster") or ""), "cluster"),
+        user=_find(merged, "users", str(chosen["user"]), "user") if chosen.get("user") else {},
+        namespace=str(chosen.get("namespace") or "default"),
+        context=name,
+    )
+
+
+def _paths(kubeconfig: str | None) -> list[Path]:
+    if kubeconfig:
+        return [Path(kubeconfig)]
+    listed = [Path(each) for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
+    return listed or [DEFAULT.expanduser()]
+
+
+def _inside(paths: list[Path]) -> Target:
+    host = os.environ.get("KUBERNETES_SERVICE_HOST")
+    if not host:
+        named = ", ".join(map(str, paths))
+        raise Problem(f"no cluster: {named} names no current context (--kubeconfig, --context)")
+    port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    authority = f"[{host}]" if ":" in host else host
+    cluster = {
+        "server": f"https://{authority}:{port}",
+        "certificate-authority": str(SERVICE_ACCOUNT / "ca.crt"),
+    }
+    user = {"tokenFile": str(SERVICE_ACCOUNT / "token")}
+    try:
+        namespace = (SERVICE_ACCOUNT / "namespace").read_text().strip()
+    except (OSError, ValueError):
+        namespace = "default"
+    return Target(cluster, user, namespace, is_inside=True)
+
+
+def _merge(merged: _Merged, path: Path) -> None:
+    raw = _read(path)
+    merged.current = merged.current or str(raw.get("current-context") or "")
+    for section, key in _SECTIONS.items():
+        entries = raw.get(section) or ()
+        if not isinstance(entries, list | tuple):
+            raise Problem(f"the kubeconfig {path}: {section} is no list")
+        for entry in entries:
+            value = entry.get(key) if isinstance(entry, dict) else None
+            if not isinstance(value, dict):
+                raise Problem(f"the kubeconfig {path}: an entry of {section} has no {key}")
+            found = _with_absolute_paths(value, path.parent)
+            merged.sections[section].setdefault(str(entry.get("name")), found)
+
+
+def _read(path: Path) -> Raw:
+    import yaml
+
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"more than {MAX_BYTES >> 20} MiB")
+        raw: Any = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise Problem(f"cannot read the kubeconfig {path}: {said}") from error
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict):
+        raise Problem(f"cannot read the kubeconfig {path}: it is no mapping")
+    return raw
+
+
+def _with_absolute_paths(value: Raw, folder: Path) -> Raw:
+    return value | {key: str(folder / str(value[key])) for key in _PATHS if value.get(key)}
+
+
+def _find(merged: _Merged, section: str, name: str, what: str) -> Raw:
+    found = merged.sections[section].get(name)
+    if found is None:
+        known = ", ".join(sorted(merged.sections[section])) or "none"
+        raise Problem(f"the kubeconfig has no {what} {name!r} (it has: {known})")
+    return found

@@ -1,0 +1,48 @@
+"""`convert FILE`: Kubeflow's PaddleJob, Volcano's Job and a plain Job as PaddleJobs."""
+
+import argparse
+import json
+
+from pdj.documents.checks import find_errors
+from pdj.documents.convert import convert
+from pdj.documents.reader import Document, read_documents
+from pdj.errors import FAILED, OK, Usage
+from pdj.session import Session
+from pdj.text.terminal import plain
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `convert`."""
+    parser.add_argument("file", metavar="FILE", help="YAML or JSON; - is standard input")
+    parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
+    strict = "exit code 1 where a field is dropped or guessed"
+    parser.add_argument("--strict", action="store_true", help=strict)
+
+
+def run(session: Session) -> int:
+    """Print the jobs; what is dropped or guessed goes to standard error."""
+    options = session.options
+    documents = read_documents(options.file)
+    if not documents:
+        raise Usage(f"{options.file} holds no object")
+    jobs, noted = [], 0
+    for document in documents:
+        if not isinstance(document.value, dict):
+            raise Usage(f"{document.file}:{document.line}: no object")
+        try:
+            job, notes = convert(document.value)
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            raise Usage(f"{document.file}:{document.line}: it is not as its kind is") from error
+        errors = find_errors(Document(document.file, document.line, job, {}))
+        notes += [f"refused {each.path}: {each.message}" for each in errors]
+        session.notes.write(*(plain(f"{document.file}: {note}") for note in notes))
+        noted += len(notes)
+        jobs.append(job)
+    if options.output == "json":
+        session.screen.write(json.dumps(jobs[0] if len(jobs) == 1 else jobs, indent=2))
+    else:
+        import yaml
+
+        text = yaml.safe_dump_all(jobs, sort_keys=False, allow_unicode=True)
+        session.screen.write(text.rstrip("\n"))
+    return FAILED if noted and options.strict else OK

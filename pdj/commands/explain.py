@@ -1,0 +1,34 @@
+"""`explain JOB`: why it is so, since when, and who has to do what next."""
+
+import argparse
+import os
+
+from pdj.errors import OK
+from pdj.explain.story import tell
+from pdj.explain.texts import LANGUAGES
+from pdj.gather.jobs import look
+from pdj.session import Session
+from pdj.text.explain import draw_story
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `explain`."""
+    parser.add_argument("job", help="the job's name")
+    parser.add_argument("--lang", choices=LANGUAGES, help="the language (that of $LANG)")
+
+
+def run(session: Session) -> int:
+    """Print the story."""
+    language = session.options.lang or environment_language()
+    picture = look(session.client, session.namespace, session.options.job)
+    story = tell(session.client, picture, language)
+    session.screen.write(*draw_story(story, language, session.screen.paint, session.now))
+    return OK
+
+
+def environment_language() -> str:
+    """The language of the locale, as the C library finds it."""
+    locale = next(
+        (os.environ[n] for n in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(n)), ""
+    )
+    return "zh" if locale.lower().startswith("zh") else "en"

@@ -1,0 +1,70 @@
+"""`list`: jobs in a table."""
+
+import argparse
+
+from api.constants import Role
+from api.objects import Raw, name_of, namespace_of, parse_time
+from pdj.commands.output import add_output, print_objects
+from pdj.errors import OK
+from pdj.gather.jobs import list_jobs
+from pdj.session import Session
+from pdj.text.tables import age, table
+from pdj.text.terminal import BY_PHASE, plain
+
+TITLES = ("NAME", "STATUS", "MODE", "PS", "WORKER", "RESTARTS", "AGE")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `list`."""
+    parser.add_argument("-A", "--all-namespaces", action="store_true", help="of all namespaces")
+    parser.add_argument("-l", "--selector", default="", help="a label selector")
+    add_output(parser)
+
+
+def run(session: Session) -> int:
+    """Print the jobs."""
+    everywhere = session.options.all_namespaces
+    jobs = list_jobs(
+        session.client, "" if everywhere else session.namespace, session.options.selector
+    )
+    jobs.sort(key=lambda job: (namespace_of(job), name_of(job)))
+    if session.options.output:
+        print_objects(session, {"apiVersion": "v1", "kind": "List", "items": jobs}, jobs)
+        return OK
+    if not jobs:
+        where = "" if everywhere else f" in namespace {plain(session.namespace)}"
+        session.notes.write(f"no jobs{where}")
+        return OK
+    session.screen.write(*_table(session, jobs, everywhere))
+    return OK
+
+
+def _table(session: Session, jobs: list[Raw], everywhere: bool) -> list[str]:
+    rows = [TITLES, *(_row(session, job) for job in jobs)]
+    if everywhere:
+        names = ["NAMESPACE", *(plain(namespace_of(job)) for job in jobs)]
+        rows = [(name, *row) for name, row in zip(names, rows, strict=True)]
+    status = rows[0].index("STATUS")
+
+    def paint(column: int, text: str) -> str:
+        colour = BY_PHASE.get(text.strip(), "") if column == status else ""
+        return session.screen.paint(text, colour)
+
+    return table(rows, paint)
+
+
+def _row(session: Session, job: Raw) -> tuple[str, ...]:
+    status = job.get("status") or {}
+    return (
+        plain(name_of(job)),
+        plain(status.get("phase") or "-"),
+        plain(status.get("mode") or "-"),
+        _ready(status, Role.PS),
+        _ready(status, Role.WORKER),
+        plain(status.get("restartCount") or 0),
+        age(parse_time(job["metadata"].get("creationTimestamp")), session.now),
+    )
+
+
+def _ready(status: Raw, role: Role) -> str:
+    return plain((status.get(role) or {}).get("ready") or "-")

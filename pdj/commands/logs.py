@@ -1,0 +1,191 @@
+"""`logs JOB`: the logs of all pods in order of time, as far as they are there or until the end."""
+
+import argparse
+import math
+import re
+
+from api.constants import Condition, Phase, Role
+from api.objects import Raw
+from pdj.errors import OK, Problem
+from pdj.gather.joblog import Choice, JobLog
+from pdj.gather.jobs import JobPicture, look
+from pdj.gather.live import Deadline, LiveJob, gone, result_of
+from pdj.gather.logs import Wish
+from pdj.gather.merge import Line, Merger, Source
+from pdj.session import Session
+from pdj.text.status import describe_failure, telling_condition
+from pdj.text.terminal import PODS, pad, plain, shorten
+
+HOLD_SECONDS = 0.5
+TAKE_SECONDS = 0.2
+DRAIN_SECONDS = 60.0
+"""After the job's end its last pods may take their grace period to stop."""
+MAX_CHARACTERS = 256 << 10
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `logs`."""
+    parser.add_argument("job", help="the job's name; with -f it need not exist yet")
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help="until the job ends; the exit code is the job's"
+    )
+    parser.add_argument("--role", default="", choices=["", *map(str, Role)], help="of one role")
+    parser.add_argument("--index", type=int, help="of one index")
+    parser.add_argument("--attempt", type=int, help="of one attempt, the first is 1")
+    parser.add_argument("-c", "--container", default="", help="not the trainer's, but this one's")
+    parser.add_argument("--all-containers", action="store_true", help="of every container")
+    parser.add_argument("--since", type=_seconds, metavar="5m", help="not older than this")
+    parser.add_argument("--tail", type=_count, metavar="N", help="the last lines of each pod")
+    parser.add_argument("--timestamps", action="store_true", help="with the time of each line")
+    parser.add_argument("--no-prefix", action="store_true", help="without the pods' names")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of -f")
+
+
+def run(session: Session) -> int:
+    """Print the lines."""
+    options = session.options
+    choice = Choice(
+        options.role, options.index, options.attempt, options.container, options.all_containers
+    )
+    printer = Printer(session)
+    wish = Wish(options.follow, options.tail, options.since)
+    merger = Merger(session.clock, HOLD_SECONDS if options.follow else math.inf)
+    with JobLog(session.client, session.namespace, wish, merger, choice) as log:
+        return _follow(session, log, printer) if options.follow else _print(session, log, printer)
+
+
+def _print(session: Session, log: JobLog, printer: "Printer") -> int:
+    picture = look(session.client, session.namespace, session.options.job)
+    if picture.pods_problem:
+        raise Problem(f"the pods cannot be seen: {picture.pods_problem}")
+    printer.know(list(picture.pods))
+    log.follow(list(picture.pods))
+    if log.is_empty:
+        _tell_of_the_gone(session, picture)
+    while not log.is_done:
+        printer.print(log.take(TAKE_SECONDS))
+    log.take(0)
+    return OK
+
+
+def _tell_of_the_gone(session: Session, picture: JobPicture) -> None:
+    """No pod has a log: the failure records keep the last words of those that have failed."""
+    status = picture.job.status
+    if not status.is_terminal and not status.failures:
+        session.notes.write("no pod of the job has started yet (-f waits for them)")
+        return
+    session.notes.write("the pods with the logs are gone (see cleanPodPolicy)")
+    wanted = session.options.attempt
+    for failure in status.failures:
+        if wanted in (None, failure.attempt):
+            session.notes.write(f"attempt {failure.attempt}: {describe_failure(failure)}")
+            session.screen.write(*(plain(line) for line in failure.message.splitlines()))
+
+
+def _follow(session: Session, log: JobLog, printer: "Printer") -> int:
+    name = session.options.job
+    deadline = Deadline(session.options.timeout, session.clock)
+    shown: JobPicture | None = None
+    with LiveJob(session.client, session.namespace, name) as live:
+        while True:
+            picture = live.picture()
+            if picture is None and shown is not None and live.is_known:
+                _drain(session, log, printer)
+                raise gone(name)
+            if picture is not None and (shown is None or picture != shown):
+                printer.know(list(picture.pods))
+                log.follow(list(picture.pods))
+                _tell_attempt(session, shown, picture)
+                shown = picture
+            lines = log.take(0)
+            printer.print(lines)
+            result = result_of(picture.raw) if picture else None
+            if picture is not None and result is not None:
+                _drain(session, log, printer)
+                _tell_end(session, picture)
+                return result
+            if not lines:
+                deadline.wait(live.changed, TAKE_SECONDS)
+
+
+def _drain(session: Session, log: JobLog, printer: "Printer") -> None:
+    """Print what the pods still say: a job has ended before all of its pods have."""
+    until = session.clock.monotonic() + DRAIN_SECONDS
+    while not log.is_done and session.clock.monotonic() < until:
+        printer.print(log.take(TAKE_SECONDS))
+
+
+def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) -> None:
+    """Say on standard error when an attempt has ended: it is no line of a log."""
+    if before is None or before.job.status.attempt == now.job.status.attempt:
+        return
+    status = now.job.status
+    restarting = status.condition(Condition.RESTARTING)
+    if status.phase != Phase.SUSPENDED and restarting is not None and restarting.message:
+        session.notes.write(
+            f"--- attempt {before.job.status.attempt} has ended: "
+            f"{plain(restarting.reason)}: {plain(restarting.message)}"
+        )
+
+
+def _tell_end(session: Session, picture: JobPicture) -> None:
+    status = picture.job.status
+    told = telling_condition(status)
+    why = f": {told.reason}: {told.message}" if told else ""
+    session.notes.write(plain(f"--- {picture.job.name} {status.phase}{why}"))
+
+
+class Printer:
+    """Prints lines with the name of their pod, each in a colour of its own."""
+
+    def __init__(self, session: Session) -> None:
+        self._screen = session.screen
+        self._options = session.options
+        self._widest = 0
+        self._prefixes: dict[Source, str] = {}
+
+    def know(self, pods: list[Raw]) -> None:
+        """These pods may speak: their names are to stand in one column."""
+        for pod in pods:
+            name = str(pod["metadata"]["name"]).removeprefix(f"{self._options.job}-")
+            if len(plain(name)) > self._widest:
+                self._widest = len(plain(name))
+                self._prefixes.clear()
+
+    def print(self, lines: list[Line]) -> None:
+        """Print the lines as text that no terminal obeys."""
+        if lines:
+            self._screen.write(*map(self._format, lines))
+
+    def _format(self, line: Line) -> str:
+        text = line.text.decode(errors="replace").rstrip("\r")
+        if len(text) > MAX_CHARACTERS:
+            text = shorten(text[: MAX_CHARACTERS + 1], MAX_CHARACTERS)
+        time = f"{line.time} " if self._options.timestamps else ""
+        return f"{self._prefix(line.source)}{time}{plain(text)}"
+
+    def _prefix(self, source: Source) -> str:
+        if self._options.no_prefix:
+            return ""
+        if source not in self._prefixes:
+            name = plain(source.pod.removeprefix(f"{self._options.job}-"))
+            attempt = f"#{source.attempt}" if source.attempt > 1 else ""
+            container = f"/{source.container}" if self._options.all_containers else ""
+            colour = PODS[(source.index + len(source.role)) % len(PODS)]
+            head = pad(f"{name}{attempt}{container}", self._widest)
+            self._prefixes[source] = f"{self._screen.paint(head, colour)} | "
+        return self._prefixes[source]
+
+
+def _seconds(text: str) -> int:
+    match = re.fullmatch(r"(\d+)([smhd]?)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"not a time such as 30s, 5m, 2h: {text}")
+    return max(1, int(match[1]) * _UNITS[match[2] or "s"])
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"not a number of lines: {text}")
+    return int(text)

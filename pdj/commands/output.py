@@ -1,0 +1,30 @@
+"""`-o json|yaml|name`: objects for programs, as they came."""
+
+import argparse
+import json
+from typing import Any
+
+from api.constants import GROUP, PLURAL
+from api.objects import Raw, name_of
+from pdj.session import Session
+from pdj.text.terminal import plain
+
+FORMATS = ("json", "yaml", "name")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """The option `-o`."""
+    parser.add_argument("-o", "--output", choices=FORMATS, help="print objects for programs")
+
+
+def print_objects(session: Session, value: Any, named: list[Raw]) -> None:
+    """Print a value in the format that was asked for; of `name`, these jobs' names."""
+    kind = session.options.output
+    if kind == "name":
+        session.screen.write(*(f"{PLURAL}.{GROUP}/{plain(name_of(job))}" for job in named))
+    elif kind == "json":
+        session.screen.write(json.dumps(value, indent=2, ensure_ascii=True))
+    else:
+        import yaml
+
+        session.screen.write(yaml.safe_dump(value, sort_keys=False).rstrip("\n"))

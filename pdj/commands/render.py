@@ -1,0 +1,82 @@
+"""`render FILE`: the pods, Services, ConfigMap and PodGroup that the operator would make."""
+
+import argparse
+import json
+
+import yaml
+
+from api.constants import VOLCANO_API_VERSION
+from api.objects import Raw
+from pdj.documents.checks import find_errors, is_job
+from pdj.documents.reader import Document, read_documents
+from pdj.documents.render import Surroundings, render
+from pdj.errors import OK, Problem, Usage
+from pdj.session import Session
+from reconcile import Settings
+
+VOLCANO_POD_GROUP = f"{VOLCANO_API_VERSION}/PodGroup"
+SCHEDULING = ("none", "volcano", "kubernetes")
+
+
+class _NoAliases(yaml.SafeDumper):
+    """Writes the same value as often as it stands there: each child is to be read alone."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """No `&id001`."""
+        return True
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `render`."""
+    parser.add_argument("file", metavar="FILE", help="YAML or JSON; - is standard input")
+    parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
+    parser.add_argument(
+        "--scheduling", choices=SCHEDULING, default="none", help="as the operator's flag"
+    )
+    parser.add_argument(
+        "--elastic-server", default="", metavar="HOST:PORT", help="as the operator's flag"
+    )
+
+
+def run(session: Session) -> int:
+    """Print the children of every job in the file."""
+    options = session.options
+    documents = read_documents(options.file)
+    jobs = [each for each in documents if is_job(each)]
+    if not jobs:
+        raise Usage(f"{options.file} holds no PaddleJob")
+    settings = Settings(scheduling=options.scheduling, elastic_server=options.elastic_server)
+    groups = [each.value for each in documents if each.kind == VOLCANO_POD_GROUP]
+    children = []
+    for job in jobs:
+        group = next((each for each in groups if _is_named(each, job.value)), None)
+        children += _render(session, job, Surroundings(settings=settings, pod_group=group))
+    _print(session, children)
+    return OK
+
+
+def _is_named(group: Raw, job: Raw) -> bool:
+    """Whether the user's PodGroup is that of the job."""
+    names = [(each.get("metadata") or {}).get("name") for each in (group, job)]
+    return names[0] is not None and names[0] == names[1]
+
+
+def _render(session: Session, document: Document, around: Surroundings) -> list[Raw]:
+    errors = find_errors(document)
+    if errors:
+        first = errors[0]
+        raise Problem(f"{document.file}:{first.line}: {first.path}: {first.message}")
+    job = document.value
+    namespace = session.options.namespace or job["metadata"].get("namespace") or "default"
+    name = job["metadata"].get("name") or f"{job['metadata']['generateName']}xxxxx"
+    job = {**job, "metadata": {**job["metadata"], "namespace": namespace, "name": name}}
+    return render(job, session.now, around)
+
+
+def _print(session: Session, children: list[Raw]) -> None:
+    if session.options.output == "json":
+        value = {"apiVersion": "v1", "kind": "List", "items": children}
+        session.screen.write(json.dumps(value, indent=2))
+        return
+    text = yaml.dump_all(children, Dumper=_NoAliases, sort_keys=False, default_flow_style=False)
+    session.screen.write(text.rstrip("\n"))

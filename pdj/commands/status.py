@@ -1,0 +1,62 @@
+"""`status JOB`: the job as a tree, once or as it changes."""
+
+import argparse
+
+from pdj.commands.output import add_output, print_objects
+from pdj.errors import OK
+from pdj.gather.jobs import JobPicture, look
+from pdj.session import Session
+from pdj.text.status import draw_job
+
+TICK_SECONDS = 1.0
+"""Ages grow although nothing changes."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `status`."""
+    parser.add_argument("job", help="the job's name")
+    parser.add_argument("-w", "--watch", action="store_true", help="until the job has ended")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of --watch")
+    add_output(parser)
+
+
+def run(session: Session) -> int:
+    """Print the tree; with --watch, the exit code is the job's."""
+    if session.options.watch:
+        return _watch(session)
+    picture = look(session.client, session.namespace, session.options.job)
+    if session.options.output:
+        value = {"job": picture.raw, "pods": list(picture.pods)}
+        print_objects(session, value, [picture.raw])
+    else:
+        session.screen.write(*_draw(session, picture))
+    return OK
+
+
+def _draw(session: Session, picture: JobPicture) -> list[str]:
+    screen = session.screen
+    return draw_job(picture, screen.paint, session.now, screen.columns())
+
+
+def _watch(session: Session) -> int:
+    from pdj.gather.live import Deadline, LiveJob, gone, result_of
+
+    name = session.options.job
+    shown: JobPicture | None = None
+    deadline = Deadline(session.options.timeout, session.clock)
+    with LiveJob(session.client, session.namespace, name) as live:
+        while True:
+            picture = live.picture()
+            if picture is None and shown is not None:
+                raise gone(name)
+            if picture is not None:
+                is_news = shown is None or picture != shown
+                shown = picture
+                if is_news or session.screen.is_terminal:
+                    session.screen.redraw(_draw(session, picture))
+                result = result_of(picture.raw)
+                if result is not None:
+                    return result
+            elif live.is_known:
+                look(session.client, session.namespace, name)  # says that there is none
+            deadline.wait(live.changed, TICK_SECONDS)

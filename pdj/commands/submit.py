@@ -1,0 +1,101 @@
+"""`submit FILE…`: creates the objects of files."""
+
+import argparse
+
+from api.constants import API_VERSION, KIND
+from api.objects import Raw
+from controller.client.errors import AlreadyExists
+from pdj.commands.output import add_output, print_objects
+from pdj.commands.wait import add_wait, wait_for_end
+from pdj.documents.changes import set_field
+from pdj.documents.reader import Document, read_documents
+from pdj.errors import OK, Problem, Usage
+from pdj.gather.jobs import check_served
+from pdj.gather.paths import jobs_path
+from pdj.session import Session
+from pdj.text.terminal import plain
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `submit`."""
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="YAML or JSON; - is standard input"
+    )
+    assignment = "change a field, e.g. spec.worker.replicas=4 (repeatable)"
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=assignment)
+    add_dry_run(parser)
+    add_output(parser)
+    add_wait(parser, "the jobs have ended")
+
+
+def add_dry_run(parser: argparse.ArgumentParser) -> None:
+    """The option `--dry-run`."""
+    parser.add_argument(
+        "--dry-run",
+        choices=("none", "client", "server"),
+        default="none",
+        help="client: only print the jobs; server: let the API server check them",
+    )
+
+
+def run(session: Session) -> int:
+    """Create the jobs of the files, in their order."""
+    documents = [each for file in session.options.files for each in read_documents(file)]
+    jobs = [_job(document) for document in documents]
+    if not jobs:
+        raise Usage("the files hold no object")
+    for job in jobs:
+        for assignment in session.options.set:
+            set_field(job, assignment)
+    return create_jobs(session, jobs)
+
+
+def create_jobs(session: Session, jobs: list[Raw]) -> int:
+    """Create jobs, or only show them; with --wait the exit code is the worst of theirs."""
+    if session.options.dry_run == "client":
+        session.options.output = session.options.output or "name"
+        return _print(session, jobs)
+    made = [_create(session, job) for job in jobs]
+    if session.options.output:
+        _print(session, made)
+    if not session.options.wait or session.options.dry_run != "none":
+        return OK
+    results = []
+    for job in made:
+        session.options.namespace = job["metadata"]["namespace"]
+        results.append(wait_for_end(session, job["metadata"]["name"]))
+    return max(results)
+
+
+def _job(document: Document) -> Raw:
+    if document.kind != f"{API_VERSION}/{KIND}":
+        what = plain(document.kind.strip("/")) or "no object"
+        raise Usage(f"{document.file}:{document.line}: {what}, not a {KIND} of {API_VERSION}")
+    value: Raw = document.value
+    if not isinstance(value.get("metadata"), dict):
+        raise Problem(f"{document.file}:{document.line}: a job without metadata")
+    return value
+
+
+def _print(session: Session, jobs: list[Raw]) -> int:
+    value = jobs[0] if len(jobs) == 1 else {"apiVersion": "v1", "kind": "List", "items": jobs}
+    print_objects(session, value, jobs)
+    return OK
+
+
+def _create(session: Session, job: Raw) -> Raw:
+    namespace = session.options.namespace or job["metadata"].get("namespace") or session.namespace
+    name = job["metadata"].get("name")
+    query = {"dryRun": "All"} if session.options.dry_run == "server" else {}
+    job = {**job, "metadata": {**job["metadata"], "namespace": namespace}}
+    try:
+        made = session.client.create(jobs_path(namespace), job, query)
+    except AlreadyExists as error:
+        raise Problem(f"there is a job {name} in namespace {namespace} already") from error
+    except Exception:
+        check_served(session.client)
+        raise
+    said = "would be created" if query else "created"
+    if not session.options.output:
+        session.screen.write(f"{plain(namespace)}/{plain(made['metadata']['name'])} {said}")
+    return made

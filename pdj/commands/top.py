@@ -1,0 +1,68 @@
+"""`top JOB`: what the pods use, where the cluster measures it."""
+
+import argparse
+from decimal import Decimal, InvalidOperation
+
+from api.objects import Raw, name_of
+from controller.client.errors import Forbidden, NotFound, Throttled, Transient
+from pdj.errors import OK, Problem
+from pdj.gather.jobs import look
+from pdj.gather.paths import of_job
+from pdj.session import Session
+from pdj.text.tables import table
+from pdj.text.terminal import plain
+
+METRICS = "/apis/metrics.k8s.io/v1beta1"
+MIB = 1 << 20
+_UNITS = {
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    "": Decimal(1),
+    "k": Decimal(10**3),
+    "M": Decimal(10**6),
+    "G": Decimal(10**9),
+    "T": Decimal(10**12),
+    "Ki": Decimal(2**10),
+    "Mi": Decimal(2**20),
+    "Gi": Decimal(2**30),
+    "Ti": Decimal(2**40),
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `top`."""
+    parser.add_argument("job", help="the job's name")
+
+
+def run(session: Session) -> int:
+    """Print CPU and memory of each pod."""
+    name = session.options.job
+    look(session.client, session.namespace, name)
+    path = f"{METRICS}/namespaces/{session.namespace}/pods"
+    try:
+        pods, _ = session.client.list(path, {"labelSelector": of_job(name)})
+    except (NotFound, Transient, Throttled) as error:
+        raise Problem("this cluster does not measure pods: it has no metrics.k8s.io") from error
+    except Forbidden as error:
+        raise Problem(f"you may not see what pods use: {error.message}") from error
+    rows = [("POD", "CPU", "MEMORY"), *(_row(pod) for pod in sorted(pods, key=name_of))]
+    session.screen.write(*table(rows))
+    return OK
+
+
+def _row(pod: Raw) -> tuple[str, str, str]:
+    usage = [each.get("usage") or {} for each in pod.get("containers") or ()]
+    cpu = sum((quantity(each.get("cpu", "0")) for each in usage), Decimal(0))
+    memory = sum((quantity(each.get("memory", "0")) for each in usage), Decimal(0))
+    return plain(name_of(pod)), f"{int(cpu * 1000)}m", f"{int(memory / MIB)}Mi"
+
+
+def quantity(text: str) -> Decimal:
+    """A Kubernetes quantity; 0 for what is none."""
+    digits = str(text).rstrip("numkKMGTi")
+    unit = str(text)[len(digits) :]
+    try:
+        return Decimal(digits) * _UNITS[unit]
+    except (InvalidOperation, KeyError):
+        return Decimal(0)

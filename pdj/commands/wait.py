@@ -1,0 +1,74 @@
+"""`--wait`: until a job is as it was asked to be."""
+
+import argparse
+from collections.abc import Callable
+
+from api.objects import Raw
+from controller.client.errors import NotFound
+from pdj.errors import Problem
+from pdj.gather.live import Deadline, LiveJob, gone, result_of
+from pdj.gather.paths import jobs_path
+from pdj.session import Session
+from pdj.text.terminal import plain
+
+TICK_SECONDS = 5.0
+NEWS_SECONDS = 2.0
+
+
+def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
+    """The options `--wait` and `--timeout`."""
+    parser.add_argument("--wait", action="store_true", help=f"until {until}")
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of --wait")
+
+
+def wait_for(
+    session: Session, name: str, holds: Callable[[Raw], bool], result: Callable[[Raw], int | None]
+) -> int:
+    """Wait until `holds`, telling every phase on the way; what `result` then says, or 0.
+
+    A job that ends before is a Problem.
+    """
+    deadline = Deadline(session.options.timeout, session.clock)
+    phase = ""
+    known = False
+    with LiveJob(session.client, session.namespace, name, with_pods=False) as live:
+        while True:
+            picture = live.picture()
+            if picture is None and live.is_known and known:
+                raise gone(name)
+            if picture is not None:
+                known = True
+                phase = _tell(session, picture.raw, phase)
+                if holds(picture.raw):
+                    return result(picture.raw) or 0
+                if result_of(picture.raw) is not None:
+                    raise Problem(f"the job {name} has ended: {phase}")
+            deadline.wait(live.changed, TICK_SECONDS)
+
+
+def wait_for_end(session: Session, name: str) -> int:
+    """Wait until the job has ended; the exit code that stands for how."""
+    return wait_for(session, name, lambda raw: result_of(raw) is not None, result_of)
+
+
+def wait_until_gone(session: Session, name: str, uid: str) -> None:
+    """Wait until the job is no more."""
+    deadline = Deadline(session.options.timeout, session.clock)
+    path = jobs_path(session.namespace, name)
+    with LiveJob(session.client, session.namespace, name, with_pods=False) as live:
+        while True:
+            if live.is_known and live.picture() is None:
+                return
+            try:
+                if session.client.get(path)["metadata"]["uid"] != uid:
+                    return
+            except NotFound:
+                return
+            deadline.wait(live.changed, NEWS_SECONDS)
+
+
+def _tell(session: Session, raw: Raw, before: str) -> str:
+    phase = str((raw.get("status") or {}).get("phase") or "")
+    if phase and phase != before:
+        session.notes.write(f"{plain(raw['metadata']['name'])}: {plain(phase)}")
+    return phase

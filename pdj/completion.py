@@ -1,0 +1,59 @@
+"""`kubectl_complete-pdj`: what may come next on a command line.
+
+kubectl runs it with the words so far, the one under the cursor last, and reads candidates line by
+line; the last line is a directive of the shell's completion (4: no file names, 0: file names too).
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from controller.client.errors import ApiError
+from pdj.commands import COMMANDS
+from pdj.errors import Problem
+
+NO_FILES, FILES = 4, 0
+WITH_FILES = frozenset({"submit", "render", "lint", "convert"})
+
+
+def run() -> None:
+    """The console script."""
+    words = sys.argv[1:] or [""]
+    candidates, directive = complete(words)
+    sys.stdout.write("".join(f"{each}\n" for each in candidates) + f":{directive}\n")
+
+
+def complete(words: Sequence[str]) -> tuple[list[str], int]:
+    """The candidates for the last word, and the directive."""
+    *before, last = words
+    command = next((word for word in before if word in COMMANDS), None)
+    if command is None:
+        return [name for name in COMMANDS if name.startswith(last)], NO_FILES
+    if last.startswith("-"):
+        return [each for each in _options(command) if each.startswith(last)], NO_FILES
+    if command in WITH_FILES:
+        return [], FILES
+    try:
+        return [name for name in _jobs(before) if name.startswith(last)], NO_FILES
+    except (Problem, ApiError, SystemExit):
+        return [], NO_FILES
+
+
+def _options(command: str) -> list[str]:
+    from pdj.main import build_parser, load_command
+
+    parser = build_parser(command, load_command(command))
+    return sorted(each for action in parser._actions for each in action.option_strings)
+
+
+def _jobs(before: Sequence[str]) -> list[str]:
+    from api.objects import name_of
+    from pdj.gather.jobs import list_jobs
+    from pdj.session import Session
+
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for option in ("--namespace", "--context", "--kubeconfig"):
+        parser.add_argument(option, *(["-n"] if option == "--namespace" else []))
+    options, _ = parser.parse_known_args([*before])
+    session = Session(options)
+    return [name_of(job) for job in list_jobs(session.client, session.namespace)]

@@ -1,0 +1,74 @@
+"""`--set path=value`: one field of an object, named by its path."""
+
+import itertools
+import re
+from typing import Any
+
+import yaml
+
+from api.objects import Raw
+from pdj.errors import Usage
+
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+|[^\[\]=]+=[^\[\]]*)\]")
+
+
+def set_field(obj: Raw, assignment: str) -> None:
+    """Change `spec.worker.template.spec.containers[0].image=x` or `...containers[name=paddle]...`.
+
+    The value is read as YAML. Raises Usage where the path leads nowhere.
+    """
+    path, equals, text = _split(assignment)
+    steps = _steps(path)
+    if not equals or not steps:
+        raise Usage(f"--set takes path=value, not {assignment!r}")
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise Usage(f"--set {path}: the value is no YAML") from error
+    place: Any = obj
+    for step, after in itertools.pairwise(steps):
+        place = _enter(place, step, after, path)
+    if isinstance(place, list):
+        place[_index(place, steps[-1], path)] = value
+    else:
+        place[steps[-1]] = value
+
+
+def _split(assignment: str) -> tuple[str, str, str]:
+    """At the first `=` outside of brackets."""
+    depth = 0
+    for at, character in enumerate(assignment):
+        depth += (character == "[") - (character == "]")
+        if character == "=" and depth == 0:
+            return assignment[:at], "=", assignment[at + 1 :]
+    return assignment, "", ""
+
+
+def _steps(path: str) -> list[str]:
+    found = list(_STEP.finditer(path))
+    whole = "".join(match.group() for match in found)
+    if whole != path.replace(".", "") and whole != path:
+        return []
+    return [match.group(1) or match.group(2) for match in found]
+
+
+def _enter(place: Any, step: str, after: str, path: str) -> Any:
+    if isinstance(place, list):
+        return place[_index(place, step, path)]
+    if not isinstance(place, dict):
+        raise Usage(f"--set {path}: {step} is not in an object")
+    if place.get(step) is None:
+        if after.isdecimal() or "=" in after:
+            raise Usage(f"--set {path}: there is no list {step}")
+        place[step] = {}
+    return place[step]
+
+
+def _index(place: list[Any], step: str, path: str) -> int:
+    if step.isdecimal() and int(step) < len(place):
+        return int(step)
+    name, _, wanted = step.partition("=")
+    for at, each in enumerate(place):
+        if isinstance(each, dict) and str(each.get(name)) == wanted:
+            return at
+    raise Usage(f"--set {path}: no element {step}")

@@ -1,0 +1,156 @@
+"""What keeps a PaddleJob from running, found offline: first the API server's reasons, then ours.
+
+The API server checks metadata, the schema, and the rules in CEL; `api.validation` has the rules in
+Python, with two more that only the operator can check.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from api import rules
+from api.constants import API_VERSION, KIND, PLURAL
+from api.objects import Raw
+from api.schema import job_schema
+from api.validation import CONTAINER_MESSAGE, PORT_MESSAGE, SAME_PORT_MESSAGE, validate_job
+from pdj.documents.reader import Document, Place
+from pdj.documents.schema import UNKNOWN_FIELD, Fault, check
+
+MAX_NAME = 253
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
+_LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?\Z")
+_OPERATORS_OWN = frozenset({PORT_MESSAGE, SAME_PORT_MESSAGE, CONTAINER_MESSAGE})
+_STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_METADATA: dict[str, type] = {
+    "name": str,
+    "generateName": str,
+    "namespace": str,
+    "labels": dict,
+    "annotations": dict,
+    "finalizers": list,
+    "ownerReferences": list,
+    "creationTimestamp": str,
+    "deletionTimestamp": str,
+    "deletionGracePeriodSeconds": int,
+    "generation": int,
+    "managedFields": list,
+    "resourceVersion": str,
+    "selfLink": str,
+    "uid": str,
+}
+
+
+class Whose(StrEnum):
+    """Who says no."""
+
+    API_SERVER = "API server"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """Why the job cannot run, and the line at fault."""
+
+    line: int
+    path: str
+    message: str
+    whose: Whose = Whose.API_SERVER
+
+
+def is_job(document: Document) -> bool:
+    """Whether the document is a PaddleJob of this version."""
+    return document.kind == f"{API_VERSION}/{KIND}"
+
+
+def find_errors(document: Document) -> list[Error]:
+    """Everything that is wrong with a PaddleJob, in order of its lines."""
+    faults = [*_check_metadata(document.value.get("metadata")), *_check_schema(document.value)]
+    errors = [Error(document.line_of(f.place), path_of(f.place), f.message) for f in faults]
+    if not errors:
+        errors = [*_check_rules(document)]
+    return sorted(set(errors), key=lambda error: (error.line, error.path, error.message))
+
+
+@cache
+def _schema() -> Raw:
+    """The job's schema; names and labels have checks of their own."""
+    schema = job_schema()
+    schema["properties"]["metadata"] = {
+        "type": "object",
+        "x-kubernetes-preserve-unknown-fields": True,
+    }
+    return schema
+
+
+def _check_schema(value: Raw) -> Iterator[Fault]:
+    """Of a status that a user writes, the fields must exist; what they hold is dropped."""
+    for fault in check(value, _schema()):
+        if fault.place[:1] != ("status",) or fault.message == UNKNOWN_FIELD:
+            yield fault
+
+
+def _check_metadata(metadata: Any) -> Iterator[Fault]:
+    if not isinstance(metadata, dict):
+        yield Fault(("metadata", "name"), "is required")
+        return
+    for name, value in metadata.items():
+        kind = _METADATA.get(name)
+        if kind is None:
+            yield Fault(("metadata", name), "unknown field")
+        elif value is not None and not isinstance(value, kind):
+            yield Fault(("metadata", name), f"must be a {kind.__name__}")
+    yield from _check_name(metadata)
+    yield from _check_maps(metadata)
+
+
+def _check_name(metadata: Raw) -> Iterator[Fault]:
+    name = metadata.get("name")
+    if not name and not metadata.get("generateName"):
+        yield Fault(("metadata", "name"), "is required")
+    elif isinstance(name, str) and name:
+        if len(name) > MAX_NAME or not _SUBDOMAIN.match(name):
+            yield Fault(("metadata", "name"), f"{name!r} is no RFC 1123 name")
+        elif not re.search(rules.NAME_PATTERN.replace("$", r"\Z"), name):
+            yield Fault(("metadata", "name"), rules.NAME_MESSAGE)
+
+
+def _check_maps(metadata: Raw) -> Iterator[Fault]:
+    for part in ("labels", "annotations"):
+        entries = metadata.get(part)
+        for key, value in (entries if isinstance(entries, dict) else {}).items():
+            place: Place = ("metadata", part, key)
+            if value is not None and not isinstance(value, str):
+                yield Fault(place, "must be a string (in quotes)")
+            elif part == "labels" and value and (len(value) > 63 or not _LABEL.match(value)):
+                yield Fault(place, f"{value!r} is no value of a label")
+            prefix, slash, name = str(key).rpartition("/")
+            is_bad = not name or len(name) > 63 or not _LABEL.match(name)
+            if is_bad or (slash and not _SUBDOMAIN.match(prefix)):
+                yield Fault(place, f"{key!r} is no name of a {part[:-1]}")
+
+
+def _check_rules(document: Document) -> Iterator[Error]:
+    for error in validate_job(document.value):
+        place = place_of(error.path)
+        own = error.message in _OPERATORS_OWN
+        whose = Whose.OPERATOR if own else Whose.API_SERVER
+        yield Error(document.line_of(place), error.path, error.message, whose)
+
+
+def path_of(place: Place) -> str:
+    """`spec.worker.template.spec.containers[0].image`, as the API server writes it."""
+    text = ""
+    for step in place:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}"
+    return text.removeprefix(".") or PLURAL
+
+
+def place_of(path: str) -> Place:
+    """The place of a path, as far as it names one."""
+    steps: list[str | int] = []
+    for match in _STEP.finditer(path.partition("[]")[0]):
+        steps.append(int(match[2]) if match[2] else match[1])
+    return tuple(steps)

@@ -1,0 +1,224 @@
+"""Files of YAML or JSON as kubectl reads them, with the line of every field.
+
+kubectl's reader is Go's, of YAML 1.1 with some of 1.2: a time stays text, `1e3` is a number, `y` is
+true. Aliases may multiply a small file into a huge object, so what it would be written out is
+counted before anybody walks through it.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from api.objects import Raw
+from pdj.errors import Problem, Usage
+
+MAX_BYTES = 3 << 20
+"""The API server takes no larger request."""
+MAX_VALUES = 300_000
+"""Of a document with its aliases written out."""
+MAX_DEPTH = 100
+
+Place = tuple[str | int, ...]
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a file: its value, where it begins, and where its fields stand."""
+
+    file: str
+    line: int
+    value: Any
+    lines: dict[Place, int] = field(repr=False)
+    doubled: tuple[tuple[int, str], ...] = ()
+    """(line, key) of each key that stands twice in its mapping; the last one counts."""
+
+    def line_of(self, place: Place) -> int:
+        """The line of a field, or of the nearest field above that exists."""
+        while place not in self.lines and place:
+            place = place[:-1]
+        return self.lines.get(place, self.line)
+
+    @property
+    def kind(self) -> str:
+        """`apiVersion/kind` of an object; empty for anything else."""
+        if not isinstance(self.value, dict):
+            return ""
+        return f"{self.value.get('apiVersion', '')}/{self.value.get('kind', '')}"
+
+
+def read_documents(name: str) -> list[Document]:
+    """Every document of a file that holds something; `-` is standard input. Raises Problem."""
+    try:
+        text = read_text(name)
+        nodes = list(yaml.compose_all(text, Loader=_PlainLoader))
+        return [_document(name, node) for node in nodes if node is not None and not _is_empty(node)]
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        said = error.problem or error.context or "no YAML"
+        raise Problem(f"{name}:{line}: {said}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise Problem(f"{name}: {said}") from error
+
+
+def read_text(name: str) -> str:
+    """The text of a file. Raises Problem where it cannot be read or is too large."""
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise Usage(f"cannot read {name}: {error.strerror}") from error
+    if len(data) > MAX_BYTES:
+        raise Problem(
+            f"{name}: more than {MAX_BYTES >> 20} MiB, which the API server does not take"
+        )
+    return data.decode()
+
+
+class _PlainLoader(_Loader):  # type: ignore[misc]
+    """Scalars as Go's reader has them."""
+
+
+def _resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
+    table: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
+    for letter, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items():
+        dropped = ("timestamp", "float", "int", "value", "bool")
+        kept = [(tag, rule) for tag, rule in pairs if tag.rpartition(":")[2] not in dropped]
+        table[letter] = kept
+    return table
+
+
+_PlainLoader.yaml_implicit_resolvers = _resolvers()
+_PlainLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool",
+    re.compile(
+        "^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$"
+    ),
+    list("yYnNtTfFoO"),
+)
+_PlainLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:int",
+    re.compile("^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]*)$"),
+    list("-+0123456789"),
+)
+_PlainLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(
+        r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$|^[-+]?\.(?:inf|nan)$", re.I
+    ),
+    list("-+0123456789."),
+)
+
+
+def _is_empty(node: yaml.Node) -> bool:
+    return isinstance(node, yaml.ScalarNode) and not node.value
+
+
+def _document(name: str, node: yaml.Node) -> Document:
+    if _size(node, {}, 0) > MAX_VALUES:
+        raise Problem(f"{name}: its aliases make more than {MAX_VALUES} values of it")
+    builder = _Builder()
+    value = builder.build(node, ())
+    return Document(name, node.start_mark.line + 1, value, builder.lines, tuple(builder.doubled))
+
+
+def _size(node: yaml.Node, known: dict[int, int], depth: int) -> int:
+    """How many values the node is when its aliases are written out."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels, or an alias within itself")
+    if isinstance(node, yaml.ScalarNode):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = 1 + sum(_size(each, known, depth + 1) for each in _inner(node))
+    return known[id(node)]
+
+
+def _inner(node: yaml.Node) -> Iterator[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        for pair in node.value:
+            yield from pair
+    else:
+        yield from node.value
+
+
+class _Builder:
+    """Makes the value of a node, and notes where its fields stand."""
+
+    def __init__(self) -> None:
+        self.lines: dict[Place, int] = {}
+        self.doubled: list[tuple[int, str]] = []
+
+    def build(self, node: yaml.Node, place: Place) -> Any:
+        """The value at this place."""
+        self.lines.setdefault(place, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, place)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.build(each, (*place, at)) for at, each in enumerate(node.value)]
+        assert isinstance(node, yaml.ScalarNode)
+        return _scalar(node)
+
+    def _mapping(self, node: yaml.MappingNode, place: Place) -> Raw:
+        value: Raw = {}
+        for key, inner in node.value:
+            if key.tag.endswith(":merge"):
+                merged = self.build(inner, place)
+                for each in merged if isinstance(merged, list) else [merged]:
+                    value = {**each, **value} if isinstance(each, dict) else value
+                continue
+            name = _key(key)
+            line = key.start_mark.line + 1
+            if (*place, name) in self.lines and name in value:
+                self.doubled.append((line, name))
+            self.lines[(*place, name)] = line
+            value[name] = self.build(inner, (*place, name))
+        return value
+
+
+def _key(node: yaml.Node) -> str:
+    if not isinstance(node, yaml.ScalarNode):
+        raise ValueError(f"line {node.start_mark.line + 1}: a key that is no text")
+    value = _scalar(node)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    kind, text = node.tag.rpartition(":")[2], node.value
+    if kind == "null":
+        return None
+    if kind == "bool":
+        return text.lower() in ("y", "yes", "true", "on")
+    if kind == "int":
+        return _integer(text.replace("_", ""))
+    if kind == "float":
+        return _float(text.lower())
+    if kind in ("str", "timestamp", "value"):
+        return text
+    raise ValueError(f"line {node.start_mark.line + 1}: a value of the kind {node.tag}")
+
+
+def _integer(text: str) -> int:
+    sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.lstrip("+"))
+    if digits.lower().startswith(("0x", "0b", "0o")):
+        return sign * int(digits, 0)
+    base = 8 if len(digits) > 1 and digits[0] == "0" else 10
+    return sign * int(digits, base)
+
+
+def _float(text: str) -> float:
+    if text.endswith(("inf", "nan")):
+        raise ValueError(f"{text} is no number that JSON knows")
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -1,0 +1,104 @@
+"""The children of a job as the operator would make them, by the operator's own `reconcile`.
+
+It is asked again and again what to create, and what it creates is put before it, until nothing is
+missing. Addresses and the UID, which a cluster would give, are made up: those of documentation.
+"""
+
+import ipaddress
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from api.objects import Raw, format_time, name_of
+from pdj.errors import Problem
+from reconcile import Observed, Plan, Settings, reconcile
+from reconcile.gang import USER_POD_GROUP_WAIT_SECONDS
+
+MADE_UP_UID = "00000000-0000-0000-0000-000000000000"
+FIRST_ADDRESS = ipaddress.ip_address("198.18.0.1")
+MAX_PASSES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a cluster would give: the job's UID, the pods' addresses, and what is installed."""
+
+    uid: str = MADE_UP_UID
+    address_of: Callable[[str, int], str] = lambda _name, at: str(FIRST_ADDRESS + at)
+    settings: Settings = field(default_factory=Settings)
+    """Of the operator."""
+    pod_group: Raw | None = None
+    """The user's, with the job's name, which the pods would join."""
+
+
+def render(job: Raw, now: datetime, around: Surroundings | None = None) -> list[Raw]:
+    """The job's children in the order of their creation. Raises Problem where it cannot run."""
+    around = around or Surroundings()
+    metadata = {**job["metadata"], "uid": around.uid, "creationTimestamp": format_time(now)}
+    job = {**job, "metadata": {"namespace": "default", "generation": 1, **metadata}}
+    job = {**job, "spec": {**job["spec"], "suspend": False}}
+    observed = Observed(
+        job, named_pod_group=around.pod_group, volcano_served=True, gang_served=True
+    )
+    made: list[Raw] = []
+    for _ in range(MAX_PASSES):
+        plan = reconcile(observed, now, around.settings)
+        new = [create.build() for group in plan.creates for create in group]
+        made += new
+        wait = _wait(plan)
+        if not new and plan.status is None and not wait:
+            break
+        now += timedelta(seconds=wait)
+        observed = _after(observed, plan, new, around)
+    return made
+
+
+def _wait(plan: Plan) -> float:
+    """Seconds for which the operator holds the pods back: a gang's PodGroup may still come."""
+    seconds = plan.requeue_after or 0.0
+    return seconds if not plan.creates and seconds <= USER_POD_GROUP_WAIT_SECONDS else 0.0
+
+
+def _after(observed: Observed, plan: Plan, new: list[Raw], around: Surroundings) -> Observed:
+    """What the next pass sees."""
+    status = _patched(observed.job.get("status") or {}, (plan.status or {}).get("status") or {})
+    _refuse_failed(status)
+    count = len(observed.pods)
+    pods = [
+        _with_address(pod, around.address_of(name_of(pod), count + at))
+        for at, pod in enumerate(each for each in new if each["kind"] == "Pod")
+    ]
+    return replace(
+        observed,
+        job={**observed.job, "status": status},
+        pods=observed.pods + tuple(pods),
+        services=observed.services + _of(new, "Service"),
+        config_maps=observed.config_maps + _of(new, "ConfigMap"),
+        pod_groups=observed.pod_groups + _of(new, "PodGroup"),
+    )
+
+
+def _of(objects: list[Raw], kind: str) -> tuple[Raw, ...]:
+    return tuple(each for each in objects if each["kind"] == kind)
+
+
+def _with_address(pod: Raw, address: str) -> Raw:
+    status = {"phase": "Pending", "podIP": address, "hostIP": address}
+    return {**pod, "spec": {**pod["spec"], "nodeName": "node"}, "status": status}
+
+
+def _patched(status: Raw, patch: Raw) -> Raw:
+    """A JSON merge patch; what the status does not know is left out."""
+    merged = {**status}
+    for key, value in patch.items():
+        if isinstance(value, dict) and isinstance(merged.get(key), dict):
+            merged[key] = _patched(merged[key], value)
+        else:
+            merged[key] = value
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _refuse_failed(status: Raw) -> None:
+    for condition in status.get("conditions") or ():
+        if condition["type"] == "Failed" and condition["status"] == "True":
+            raise Problem(f"the operator would fail the job: {condition['message']}")

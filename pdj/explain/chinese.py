@@ -1,0 +1,227 @@
+"""The texts in Chinese, and the words around them."""
+
+from api.constants import Reason
+from pdj.explain.texts import Text, Texts, Who
+
+UNKNOWN = Text(
+    "本工具不认识该原因：operator 的版本更新。",
+    "请升级 kubectl-pdj，并阅读 operator 给出的信息。",
+    Who.USER,
+)
+NOT_SEEN = Text(
+    "还没有 operator 处理过该作业。",
+    "若持续一分钟以上：请检查 operator 是否在运行、是否监视此命名空间 "
+    "(kubectl get pods -A -l app.kubernetes.io/name=paddlejob-operator)。",
+    Who.ADMIN,
+)
+NOT_OURS = Text(
+    "spec.managedBy 把作业交给了另一个控制器。",
+    "请查看该控制器，或去掉 managedBy 后重新创建作业。",
+    Who.USER,
+)
+LABELS = {
+    "state": "状态",
+    "since": "已持续",
+    "why": "原因",
+    "next": "下一步",
+    "who": "由谁",
+    "said": "operator 的信息",
+    "failures": "之前的尝试",
+    "events": "警告",
+    "nodes": "节点",
+    "quota": "配额",
+    "group": "PodGroup",
+    "hidden": "无权查看",
+}
+WHO = {
+    Who.NOBODY: "无需操作，会自动继续",
+    Who.USER: "您（作业的所有者）",
+    Who.ADMIN: "集群管理员",
+    Who.OPERATOR: "operator 会自动处理",
+}
+TEXTS: Texts = {
+    Reason.CREATED: Text("operator 已看到作业，开始创建 Pod。", "等待 Pod。", Who.NOBODY),
+    Reason.PODS_CREATED: Text(
+        "重启已完成：新一次尝试的 Pod 已存在。", "等待它们运行。", Who.NOBODY
+    ),
+    Reason.ALL_PODS_RUNNING: Text(
+        "所有 Pod 都在运行：作业正在训练。", "用 `kubectl pdj logs -f` 跟踪日志。", Who.NOBODY
+    ),
+    Reason.ALL_PODS_SCHEDULED: Text(
+        "所有 Pod 都已分配节点；节点正在拉取镜像并启动容器。",
+        "请等待；大镜像需要几分钟。",
+        Who.NOBODY,
+    ),
+    Reason.NOT_ALL_SCHEDULED: Text(
+        "有 Pod 还没有节点，或尚不存在。", "查看 Pending 条件，它说明在等什么。", Who.NOBODY
+    ),
+    Reason.NOT_ALL_RUNNING: Text(
+        "有 Pod 尚未运行或不再运行。", "用 `kubectl pdj status` 查看各 Pod。", Who.NOBODY
+    ),
+    Reason.WORKERS_SUCCEEDED: Text(
+        "所有 worker 都以退出码 0 结束：作业已有结果。",
+        "无需再做什么；可用 `kubectl pdj delete` 删除。",
+        Who.NOBODY,
+    ),
+    Reason.SUSPENDED: Text(
+        "spec.suspend 为 true：作业被用户或队列挂起，没有 Pod。",
+        "执行 `kubectl pdj resume`，或等待挂起它的队列（例如 Kueue）。",
+        Who.USER,
+    ),
+    Reason.RESUMED: Text("作业已恢复，开始新的尝试。", "等待 Pod。", Who.NOBODY),
+    Reason.ENDED: Text("该条件所属的尝试或作业已结束。", "查看作业当前的状态。", Who.NOBODY),
+    Reason.UNSCHEDULABLE: Text(
+        "调度器找不到合适的节点：空闲的 CPU、内存或 GPU 不足，或没有节点符合选择器、亲和性或容忍。",
+        "减少资源请求，修正 nodeSelector 和容忍，等待其他作业结束，或增加节点。"
+        "startingDeadlineSeconds 可限制等待时间。",
+        Who.USER,
+    ),
+    Reason.WAITING_FOR_PODS: Text(
+        "Pod 正在创建，没有遇到阻碍。", "请等待；节点在拉取镜像并启动容器。", Who.NOBODY
+    ),
+    Reason.QUOTA_EXCEEDED: Text(
+        "命名空间的 ResourceQuota 拒绝了作业的 Pod 或其他子对象。",
+        "结束该命名空间中的其他作业，减少请求，或请管理员提高配额；operator 会自动重试。",
+        Who.USER,
+    ),
+    Reason.POD_GROUP_PENDING: Text(
+        "批调度器尚未放行这组 Pod：队列已满，或整组 Pod 找不到同时容纳的空间。",
+        "等待队列空出，或减少请求。请检查 Volcano 调度器是否运行、队列是否存在。",
+        Who.USER,
+    ),
+    Reason.POD_GROUP_UNAVAILABLE: Text(
+        "API server 不提供这种 PodGroup（未安装 Volcano），或用户的 PodGroup 已被删除。",
+        "请安装 Volcano，或去掉 schedulingPolicy 和 schedulerName: volcano 后创建作业。",
+        Who.ADMIN,
+    ),
+    Reason.POD_GROUP_INVALID: Text(
+        "您的 PodGroup 要求的成员数多于作业的 Pod 数，因此永远不会被放行。",
+        "减小 PodGroup 的 minMember，或增加作业的副本数。",
+        Who.USER,
+    ),
+    Reason.CREATE_REFUSED: Text(
+        "API server 拒绝 operator 创建子对象：Pod 安全策略、webhook，或 operator 权限不足。",
+        "阅读信息：按命名空间的要求修改 Pod 模板，或请管理员修改策略或权限；operator 会自动重试。",
+        Who.USER,
+    ),
+    Reason.DELETE_REFUSED: Text(
+        "API server 拒绝 operator 删除子对象：webhook，或 operator 权限不足。",
+        "请管理员修正 webhook 或 operator 的权限；operator 会自动重试。",
+        Who.ADMIN,
+    ),
+    Reason.NAME_CONFLICT: Text(
+        "子对象的名称已被不属于该作业的对象占用。",
+        "删除或重命名那个对象，或换个名称提交作业。",
+        Who.USER,
+    ),
+    Reason.STATUS_UNREADABLE: Text(
+        "其他工具写入了 operator 无法继续处理的状态，因此它不再改动这个作业。",
+        "请有权写 paddlejobs/status 的人改正或删除上面提到的字段；或者删除作业后重新提交。",
+        Who.ADMIN,
+    ),
+    Reason.NO_FREE_PORTS: Text(
+        "使用 intranet: Host 时，每个 Pod 需要节点上的一段端口，而它们被其他作业占用。",
+        "等待其他作业结束，改用 intranet: PodIP，或请管理员增大 operator 的 --host-port-range "
+        "或 --host-port-share。",
+        Who.USER,
+    ),
+    Reason.PODS_TERMINATING: Text(
+        "上一次尝试的 Pod 仍在停止；它们消失后才开始下一次尝试。",
+        "等待宽限期结束。失联节点上的 Pod 会在几分钟后被删除。",
+        Who.NOBODY,
+    ),
+    Reason.BACK_OFF: Text(
+        "上一次尝试失败，下一次要等一会儿：10 秒起，逐次加倍，最多 6 分钟。",
+        "请等待，并查看上一次尝试因何结束。",
+        Who.OPERATOR,
+    ),
+    Reason.POD_FAILED: Text(
+        "训练程序以错误退出。",
+        "阅读下面的最后几行日志并修正程序；backoffLimit 允许重启。",
+        Who.USER,
+    ),
+    Reason.POD_EVICTED: Text(
+        "集群终止了 Pod：驱逐、抢占，或节点不接受它。这次重启不计数。",
+        "无需操作；若反复发生，请按实际用量申请内存和磁盘，或提高优先级。",
+        Who.OPERATOR,
+    ),
+    Reason.POD_VANISHED: Text(
+        "有人删除了一个 Pod。其他 Pod 记着它的地址，所以整组重新开始。",
+        "无需操作；请不要删除运行中作业的 Pod。",
+        Who.OPERATOR,
+    ),
+    Reason.ADDRESS_CHANGED: Text(
+        "一个 Pod 的地址与其他 Pod 所知的不同。", "无需操作；整组以新地址重新开始。", Who.OPERATOR
+    ),
+    Reason.NODE_LOST: Text(
+        "Pod 所在的节点消失或没有响应。这次重启不计数。",
+        "作业无需操作；请管理员检查该节点。",
+        Who.ADMIN,
+    ),
+    Reason.TRAINER_ASKED_RESTART: Text(
+        "训练程序以 101 或 102 退出：PaddlePaddle 的启动器以此请求重启。",
+        "无需操作；不计数。",
+        Who.OPERATOR,
+    ),
+    Reason.FAILURE_POLICY_IGNORE: Text(
+        "一个 Pod 失败，而 podFailurePolicy 的规则规定不计数。",
+        "无需操作；整组重新开始。",
+        Who.OPERATOR,
+    ),
+    Reason.ELASTIC_UNTRAINED: Text(
+        "弹性启动器以 0 退出，却没有等到足够的同伴来训练。",
+        "若反复发生：请检查所有 worker 是否都分配到节点、etcd 是否可达。",
+        Who.OPERATOR,
+    ),
+    Reason.RESTART_REQUESTED: Text(
+        "用户请求了新的尝试（`kubectl pdj restart`）。", "等待新一次尝试的 Pod。", Who.NOBODY
+    ),
+    Reason.BACKOFF_LIMIT_EXCEEDED: Text(
+        "作业失败：计数的重启次数超过了 backoffLimit。",
+        "阅读下面各次尝试的结束原因，修正程序后重新提交作业。",
+        Who.USER,
+    ),
+    Reason.POD_FAILURE_POLICY: Text(
+        "作业失败：podFailurePolicy 的规则规定这种失败结束作业。",
+        "修正程序或规则后重新提交作业。",
+        Who.USER,
+    ),
+    Reason.DEADLINE_EXCEEDED: Text(
+        "作业失败：已超过 activeDeadlineSeconds。",
+        "给更多时间或更多 worker，然后重新提交作业。",
+        Who.USER,
+    ),
+    Reason.STARTING_DEADLINE_EXCEEDED: Text(
+        "作业失败：已超过 startingDeadlineSeconds，而 Pod 没有全部运行过。",
+        "查看 Pod 在等什么，修正或给更多时间，然后重新提交作业。",
+        Who.USER,
+    ),
+    Reason.IMAGE_ERROR: Text(
+        "镜像无法拉取，或镜像名无效；若持续如此，作业会失败。",
+        "修正镜像名或标签，或模板的 imagePullSecrets，然后重新提交作业。",
+        Who.USER,
+    ),
+    Reason.CONFIG_ERROR: Text(
+        "容器的配置引用了不存在的 ConfigMap、Secret 或键；若持续如此，作业会失败。",
+        "创建缺少的对象，或修正其名称。",
+        Who.USER,
+    ),
+    Reason.INVALID_SPEC: Text(
+        "作业失败：spec 违反了 API server 无法检查的规则。",
+        "修正信息中指出的字段（`kubectl pdj lint` 能找到它）后重新提交。",
+        Who.USER,
+    ),
+    Reason.ENDPOINTS_TOO_LONG: Text(
+        "作业失败：端点列表比一个环境变量所能容纳的更长。",
+        "减少 Pod 数，或使用 intranet: PodIP，其端点较短。",
+        Who.USER,
+    ),
+    Reason.OWNED_VARIABLE: Text(
+        "模板设置了由 operator 自己设置的变量；模板中的值被丢弃。", "从模板中去掉该变量。", Who.USER
+    ),
+    Reason.FORCE_DELETED: Text(
+        "失联节点上的 Pod 已被直接删除，没有等待节点。",
+        "作业无需操作；请管理员检查节点。",
+        Who.ADMIN,
+    ),
+}

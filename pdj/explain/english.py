@@ -1,0 +1,271 @@
+"""The texts in English, and the words around them."""
+
+from api.constants import Reason
+from pdj.explain.texts import Text, Texts, Who
+
+UNKNOWN = Text(
+    "This tool does not know the reason: the operator is newer.",
+    "Update kubectl-pdj, and read the operator's message.",
+    Who.USER,
+)
+NOT_SEEN = Text(
+    "No operator has looked at the job yet.",
+    "If it stays so for a minute: check that the operator runs and watches this namespace "
+    "(kubectl get pods -A -l app.kubernetes.io/name=paddlejob-operator).",
+    Who.ADMIN,
+)
+NOT_OURS = Text(
+    "spec.managedBy leaves the job to another controller.",
+    "Ask that controller, or create the job without managedBy.",
+    Who.USER,
+)
+LABELS = {
+    "state": "State",
+    "since": "since",
+    "why": "Why",
+    "next": "Next",
+    "who": "Who",
+    "said": "The operator says",
+    "failures": "Earlier attempts",
+    "events": "Warnings",
+    "nodes": "Nodes",
+    "quota": "Quota",
+    "group": "PodGroup",
+    "hidden": "not allowed to see",
+}
+WHO = {
+    Who.NOBODY: "nobody: it goes on by itself",
+    Who.USER: "you, the owner of the job",
+    Who.ADMIN: "an administrator of the cluster",
+    Who.OPERATOR: "the operator, by itself",
+}
+TEXTS: Texts = {
+    Reason.CREATED: Text(
+        "The operator has seen the job and begins to create its pods.",
+        "Wait for the pods.",
+        Who.NOBODY,
+    ),
+    Reason.PODS_CREATED: Text(
+        "A restart is over: the pods of the new attempt exist.",
+        "Wait until they run.",
+        Who.NOBODY,
+    ),
+    Reason.ALL_PODS_RUNNING: Text(
+        "Every pod runs: the job trains.",
+        "Follow it with `kubectl pdj logs -f`.",
+        Who.NOBODY,
+    ),
+    Reason.ALL_PODS_SCHEDULED: Text(
+        "Every pod has a node; the nodes pull images and start containers.",
+        "Wait; large images take minutes.",
+        Who.NOBODY,
+    ),
+    Reason.NOT_ALL_SCHEDULED: Text(
+        "A pod has no node yet, or does not exist.",
+        "See the condition Pending, which says what it waits for.",
+        Who.NOBODY,
+    ),
+    Reason.NOT_ALL_RUNNING: Text(
+        "A pod does not run yet, or not any more.",
+        "See the pods with `kubectl pdj status`.",
+        Who.NOBODY,
+    ),
+    Reason.WORKERS_SUCCEEDED: Text(
+        "Every worker has ended with exit code 0: the job has its result.",
+        "Nothing is left to do; `kubectl pdj delete` removes it.",
+        Who.NOBODY,
+    ),
+    Reason.SUSPENDED: Text(
+        "spec.suspend is true: the job is held without pods, by a user or by a queue.",
+        "`kubectl pdj resume`, or wait for the queue that holds it (Kueue, for example).",
+        Who.USER,
+    ),
+    Reason.RESUMED: Text(
+        "The job was resumed and begins a new attempt.",
+        "Wait for the pods.",
+        Who.NOBODY,
+    ),
+    Reason.ENDED: Text(
+        "The attempt or the job to which this belonged is over.",
+        "See what the job does now.",
+        Who.NOBODY,
+    ),
+    Reason.UNSCHEDULABLE: Text(
+        "The scheduler finds no node for a pod: too little CPU, memory or GPUs is free, or no node "
+        "matches its selector, affinity or tolerations.",
+        "Ask for less, correct nodeSelector and tolerations, wait for other jobs to end, or have "
+        "nodes added. startingDeadlineSeconds bounds the wait.",
+        Who.USER,
+    ),
+    Reason.WAITING_FOR_PODS: Text(
+        "The pods are on their way, and nothing holds them up.",
+        "Wait; nodes pull images and start containers.",
+        Who.NOBODY,
+    ),
+    Reason.QUOTA_EXCEEDED: Text(
+        "A ResourceQuota of the namespace refuses a pod or another child of the job.",
+        "End other jobs of the namespace, ask for less, or have the quota raised; the operator "
+        "tries again by itself.",
+        Who.USER,
+    ),
+    Reason.POD_GROUP_PENDING: Text(
+        "The batch scheduler has not let the gang in yet: its queue is full, or the whole gang "
+        "finds no room at once.",
+        "Wait for room in the queue, or ask for less. Check that Volcano's scheduler runs and that "
+        "the queue exists.",
+        Who.USER,
+    ),
+    Reason.POD_GROUP_UNAVAILABLE: Text(
+        "The API server serves no such PodGroup (Volcano is not installed), or the user's PodGroup "
+        "was deleted.",
+        "Have Volcano installed, or create the job without schedulingPolicy and "
+        "schedulerName: volcano.",
+        Who.ADMIN,
+    ),
+    Reason.POD_GROUP_INVALID: Text(
+        "Your PodGroup asks for more members than the job has pods, so it can never be let in.",
+        "Lower minMember of the PodGroup, or raise the job's replicas.",
+        Who.USER,
+    ),
+    Reason.CREATE_REFUSED: Text(
+        "The API server refuses to let the operator create a child: pod security, a webhook, or "
+        "rights that the operator lacks.",
+        "Read the message: change the pod template to what the namespace allows, or have the "
+        "policy or the operator's rights changed. The operator tries again by itself.",
+        Who.USER,
+    ),
+    Reason.DELETE_REFUSED: Text(
+        "The API server refuses to let the operator delete a child: a webhook, or rights that the "
+        "operator lacks.",
+        "Have the webhook or the operator's rights corrected; the operator tries again by itself.",
+        Who.ADMIN,
+    ),
+    Reason.NAME_CONFLICT: Text(
+        "The name of a child is taken by an object that is not this job's.",
+        "Delete or rename that object, or submit the job under another name.",
+        Who.USER,
+    ),
+    Reason.STATUS_UNREADABLE: Text(
+        "Another tool has written a status from which the operator cannot go on, so it leaves the "
+        "job alone.",
+        "Have whoever may write paddlejobs/status put the field right that is named above, or "
+        "remove it; or delete the job and submit it again.",
+        Who.ADMIN,
+    ),
+    Reason.NO_FREE_PORTS: Text(
+        "With intranet: Host every pod needs a port range on its node, and other jobs hold them.",
+        "Wait for other jobs to end, use intranet: PodIP, or have --host-port-range or "
+        "--host-port-share of the operator raised.",
+        Who.USER,
+    ),
+    Reason.PODS_TERMINATING: Text(
+        "Pods of the last attempt are still stopping; the next attempt begins when they are gone.",
+        "Wait for their grace period. A pod on a lost node is deleted after some minutes.",
+        Who.NOBODY,
+    ),
+    Reason.BACK_OFF: Text(
+        "The last attempt has failed, and the next one waits a while: 10 s, doubling up to 6 min.",
+        "Wait, and look at what ended the last attempt.",
+        Who.OPERATOR,
+    ),
+    Reason.POD_FAILED: Text(
+        "A trainer has exited with an error.",
+        "Read its last lines below and correct the program; backoffLimit allows restarts.",
+        Who.USER,
+    ),
+    Reason.POD_EVICTED: Text(
+        "The cluster has ended a pod: eviction, preemption, or a node that would not take it. The "
+        "restart is not charged.",
+        "Nothing; if it repeats, ask for the memory and disk that the pods use, or for a higher "
+        "priority.",
+        Who.OPERATOR,
+    ),
+    Reason.POD_VANISHED: Text(
+        "Somebody has deleted a pod. Its peers knew its address, so the whole gang starts anew.",
+        "Nothing; do not delete pods of a running job.",
+        Who.OPERATOR,
+    ),
+    Reason.ADDRESS_CHANGED: Text(
+        "A pod has come back with another address than the one that its peers have.",
+        "Nothing; the gang starts anew with the new addresses.",
+        Who.OPERATOR,
+    ),
+    Reason.NODE_LOST: Text(
+        "A pod's node is gone or does not answer. The restart is not charged.",
+        "Nothing for the job; have the node looked at.",
+        Who.ADMIN,
+    ),
+    Reason.TRAINER_ASKED_RESTART: Text(
+        "A trainer exited with 101 or 102, by which PaddlePaddle's launcher asks for a restart.",
+        "Nothing; it is not charged.",
+        Who.OPERATOR,
+    ),
+    Reason.FAILURE_POLICY_IGNORE: Text(
+        "A pod has failed, and a rule of podFailurePolicy says that this is not charged.",
+        "Nothing; the gang starts anew.",
+        Who.OPERATOR,
+    ),
+    Reason.ELASTIC_UNTRAINED: Text(
+        "An elastic launcher exited 0 without having met enough peers to train.",
+        "If it repeats: check that all workers get nodes, and that etcd is reached.",
+        Who.OPERATOR,
+    ),
+    Reason.RESTART_REQUESTED: Text(
+        "A user asked for a new attempt (`kubectl pdj restart`).",
+        "Wait for the pods of the new attempt.",
+        Who.NOBODY,
+    ),
+    Reason.BACKOFF_LIMIT_EXCEEDED: Text(
+        "The job has failed: more restarts were charged than backoffLimit allows.",
+        "Read what ended the attempts below, correct the program, and submit the job again.",
+        Who.USER,
+    ),
+    Reason.POD_FAILURE_POLICY: Text(
+        "The job has failed: a rule of podFailurePolicy ends it for such a failure.",
+        "Correct the program or the rule, and submit the job again.",
+        Who.USER,
+    ),
+    Reason.DEADLINE_EXCEEDED: Text(
+        "The job has failed: activeDeadlineSeconds have passed.",
+        "Allow more time or more workers, and submit the job again.",
+        Who.USER,
+    ),
+    Reason.STARTING_DEADLINE_EXCEEDED: Text(
+        "The job has failed: startingDeadlineSeconds have passed and not every pod has run.",
+        "See what the pods waited for, correct it or allow more time, and submit the job again.",
+        Who.USER,
+    ),
+    Reason.IMAGE_ERROR: Text(
+        "An image cannot be pulled, or its name is invalid; the job fails if that lasts.",
+        "Correct the image's name or tag, or the imagePullSecrets of the template, and submit the "
+        "job again.",
+        Who.USER,
+    ),
+    Reason.CONFIG_ERROR: Text(
+        "A container's configuration names a ConfigMap, a Secret or a key that does not exist; the "
+        "job fails if that lasts.",
+        "Create the missing object or correct its name.",
+        Who.USER,
+    ),
+    Reason.INVALID_SPEC: Text(
+        "The job has failed: its spec breaks a rule that the API server could not check.",
+        "Correct the field that the message names (`kubectl pdj lint` finds it) and submit again.",
+        Who.USER,
+    ),
+    Reason.ENDPOINTS_TOO_LONG: Text(
+        "The job has failed: the list of endpoints is longer than one environment variable may be.",
+        "Use fewer pods, or intranet: PodIP, whose endpoints are shorter.",
+        Who.USER,
+    ),
+    Reason.OWNED_VARIABLE: Text(
+        "The template sets a variable that the operator sets itself; the template's value is "
+        "dropped.",
+        "Remove the variable from the template.",
+        Who.USER,
+    ),
+    Reason.FORCE_DELETED: Text(
+        "Pods on lost nodes were deleted without waiting for their nodes.",
+        "Nothing for the job; have the nodes looked at.",
+        Who.ADMIN,
+    ),
+}

@@ -1,0 +1,95 @@
+"""A job with its pods, as the API server has them now."""
+
+from dataclasses import dataclass
+
+from api.constants import LABEL_JOB_UID, LABEL_ROLE
+from api.job import PaddleJob, parse_job
+from api.objects import Raw, labels_of, uid_of
+from controller.client.errors import Forbidden, NotFound, Transient
+from pdj.access.client import Client
+from pdj.errors import Problem
+from pdj.gather.paths import JOBS, core_path, jobs_path, of_job
+
+NO_OPERATOR = "this cluster does not know PaddleJobs: its administrator has to install the operator"
+
+
+@dataclass(frozen=True, slots=True)
+class JobPicture:
+    """A job and its pods. `pods_problem` says why the pods cannot be seen, if so."""
+
+    raw: Raw
+    pods: tuple[Raw, ...] = ()
+    pods_problem: str = ""
+
+    @property
+    def job(self) -> PaddleJob:
+        """The job, typed. Raises Problem where it is of a version that this tool cannot read."""
+        return read_job(self.raw)
+
+
+def read_job(raw: Raw) -> PaddleJob:
+    """The typed job. Raises Problem where it is of a version that this tool cannot read."""
+    try:
+        return parse_job(raw)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        name = (raw.get("metadata") or {}).get("name", "")
+        raise Problem(
+            f"the job {name} is of a version that cannot be read here: {error}"
+        ) from error
+
+
+def get_job(client: Client, namespace: str, name: str) -> Raw:
+    """The job. Raises Problem where there is none, or no PaddleJobs at all."""
+    try:
+        return client.get(jobs_path(namespace, name))
+    except NotFound as error:
+        check_served(client)
+        raise Problem(f"there is no job {name} in namespace {namespace}") from error
+    except Transient:
+        check_served(client)
+        raise
+
+
+def check_served(client: Client) -> None:
+    """Raise Problem where the cluster does not know PaddleJobs.
+
+    Such a path answers 404 in plain text, as a load balancer without a backend does; the list of
+    groups is the API server's own word.
+    """
+    groups = client.get("/apis").get("groups") or ()
+    served = {each["groupVersion"] for group in groups for each in group["versions"]}
+    if JOBS.removeprefix("/apis/") not in served:
+        raise Problem(NO_OPERATOR)
+
+
+def look(client: Client, namespace: str, name: str) -> JobPicture:
+    """The job with its pods."""
+    raw = get_job(client, namespace, name)
+    try:
+        pods, _ = client.list(core_path(namespace, "pods"), {"labelSelector": of_job(name)})
+    except Forbidden as error:
+        return JobPicture(raw, (), error.message)
+    return JobPicture(raw, pods_of(raw, pods))
+
+
+def pods_of(job: Raw, pods: list[Raw]) -> tuple[Raw, ...]:
+    """The pods that are this job's, not those of another that had its name."""
+    uid = uid_of(job)
+    mine = [pod for pod in pods if labels_of(pod).get(LABEL_JOB_UID) in (uid, None)]
+    return tuple(sorted(mine, key=lambda pod: (labels_of(pod).get(LABEL_ROLE, ""), _index(pod))))
+
+
+def _index(pod: Raw) -> tuple[int, str]:
+    name = str(pod["metadata"]["name"])
+    number = name.rpartition("-")[2]
+    return (int(number) if number.isdecimal() else 0, name)
+
+
+def list_jobs(client: Client, namespace: str, selector: str = "") -> list[Raw]:
+    """The jobs of a namespace, of all where it is empty."""
+    query = {"labelSelector": selector} if selector else {}
+    try:
+        return client.list(jobs_path(namespace), query)[0]
+    except (NotFound, Transient):
+        check_served(client)
+        raise

@@ -1,0 +1,89 @@
+"""One job and its pods, kept up to date by watches."""
+
+import threading
+from types import TracebackType
+
+from api.constants import Phase
+from api.objects import Raw
+from controller.clock import Clock, SystemClock
+from pdj.access.client import Client
+from pdj.errors import FAILED, OK, Problem, TimedOut
+from pdj.gather.jobs import JobPicture, check_served, pods_of
+from pdj.gather.paths import core_path, jobs_path, of_job
+from pdj.gather.watch import Keeper, Watch
+
+
+class LiveJob:
+    """A job that may not exist yet. Enter it to start watching; one thread reads."""
+
+    def __init__(self, client: Client, namespace: str, name: str, with_pods: bool = True) -> None:
+        check_served(client)
+        self.changed = threading.Event()
+        self._name = name
+        only = {"fieldSelector": f"metadata.name={name}"}
+        self._jobs = Keeper(Watch(client, jobs_path(namespace), only), self.changed)
+        pods = Watch(client, core_path(namespace, "pods"), {"labelSelector": of_job(name)})
+        self._pods = Keeper(pods, self.changed) if with_pods else None
+
+    def __enter__(self) -> "LiveJob":
+        self._jobs.__enter__()
+        if self._pods:
+            self._pods.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._jobs.__exit__()
+        if self._pods:
+            self._pods.__exit__()
+
+    def picture(self) -> JobPicture | None:
+        """The job as it is, or None while there is none; what was refused is raised."""
+        jobs = self._jobs.objects()
+        pods = self._pods.objects() if self._pods else []
+        if not jobs or pods is None:
+            return None
+        return JobPicture(jobs[0], pods_of(jobs[0], pods))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the API server has been asked already."""
+        return self._jobs.objects() is not None and (
+            self._pods is None or self._pods.objects() is not None
+        )
+
+
+class Deadline:
+    """When to give up, in seconds from now; None for never."""
+
+    def __init__(self, seconds: float | None, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._seconds = seconds
+        self._at = None if seconds is None else self._clock.monotonic() + seconds
+
+    def wait(self, event: threading.Event, seconds: float) -> None:
+        """Wait for the event at most so long, and clear it. Raises TimedOut when it is time."""
+        left = seconds
+        if self._at is not None:
+            left = self._at - self._clock.monotonic()
+            if left <= 0:
+                raise TimedOut(f"not within {self._seconds:g} s")
+        self._clock.wait(event, min(left, seconds))
+        event.clear()
+
+
+def result_of(raw: Raw) -> int | None:
+    """The exit code that the job's phase stands for; None while it has not ended."""
+    phase = (raw.get("status") or {}).get("phase")
+    if phase == Phase.COMPLETED:
+        return OK
+    return FAILED if phase == Phase.FAILED else None
+
+
+def gone(name: str) -> Problem:
+    """What is said when a job vanishes while somebody looks at it."""
+    return Problem(f"the job {name} has been deleted")

@@ -1,0 +1,243 @@
+"""One container's log: every line once, over broken streams and restarts of the container.
+
+The kubelet's timestamps say where to go on. After a break the log is asked for again from the
+second of the last line, and the lines that have come before are dropped: those that are older, and
+as many of the same moment as were seen.
+"""
+
+import threading
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from api.objects import Raw, is_deleting, uid_of
+from controller.client.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient
+from controller.client.http import Stream
+from pdj.access.client import Client, Query, lines_of
+from pdj.gather.merge import Line, Merger, Source
+from pdj.gather.paths import core_path, log_path
+
+FIRST_PAUSE_SECONDS = 0.2
+MAX_PAUSE_SECONDS = 3.0
+NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which part of a log is wanted: followed or not, the last lines, since when."""
+
+    follow: bool = False
+    tail: int | None = None
+    since_seconds: int | None = None
+
+
+class LogReader:
+    """Reads the log of one container into a merger, in a thread of its own.
+
+    `pod_changed` tells it of the pod; `close` ends it from any thread.
+    """
+
+    def __init__(
+        self, client: Client, namespace: str, source: Source, merger: Merger, wish: Wish
+    ) -> None:
+        self._client = client
+        self._pod_path = core_path(namespace, "pods", source.pod)
+        self._log_path = log_path(namespace, source.pod)
+        self._source = source
+        self._merger = merger
+        self._wish = wish
+        self._position = Position()
+        self._closed = threading.Event()
+        self._news = threading.Event()
+        self._lock = threading.Lock()
+        """Guards _stream."""
+        self._stream: Stream | None = None
+        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
+        self.problem: ApiError | None = None
+
+    def start(self) -> None:
+        """Begin to read: the container has started."""
+        self._merger.open(self._source)
+        self._thread.start()
+
+    def pod_changed(self) -> None:
+        """The pod is another than before: its container may have been restarted."""
+        self._news.set()
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no line will come any more."""
+        return not self._thread.is_alive()
+
+    def close(self) -> None:
+        """Read no more."""
+        self._closed.set()
+        self._news.set()
+        with self._lock:
+            if self._stream is not None:
+                self._stream.close()
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self._read_runs()
+        except ApiError as error:
+            self.problem = error
+        finally:
+            self._merger.end(self._source)
+
+    def _read_runs(self) -> None:
+        """Read each run of the container, from the first that the kubelet still has."""
+        read_runs, pause = 0, FIRST_PAUSE_SECONDS
+        while not self._closed.is_set():
+            pod = self._find_pod()
+            if pod is None:
+                return
+            status = container_status(pod, self._source.container)
+            run = int(status.get("restartCount") or 0)
+            try:
+                if run > read_runs:
+                    self._read({"previous": "true"})
+                    read_runs = run
+                before = self._position.count
+                self._read({"follow": "true"} if self._wish.follow else {})
+            except NotFound:
+                return
+            except Forbidden:
+                raise
+            except (Invalid, Throttled, Transient):
+                before = self._position.count
+            else:
+                if not self._wish.follow:
+                    return
+            if self._has_ended(pod, status):
+                return
+            pause = FIRST_PAUSE_SECONDS if self._position.count > before else pause * 1.5
+            self._rest(min(pause, MAX_PAUSE_SECONDS))
+
+    def _find_pod(self) -> Raw | None:
+        pod = self._client.find(self._pod_path)
+        return pod if pod is not None and uid_of(pod) == self._source.uid else None
+
+    def _has_ended(self, pod: Raw, status: Raw) -> bool:
+        """Whether the container had ended for good before the log was read to its end."""
+        phase = (pod.get("status") or {}).get("phase")
+        has_ended = "terminated" in (status.get("state") or {})
+        return phase in ("Succeeded", "Failed") or (has_ended and is_deleting(pod))
+
+    def _rest(self, seconds: float) -> None:
+        self._news.wait(seconds)
+        self._news.clear()
+
+    def _read(self, query: Query) -> None:
+        """Read one log to its end. Raises Transient when it breaks."""
+        stream = self._client.stream(self._log_path, self._query(query))
+        with self._lock:
+            self._stream = stream
+        try:
+            self._position.rewind()
+            # A log is asked for by the pod's name, which the pod of the next attempt has, too.
+            if not self._closed.is_set() and self._find_pod() is not None:
+                for raw in lines_of(stream):
+                    self._take(raw)
+        finally:
+            with self._lock:
+                self._stream = None
+            stream.release()
+
+    def _query(self, more: Query) -> Query:
+        query: Query = {"container": self._source.container, "timestamps": "true", **more}
+        if self._position.time:
+            query["sinceTime"] = whole_second(self._position.moment)
+        else:
+            if self._wish.tail is not None:
+                query["tailLines"] = self._wish.tail
+            if self._wish.since_seconds is not None:
+                query["sinceSeconds"] = self._wish.since_seconds
+        return query
+
+    def _take(self, raw: bytes) -> None:
+        stamp, _, text = raw.partition(b" ")
+        try:
+            time = stamp.decode()
+            moment = parse_moment(time)
+        except ValueError:  # the kubelet's own words about a log that it cannot read
+            return
+        if self._position.is_new(moment):
+            self._position.time = time
+            self._merger.put(Line(moment, time, self._source, text))
+
+
+class Position:
+    """How far a log has been read: the last line's moment, and how many lines had that moment."""
+
+    def __init__(self) -> None:
+        self.time = ""
+        self.moment = 0
+        self.count = 0
+        """Lines in all."""
+        self._at_moment = 0
+        self._to_skip = 0
+
+    def rewind(self) -> None:
+        """The log is about to be read again from before this position."""
+        self._to_skip = self._at_moment
+
+    def is_new(self, moment: int) -> bool:
+        """Whether the next line, of this moment, has not come before; then it counts."""
+        if moment < self.moment:
+            return False
+        if moment == self.moment and self._to_skip:
+            self._to_skip -= 1
+            return False
+        self._at_moment = self._at_moment + 1 if moment == self.moment else 1
+        self._to_skip = self._to_skip if moment == self.moment else 0
+        self.moment = moment
+        self.count += 1
+        return True
+
+
+def container_status(pod: Raw, name: str) -> Raw:
+    """The status of a container; empty where it has none yet."""
+    status = pod.get("status") or {}
+    for kind in ("containerStatuses", "initContainerStatuses"):
+        for each in status.get(kind) or ():
+            if each.get("name") == name:
+                return dict(each)
+    return {}
+
+
+def has_started(pod: Raw, name: str) -> bool:
+    """Whether there is a log to read."""
+    status = container_status(pod, name)
+    state = status.get("state") or {}
+    return bool("running" in state or "terminated" in state or status.get("lastState"))
+
+
+def parse_moment(text: str) -> int:
+    """Nanoseconds since 1970 of `2026-01-02T03:04:05.123456789+08:00`. Raises ValueError."""
+    head, zone = text[:19], _zone_at(text)
+    fraction = text[20:zone] if text[19:20] == "." else ""
+    if len(fraction) > 9 or (fraction and not fraction.isdecimal()):
+        raise ValueError(f"no time: {text!r}")
+    return _seconds(head + text[zone:]) * NANOSECONDS + int(fraction.ljust(9, "0") or "0")
+
+
+def _zone_at(text: str) -> int:
+    return len(text) - 1 if text.endswith("Z") else len(text) - 6
+
+
+@lru_cache(maxsize=1024)
+def _seconds(text: str) -> int:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(f"no time zone: {text!r}")
+    return int(moment.timestamp())
+
+
+def whole_second(moment: int) -> str:
+    """The second in which a moment lies, as the API server reads it."""
+    return datetime.fromtimestamp(moment // NANOSECONDS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,128 @@
+"""Lines of several logs in order of time, though each comes at its own pace.
+
+A line goes out when every open log has shown its next line, or when it has waited for
+`hold_seconds`: a pod that is silent must not hold up the others. The order within a log stays.
+"""
+
+import heapq
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from controller.clock import Clock
+
+MAX_BUFFERED = 5_000
+"""Lines of one log that wait. A reader that is ahead of the others rests then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One container of one pod."""
+
+    pod: str
+    uid: str
+    role: str
+    index: int
+    attempt: int
+    container: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a log. `moment` is in nanoseconds since 1970, `time` as the kubelet wrote it."""
+
+    moment: int
+    time: str
+    source: Source
+    text: bytes
+
+
+class Merger:
+    """Takes lines from one thread for each log, and gives them to one other."""
+
+    def __init__(self, clock: Clock, hold_seconds: float) -> None:
+        self._clock = clock
+        self._hold = hold_seconds
+        self._condition = threading.Condition()
+        """Guards all that follows."""
+        self._waiting: dict[Source, deque[tuple[float, Line]]] = {}
+        self._open: set[Source] = set()
+        self._heads: list[tuple[int, int, Source]] = []
+        """One for each log that has lines waiting: its first line's moment."""
+        self._silent: set[Source] = set()
+        """The open logs without a line that waits."""
+        self._count = 0
+        self._is_closed = False
+
+    def open(self, source: Source) -> None:
+        """Lines of this log are to come."""
+        with self._condition:
+            self._open.add(source)
+            if not self._waiting.setdefault(source, deque()):
+                self._silent.add(source)
+
+    def put(self, line: Line) -> None:
+        """Add a line; waits while too many of its log wait already."""
+        with self._condition:
+            waiting = self._waiting[line.source]
+            while len(waiting) >= MAX_BUFFERED and not self._is_closed:
+                self._condition.wait()
+            waiting.append((self._clock.monotonic(), line))
+            if len(waiting) == 1:
+                self._silent.discard(line.source)
+                self._push(line)
+                self._condition.notify_all()
+
+    def end(self, source: Source) -> None:
+        """No more lines of this log come."""
+        with self._condition:
+            self._open.discard(source)
+            self._silent.discard(source)
+            self._condition.notify_all()
+
+    def close(self) -> None:
+        """Let nobody wait any more."""
+        with self._condition:
+            self._is_closed = True
+            self._condition.notify_all()
+
+    def take(self, seconds: float) -> list[Line]:
+        """The lines whose turn has come; waits for one at most so long."""
+        with self._condition:
+            lines = self._take_locked()
+            if not lines:
+                self._condition.wait(min(seconds, self._hold))
+                lines = self._take_locked()
+            if lines:
+                self._condition.notify_all()
+            return lines
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether lines wait to be taken."""
+        with self._condition:
+            return bool(self._heads)
+
+    def _take_locked(self) -> list[Line]:
+        ripe = self._clock.monotonic() - self._hold
+        return self._pop_locked(lambda arrived: arrived <= ripe or not self._silent)
+
+    def _pop_locked(self, may_go: Callable[[float], bool]) -> list[Line]:
+        lines: list[Line] = []
+        while self._heads:
+            source = self._heads[0][2]
+            waiting = self._waiting[source]
+            if not may_go(waiting[0][0]):
+                break
+            heapq.heappop(self._heads)
+            lines.append(waiting.popleft()[1])
+            if waiting:
+                self._push(waiting[0][1])
+            elif source in self._open:
+                self._silent.add(source)
+        return lines
+
+    def _push(self, line: Line) -> None:
+        self._count += 1
+        heapq.heappush(self._heads, (line.moment, self._count, line.source))

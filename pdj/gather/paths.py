@@ -1,0 +1,32 @@
+"""Where the API server keeps what the tools read and write."""
+
+from urllib.parse import quote
+
+from api.constants import API_VERSION, LABEL_JOB_NAME, PLURAL
+
+JOBS = f"/apis/{API_VERSION}"
+
+
+def jobs_path(namespace: str, name: str = "") -> str:
+    """The collection of a namespace's jobs (of all of them where it is empty), or one job."""
+    return _path(JOBS, namespace, PLURAL, name)
+
+
+def core_path(namespace: str, plural: str, name: str = "") -> str:
+    """A collection of the core group, or one object of it."""
+    return _path("/api/v1", namespace, plural, name)
+
+
+def log_path(namespace: str, pod: str) -> str:
+    """A pod's log."""
+    return f"{core_path(namespace, 'pods', pod)}/log"
+
+
+def of_job(name: str) -> str:
+    """The label selector of all that belongs to a job of this name."""
+    return f"{LABEL_JOB_NAME}={name}"
+
+
+def _path(root: str, namespace: str, plural: str, name: str) -> str:
+    inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+    return f"{root}{inside}/{plural}" + (f"/{quote(name, safe='')}" if name else "")

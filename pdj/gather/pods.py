@@ -1,0 +1,95 @@
+"""A pod in the words that a user knows from `kubectl get pods`."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER
+from api.objects import Raw, is_deleting, labels_of, name_of, parse_time, uid_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod of a job. `state` is one word: Running, Completed, ImagePullBackOff, ..."""
+
+    name: str
+    uid: str
+    role: str
+    index: int
+    attempt: int
+    node: str
+    state: str
+    is_running: bool
+    restarts: int
+    created_at: datetime | None
+
+
+def read_pod(raw: Raw) -> Pod:
+    """The pod of a raw object, whatever its labels say."""
+    labels = labels_of(raw)
+    return Pod(
+        name=name_of(raw),
+        uid=uid_of(raw),
+        role=labels.get(LABEL_ROLE, ""),
+        index=_number(labels.get(LABEL_INDEX)),
+        attempt=_number(labels.get(LABEL_ATTEMPT)),
+        node=str((raw.get("spec") or {}).get("nodeName") or ""),
+        state=_state(raw),
+        is_running=_is_running(raw),
+        restarts=sum(int(each.get("restartCount") or 0) for each in statuses_of(raw)),
+        created_at=parse_time(raw["metadata"].get("creationTimestamp")),
+    )
+
+
+def read_pods(raws: list[Raw]) -> list[Pod]:
+    """Pods by role, index and attempt."""
+    return sorted(map(read_pod, raws), key=lambda pod: (pod.role, pod.index, pod.attempt, pod.name))
+
+
+def statuses_of(raw: Raw) -> list[Raw]:
+    """The statuses of all containers, init containers first."""
+    status = raw.get("status") or {}
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+
+
+def trainer_status(raw: Raw) -> Raw:
+    """The status of the trainer container: the one named paddle, else the pod's first."""
+    containers = (raw.get("spec") or {}).get("containers") or [{"name": ""}]
+    names = [each.get("name") for each in containers]
+    name = TRAINER_CONTAINER if TRAINER_CONTAINER in names else names[0]
+    found = (raw.get("status") or {}).get("containerStatuses") or ()
+    return next((each for each in found if each.get("name") == name), {})
+
+
+def _state(raw: Raw) -> str:
+    status = raw.get("status") or {}
+    if is_deleting(raw):
+        return "Terminating"
+    if status.get("reason"):
+        return str(status["reason"])
+    for container in statuses_of(raw):
+        waiting = (container.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason") not in (None, "", "PodInitializing", "ContainerCreating"):
+            return str(waiting["reason"])
+    ended = (trainer_status(raw).get("state") or {}).get("terminated")
+    if ended:
+        return _end(ended)
+    phase = str(status.get("phase") or "Unknown")
+    if phase == "Pending" and (raw.get("spec") or {}).get("nodeName"):
+        return "ContainerCreating"
+    return phase
+
+
+def _end(ended: Raw) -> str:
+    reason = str(ended.get("reason") or "")
+    if ended.get("exitCode"):
+        return f"{reason or 'Error'} ({ended['exitCode']})"
+    return reason or "Completed"
+
+
+def _is_running(raw: Raw) -> bool:
+    state = trainer_status(raw).get("state") or {}
+    return "running" in state and not is_deleting(raw)
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isdecimal() else 0

@@ -1,0 +1,177 @@
+"""A collection as it changes: listed, then watched, and listed again when the watch breaks."""
+
+import random
+import threading
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+from api.objects import Raw, uid_of
+from controller.client.errors import ApiError, Gone, Throttled, Transient
+from controller.client.http import Stream
+from controller.clock import Clock, SystemClock
+from pdj.access.client import Client, Query, lines_of
+from pdj.access.parsing import parse_json
+
+READ_SECONDS = 70.0
+"""A bookmark comes every minute: a watch that is silent for longer is dead."""
+FIRST_PAUSE_SECONDS = 0.5
+MAX_PAUSE_SECONDS = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One object that is there, or `is_gone`. `SYNCED` comes after each list."""
+
+    obj: Raw
+    is_gone: bool = False
+
+
+SYNCED = Change({})
+
+
+class Watch:
+    """Every change of a collection until it is closed; outages are waited out.
+
+    One thread iterates; any other may close. Raises ApiError where the API server refuses.
+    """
+
+    def __init__(self, client: Client, path: str, query: Query, clock: Clock | None = None) -> None:
+        self._client = client
+        self._path = path
+        self._query = query
+        self._clock = clock or SystemClock()
+        self._closed = threading.Event()
+        self._known: dict[str, Raw] = {}
+        self._lock = threading.Lock()
+        """Guards _stream."""
+        self._stream: Stream | None = None
+
+    def close(self) -> None:
+        """End the iteration."""
+        self._closed.set()
+        with self._lock:
+            if self._stream is not None:
+                self._stream.close()
+
+    def __iter__(self) -> Iterator[Change]:
+        pause = FIRST_PAUSE_SECONDS
+        while not self._closed.is_set():
+            try:
+                version = yield from self._relist()
+                pause = FIRST_PAUSE_SECONDS
+                while not self._closed.is_set():
+                    version = yield from self._follow(version)
+            except Gone:
+                continue
+            except (Transient, Throttled):
+                self._clock.wait(self._closed, pause * random.uniform(0.7, 1.0))
+                pause = min(2 * pause, MAX_PAUSE_SECONDS)
+
+    def _relist(self) -> Generator[Change, None, str]:
+        items, version = self._client.list(self._path, self._query)
+        found = {uid_of(item): item for item in items}
+        for uid in [*self._known]:
+            if uid not in found:
+                yield Change(self._known.pop(uid), is_gone=True)
+        for uid, item in found.items():
+            self._known[uid] = item
+            yield Change(item)
+        yield SYNCED
+        return version
+
+    def _follow(self, version: str) -> Generator[Change, None, str]:
+        query = {
+            **self._query,
+            "watch": "true",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": random.randint(300, 600),
+        }
+        stream = self._client.stream(self._path, query, READ_SECONDS)
+        with self._lock:
+            self._stream = stream
+        try:
+            if self._closed.is_set():
+                return version
+            for line in lines_of(stream):
+                event = _parse(line)
+                version = event["object"]["metadata"].get("resourceVersion") or version
+                yield from self._take(event)
+        finally:
+            with self._lock:
+                self._stream = None
+            stream.release()
+        return version
+
+    def _take(self, event: Raw) -> Iterator[Change]:
+        obj = event["object"]
+        if event["type"] == "BOOKMARK":
+            return
+        is_gone = event["type"] == "DELETED"
+        if is_gone:
+            self._known.pop(uid_of(obj), None)
+        else:
+            self._known[uid_of(obj)] = obj
+        yield Change(obj, is_gone)
+
+
+def _parse(line: bytes) -> Raw:
+    try:
+        event = parse_json(line)
+        if event["type"] == "ERROR":
+            code = event["object"].get("code")
+            raise (Gone if code == 410 else Transient)(str(event["object"].get("message")))
+        event["object"]["metadata"]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Transient(f"the watch event cannot be read: {line[:100]!r}") from error
+    return event
+
+
+class Keeper:
+    """A copy of a collection, kept up to date by a thread of its own while it is entered."""
+
+    def __init__(self, watch: Watch, changed: threading.Event) -> None:
+        self._watch = watch
+        self._changed = changed
+        self._objects: dict[str, Raw] = {}
+        self._lock = threading.Lock()
+        """Guards _objects, _is_synced and _error."""
+        self._is_synced = False
+        self._error: ApiError | None = None
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+
+    def __enter__(self) -> "Keeper":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.close()
+        self._thread.join()
+
+    def objects(self) -> list[Raw] | None:
+        """What is there now; None before the first list. Raises what the API server refused."""
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            return list(self._objects.values()) if self._is_synced else None
+
+    def _run(self) -> None:
+        try:
+            for change in self._watch:
+                self._take(change)
+        except ApiError as error:
+            with self._lock:
+                self._error = error
+        self._changed.set()
+
+    def _take(self, change: Change) -> None:
+        with self._lock:
+            if change is SYNCED:
+                self._is_synced = True
+            elif change.is_gone:
+                self._objects.pop(uid_of(change.obj), None)
+            else:
+                self._objects[uid_of(change.obj)] = change.obj
+            is_news = self._is_synced
+        if is_news:
+            self._changed.set()

@@ -1,0 +1,51 @@
+"""What every command is given: the way to the cluster, the namespace, the screen."""
+
+import argparse
+import sys
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from controller.clock import Clock, SystemClock
+from pdj.text.terminal import Screen
+
+if TYPE_CHECKING:
+    from pdj.access.client import Client
+    from pdj.access.kubeconfig import Target
+
+
+@dataclass
+class Session:
+    """One run of one command. The cluster is looked for when a command first asks for it."""
+
+    options: argparse.Namespace
+    screen: Screen = field(default_factory=Screen)
+    notes: Screen = field(default_factory=lambda: Screen(sys.stderr))
+    """For people: what a program that reads the output must not meet."""
+    clock: Clock = field(default_factory=SystemClock)
+
+    @cached_property
+    def target(self) -> "Target":
+        """The cluster, user and namespace of the kubeconfig."""
+        from pdj.access.kubeconfig import load_target
+
+        return load_target(self.options.kubeconfig, self.options.context)
+
+    @cached_property
+    def client(self) -> "Client":
+        """Requests to the cluster."""
+        from pdj.access.client import Client
+        from pdj.access.connection import connect
+
+        return Client(connect(self.target))
+
+    @property
+    def namespace(self) -> str:
+        """Where the command works."""
+        return str(self.options.namespace or self.target.namespace)
+
+    @property
+    def now(self) -> datetime:
+        """The time."""
+        return self.clock.now()

@@ -1,0 +1,1 @@
+"""Words and pictures for a terminal; everything that others wrote is made harmless first."""

@@ -1,0 +1,132 @@
+"""A job as a tree: the job, its roles with their pods, and its attempts with what ended each."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from api.constants import Condition, Phase, Role
+from api.objects import parse_time
+from api.status import Failure, JobCondition, JobStatus
+from pdj.gather.jobs import JobPicture
+from pdj.gather.pods import Pod, read_pods
+from pdj.text.tables import age, bar, table
+from pdj.text.terminal import BY_PHASE, plain, shorten
+
+Paint = Callable[..., str]
+MAX_PODS = 200
+"""Of each role: of thousands, those that run need no line."""
+_TELLING = (
+    Condition.FAILED,
+    Condition.COMPLETED,
+    Condition.RESTARTING,
+    Condition.SUSPENDED,
+    Condition.PENDING,
+)
+_STATES = {
+    "Running": "green",
+    "Completed": "green",
+    "Pending": "yellow",
+    "ContainerCreating": "cyan",
+}
+
+
+def draw_job(picture: JobPicture, paint: Paint, now: datetime, columns: int) -> list[str]:
+    """The lines of the tree."""
+    job = picture.job
+    lines = [_head(picture, paint, now)]
+    told = telling_condition(job.status)
+    if told is not None:
+        lines.append(shorten(f"│  {_sentence(told, now)}", columns))
+    elif not job.status.phase:
+        lines.append("│  no operator has looked at it yet")
+    pods = read_pods(list(picture.pods))
+    for role, spec in job.spec.roles.items():
+        mine = [pod for pod in pods if pod.role == role]
+        lines += _role(role, spec.replicas, mine, paint, now)
+    if picture.pods_problem:
+        lines.append(f"├─ pods cannot be seen: {plain(picture.pods_problem)}")
+    lines += _attempts(job.status, paint, columns)
+    return lines
+
+
+def telling_condition(status: JobStatus) -> JobCondition | None:
+    """The condition that says best where the job stands."""
+    return next((status.condition(each) for each in _TELLING if status.is_true(each)), None)
+
+
+def _head(picture: JobPicture, paint: Paint, now: datetime) -> str:
+    job = picture.job
+    phase = plain(job.status.phase or "New")
+    parts = [
+        paint(plain(f"{job.namespace}/{job.name}"), "bold"),
+        paint(phase, BY_PHASE.get(phase, ""), "bold"),
+        plain(job.spec.mode),
+        f"age {age(job.created_at, now)}",
+    ]
+    ended = parse_time(job.status.completion_time)
+    started = parse_time(job.status.start_time)
+    if started:
+        parts.append(f"{'took' if ended else 'runs for'} {age(started, ended or now)}")
+    return "  ".join(parts)
+
+
+def _sentence(condition: JobCondition, now: datetime) -> str:
+    since = age(parse_time(condition.last_transition_time), now)
+    first, *more = condition.message.splitlines() or [""]
+    return plain(f"{condition.reason} for {since}: {first}{' …' * bool(more)}")
+
+
+def _role(role: Role, wanted: int, pods: list[Pod], paint: Paint, now: datetime) -> Iterator[str]:
+    running = sum(pod.is_running for pod in pods)
+    ended = sum(pod.state == "Completed" for pod in pods)
+    yield f"├─ {paint(role, 'bold')}  {_progress(running, ended, wanted, paint)}"
+    shown = pods if len(pods) <= MAX_PODS else [pod for pod in pods if not pod.is_running]
+    rows = [_pod_row(pod, now) for pod in shown[:MAX_PODS]]
+
+    def colour(column: int, text: str) -> str:
+        return paint(text, _colour(text.strip())) if column == 1 else text
+
+    for line in table(rows, colour):
+        yield f"│  ├─ {line}"
+    if len(pods) > len(rows):
+        yield f"│  └─ and {len(pods) - len(rows)} more"
+
+
+def _progress(running: int, ended: int, wanted: int, paint: Paint) -> str:
+    picture = paint(bar(running + ended, wanted), "green" if running + ended >= wanted else "cyan")
+    done = f", {ended} done" if ended else ""
+    return f"{picture}  {running}/{wanted} running{done}"
+
+
+def _pod_row(pod: Pod, now: datetime) -> tuple[str, ...]:
+    restarts = f"{pod.restarts} restart{'s' * (pod.restarts != 1)}"
+    attempt = f"attempt {pod.attempt}" if pod.attempt > 1 else ""
+    node = plain(pod.node) or "no node"
+    return (plain(pod.name), plain(pod.state), node, restarts, age(pod.created_at, now), attempt)
+
+
+def _colour(state: str) -> str:
+    return _STATES.get(state, "red" if state != "Terminating" else "dim")
+
+
+def _attempts(status: JobStatus, paint: Paint, columns: int) -> Iterator[str]:
+    if not status.failures and status.attempt <= 1:
+        return
+    yield f"└─ {paint('attempts', 'bold')}"
+    for failure in status.failures:
+        yield shorten(f"   ├─ {failure.attempt}  {describe_failure(failure)}", columns)
+    if status.phase != Phase.FAILED:
+        yield f"   └─ {status.attempt}  {plain(status.phase)}"
+
+
+def describe_failure(failure: Failure) -> str:
+    """What ended an attempt, in one line."""
+    parts = [failure.reason]
+    if failure.pod:
+        parts.append(failure.pod + (f" on {failure.node}" if failure.node else ""))
+    if failure.signal is not None:
+        parts.append(f"signal {failure.signal}")
+    elif failure.exit_code is not None:
+        parts.append(f"exit code {failure.exit_code}")
+    last = failure.message.strip().splitlines()
+    said = f": {last[-1]}" if last else ""
+    return plain(f"{', '.join(parts)} at {failure.time}{said}")

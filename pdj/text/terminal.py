@@ -1,0 +1,119 @@
+"""What reaches a terminal: colours where they are wanted, and no control character of others.
+
+Names, messages and logs come from whoever wrote them. `plain` turns every character that a terminal
+obeys, or that changes the direction of text, into its visible escape.
+"""
+
+import os
+import re
+import sys
+from typing import Final, TextIO
+
+_HARMFUL: Final = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+COLOURS: Final = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+BY_PHASE: Final = {
+    "Completed": "green",
+    "Running": "green",
+    "Completing": "green",
+    "Failed": "red",
+    "Restarting": "yellow",
+    "Pending": "yellow",
+    "Starting": "cyan",
+    "Scaling": "cyan",
+    "Suspended": "magenta",
+}
+PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
+
+
+def plain(text: object) -> str:
+    """The text in one line, with nothing in it that a terminal would obey."""
+    return _HARMFUL.sub(_escape, str(text))
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def width(text: str) -> int:
+    """How many columns the text takes; Chinese characters take two."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    import unicodedata  # only where a character is not ASCII
+
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def pad(text: str, columns: int) -> str:
+    """The text, filled with blanks."""
+    return text + " " * max(0, columns - width(text))
+
+
+def shorten(text: str, columns: int) -> str:
+    """The text cut to so many columns, with an ellipsis where it was."""
+    if width(text) <= columns:
+        return text
+    used, kept = 1, ""
+    for character in text:
+        used += _columns(character)
+        if used > columns:
+            break
+        kept += character
+    return f"{kept}…"
+
+
+class Screen:
+    """An output: its lines, and colours if a person looks at it."""
+
+    def __init__(self, out: TextIO | None = None, has_colour: bool | None = None) -> None:
+        self.out = out or sys.stdout
+        self.is_terminal = self.out.isatty()
+        wanted = self.is_terminal and not os.environ.get("NO_COLOR")
+        self.has_colour = wanted if has_colour is None else has_colour
+        self._drawn = 0
+
+    def paint(self, text: str, *styles: str) -> str:
+        """The text in these colours."""
+        codes = [COLOURS[style] for style in styles if style]
+        if not codes or not self.has_colour:
+            return text
+        return f"\033[{';'.join(codes)}m{text}\033[0m"
+
+    def write(self, *lines: str) -> None:
+        """Print whole lines."""
+        self.out.write("".join(f"{line}\n" for line in lines))
+        self.out.flush()
+
+    def redraw(self, lines: list[str]) -> None:
+        """Print in place of what was drawn last; where nobody looks, after it."""
+        if self.is_terminal and self._drawn:
+            self.out.write(f"\033[{self._drawn}F\033[J")
+        height = self.height() if self.is_terminal else len(lines)
+        shown = lines[: max(1, height)]
+        self._drawn = len(shown)
+        self.write(*shown)
+
+    def columns(self) -> int:
+        """How wide it is; a pipe has no end."""
+        return os.get_terminal_size(self.out.fileno()).columns if self.is_terminal else 1 << 20
+
+    def height(self) -> int:
+        """How many lines can be drawn again."""
+        return os.get_terminal_size(self.out.fileno()).lines - 1 if self.is_terminal else 1 << 20

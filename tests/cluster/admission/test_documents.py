@@ -1,0 +1,26 @@
+"""Every PaddleJob that the documents show is accepted by the real API server."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.live.lab import Lab
+
+ROOT = Path(__file__).parents[3]
+YAML_BLOCK = re.compile(r"```yaml\n(.*?)```", re.DOTALL)
+BLOCKS = [
+    pytest.param(block, id=f"{path.stem}-{number}")
+    for path in sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+    for number, block in enumerate(YAML_BLOCK.findall(path.read_text()))
+    if "apiVersion:" in block  # and no values of the Helm chart
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_yaml_is_accepted(module_lab: Lab, block: str) -> None:
+    """Where Volcano is installed too, for some documents show its PodGroups."""
+    where = ("-n", module_lab.namespace)
+    arguments = (*where, "create", "--dry-run=server", "-f", "-")
+    done = module_lab.cluster.kubectl(*arguments, stdin=block, check=False)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,111 @@
+"""What older servers make of the CRDs: their own validation, linked into small Go programs.
+
+Kubernetes 1.15 for v1beta1, and 1.25, the oldest that is supported, for v1.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.constants import API_VERSION, KIND
+from api.crd import build_crd
+from manifests.v1beta1 import build_v1beta1_crd
+from tests.live import gochecks
+from tests.memory import bad_jobs
+from tests.memory.bad_jobs import BadJob
+from tests.pod_corpus import all_pods
+
+Raw = dict[str, Any]
+TEMPLATES = {
+    name: {"metadata": pod["metadata"], "spec": pod["spec"]} for name, pod in all_pods().items()
+}
+LIST_MAPS_CAME_LATER = "two-containers-of-a-name"
+EVERY_VARIABLE = (
+    "self.spec.worker.template.spec.containers.all(c, !has(c.env) || c.env.all(e, e.name != 'A'))"
+)
+BAD = [bad for bad in bad_jobs.schema() if bad.name != LIST_MAPS_CAME_LATER]
+pytestmark = pytest.mark.timeout(900)  # the programs are built once per user
+
+
+@pytest.fixture(scope="module")
+def crdcheck() -> Path:
+    """The program that is Kubernetes 1.15."""
+    return gochecks.build("crdcheck")
+
+
+@pytest.fixture(scope="module")
+def crdcheck125() -> Path:
+    """The program that is Kubernetes 1.25."""
+    return gochecks.build("crdcheck125")
+
+
+def ask(program: Path, crd: Raw, objects: Raw) -> Raw:
+    """What the server of 1.15 finds wrong with a CRD and with objects."""
+    question = json.dumps({"crd": crd, "objects": objects})
+    done = subprocess.run([program], input=question, capture_output=True, text=True, check=True)
+    answer: Raw = json.loads(done.stdout)
+    return answer
+
+
+@pytest.fixture(scope="module")
+def answer(crdcheck: Path) -> Raw:
+    """Its answer to the generated CRD, the corpus of pods and the bad jobs."""
+    jobs = {name: as_job({"worker": {"template": t}}) for name, t in TEMPLATES.items()}
+    return ask(crdcheck, build_v1beta1_crd(), jobs | {bad.name: bad.job for bad in BAD})
+
+
+def as_job(spec: Raw) -> Raw:
+    """A job of this spec."""
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "job"}, "spec": spec}
+
+
+def test_v1beta1_is_valid_in_115(answer: Raw) -> None:
+    assert answer["crd"] == []
+
+
+def test_invalid_v1beta1_is_told_in_115(crdcheck: Path) -> None:
+    crd = build_v1beta1_crd()
+    del crd["spec"]["validation"]["openAPIV3Schema"]["properties"]["spec"]["type"]
+    assert any("type" in problem for problem in ask(crdcheck, crd, {})["crd"])
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_legal_in_a_pod_is_legal_in_a_template(answer: Raw, name: str) -> None:
+    assert answer["objects"][name] == []
+
+
+@pytest.mark.parametrize("bad", BAD, ids=str)
+def test_refuses(answer: Raw, bad: BadJob) -> None:
+    assert answer["objects"][bad.name]
+
+
+def ask125(program: Path, crd: Raw) -> list[str]:
+    """What the server of 1.25 finds wrong with a CRD."""
+    done = subprocess.run(
+        [program], input=json.dumps(crd), capture_output=True, text=True, check=True
+    )
+    problems: list[str] = json.loads(done.stdout)
+    return problems
+
+
+def test_v1_is_valid_in_125(crdcheck125: Path) -> None:
+    assert ask125(crdcheck125, build_crd()) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ({"rule": "self.?spec.hasValue()"}, "compilation failed"),
+        ({"rule": "true", "fieldPath": ".spec"}, "unknown field"),
+        ({"rule": EVERY_VARIABLE}, "cost"),
+    ],
+    ids=["later-syntax", "later-field", "unbounded-cost"],
+)
+def test_rule_too_new_or_too_dear_is_told_in_125(crdcheck125: Path, rule: Raw, says: str) -> None:
+    crd = build_crd()
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["x-kubernetes-validations"].append(rule)
+    assert any(says in problem for problem in ask125(crdcheck125, crd))

@@ -1,0 +1,86 @@
+"""A deadline ends the job on time, however long what failed has to wait."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
+
+import pytest
+
+from api.constants import LABEL_ATTEMPT
+from api.objects import parse_time
+from tests.live.lab import Lab, paddle_job, shell
+
+LATE_SECONDS = 2.0
+HELD_SECONDS = 7
+
+
+@contextmanager
+def quota(lab: Lab) -> Iterator[None]:
+    """No pod is allowed: creates pause for 10 s, then for twice as long each time."""
+    lab.kubectl("create", "quota", "none", "--hard=pods=0")
+    yield
+
+
+@contextmanager
+def webhook(lab: Lab) -> Iterator[None]:
+    """A webhook that does not answer: an error and is retried ever more seldom."""
+    selector = {"matchLabels": {"kubernetes.io/metadata.name": lab.namespace}}
+    pods = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    hook = {
+        "name": "deaf.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": [{**pods, "resources": ["pods"]}],
+        "namespaceSelector": selector,
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    api = "admissionregistration.k8s.io/v1"
+    kind = {"apiVersion": api, "kind": "ValidatingWebhookConfiguration"}
+    configuration = {**kind, "metadata": {"name": lab.namespace}, "webhooks": [hook]}
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(configuration))
+    yield
+    lab.kubectl("delete", "validatingwebhookconfiguration", lab.namespace)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "deadline"),
+    [
+        (quota, {"activeDeadlineSeconds": 12}),  # the tries come after 0, 10 and 30 s
+        (quota, {"startingDeadlineSeconds": 12}),
+        (webhook, {"activeDeadlineSeconds": 7}),  # after 0 to 2.5, 5 and 10 s
+    ],
+)
+def test_job_whose_pods_cannot_be_created_fails_in_time(
+    lab: Lab, trouble: Callable[[Lab], AbstractContextManager[None]], deadline: dict[str, int]
+) -> None:
+    with trouble(lab):
+        lab.submit(paddle_job("held", {"worker": (1, shell("true"))}, **deadline))
+        check_in_time(lab, *deadline.values())
+
+
+def test_job_that_a_pod_of_a_later_attempt_holds_up_fails_in_time(lab: Lab) -> None:
+    """Whoever may make pods beside a job can have it wait for a status that nobody writes."""
+    roles = {"worker": (1, shell("exec sleep 3600"))}
+    lab.submit(paddle_job("held", roles, activeDeadlineSeconds=HELD_SECONDS))
+    (pod,) = lab.wait(lambda: lab.pods("held"), "its pod")
+    kept = {key: pod["metadata"][key] for key in ("labels", "ownerReferences")}
+    kept["labels"] |= {LABEL_ATTEMPT: "999"}
+    forged = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "later", **kept}}
+    lab.submit({**forged, "spec": shell("exec sleep 3600")["spec"]})
+    check_in_time(lab, HELD_SECONDS)
+
+
+def check_in_time(lab: Lab, deadline: int) -> None:
+    """The job fails at its deadline."""
+    status = lab.wait_phase("held", "Failed")
+    took = (moment(status["completionTime"]) - moment(status["startTime"])).total_seconds()
+    assert deadline <= took <= deadline + LATE_SECONDS, lab.condition("held", "Failed")
+
+
+def moment(text: str) -> datetime:
+    """A time of the status, in whole seconds."""
+    parsed = parse_time(text)
+    assert parsed
+    return parsed

@@ -1,0 +1,198 @@
+"""Deadlines that end a job, and waits that cannot end well.
+
+The operator of these jobs has short graces, and the nodes look for a missing ConfigMap as seldom as
+kubelets do: longer than the grace of a configuration that cannot heal.
+"""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from api.objects import parse_time
+from localcluster import Cluster, clock
+from tests.cluster.conftest import CONFIG_RETRY_SECONDS
+from tests.conftest import new_namespace
+from tests.live.faulty import deleted_at
+from tests.live.history import History
+from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.operated import operator_beside
+
+Raw = dict[str, Any]
+CONFIG_GRACE, IMAGE_GRACE = 2, 20
+ACTIVE, STARTING, TTL, MET = 6, 10, 3, 30
+LATE_SECONDS = 30.0
+NOWHERE = {"nodeSelector": {"disk": "none"}}
+WAITS = shell("exec sleep 3600")
+
+
+def with_key(config_map: str, key: str) -> Raw:
+    """A program whose environment needs this key."""
+    source = {"configMapKeyRef": {"name": config_map, "key": key}}
+    return shell("exec sleep 3600", env=[{"name": "WANTED", "valueFrom": source}])
+
+
+def placed(template: Raw, **pod: Any) -> Raw:
+    """The template with more of its pod spec set."""
+    return {"spec": {**template["spec"], **pod}}
+
+
+def one(template: Raw) -> dict[str, tuple[int, Raw]]:
+    """One worker."""
+    return {"worker": (1, template)}
+
+
+ENDS = {
+    "active": (paddle_job("active", one(WAITS), activeDeadlineSeconds=ACTIVE), "DeadlineExceeded"),
+    "starting": (
+        paddle_job("starting", one(placed(WAITS, **NOWHERE)), startingDeadlineSeconds=STARTING),
+        "StartingDeadlineExceeded",
+    ),
+    "bad-name": (
+        paddle_job("bad-name", {"ps": (1, WAITS), **one(shell("true", image="Not:A:Name"))}),
+        "ImageError",
+    ),
+    "bad-key": (
+        paddle_job("bad-key", {"ps": (1, WAITS), **one(with_key("settings", "none"))}),
+        "ConfigError",
+    ),
+    "no-image": (
+        paddle_job("no-image", one(shell("true", image="nowhere.example.com/none"))),
+        "ImageError",
+    ),
+    "no-map": (paddle_job("no-map", one(with_key("none", "key"))), "ConfigError"),
+}
+AFTER = {
+    "active": ACTIVE,
+    "starting": STARTING,
+    "bad-name": CONFIG_GRACE,
+    "bad-key": CONFIG_GRACE,
+    "no-image": IMAGE_GRACE,
+    "no-map": IMAGE_GRACE,
+}
+GOES_ON = {
+    "met": paddle_job("met", one(WAITS), startingDeadlineSeconds=MET),
+    "heals": paddle_job("heals", one(with_key("later", "key"))),
+    # Its worker holds the ConfigMap back: the server waits in CreateContainerConfigError.
+    "half": paddle_job("half", {"ps": (1, WAITS), **one(placed(WAITS, **NOWHERE))}),
+}
+KEPT = {
+    "brief": paddle_job("brief", one(shell("exit 0")), ttlSecondsAfterFinished=TTL),
+    "at-once": paddle_job("at-once", one(shell("exit 1")), ttlSecondsAfterFinished=0),
+    "for-good": paddle_job("for-good", one(shell("exit 0"))),
+}
+
+
+@pytest.fixture(scope="module")
+def lab(unattended: Cluster) -> Iterator[Lab]:
+    """A namespace with an operator of short graces."""
+    with new_namespace(unattended) as namespace:
+        lab = Lab(unattended, namespace)
+        lab.kubectl("create", "configmap", "settings", "--from-literal=key=value")
+        graces = (f"--config-error-after={CONFIG_GRACE}", f"--image-error-after={IMAGE_GRACE}")
+        with operator_beside(unattended, namespace, *graces):
+            yield lab
+
+
+@pytest.fixture(scope="module")
+def history(lab: Lab) -> Iterator[History]:
+    """What the jobs have been through."""
+    with History(lab, PADDLE_JOBS, "paddlejobs") as history:
+        yield history
+
+
+@pytest.fixture(scope="module")
+def jobs(lab: Lab, history: History) -> Lab:
+    """All jobs at once; one gets what it lacks in time."""
+    lab.submit(*(job for job, _ in ENDS.values()), *GOES_ON.values(), *KEPT.values())
+    lab.wait(lambda: '"later" not found' in waits_for(lab, "heals-worker-0"), "heals waits")
+    lab.kubectl("create", "configmap", "later", "--from-literal=key=value")
+    return lab
+
+
+def waits_for(lab: Lab, pod: str) -> str:
+    """What the kubelet says of the pod's container."""
+    status = (lab.get(CORE, f"pods/{pod}") or {}).get("status") or {}
+    states = [each["state"].get("waiting") or {} for each in status.get("containerStatuses", ())]
+    return " ".join(str(state.get("message")) for state in states)
+
+
+def seconds_to_end(job: Raw) -> float:
+    """From the creation to the end: in a crowd, a job's start is told a little late."""
+    start = parse_time(job["metadata"]["creationTimestamp"])
+    end = parse_time(job["status"]["completionTime"])
+    assert start and end
+    return (end - start).total_seconds()
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_job_ends_when_its_time_is_up(jobs: Lab, name: str) -> None:
+    jobs.wait_phase(name, "Failed")
+    assert jobs.condition(name, "Failed")["reason"] == ENDS[name][1]
+    took = seconds_to_end(jobs.job(name))
+    late = CONFIG_RETRY_SECONDS + LATE_SECONDS
+    assert AFTER[name] - 1 <= took < AFTER[name] + late, f"times are whole seconds: {took}"
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_pods_and_their_slots_are_free_then(jobs: Lab, name: str) -> None:
+    jobs.wait_phase(name, "Failed")
+    jobs.wait(lambda: not jobs.pods(name), f"pods of {name} go")
+
+
+def test_end_says_what_the_job_waited_for(jobs: Lab) -> None:
+    for name in ENDS:
+        jobs.wait_phase(name, "Failed")
+    says = {name: jobs.condition(name, "Failed")["message"] for name in ENDS}
+    assert says["active"] == f"the job was active for longer than {ACTIVE} s"
+    assert "not all pods ran within" in says["starting"]
+    assert "1 of 1 pods unscheduled" in says["starting"]
+    assert "bad-name-worker-0: InvalidImageName" in says["bad-name"]
+    assert "couldn't find key none in ConfigMap" in says["bad-key"]
+    assert "no-image-worker-0: " in says["no-image"]
+    assert '"none" not found' in says["no-map"]
+
+
+def test_configuration_that_comes_late_is_waited_for(jobs: Lab) -> None:
+    jobs.wait_phase("heals", "Running")
+
+
+def test_waiting_for_the_attempts_own_config_map_is_no_error(jobs: Lab) -> None:
+    jobs.wait(lambda: "not found" in waits_for(jobs, "half-ps-0"), "the server waits")
+    server = jobs.get(CORE, "pods/half-ps-0")
+    (container,) = server["status"]["containerStatuses"]
+    assert container["state"]["waiting"]["reason"] == "CreateContainerConfigError"
+    jobs.wait_phase("no-image", "Failed")  # many graces later
+    jobs.wait_phase("half", "Pending")
+    made = parse_time(server["metadata"]["creationTimestamp"])
+    failed = parse_time(jobs.status("no-image")["completionTime"])
+    assert made and failed
+    assert failed - made > timedelta(seconds=CONFIG_GRACE)
+
+
+def test_starting_deadline_is_met_by_a_run(jobs: Lab) -> None:
+    jobs.wait_phase("met", "Running")
+    start = parse_time(jobs.status("met")["startTime"])
+    assert start
+    past = start.timestamp() + MET + 1
+    jobs.wait(lambda: clock.now() > past, "the deadline has passed")
+    assert jobs.status("met")["phase"] == "Running"
+
+
+@pytest.mark.parametrize(("name", "ttl"), [("brief", TTL), ("at-once", 0)])
+def test_ended_job_goes_after_its_time_to_live(
+    jobs: Lab, history: History, name: str, ttl: int
+) -> None:
+    jobs.wait(lambda: jobs.get(PADDLE_JOBS, f"paddlejobs/{name}") is None, f"{name} is deleted")
+    jobs.wait(lambda: not jobs.pods(name), f"pods of {name} go")
+    ended = parse_time(history.versions(name)[-1]["status"]["completionTime"])
+    assert ended
+    waited = (deleted_at(jobs, name) - ended).total_seconds()
+    assert ttl <= waited < ttl + LATE_SECONDS
+
+
+def test_ended_job_without_a_time_to_live_stays(jobs: Lab) -> None:
+    jobs.wait_completed("for-good")
+    jobs.wait(lambda: jobs.get(PADDLE_JOBS, "paddlejobs/brief") is None, "another has gone")
+    assert jobs.status("for-good")["phase"] == "Completed"

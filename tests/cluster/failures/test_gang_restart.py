@@ -1,0 +1,219 @@
+"""Gang restarts: one lost pod ends the attempt of all, and one incident counts once."""
+
+from typing import Any
+
+import pytest
+
+from api.constants import LABEL_ATTEMPT
+from tests.live.faulty import (
+    SAVES,
+    attempts,
+    created_at,
+    evict,
+    only_first,
+    restarts,
+    squeeze_out,
+)
+from tests.live.history import History
+from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
+
+Raw = dict[str, Any]
+BACK_OFF = 10
+LATE_SECONDS = 30.0
+"""More than a back-off may take on a busy machine."""
+
+
+WAITS = only_first("exec sleep 3600")
+FAILS = only_first("exit 1")
+ASKS = shell('test "$PADDLE_RENDEZVOUS" -lt 3 || exit 0; exit 101')
+ASKS["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "node-0"}
+RECOVERS = shell(
+    "test -e /state/x && exit 0; touch /state/x; exit 1",
+    volumeMounts=[{"name": "state", "mountPath": "/state"}],
+)
+RECOVERS["spec"] |= {
+    "restartPolicy": "OnFailure",
+    "volumes": [{"name": "state", "emptyDir": {}}],
+}
+GIVES_UP = shell("exit 7")
+GIVES_UP["spec"]["restartPolicy"] = "OnFailure"
+ROLES = {"ps": (1, SERVER), "worker": (2, WAITS)}
+JOBS = {
+    "failed": paddle_job("failed", {"ps": (1, SERVER), "worker": (2, FAILS)}, backoffLimit=2),
+    "mass": paddle_job("mass", {"worker": (6, FAILS)}, backoffLimit=1),
+    "asks": paddle_job("asks", {"worker": (1, ASKS)}),
+    "never-well": paddle_job("never-well", {"worker": (1, shell("exit 7"))}, backoffLimit=1),
+    "no-limit": paddle_job("no-limit", {"worker": (1, shell("exit 7"))}),
+    "recovers": paddle_job("recovers", {"worker": (2, RECOVERS)}),
+    "gives-up": paddle_job("gives-up", {"worker": (1, GIVES_UP)}, backoffLimit=2),
+    "evicted": paddle_job("evicted", {"ps": (1, SERVER), "worker": (2, SAVES)}),
+    "squeezed": paddle_job("squeezed", ROLES),
+    "vanished": paddle_job("vanished", ROLES),
+}
+LOSSES = {"evicted": "PodEvicted", "squeezed": "PodEvicted", "vanished": "PodVanished"}
+RESTARTED = ("failed", "mass", "evicted", "squeezed", "vanished")
+
+
+@pytest.fixture(scope="module")
+def jobs(module_lab: Lab, job_history: History, pod_history: History) -> Lab:
+    """All jobs at once, each hit by its fault."""
+    for job in JOBS.values():
+        module_lab.submit(job | {"spec": job["spec"] | {"cleanPodPolicy": "Never"}})
+    module_lab.wait_all(LOSSES, "Running")
+    evict(module_lab, "evicted-worker-1")
+    squeeze_out(module_lab, "squeezed-worker-1")
+    module_lab.kubectl("delete", "pod", "vanished-worker-1", "--grace-period=0", "--force")
+    return module_lab
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_lost_pod_ends_in_a_new_attempt_that_completes(jobs: Lab, name: str) -> None:
+    status = jobs.wait_completed(name)
+    assert (status["attempt"], status["restartCount"]) == (2, 1)
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_every_pod_of_the_gang_is_made_again(jobs: Lab, pod_history: History, name: str) -> None:
+    jobs.wait_completed(name)
+    made = {
+        attempt: sorted(pod["metadata"]["name"] for pod in pods)
+        for attempt, pods in attempts(pod_history, name).items()
+    }
+    assert made["1"] == made["2"] == jobs.pod_names(name)
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_all_pods_are_gone_before_one_is_made_again(
+    jobs: Lab, pod_history: History, name: str
+) -> None:
+    jobs.wait_completed(name)
+    story = [
+        (kind, pod["metadata"]["labels"][LABEL_ATTEMPT])
+        for kind, pod in pod_history.events(f"{name}-")
+        if kind != "MODIFIED"
+    ]
+    pods = len(jobs.pods(name))
+    assert story == [
+        *[("ADDED", "1")] * pods,
+        *[("DELETED", "1")] * pods,
+        *[("ADDED", "2")] * pods,
+    ]
+
+
+@pytest.mark.parametrize("name", RESTARTED)
+def test_phase_restarting_is_seen(jobs: Lab, job_history: History, name: str) -> None:
+    jobs.wait_completed(name)
+    phases = job_history.phases(name)
+    assert phases.count("Restarting") == 1
+    assert "Completed" not in phases[: phases.index("Restarting")]
+
+
+def test_first_restart_comes_at_once(jobs: Lab, job_history: History, pod_history: History) -> None:
+    waited = []
+    for name in RESTARTED:
+        jobs.wait_completed(name)
+        (began,) = restarts(job_history, name)
+        made = attempts(pod_history, name)["2"]
+        waited.append((min(map(created_at, made)) - began).total_seconds())
+    assert min(waited) < BACK_OFF, "of the five, one whose pods went soon"
+
+
+def test_uncharged_restarts_back_off_longer_each_time(
+    jobs: Lab, job_history: History, pod_history: History
+) -> None:
+    status = jobs.wait_completed("asks")
+    assert (status["attempt"], status["restartCount"]) == (3, 2)
+    assert "failureCount" not in status
+    _, second = restarts(job_history, "asks")
+    made = attempts(pod_history, "asks")
+    waited = (min(map(created_at, made["3"])) - second).total_seconds()
+    assert BACK_OFF <= waited < BACK_OFF + LATE_SECONDS
+
+
+def test_many_failed_pods_are_one_incident(jobs: Lab) -> None:
+    status = jobs.wait_completed("mass")
+    assert (status["restartCount"], status["failureCount"]) == (1, 1)
+    assert len(status["failures"]) == 1
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_loss_is_told_and_not_charged(jobs: Lab, job_history: History, name: str) -> None:
+    status = jobs.wait_completed(name)
+    assert "failureCount" not in status
+    assert [record["reason"] for record in status["failures"]] == [LOSSES[name]]
+    assert status["failures"][0]["attempt"] == 1
+
+
+def test_retry_avoids_the_node_of_the_failure(jobs: Lab, pod_history: History) -> None:
+    jobs.wait_phase("never-well", "Failed")
+    (first,), (second,) = attempts(pod_history, "never-well").values()
+    nodes = [record["node"] for record in jobs.status("never-well")["failures"]]
+    assert nodes[0] != nodes[1]
+    assert jobs.status("never-well")["avoidNodes"] == nodes
+    assert "affinity" not in first["spec"]
+    (wish,) = second["spec"]["affinity"]["nodeAffinity"][
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    ]
+    (expression,) = wish["preference"]["matchExpressions"]
+    assert (expression["operator"], expression["values"]) == ("NotIn", nodes[:1])
+
+
+def test_failure_is_charged(jobs: Lab) -> None:
+    assert jobs.wait_completed("failed")["failureCount"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [*LOSSES.items(), ("failed", "PodFailed"), ("mass", "PodFailed")]
+)
+def test_incident_is_one_event(jobs: Lab, name: str, reason: str) -> None:
+    jobs.wait_completed(name)
+    jobs.wait(lambda: jobs.events(name, "WorkersSucceeded"), "the last Event")
+    told = [
+        event["count"]
+        for event in jobs.items(CORE, "events")
+        if (event["involvedObject"]["name"], event["reason"]) == (name, reason)
+    ]
+    assert told == [1]
+
+
+def test_same_thing_said_twice_is_one_event(jobs: Lab) -> None:
+    jobs.wait_completed("asks")
+    jobs.wait(lambda: jobs.events("asks", "WorkersSucceeded"), "the last Event")
+    told = [
+        event["count"]
+        for event in jobs.items(CORE, "events")
+        if (event["involvedObject"]["name"], event["reason"]) == ("asks", "TrainerAskedRestart")
+    ]
+    assert told == [2]
+
+
+def test_limit_of_charged_restarts_ends_the_job(jobs: Lab, pod_history: History) -> None:
+    jobs.wait_phase("never-well", "Failed")
+    status = jobs.status("never-well")
+    assert jobs.condition("never-well", "Failed")["reason"] == "BackoffLimitExceeded"
+    assert (status["attempt"], status["restartCount"], status["failureCount"]) == (2, 1, 1)
+    assert [record["attempt"] for record in status["failures"]] == [1, 2]
+    assert set(attempts(pod_history, "never-well")) == {"1", "2"}
+
+
+def test_without_a_limit_the_first_failure_ends_the_job(jobs: Lab, pod_history: History) -> None:
+    jobs.wait_phase("no-limit", "Failed")
+    assert jobs.condition("no-limit", "Failed")["reason"] == "PodFailed"
+    assert "restartCount" not in jobs.status("no-limit")
+    assert set(attempts(pod_history, "no-limit")) == {"1"}
+
+
+def test_container_restarted_in_place_is_no_new_attempt(jobs: Lab) -> None:
+    status = jobs.wait_completed("recovers")
+    assert status["attempt"] == 1
+    assert "restartCount" not in status
+    restarted = [pod["status"]["containerStatuses"][0] for pod in jobs.pods("recovers")]
+    assert [container["restartCount"] for container in restarted] == [1, 1]
+
+
+def test_restarts_in_place_count_to_the_limit(jobs: Lab) -> None:
+    jobs.wait_phase("gives-up", "Failed")
+    condition = jobs.condition("gives-up", "Failed")
+    assert condition["reason"] == "BackoffLimitExceeded"
+    assert condition["message"].startswith("containers were restarted 2 times")
+    assert "restartCount" not in jobs.status("gives-up")

@@ -1,0 +1,82 @@
+"""Pods that nobody may delete keep a job from its next attempt, and it says so."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.live.faulty import only_first
+from tests.live.lab import Lab, paddle_job, shell
+
+TOLD = "pods stay where they are"
+GOES_ON_SECONDS = 40.0
+"""A pause of 30 s at most, and what a pod takes to start."""
+
+
+@contextmanager
+def pods_that_stay(lab: Lab) -> Iterator[None]:
+    """While the block lasts, nobody may delete a pod of the namespace."""
+    api, name = "admissionregistration.k8s.io/v1", lab.namespace
+    pods = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    policy = {
+        "apiVersion": api,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": [{**pods, "operations": ["DELETE"]}]},
+            "validations": [{"expression": "false", "message": TOLD}],
+        },
+    }
+    here = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+    binding = {
+        "apiVersion": api,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": here},
+    }
+    lab.submit({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, **shell("true")})
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(policy))
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(binding))
+    lab.wait(lambda: is_held(lab), "the policy holds")
+    try:
+        yield
+    finally:
+        lab.kubectl("delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", name)
+
+
+def is_held(lab: Lab) -> bool:
+    delete = ("-n", lab.namespace, "delete", "pod", "probe", "--dry-run=server")
+    return TOLD in lab.cluster.kubectl(*delete, check=False).stderr
+
+
+def test_job_says_that_its_pods_may_not_be_deleted_and_goes_on_when_they_may(lab: Lab) -> None:
+    with pods_that_stay(lab):
+        job = paddle_job("held", {"worker": (2, only_first("exit 1"))}, backoffLimit=3)
+        lab.submit(job)
+        condition = lab.wait(lambda: told(lab), "it says so")
+        assert TOLD in condition["message"]
+        assert lab.status("held")["phase"] == "Restarting"
+        lab.wait(lambda: lab.events("held", "DeleteRefused"), "an Event says so")
+    lab.wait_completed("held", GOES_ON_SECONDS)
+
+
+def test_ended_and_suspended_jobs_say_it_too(lab: Lab) -> None:
+    names = ("ended", "suspended")
+    with pods_that_stay(lab):
+        lab.submit(
+            paddle_job("ended", {"worker": (1, shell("exit 0"))}, cleanPodPolicy="Always"),
+            paddle_job("suspended", {"worker": (1, shell("exec sleep 3600"))}),
+        )
+        lab.wait_phase("suspended", "Running")
+        lab.kubectl("patch", "pdj", "suspended", "--type=merge", "-p", '{"spec":{"suspend":true}}')
+        for name in names:
+            condition = lab.wait(lambda name=name: told(lab, name), f"{name} says so")
+            assert TOLD in condition["message"]
+            lab.wait(lambda name=name: lab.events(name, "DeleteRefused"), "an Event says so")
+    for name in names:
+        lab.wait(lambda name=name: not lab.pods(name), f"no pod of {name}", GOES_ON_SECONDS)
+        lab.wait(lambda name=name: not told(lab, name), f"{name} waits for nothing")
+
+
+def told(lab: Lab, name: str = "held") -> dict[str, str]:
+    condition = lab.condition(name, "Pending")
+    return condition if condition.get("reason") == "DeleteRefused" else {}

@@ -1,0 +1,74 @@
+"""cleanPodPolicy: what is left of a job when it has ended."""
+
+import pytest
+
+from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
+
+POLICIES = ["Always", "Never", "OnFailure", "OnCompletion", None]
+WORKERS = {"completes": shell("exit 0"), "fails": shell("exit 3")}
+LEFT = {
+    ("completes", "Always"): (),
+    ("completes", "Never"): ("ps", "worker"),
+    ("completes", "OnFailure"): ("ps", "worker"),
+    ("completes", "OnCompletion"): (),
+    ("completes", None): (),
+    ("fails", "Always"): (),
+    ("fails", "Never"): ("ps", "worker"),
+    ("fails", "OnFailure"): (),
+    ("fails", "OnCompletion"): ("worker",),
+    ("fails", None): ("worker",),
+}
+
+
+def name_of(end: str, policy: str | None) -> str:
+    """The job's name."""
+    return f"{end}-{(policy or 'unset').lower()}"
+
+
+@pytest.fixture(scope="module")
+def ended(module_lab: Lab) -> Lab:
+    """A job of each policy and end; all have ended, and all that was to go has gone."""
+    for (end, policy), _ in LEFT.items():
+        spec = {"cleanPodPolicy": policy} if policy else {}
+        roles = {"ps": (1, SERVER), "worker": (1, WORKERS[end])}
+        module_lab.submit(paddle_job(name_of(end, policy), roles, intranet="Service", **spec))
+    for (end, policy), left in LEFT.items():
+        name = name_of(end, policy)
+        module_lab.wait_phase(name, "Completed" if end == "completes" else "Failed")
+        module_lab.wait(lambda n=name, k=left: len(module_lab.pods(n)) == len(k), f"{name} clean")
+    return module_lab
+
+
+@pytest.mark.parametrize(("end", "policy"), LEFT)
+def test_pods_left(ended: Lab, end: str, policy: str | None) -> None:
+    name = name_of(end, policy)
+    assert ended.pod_names(name) == [f"{name}-{role}-0" for role in LEFT[end, policy]]
+
+
+@pytest.mark.parametrize(("end", "policy"), LEFT)
+def test_services_go_only_with_all_pods(ended: Lab, end: str, policy: str | None) -> None:
+    name = name_of(end, policy)
+
+    def services() -> int:
+        names = (each["metadata"]["name"] for each in ended.items(CORE, "services"))
+        return sum(each.startswith(name) for each in names)
+
+    if LEFT[end, policy]:
+        assert services() == 2
+    else:
+        ended.wait(lambda: not services(), f"services of {name} go")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_counts_outlive_the_pods(ended: Lab, policy: str | None) -> None:
+    assert ended.status(name_of("completes", policy))["worker"]["succeeded"] == 1
+    assert ended.status(name_of("fails", policy))["worker"]["failed"] == 1
+
+
+def test_clean_policy_means_the_same(ended: Lab) -> None:
+    ended.submit(paddle_job("old-spelling", {"worker": (1, shell("exit 0"))}, cleanPolicy="Never"))
+    ended.wait_completed("old-spelling")
+    ended.submit(paddle_job("old-always", {"worker": (1, shell("exit 0"))}, cleanPolicy="Always"))
+    ended.wait_completed("old-always")
+    ended.wait(lambda: not ended.pods("old-always"), "no pods")
+    assert ended.pod_names("old-spelling") == ["old-spelling-worker-0"]

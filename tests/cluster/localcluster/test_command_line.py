@@ -1,0 +1,211 @@
+"""`python -m localcluster`, as a user runs it."""
+
+import functools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from localcluster import clock
+from tests.live.processes import command_lines, pid_of
+
+DEADLINE_SECONDS = 120.0
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+KUBECTL = ["sh", "-c", "kubectl get --raw /readyz"]
+NOTHING_ENDS = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+"""
+
+
+class Running(NamedTuple):
+    """How to run the command, what `up` said, and the cluster's state folder."""
+
+    run: Run
+    up: Done
+    folder: Path
+
+
+def localcluster(state: Path, *arguments: str) -> Done:
+    """Run the command with its state below this folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "localcluster", *arguments],
+        env={**os.environ, "XDG_STATE_HOME": str(state)},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    """Runs the command with its state in the test's folder; stops what is left at the end."""
+    yield functools.partial(localcluster, tmp_path)
+    localcluster(tmp_path, "down")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A cluster that `up` started."""
+    state = tmp_path_factory.mktemp("running")
+    run = functools.partial(localcluster, state)
+    yield Running(run, run("up", "--nodes", "0"), state / "paddlejob-operator" / "default")
+    run("down")
+
+
+def exported(done: Done) -> dict[str, str]:
+    """The environment after the shell has evaluated what `up` printed."""
+    shell = ["sh", "-c", 'eval "$1"; env', "sh", done.stdout]
+    environment = subprocess.run(shell, capture_output=True, text=True, check=True).stdout
+    return dict(line.split("=", 1) for line in environment.splitlines() if "=" in line)
+
+
+def test_up_leaves_a_cluster_that_kubectl_uses(running: Running) -> None:
+    assert running.up.returncode == 0, running.up.stderr
+    environment = exported(running.up)
+    assert subprocess.run(KUBECTL, env=environment, capture_output=True).stdout == b"ok"
+
+
+def test_kubeconfig_is_the_one_that_up_told(running: Running) -> None:
+    assert running.run("kubeconfig").stdout.strip() == exported(running.up)["KUBECONFIG"]
+
+
+def test_second_up_says_that_it_runs_and_how_to_use_it(running: Running) -> None:
+    second = running.run("up", "--nodes", "0")
+    assert second.returncode == 0
+    assert "cluster default is already running" in second.stderr
+    assert second.stdout == running.up.stdout
+
+
+def test_dead_component_is_started_again(running: Running) -> None:
+    log = running.folder / "logs" / "daemon.log"
+    os.kill(pid_of("/kube-apiserver", str(running.folder)), 9)
+    died = "kube-apiserver died: starting it again"
+    assert clock.wait_until(lambda: died in log.read_text(), DEADLINE_SECONDS)
+    environment = exported(running.up)
+    assert clock.wait_until(
+        lambda: subprocess.run(KUBECTL, env=environment, capture_output=True).returncode == 0,
+        DEADLINE_SECONDS,
+    )
+
+
+def test_down_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    run("up", "--nodes", "0")
+    down = run("down")
+    assert down.returncode == 0
+    assert "is stopped" in down.stderr
+    assert [each.name for each in (tmp_path / "paddlejob-operator").iterdir()] == [".lock"]
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
+
+
+def test_clusters_of_different_names_run_at_once(running: Running) -> None:
+    running.run("up", "--nodes", "0", "--name", "second")
+    assert running.run("down", "--name", "second").returncode == 0
+    assert running.run("kubeconfig", "--name", "second").returncode == 1
+    assert running.run("kubeconfig").returncode == 0
+
+
+def test_killed_daemon_is_followed_by_a_new_start(run: Run, tmp_path: Path) -> None:
+    run("up", "--nodes", "0")
+    lock = tmp_path / "paddlejob-operator" / "default" / "lock"
+    os.kill(int(lock.read_text()), 9)
+    assert clock.wait_until(lambda: run("kubeconfig").returncode == 1, DEADLINE_SECONDS)
+    assert run("up", "--nodes", "0").returncode == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["killed", "Ctrl-C"])
+def test_interrupted_up_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    lock = tmp_path / "paddlejob-operator" / "default" / "lock"
+    with subprocess.Popen(
+        [sys.executable, "-m", "localcluster", "up", "--nodes", "0"],
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as up:
+        assert clock.wait_until(lambda: lock.exists(), DEADLINE_SECONDS)
+        up.send_signal(number)
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
+
+
+def test_start_that_fails_says_why_and_leaves_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "paddlejob-operator").mkdir()
+    (tmp_path / "paddlejob-operator" / "default").write_text("in the way")
+    up = run("up", "--nodes", "0")
+    assert up.returncode == 1
+    assert "File exists" in up.stderr
+    assert "Traceback" not in up.stderr
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
+    (tmp_path / "paddlejob-operator" / "default").unlink()
+
+
+def test_node_that_the_api_server_refuses_ends_the_start(run: Run, tmp_path: Path) -> None:
+    up = run("up", "--capacity", "cpu=many")
+    assert up.returncode == 1
+    assert "quantities must match" in up.stderr
+    assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(["kubeconfig"], "no cluster default is running", id="not running"),
+        pytest.param(["down"], "cluster default was not running", id="nothing to stop"),
+        pytest.param(["up", "--name", "../x"], "not made of a-z", id="name of a folder elsewhere"),
+        pytest.param(["up", "--capacity", "cpu"], "not K=V: cpu", id="capacity without a value"),
+        pytest.param(["up", "--nodes", "-1"], "not a number of nodes", id="fewer than no nodes"),
+        pytest.param(["run", "/no/such.yaml"], "no such file: /no/such.yaml", id="missing file"),
+        pytest.param([], "COMMAND", id="no command"),
+    ],
+)
+def test_what_cannot_be_done_is_said(run: Run, arguments: list[str], words: str) -> None:
+    assert words in run(*arguments).stderr
+
+
+def test_run_refuses_files_in_which_nothing_ends(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text(NOTHING_ENDS)
+    done = run("run", "--nodes", "0", str(tmp_path / "settings.yaml"))
+    assert done.returncode == 1
+    assert "ever ends" in done.stderr
+
+
+PODS = """
+apiVersion: v1
+kind: Pod
+metadata: {name: first}
+spec:
+  restartPolicy: Never
+  containers:
+  - {name: c, image: busybox, command: [sh, -c, "echo first; exit 0"]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: second}
+spec:
+  restartPolicy: Never
+  containers:
+  - {name: c, image: busybox, command: [sh, -c, "echo last words; exit CODE"]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "words"),
+    [
+        pytest.param(0, ["pod first: Succeeded", "pod second: Succeeded"], id="success"),
+        pytest.param(1, ["pod second: Failed", "last words"], id="failure"),
+    ],
+)
+def test_run_follows_pods_to_their_end(
+    run: Run, tmp_path: Path, exit_code: int, words: list[str]
+) -> None:
+    (tmp_path / "pods.yaml").write_text(PODS.replace("CODE", str(exit_code)))
+    done = run("run", str(tmp_path / "pods.yaml"))
+    assert done.returncode == exit_code, done.stderr
+    for word in words:
+        assert word in done.stdout

@@ -1,0 +1,172 @@
+"""What a cluster leaves behind, and what a killed one may not spoil."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localcluster import Cluster, ClusterConfig, LocalClusterError, clock, components
+from localcluster.components import API_SERVER, COMPONENTS, CONTROLLER_MANAGER, ETCD, SCHEDULER
+from localcluster.errors import StartError
+from tests.live.processes import command_lines, processes_in
+
+DEADLINE_SECONDS = 120.0
+OWNER = """
+import pathlib, sys
+from localcluster import Cluster, ClusterConfig
+folder = pathlib.Path(sys.argv[1])
+config = ClusterConfig(nodes=1, state_dir=folder, report=lambda line: None)
+with Cluster(config) as cluster:
+    script = f"echo {folder}; sleep 300; true"
+    pod = ["run", "it", "--image=busybox", "--restart=Never", "--command", "--", "sh", "-c", script]
+    cluster.kubectl(*pod)
+    running = "--for=jsonpath={.status.phase}=Running"
+    cluster.kubectl("wait", running, "pod/it", "--timeout=120s", timeout_seconds=130)
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Cluster]:
+    """A cluster whose components these tests stop and start again."""
+    with Cluster(ClusterConfig(nodes=0)) as running:
+        yield running
+
+
+@pytest.fixture
+def owner(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process with a cluster in `tmp_path` and a running pod, whose command names the folder."""
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def become_ready(cluster: Cluster) -> bool:
+    return clock.wait_until(
+        lambda: cluster.kubectl("get", "--raw", "/readyz", check=False).returncode == 0,
+        DEADLINE_SECONDS,
+    )
+
+
+def test_no_process_outlives_a_killed_owner(owner: subprocess.Popen[str], tmp_path: Path) -> None:
+    assert len(processes_in(tmp_path)) >= 2 * len(COMPONENTS)
+    assert f"echo {tmp_path}; sleep" in command_lines()
+    owner.kill()
+    assert clock.wait_until(lambda: not processes_in(tmp_path), DEADLINE_SECONDS)
+    assert clock.wait_until(
+        lambda: f"echo {tmp_path}; sleep" not in command_lines(), DEADLINE_SECONDS
+    )
+
+
+def test_start_over_the_state_of_a_killed_owner(
+    owner: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    owner.kill()
+    owner.wait()
+    with Cluster(ClusterConfig(nodes=0, state_dir=tmp_path)) as cluster:
+        assert cluster.kubectl("get", "--raw", "/readyz").stdout == "ok"
+
+
+def test_state_folder_in_use_is_refused(owner: subprocess.Popen[str], tmp_path: Path) -> None:
+    with pytest.raises(LocalClusterError, match=f"running cluster of process {owner.pid}"):
+        Cluster(ClusterConfig(nodes=0, state_dir=tmp_path)).start()
+
+
+def test_temporary_state_of_a_killed_owner_goes_with_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    stale = tmp_path / f"localcluster-{os.getuid()}" / "cluster-stale"
+    stale.mkdir(parents=True)
+    with Cluster(ClusterConfig(nodes=0)):
+        assert not stale.exists()
+    assert [each.name for each in stale.parent.iterdir()] == ["lock"]
+
+
+def test_stop_leaves_logs_in_a_given_folder_and_no_process(tmp_path: Path) -> None:
+    with Cluster(ClusterConfig(nodes=0, state_dir=tmp_path)):
+        pass
+    assert processes_in(tmp_path) == []
+    assert {each.name for each in (tmp_path / "logs").iterdir()} == {f"{n}.log" for n in COMPONENTS}
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        pytest.param(ETCD, "--data-dir=/dev/null/nowhere", id="etcd"),
+        pytest.param(API_SERVER, "--audit-policy-file=nowhere", id="API server"),
+        pytest.param(CONTROLLER_MANAGER, "--controllers=nowhere", id="controller manager"),
+        pytest.param(SCHEDULER, "--nowhere", id="scheduler"),
+    ],
+)
+def test_component_that_dies_ends_the_start_with_its_words(
+    name: str, flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_bad_flag(*arguments: Any) -> dict[str, list[str]]:
+        lines = original(*arguments)
+        return {**lines, name: [*lines[name], flag]}
+
+    original = components.command_lines
+    monkeypatch.setattr(components, "command_lines", with_bad_flag)
+    config = ClusterConfig(nodes=0, state_dir=tmp_path)
+    started = clock.monotonic()
+    with pytest.raises(StartError, match=rf"(?s){name} died \(\d+\):.*nowhere"):
+        Cluster(config).start()
+    assert clock.monotonic() - started < config.start_timeout_seconds, "it waited for the dead"
+    assert processes_in(tmp_path) == []
+
+
+def test_start_that_takes_too_long_names_who_was_late(tmp_path: Path) -> None:
+    config = ClusterConfig(nodes=0, state_dir=tmp_path, start_timeout_seconds=0.2)
+    with pytest.raises(StartError, match=f"{API_SERVER} was not ready in time"):
+        Cluster(config).start()
+    assert processes_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", [API_SERVER, ETCD])
+def test_restarted_component_serves_the_old_data_on_the_old_port(other: Cluster, name: str) -> None:
+    server = other.server
+    kept = f"kept-by-{name}"
+    other.kubectl("create", "configmap", kept)
+    other.stop(name)
+    assert other.dead() == []
+    other.start_component(name)
+    assert become_ready(other)
+    assert other.server == server
+    other.kubectl("get", "configmap", kept)
+
+
+@pytest.mark.parametrize("name", [CONTROLLER_MANAGER, SCHEDULER, ETCD])
+def test_killed_component_is_told_dead_and_starts_again(other: Cluster, name: str) -> None:
+    other.process(name).signal(signal.SIGKILL)
+    assert clock.wait_until(lambda: other.dead() == [name], DEADLINE_SECONDS)
+    other.start_component(name)
+    assert become_ready(other)
+    assert other.dead() == []
+
+
+def test_command_beside_uses_the_cluster_and_ends_with_it(tmp_path: Path) -> None:
+    with Cluster(ClusterConfig(nodes=0, state_dir=tmp_path / "state")) as cluster:
+        script = "kubectl create configmap made; exec sleep 300"
+        process = cluster.run_beside("beside", ["sh", "-c", script], tmp_path)
+        path = "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name=made"
+        assert clock.wait_until(lambda: bool(cluster.get(path)["items"]), DEADLINE_SECONDS)
+    assert not process.is_running
+
+
+def test_cluster_that_does_not_run_says_so() -> None:
+    with pytest.raises(LocalClusterError, match="is not running"):
+        _ = Cluster().kubeconfig

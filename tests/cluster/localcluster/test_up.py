@@ -1,0 +1,148 @@
+"""The cluster that the tests share: what runs in it, and how it is reached."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from api.objects import Raw
+from localcluster import Cluster, ClusterConfig, clock
+from localcluster.components import COMPONENTS
+from tests.live.proxy import audit_entries
+
+DEADLINE_SECONDS = 120.0
+
+
+def test_start_takes_less_cpu_than_two_cores_have_in_ten_seconds() -> None:
+    with Cluster(ClusterConfig(nodes=0)) as cluster:
+        assert cluster.kubectl("get", "--raw", "/readyz").stdout == "ok"
+        assert sum(cpu_seconds(cluster.process(name).pid) for name in COMPONENTS) < 20
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_versions_are_the_pinned_ones(cluster: Cluster) -> None:
+    versions = json.loads(cluster.kubectl("version", "-o", "json").stdout)
+    assert versions["clientVersion"]["gitVersion"] == "v1.36.3"
+    assert versions["serverVersion"]["gitVersion"] == "v1.36.3"
+
+
+def test_kubeconfig_is_all_that_kubectl_needs(cluster: Cluster, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [cluster.bin_dir / "kubectl", "auth", "whoami", "-o", "json"],
+        env={"KUBECONFIG": str(cluster.kubeconfig), "HOME": str(tmp_path)},
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["status"]["userInfo"]["groups"] == [
+        "system:masters",
+        "system:authenticated",
+    ]
+
+
+@pytest.mark.parametrize("path", ["kubeconfig", "ca_file", "audit_log"])
+def test_files_are_private(cluster: Cluster, path: str) -> None:
+    file: Path = getattr(cluster, path)
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_service_account_has_its_own_rights_only(cluster: Cluster, namespace: str) -> None:
+    kubeconfig = cluster.kubeconfig_for(namespace, "default")
+    who = cluster.kubectl("auth", "whoami", "-o", "json", kubeconfig=kubeconfig)
+    user = json.loads(who.stdout)["status"]["userInfo"]["username"]
+    refused = cluster.kubectl("get", "pods", "-n", namespace, check=False, kubeconfig=kubeconfig)
+    assert user == f"system:serviceaccount:{namespace}:default"
+    assert "Forbidden" in refused.stderr
+
+
+def test_blocking_an_owners_deletion_takes_a_right_over_the_owner(
+    cluster: Cluster, namespace: str
+) -> None:
+    cluster.kubectl("create", "configmap", "owner", "-n", namespace)
+    owner = cluster.get(f"/api/v1/namespaces/{namespace}/configmaps/owner")
+    role = ("role", "maker", "--verb=create", "--resource=secrets", "-n", namespace)
+    binding = ("rolebinding", "maker", "--role=maker", f"--serviceaccount={namespace}:default")
+    cluster.kubectl("create", *role)
+    cluster.kubectl("create", *binding, "-n", namespace)
+    reference: Raw = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner"}
+    reference |= {"uid": owner["metadata"]["uid"], "blockOwnerDeletion": True}
+    child: Raw = {"apiVersion": "v1", "kind": "Secret"}
+    child["metadata"] = {"name": "child", "namespace": namespace, "ownerReferences": [reference]}
+    kubeconfig = cluster.kubeconfig_for(namespace, "default")
+    refused = cluster.kubectl(
+        "create", "-f", "-", stdin=json.dumps(child), check=False, kubeconfig=kubeconfig
+    )
+    assert "cannot set blockOwnerDeletion" in refused.stderr
+
+
+def test_children_go_with_their_owner(cluster: Cluster, namespace: str) -> None:
+    metadata = {"name": "owner", "namespace": namespace}
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none"}]}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata}
+    job["spec"] = {"template": template, "parallelism": 2}
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(job))
+
+    def count() -> int:
+        return len(cluster.get(f"/api/v1/namespaces/{namespace}/pods")["items"])
+
+    assert clock.wait_until(lambda: count() == 2, DEADLINE_SECONDS)
+    cluster.kubectl("delete", "job", "owner", "-n", namespace)
+    assert clock.wait_until(lambda: count() == 0, DEADLINE_SECONDS)
+
+
+def test_gangs_are_served(cluster: Cluster) -> None:
+    served = cluster.get("/apis/scheduling.k8s.io/v1alpha2")["resources"]
+    assert {"podgroups", "workloads"} <= {each["name"] for each in served}
+
+
+def test_audit_log_tells_who_did_what(cluster: Cluster, namespace: str) -> None:
+    done = {
+        (each["user"]["username"], each["verb"], each["objectRef"].get("name"))
+        for each in audit_entries(cluster)
+        if each.get("objectRef", {}).get("resource") == "namespaces"
+    }
+    assert ("admin", "create", namespace) in done
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_each_component_has_a_log(cluster: Cluster, name: str) -> None:
+    assert cluster.log(name).stat().st_size > 0
+
+
+def test_two_clusters_know_nothing_of_each_other(cluster: Cluster, namespace: str) -> None:
+    with Cluster(ClusterConfig(nodes=0)) as other:
+        assert other.server != cluster.server
+        assert other.kubectl("get", "namespace", namespace, check=False).returncode
+        cluster.kubectl("get", "namespace", namespace)
+
+
+def test_nodes_are_as_configured() -> None:
+    config = ClusterConfig(
+        nodes=2,
+        node_capacity={"cpu": "3", "nvidia.com/gpu": "2"},
+        labels={"zone": "a"},
+        taints=["dedicated=training:NoSchedule"],
+    )
+    with Cluster(config) as cluster:
+        nodes = cluster.get("/api/v1/nodes")["items"]
+    assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
+    for node in nodes:
+        assert node["metadata"]["labels"]["zone"] == "a"
+        assert node["status"]["capacity"].items() >= config.node_capacity.items()
+        assert [taint["key"] for taint in node["spec"]["taints"]] == ["dedicated"]
+
+
+def test_pod_can_be_scheduled_at_once() -> None:
+    with Cluster(ClusterConfig(nodes=1)) as cluster:
+        cluster.kubectl(
+            "run", "it", "--image=busybox", "--restart=Never", "--", "sh", "-c", "exit 0"
+        )
+        done = "--for=jsonpath={.status.phase}=Succeeded"
+        cluster.kubectl("wait", done, "pod/it", "--timeout=120s", timeout_seconds=130)
+        events = cluster.get("/api/v1/namespaces/default/events")["items"]
+    assert "FailedScheduling" not in [event["reason"] for event in events]

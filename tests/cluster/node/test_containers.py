@@ -1,0 +1,286 @@
+"""How containers start, end and start again, against what a kubelet does."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from localcluster.rest import Client
+from tests.live.nodepods import BACKOFF_SECONDS, Pods, condition, container_status, python, shell
+
+ENDS = [
+    pytest.param(shell("exit 0"), "Succeeded", 0, "Completed", id="success"),
+    pytest.param(shell("exit 3"), "Failed", 3, "Error", id="exit code"),
+    pytest.param(shell("kill -9 $$$$"), "Failed", 137, "Error", id="SIGKILL is no OOM"),
+    pytest.param(shell("kill -15 $$$$"), "Failed", 143, "Error", id="SIGTERM"),
+    pytest.param(shell("kill -11 $$$$"), "Failed", 139, "Error", id="segmentation fault"),
+    pytest.param(
+        python(
+            "x = b'1' * 300_000_000; import time; time.sleep(60)",
+            resources={"limits": {"memory": "100Mi"}},
+        ),
+        "Failed",
+        137,
+        "OOMKilled",
+        id="memory over its limit",
+    ),
+    pytest.param(
+        {"name": "main", "image": "busybox", "command": ["no-such-program"]},
+        "Failed",
+        128,
+        "StartError",
+        id="no such program",
+    ),
+]
+
+
+@pytest.mark.parametrize(("container", "phase", "code", "reason"), ENDS)
+def test_how_a_container_ended_is_told(
+    pods: Pods, container: dict[str, object], phase: str, code: int, reason: str
+) -> None:
+    pods.create("ends", container)
+    pod = pods.wait_phase("ends", "Succeeded", "Failed")
+    terminated = container_status(pod)["state"]["terminated"]
+    assert (pod["status"]["phase"], terminated["exitCode"], terminated["reason"]) == (
+        phase,
+        code,
+        reason,
+    )
+
+
+def test_a_run_has_its_times_and_id(pods: Pods) -> None:
+    pods.create("times", shell("sleep 1.1"))
+    status = container_status(pods.wait_phase("times", "Succeeded"))
+    terminated = status["state"]["terminated"]
+    assert terminated["startedAt"] < terminated["finishedAt"]
+    assert terminated["containerID"] == status["containerID"] != ""
+    assert status["imageID"].startswith("busybox@sha256:")
+
+
+def test_a_running_pod_is_ready_and_started(pods: Pods) -> None:
+    pods.create("runs", shell("sleep 60"))
+    pod = pods.wait_ready("runs")
+    status = container_status(pod)
+    assert pod["status"]["phase"] == "Running"
+    assert (status["ready"], status["started"], status["restartCount"]) == (True, True, 0)
+    assert all(
+        condition(pod, kind) == "True"
+        for kind in ("PodScheduled", "Initialized", "ContainersReady", "PodReadyToStartContainers")
+    )
+
+
+def test_a_succeeded_pod_is_not_ready(pods: Pods) -> None:
+    pods.create("ends", shell("exit 0"))
+    pod = pods.wait_phase("ends", "Succeeded")
+    ready = next(each for each in pod["status"]["conditions"] if each["type"] == "Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "PodCompleted")
+
+
+def test_containers_of_a_pod_run_side_by_side(pods: Pods) -> None:
+    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    wait_for_other = "touch /v/$0; until [ -e /v/$1 ]; do sleep 0.05; done"
+    first = shell(wait_for_other, "first", args=["a", "b"], **volume)
+    second = shell(wait_for_other, "second", args=["b", "a"], **volume)
+    pods.create("pair", first, second, volumes=[{"name": "v", "emptyDir": {}}])
+    pods.wait_phase("pair", "Succeeded")
+
+
+def test_init_containers_run_in_order_before_the_main_one(pods: Pods) -> None:
+    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    inits = [
+        shell("sleep 0.3; echo 1 >> /v/order", "one", **volume),
+        shell("echo 2 >> /v/order", "two", **volume),
+    ]
+    main = shell("echo 3 >> /v/order; cat /v/order", **volume)
+    pods.create("order", main, initContainers=inits, volumes=[{"name": "v", "emptyDir": {}}])
+    pods.wait_phase("order", "Succeeded")
+    assert pods.log("order").split() == ["1", "2", "3"]
+
+
+def test_a_failed_init_container_fails_the_pod(pods: Pods) -> None:
+    inits = [shell("exit 4", "setup"), shell("exit 0", "never")]
+    pods.create("failed", shell("exit 0"), initContainers=inits)
+    pod = pods.wait_phase("failed", "Failed")
+    assert container_status(pod, "setup")["state"]["terminated"]["exitCode"] == 4
+    for name in ("never", "main"):
+        assert container_status(pod, name)["state"]["waiting"]["reason"] == "PodInitializing"
+
+
+def test_a_failed_init_container_is_tried_again(pods: Pods) -> None:
+    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    setup = shell("[ -e /v/seen ] || { touch /v/seen; exit 1; }", "setup", **volume)
+    pods.create(
+        "again",
+        shell("exit 0"),
+        initContainers=[setup],
+        restartPolicy="OnFailure",
+        volumes=[{"name": "v", "emptyDir": {}}],
+    )
+    pod = pods.wait_phase("again", "Succeeded")
+    assert container_status(pod, "setup")["restartCount"] == 1
+
+
+def test_a_sidecar_starts_first_and_does_not_keep_the_pod(pods: Pods) -> None:
+    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    sidecar = shell(
+        "trap 'echo told to stop; exit 0' TERM; touch /v/up; while :; do sleep 0.1; done",
+        "sidecar",
+        restartPolicy="Always",
+        **volume,
+    )
+    main = shell("until [ -e /v/up ]; do sleep 0.1; done", **volume)
+    pods.create("pod", main, initContainers=[sidecar], volumes=[{"name": "v", "emptyDir": {}}])
+    pod = pods.wait_phase("pod", "Succeeded", "Failed")
+    assert pod["status"]["phase"] == "Succeeded"
+    began = [
+        container_status(pod, name)["state"]["terminated"]["startedAt"]
+        for name in ("sidecar", "main")
+    ]
+    assert began == sorted(began)
+    assert pods.wait_log("pod", "stop", "-c", "sidecar") == "told to stop\n"
+
+
+def test_a_sidecar_that_ends_is_restarted(pods: Pods) -> None:
+    sidecar = shell("sleep 0.1", "sidecar", restartPolicy="Always")
+    pods.create("pod", shell("sleep 60"), initContainers=[sidecar])
+    pods.wait("pod", lambda pod: container_status(pod, "sidecar").get("restartCount", 0) >= 1)
+
+
+def test_always_restarts_after_success(pods: Pods) -> None:
+    pods.create("again", shell("exit 0"), restartPolicy="Always")
+    pod = pods.wait("again", lambda pod: container_status(pod).get("restartCount", 0) >= 1)
+    assert container_status(pod)["lastState"]["terminated"]["reason"] == "Completed"
+
+
+def test_on_failure_restarts_until_success(pods: Pods) -> None:
+    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
+    main = shell("[ -e /v/seen ] || { touch /v/seen; exit 1; }", **volume)
+    spec = {"restartPolicy": "OnFailure", "volumes": [{"name": "v", "emptyDir": {}}]}
+    pods.create("again", main, **spec)
+    status = container_status(pods.wait_phase("again", "Succeeded"))
+    assert status["restartCount"] == 1
+    assert status["lastState"]["terminated"]["exitCode"] == 1
+
+
+def test_a_crash_loop_backs_off(pods: Pods) -> None:
+    pods.create("crash", shell("exit 1"), restartPolicy="Always")
+    pod = pods.wait_state("crash", "waiting", "CrashLoopBackOff")
+    status = container_status(pod)
+    assert status["restartCount"] >= 1
+    assert status["lastState"]["terminated"]["exitCode"] == 1
+    # Who looks late sees a later back-off, which is longer.
+    back_offs = "|".join(f"{BACKOFF_SECONDS * 2**n:g}" for n in range(8))
+    said = rf"back-off ({back_offs})s restarting failed container=main pod=crash_.*"
+    assert re.fullmatch(said, status["state"]["waiting"]["message"])
+    assert pod["status"]["phase"] == "Running"
+
+
+MESSAGES = [
+    pytest.param("echo why > /dev/termination-log; exit 1", {}, "why\n", id="written"),
+    pytest.param(
+        "echo why > /tmp/why; exit 1", {"terminationMessagePath": "/tmp/why"}, "why\n", id="path"
+    ),
+    pytest.param("echo logged; exit 1", {}, None, id="none"),
+    pytest.param(
+        "echo logged; exit 1",
+        {"terminationMessagePolicy": "FallbackToLogsOnError"},
+        "logged\n",
+        id="last of the log on error",
+    ),
+    pytest.param(
+        "echo logged; exit 0",
+        {"terminationMessagePolicy": "FallbackToLogsOnError"},
+        None,
+        id="no fallback on success",
+    ),
+]
+
+
+@pytest.mark.parametrize(("script", "fields", "message"), MESSAGES)
+def test_termination_message(
+    pods: Pods, script: str, fields: dict[str, str], message: str | None
+) -> None:
+    pods.create("says", shell(script, **fields))
+    pod = pods.wait_phase("says", "Succeeded", "Failed")
+    assert container_status(pod)["state"]["terminated"].get("message") == message
+
+
+def test_an_unknown_image_is_not_pulled(pods: Pods) -> None:
+    pods.create("unknown", {"name": "main", "image": "example.com/nothing:1"})
+    pods.wait_state("unknown", "waiting", "ErrImagePull")
+    pod = pods.wait_state("unknown", "waiting", "ImagePullBackOff")
+    message = container_status(pod)["state"]["waiting"]["message"]
+    assert message == 'Back-off pulling image "example.com/nothing:1"'
+    assert pod["status"]["phase"] == "Pending"
+
+
+def test_an_absent_image_that_may_never_be_pulled_is_told(pods: Pods) -> None:
+    image = {"image": "example.com/nothing:1", "imagePullPolicy": "Never"}
+    pods.create("never", {"name": "main", **image})
+    pods.wait_state("never", "waiting", "ErrImageNeverPull")
+
+
+def test_an_image_that_appears_is_pulled(pods: Pods, images: Path) -> None:
+    pods.create("late", {"name": "main", "image": "late"})
+    pods.wait_state("late", "waiting", "ErrImagePull")
+    images.write_text("images: {late: {command: [echo, here]}}\n")
+    pods.wait_phase("late", "Succeeded")
+    assert pods.log("late") == "here\n"
+
+
+def test_a_malformed_image_name_is_refused(pods: Pods) -> None:
+    pods.create("malformed", {"name": "main", "image": "Not//A:Name"})
+    pods.wait_state("malformed", "waiting", "InvalidImageName")
+
+
+def test_an_image_brings_its_program(pods: Pods, images: Path) -> None:
+    program = images.parent / "program"
+    program.mkdir()
+    (program / "hello.sh").write_text("echo hello from $PWD\ntouch made-here\n")
+    table = {
+        "images": {"demo": {"folders": {"/workspace": "program"}, "command": ["sh", "hello.sh"]}}
+    }
+    images.write_text(json.dumps(table))
+    pods.create("demo", {"name": "main", "image": "demo:v2"})
+    pods.wait_phase("demo", "Succeeded")
+    assert pods.log("demo") == "hello from /workspace\n"
+    assert [each.name for each in program.iterdir()] == ["hello.sh"]
+
+
+def test_a_missing_config_map_is_waited_for_with_an_address(pods: Pods, client: Client) -> None:
+    source = {"envFrom": [{"configMapRef": {"name": "later"}}]}
+    pods.create("waits", shell("echo $A", **source))
+    pod = pods.wait_state("waits", "waiting", "CreateContainerConfigError")
+    waiting = container_status(pod)["state"]["waiting"]
+    assert waiting["message"] == 'configmap "later" not found'
+    assert pod["status"]["podIP"].startswith("127.")
+    body = {"metadata": {"name": "later"}, "data": {"A": "there"}}
+    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+    pods.wait_phase("waits", "Succeeded")
+    assert pods.log("waits") == "there\n"
+
+
+def test_a_missing_key_is_told(pods: Pods, client: Client) -> None:
+    body = {"metadata": {"name": "config"}, "data": {"A": "1"}}
+    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+    source = {"configMapKeyRef": {"name": "config", "key": "B"}}
+    pods.create("waits", shell("exit 0", env=[{"name": "B", "valueFrom": source}]))
+    pod = pods.wait_state("waits", "waiting", "CreateContainerConfigError")
+    assert container_status(pod)["state"]["waiting"]["message"] == (
+        f"couldn't find key B in ConfigMap {pods.namespace}/config"
+    )
+
+
+def test_a_pod_past_its_deadline_fails(pods: Pods) -> None:
+    pods.create("slow", shell("sleep 300"), activeDeadlineSeconds=5)
+    pod = pods.wait_phase("slow", "Failed")
+    assert pod["status"]["reason"] == "DeadlineExceeded"
+    assert container_status(pod)["state"]["terminated"]["exitCode"] == 143
+
+
+def test_what_happens_to_a_pod_stands_in_its_events(pods: Pods) -> None:
+    pods.create("told", shell("exit 0"))
+    pods.wait_phase("told", "Succeeded")
+    assert pods.wait_event("Started") == "Started container main"
+    assert pods.wait_event("Pulled") == 'Container image "busybox" already present on machine'

@@ -1,0 +1,171 @@
+"""How pods are stopped, and that nothing of them is left, whatever ends the node."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from localcluster import Cluster, clock
+from tests.live.nodepods import (
+    DEADLINE_SECONDS,
+    NODES,
+    Pods,
+    command_line,
+    container_status,
+    descendants,
+    parents_by_process,
+    shell,
+)
+
+STUBBORN = "trap '' TERM; echo set; while :; do sleep 0.1; done"
+POLITE = (
+    "trap 'echo stopping; touch /host/$NAME; exit 0' TERM; echo set; while :; do sleep 0.1; done"
+)
+HOST = {"volumeMounts": [{"name": "host", "mountPath": "/host"}]}
+
+
+def host_volume(pods: Pods, folders: Path) -> tuple[list[dict[str, object]], Path]:
+    """A hostPath volume and the folder behind it."""
+    volumes: list[dict[str, object]] = [
+        {"name": "host", "hostPath": {"path": f"/{pods.namespace}"}}
+    ]
+    return volumes, folders / "host" / pods.namespace
+
+
+def wait_set(pods: Pods, name: str, container: str = "main") -> None:
+    """Wait until a container knows what to do when it is told to stop."""
+    pods.wait_ready(name)
+    pods.wait_log(name, "set", "-c", container)
+
+
+def run_seconds(pods: Pods, name: str, grace_seconds: int | None = None) -> float:
+    """How long it takes to delete a pod."""
+    started = clock.monotonic()
+    pods.delete(name, grace_seconds)
+    pods.wait_gone(name)
+    return clock.monotonic() - started
+
+
+def test_sigterm_lets_a_container_end_itself(pods: Pods, folders: Path) -> None:
+    volumes, folder = host_volume(pods, folders)
+    main = shell(POLITE, env=[{"name": "NAME", "value": "done"}], **HOST)
+    pods.create("polite", main, volumes=volumes, terminationGracePeriodSeconds=120)
+    wait_set(pods, "polite")
+    assert run_seconds(pods, "polite") < 100
+    assert (folder / "done").exists()
+
+
+def test_sigkill_comes_after_the_grace_period(pods: Pods) -> None:
+    pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=2)
+    wait_set(pods, "stubborn")
+    assert run_seconds(pods, "stubborn") >= 2
+
+
+def test_deletion_may_shorten_the_grace_period(pods: Pods) -> None:
+    pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=120)
+    wait_set(pods, "stubborn")
+    assert run_seconds(pods, "stubborn", 1) < 100
+
+
+def test_a_second_deletion_may_shorten_it_too(pods: Pods) -> None:
+    pods.create("stubborn", shell(STUBBORN), terminationGracePeriodSeconds=120)
+    wait_set(pods, "stubborn")
+    pods.delete("stubborn")
+    pods.wait_event("Killing")
+    assert run_seconds(pods, "stubborn", 1) < 100
+
+
+def test_the_pre_stop_hook_comes_before_sigterm(pods: Pods, folders: Path) -> None:
+    volumes, folder = host_volume(pods, folders)
+    hook = {"preStop": {"exec": {"command": ["sh", "-c", "sleep 0.3; touch /host/hook"]}}}
+    script = "trap 'ls /host > /host/seen; exit' TERM; echo set; while :; do sleep 0.1; done"
+    spec = {"volumes": volumes, "terminationGracePeriodSeconds": 30}
+    pods.create("hooked", shell(script, lifecycle=hook, **HOST), **spec)
+    wait_set(pods, "hooked")
+    pods.delete("hooked")
+    pods.wait_gone("hooked")
+    assert "hook" in (folder / "seen").read_text().split()
+
+
+def test_the_status_tells_how_a_deleted_pod_ended(pods: Pods) -> None:
+    pods.create("pod", shell("trap 'exit 7' TERM; echo set; while :; do sleep 0.1; done"))
+    wait_set(pods, "pod")
+    finalizers = {"metadata": {"finalizers": ["example.com/look-first"]}}
+    pods.client.patch(f"{pods.path}/pod", finalizers)
+    pods.delete("pod")
+    pod = pods.wait_phase("pod", "Failed")
+    assert container_status(pod)["state"]["terminated"]["exitCode"] == 7
+    pods.client.patch(f"{pods.path}/pod", {"metadata": {"finalizers": None}})
+    pods.wait_gone("pod")
+
+
+def test_sidecars_stop_after_the_main_container(pods: Pods, folders: Path) -> None:
+    volumes, folder = host_volume(pods, folders)
+    stop = "trap 'echo {} >> /host/order; exit 0' TERM; echo set; while :; do sleep 0.1; done"
+    main = shell(stop.format("main"), **HOST)
+    sidecar = shell(stop.format("sidecar"), "sidecar", restartPolicy="Always", **HOST)
+    spec = {"initContainers": [sidecar], "volumes": volumes, "terminationGracePeriodSeconds": 30}
+    pods.create("pod", main, **spec)
+    wait_set(pods, "pod")
+    wait_set(pods, "pod", "sidecar")
+    pods.delete("pod")
+    pods.wait_gone("pod")
+    assert (folder / "order").read_text().split() == ["main", "sidecar"]
+
+
+def test_a_pod_that_waits_is_deleted_at_once(pods: Pods) -> None:
+    pods.create("waits", shell("exit 0", envFrom=[{"configMapRef": {"name": "absent"}}]))
+    pods.wait_state("waits", "waiting", "CreateContainerConfigError")
+    pods.delete("waits")
+    pods.wait_gone("waits")
+
+
+def test_a_finished_pod_is_deleted(pods: Pods) -> None:
+    pods.create("done", shell("exit 0"))
+    pods.wait_phase("done", "Succeeded")
+    pods.delete("done")
+    pods.wait_gone("done")
+
+
+def test_force_deletion_kills_what_runs(pods: Pods) -> None:
+    pods.create("forced", shell(STUBBORN), terminationGracePeriodSeconds=60)
+    pods.wait_ready("forced")
+    pods.delete("forced", 0)
+    pods.wait_gone("forced")  # and the fixture sees that no process is left
+
+
+def test_what_a_container_leaves_behind_ends_with_it(pods: Pods) -> None:
+    pods.create("daemon", shell("setsid sleep 1000 & exit 0"))
+    pods.wait_phase("daemon", "Succeeded")
+
+
+def running_below(cluster: Cluster, node: str) -> list[int]:
+    return descendants(cluster.process(node).pid, parents_by_process())
+
+
+def exist(processes: list[int], lines: list[str]) -> bool:
+    """Whether one of the processes still is what it was."""
+    return any(
+        command_line(process) == line for process, line in zip(processes, lines, strict=True)
+    )
+
+
+@pytest.mark.parametrize("victim", ["node", "spawner"])
+def test_no_container_outlives_the_node(pods: Pods, cluster: Cluster, victim: str) -> None:
+    node = NODES[1]
+    for policy in ("Never", "Always"):
+        main = shell("sleep 1000 & setsid sleep 1000 & sleep 1000")
+        pods.create(policy.lower(), main, nodeName=node, restartPolicy=policy)
+        pods.wait_ready(policy.lower())
+    below = running_below(cluster, node)
+    lines = [command_line(process) for process in below]
+    killed = cluster.process(node).pid if victim == "node" else below[1]
+    os.kill(killed, signal.SIGKILL)
+    assert clock.wait_until(lambda: not exist(below, lines), DEADLINE_SECONDS)
+    assert clock.wait_until(lambda: node in cluster.dead(), DEADLINE_SECONDS)
+    cluster.start_component(node)
+    never = pods.wait_phase("never", "Failed")
+    assert container_status(never)["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
+    pods.wait("always", lambda pod: container_status(pod)["restartCount"] == 1)
+    pods.wait_ready("always")

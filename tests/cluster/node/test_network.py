@@ -1,0 +1,146 @@
+"""Addresses, host names and what Service names resolve to."""
+
+from typing import Any
+
+from localcluster.rest import Client
+from tests.live.nodepods import Pods, Raw, python, shell
+
+SERVE = """
+import http.server, os, sys
+address = (os.environ["IP"], 8080)
+http.server.ThreadingHTTPServer(address, http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+IP = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
+
+
+def create_service(client: Client, namespace: str, name: str, **spec: Any) -> None:
+    body = {"metadata": {"name": name}, "spec": {"ports": [{"port": 8080}]} | spec}
+    client.create(f"/api/v1/namespaces/{namespace}/services", body)
+
+
+def wait_for_name(name: str) -> Raw:
+    """A container that prints the addresses of a name once it has any."""
+    script = f"until getent ahostsv4 {name} > /tmp/a; do sleep 0.1; done; cut -d' ' -f1 /tmp/a"
+    return shell(f"{script} | sort -u", name="main")
+
+
+def test_every_pod_has_an_address_of_its_own(pods: Pods) -> None:
+    for name in ("a", "b", "c"):
+        pods.create(name, shell("sleep 60"))
+    addresses = {pods.wait_ready(name)["status"]["podIP"] for name in ("a", "b", "c")}
+    assert len(addresses) == 3
+
+
+def test_two_pods_listen_on_one_port_and_reach_each_other(pods: Pods) -> None:
+    probe = {"readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1}}
+    for name in ("a", "b"):
+        pods.create(name, python(SERVE, env=IP, **probe))
+    addresses = [pods.wait_ready(name)["status"]["podIP"] for name in ("a", "b")]
+    for address in addresses:
+        fetch = f"import urllib.request as r; print(r.urlopen('http://{address}:8080').status)"
+        name = f"client-{addresses.index(address)}"
+        pods.create(name, python(fetch))
+        pods.wait_phase(name, "Succeeded")
+        assert pods.log(name) == "200\n"
+
+
+def test_hostname_is_the_pods_and_resolves_to_its_address(pods: Pods) -> None:
+    script = "hostname; cat /etc/hostname; getent hosts $(hostname) | cut -d' ' -f1"
+    pods.create("named", shell(script), hostname="other")
+    pod = pods.wait_phase("named", "Succeeded")
+    assert pods.log("named").split() == ["other", "other", pod["status"]["podIP"]]
+
+
+def test_host_aliases(pods: Pods) -> None:
+    alias = {"ip": "10.1.2.3", "hostnames": ["foo.local", "bar"]}
+    assert pods.run("getent hosts bar", hostAliases=[alias]).split()[0] == "10.1.2.3"
+
+
+def test_a_host_network_pod_has_the_nodes_address_and_name(pods: Pods) -> None:
+    pods.create("host", shell("hostname"), hostNetwork=True)
+    pod = pods.wait_phase("host", "Succeeded")
+    assert pod["status"]["podIP"] == pod["status"]["hostIP"]
+    assert pods.log("host").strip() == pod["spec"]["nodeName"]
+
+
+def test_nodes_have_different_addresses(pods: Pods) -> None:
+    for number in (0, 1):
+        pods.create(f"host-{number}", shell("exit 0"), nodeName=f"node-{number}", hostNetwork=True)
+    ended = [pods.wait_phase(f"host-{number}", "Succeeded") for number in (0, 1)]
+    assert len({pod["status"]["hostIP"] for pod in ended}) == 2
+
+
+def test_a_service_name_leads_to_its_ready_pods(pods: Pods, client: Client) -> None:
+    create_service(client, pods.namespace, "web", selector={"app": "web"})
+    never = {"exec": {"command": ["false"]}, "periodSeconds": 1}
+    pods.create("unready", shell("sleep 60", readinessProbe=never), labels={"app": "web"})
+    pods.create("ready", shell("sleep 60"), labels={"app": "web"})
+    pods.create("other", shell("sleep 60"), labels={"app": "other"})
+    address = pods.wait_ready("ready")["status"]["podIP"]
+    pods.wait_state("unready", "running")
+    pods.create("client", wait_for_name("web"))
+    pods.wait_phase("client", "Succeeded")
+    assert pods.log("client").split() == [address]
+
+
+def test_names_resolve_before_a_pod_is_ready_where_the_service_says_so(
+    pods: Pods, client: Client
+) -> None:
+    spec: dict[str, Any] = {"clusterIP": "None", "publishNotReadyAddresses": True}
+    create_service(client, pods.namespace, "peer", selector={"app": "peer"}, **spec)
+    waits = shell("exit 0", envFrom=[{"configMapRef": {"name": "absent"}}])
+    pods.create("waits", waits, labels={"app": "peer"})
+    pod = pods.wait_state("waits", "waiting", "CreateContainerConfigError")
+    pods.create("client", wait_for_name(f"peer.{pods.namespace}"))
+    pods.wait_phase("client", "Succeeded")
+    assert pods.log("client").split() == [pod["status"]["podIP"]]
+
+
+def test_all_forms_of_a_name(pods: Pods, client: Client) -> None:
+    create_service(client, pods.namespace, "web", selector={"app": "web"})
+    pods.create("ready", shell("sleep 60"), labels={"app": "web"})
+    address = pods.wait_ready("ready")["status"]["podIP"]
+    names = [f"web.{pods.namespace}{rest}" for rest in ("", ".svc", ".svc.cluster.local")]
+    pods.create("first", wait_for_name("web"))
+    pods.wait_phase("first", "Succeeded")
+    output = pods.run(f"for name in web {' '.join(names)}; do getent hosts $name; done")
+    assert [line.split()[0] for line in output.splitlines()] == [address] * 4
+
+
+def test_a_bare_name_is_for_its_own_namespace_only(pods: Pods, client: Client) -> None:
+    create_service(client, pods.namespace, pods.namespace, selector={"app": "web"})
+    pods.create("ready", shell("sleep 60"), labels={"app": "web"})
+    pods.wait_ready("ready")
+    elsewhere = Pods(pods.cluster, "default")
+    full = f"{pods.namespace}.{pods.namespace}"
+    script = f"until getent hosts {full}; do sleep 0.1; done; ! getent hosts {pods.namespace}"
+    name = f"from-{pods.namespace}"
+    elsewhere.create(name, shell(script))
+    try:
+        pod = elsewhere.wait_phase(name, "Succeeded", "Failed")
+        assert pod["status"]["phase"] == "Succeeded"
+    finally:
+        elsewhere.delete(name)
+
+
+def test_a_hostname_below_a_headless_service(pods: Pods, client: Client) -> None:
+    create_service(client, pods.namespace, "sub", selector={"app": "a"}, clusterIP="None")
+    pods.create("a", shell("sleep 60"), labels={"app": "a"}, hostname="one", subdomain="sub")
+    address = pods.wait_ready("a")["status"]["podIP"]
+    pods.create("client", wait_for_name(f"one.sub.{pods.namespace}.svc.cluster.local"))
+    pods.wait_phase("client", "Succeeded")
+    assert pods.log("client").split() == [address]
+
+
+def test_a_running_pod_sees_names_come_and_go(pods: Pods, client: Client) -> None:
+    create_service(client, pods.namespace, "web", selector={"app": "web"})
+    script = (
+        "until getent hosts web; do sleep 0.1; done; while getent hosts web; do sleep 0.1; done"
+    )
+    pods.create("client", shell(script))
+    pods.wait_ready("client")
+    pods.create("ready", shell("sleep 60"), labels={"app": "web"})
+    pods.wait_ready("ready")
+    pods.wait_log("client", "web")
+    pods.delete("ready")
+    pods.wait_phase("client", "Succeeded")

@@ -1,0 +1,84 @@
+"""Startup, readiness and liveness probes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.nodepods import Pods, condition, container_status, python, shell
+
+FAST = {"periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": 10}
+LOOKS = {"exec": {"command": ["test", "-e", "/host/mark"]}}
+MOUNTS = [{"name": "host", "mountPath": "/host"}]
+
+
+def mark_of(pods: Pods, folders: Path) -> Path:
+    """A file of the test's that pods with `volumes_of` and MOUNTS see as /host/mark."""
+    folder = folders / "host" / pods.namespace
+    folder.mkdir(parents=True)
+    return folder / "mark"
+
+
+def volumes_of(pods: Pods) -> list[dict[str, Any]]:
+    """The volume in which the test makes that file."""
+    return [{"name": "host", "hostPath": {"path": f"/{pods.namespace}"}}]
+
+
+def test_readiness_comes_and_goes(pods: Pods, folders: Path) -> None:
+    mark = mark_of(pods, folders)
+    container = shell("sleep 600", readinessProbe=FAST | LOOKS, volumeMounts=MOUNTS)
+    pods.create("pod", container, volumes=volumes_of(pods))
+    pod = pods.wait_state("pod", "running")
+    assert condition(pod, "Ready") == "False"
+    mark.touch()
+    pods.wait_ready("pod")
+    mark.unlink()
+    pods.wait("pod", lambda pod: condition(pod, "Ready") == "False")
+
+
+HANDLERS = [
+    pytest.param({"httpGet": {"path": "/", "port": 8643}}, id="httpGet"),
+    pytest.param({"httpGet": {"path": "/", "port": "web"}}, id="httpGet by the port's name"),
+    pytest.param({"tcpSocket": {"port": 8643}}, id="tcpSocket"),
+]
+
+
+@pytest.mark.parametrize("handler", HANDLERS)
+def test_probes_go_to_the_pods_address(pods: Pods, handler: dict[str, Any]) -> None:
+    address = {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    script = (
+        "import http.server as h, os;"
+        "h.HTTPServer((os.environ['IP'], 8643), h.SimpleHTTPRequestHandler).serve_forever()"
+    )
+    ports = [{"name": "web", "containerPort": 8643}]
+    container = python(script, env=[address], ports=ports, readinessProbe=FAST | handler)
+    pods.create("pod", container)
+    pods.wait_ready("pod")
+
+
+def test_a_failed_liveness_probe_restarts(pods: Pods) -> None:
+    probe = FAST | {"exec": {"command": ["false"]}}
+    pods.create("pod", shell("sleep 60", livenessProbe=probe), restartPolicy="Always")
+    pod = pods.wait("pod", lambda pod: container_status(pod).get("restartCount", 0) >= 1)
+    assert container_status(pod)["lastState"]["terminated"]["exitCode"] == 143
+    assert "failed liveness probe" in pods.wait_event("Killing")
+
+
+def test_a_startup_probe_holds_the_others_back(pods: Pods, folders: Path) -> None:
+    mark = mark_of(pods, folders)
+    startup = {"periodSeconds": 1, "timeoutSeconds": 10, "failureThreshold": 200, **LOOKS}
+    probes = {"startupProbe": startup, "livenessProbe": FAST | LOOKS}
+    container = shell("sleep 600", volumeMounts=MOUNTS, **probes)
+    pods.create("pod", container, restartPolicy="Always", volumes=volumes_of(pods))
+    pod = pods.wait_state("pod", "running")
+    assert container_status(pod)["started"] is False
+    pods.wait_event("Unhealthy")
+    mark.touch()
+    pod = pods.wait_ready("pod")
+    assert container_status(pod)["restartCount"] == 0
+
+
+def test_a_probe_that_hangs_counts_as_failed(pods: Pods) -> None:
+    probe = FAST | {"timeoutSeconds": 1, "exec": {"command": ["sleep", "60"]}}
+    pods.create("pod", shell("sleep 60", readinessProbe=probe))
+    assert "did not end within 1 s" in pods.wait_event("Unhealthy")

@@ -1,0 +1,107 @@
+"""The Node object, its Lease, and what the scheduler makes of it."""
+
+import pytest
+
+from localcluster import Cluster, ClusterConfig, clock
+from localcluster.rest import Client
+from tests.live.nodepods import DEADLINE_SECONDS, NODES, Pods, Raw, condition, shell
+
+NODE = f"/api/v1/nodes/{NODES[0]}"
+LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODES[0]}"
+
+
+def test_node_tells_its_address_port_and_labels(client: Client) -> None:
+    node = client.get(NODE)
+    addresses = {each["type"]: each["address"] for each in node["status"]["addresses"]}
+    assert addresses["InternalIP"].startswith("127.")
+    assert addresses["Hostname"] == NODES[0]
+    assert node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"] > 0
+    assert node["metadata"]["labels"]["kubernetes.io/hostname"] == NODES[0]
+    assert node["metadata"]["labels"]["disk"] == "fast"
+
+
+@pytest.mark.parametrize("resource", ["cpu", "memory", "pods", "nvidia.com/gpu"])
+def test_node_tells_its_capacity(client: Client, resource: str) -> None:
+    status = client.get(NODE)["status"]
+    assert status["capacity"][resource] == status["allocatable"][resource] != "0"
+
+
+def test_conditions_are_those_of_a_healthy_node(client: Client) -> None:
+    found = {each["type"]: each["status"] for each in client.get(NODE)["status"]["conditions"]}
+    pressures = dict.fromkeys(["MemoryPressure", "DiskPressure", "PIDPressure"], "False")
+    assert found == pressures | {"Ready": "True"}
+
+
+def test_lease_is_held_and_renewed(client: Client) -> None:
+    before = client.get(LEASE)["spec"]
+    assert before["holderIdentity"] == NODES[0]
+    assert clock.wait_until(
+        lambda: client.get(LEASE)["spec"]["renewTime"] > before["renewTime"], DEADLINE_SECONDS
+    )
+
+
+def test_a_deleted_node_registers_again(client: Client) -> None:
+    def is_new() -> bool:
+        items: list[Raw] = client.get("/api/v1/nodes")["items"]
+        uids = {each["metadata"]["name"]: each["metadata"]["uid"] for each in items}
+        return uids.get(NODES[0], old) != old
+
+    old = client.get(NODE)["metadata"]["uid"]
+    client.delete(NODE, {})
+    assert clock.wait_until(is_new, DEADLINE_SECONDS)
+
+
+def test_a_node_taken_for_dead_says_that_it_is_not(client: Client) -> None:
+    lost = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}
+    client.patch(f"{NODE}/status", {"status": {"conditions": [lost]}})
+    assert clock.wait_until(
+        lambda: condition(client.get(NODE), "Ready") == "True", DEADLINE_SECONDS
+    )
+
+
+def test_the_scheduler_counts_gpus(pods: Pods) -> None:
+    gpu = {"resources": {"limits": {"nvidia.com/gpu": "3"}}}
+    for name in ("a", "b", "c"):
+        pods.create(name, shell("sleep 60", **gpu))
+    pods.wait_event("FailedScheduling")
+
+    def placed() -> list[str]:
+        return sorted(p["spec"]["nodeName"] for p in pods.all() if "nodeName" in p["spec"])
+
+    assert clock.wait_until(lambda: len(placed()) == len(NODES), DEADLINE_SECONDS)
+    assert placed() == list(NODES)
+
+
+def test_taints_and_the_slow_retry_are_configured() -> None:
+    config = ClusterConfig(
+        nodes=1,
+        taints=["dedicated=train:NoSchedule"],
+        config_retry_seconds=600.0,
+        report=_silent,
+    )
+    with Cluster(config) as cluster:
+        taints = cluster.get(NODE)["spec"]["taints"]
+        assert {"key": "dedicated", "value": "train", "effect": "NoSchedule"} in taints
+        _check_slow_retry(Pods(cluster, "default"))
+
+
+def _check_slow_retry(pods: Pods) -> None:
+    """With a long interval the ConfigMap's creation goes unnoticed, as on a real node.
+
+    News of the pod's status does not hurry it; a change of the pod does.
+    """
+    source = {"envFrom": [{"configMapRef": {"name": "later"}}]}
+    pods.create("waits", shell("exit 0", **source), nodeName=NODES[0])
+    pods.wait_state("waits", "waiting", "CreateContainerConfigError")
+    body = {"metadata": {"name": "later"}, "data": {"A": "1"}}
+    pods.client.create("/api/v1/namespaces/default/configmaps", body)
+    pods.client.patch(f"{pods.path}/waits/status", {"status": {"message": "of someone else"}})
+    pods.create("other", shell("exit 0", **source), nodeName=NODES[0])
+    pods.wait_phase("other", "Succeeded")
+    pods.wait_state("waits", "waiting", "CreateContainerConfigError")
+    pods.client.patch(f"{pods.path}/waits", {"metadata": {"annotations": {"look": "again"}}})
+    pods.wait_phase("waits", "Succeeded")
+
+
+def _silent(_: str) -> None:
+    """Progress that no test looks at."""

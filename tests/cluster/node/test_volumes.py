@@ -1,0 +1,224 @@
+"""What containers mount, and that they touch nothing else of the machine."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localcluster import clock
+from localcluster.rest import Client
+from tests.live.nodepods import DEADLINE_SECONDS, Pods, Raw, shell
+
+MOUNT = [{"name": "v", "mountPath": "/v"}]
+
+
+def volume(**source: Any) -> list[Raw]:
+    return [{"name": "v"} | source]
+
+
+def run(pods: Pods, script: str, volumes: list[Raw], **container: Any) -> str:
+    """The output of a container that mounts the volume at /v."""
+    return pods.run(script, volumes=volumes, **{"volumeMounts": MOUNT} | container)
+
+
+def test_empty_dir_is_shared_and_writable(pods: Pods) -> None:
+    write = shell("echo 1 > /v/a", "init", volumeMounts=MOUNT)
+    read = shell("cat /v/a", volumeMounts=MOUNT)
+    pods.create("pod", read, initContainers=[write], volumes=volume(emptyDir={}))
+    pods.wait_phase("pod", "Succeeded")
+    assert pods.log("pod") == "1\n"
+
+
+def test_empty_dir_outlives_a_restart_and_the_root_does_not(pods: Pods) -> None:
+    script = "[ -e /v/seen ] && { ls /mine; exit 0; }; touch /v/seen; mkdir /mine; exit 1"
+    main = shell(script, volumeMounts=MOUNT)
+    pods.create("pod", main, restartPolicy="OnFailure", volumes=volume(emptyDir={}))
+    pods.wait_phase("pod", "Succeeded")
+    assert "No such file" in pods.log("pod")
+
+
+def test_memory_empty_dir_is_of_its_size(pods: Pods) -> None:
+    source = volume(emptyDir={"medium": "Memory", "sizeLimit": "8Mi"})
+    output = run(pods, "df --output=fstype,size /v | tail -1", source)
+    assert output.split() == ["tmpfs", "8192"]
+
+
+def test_shared_memory_by_empty_dir(pods: Pods) -> None:
+    mount = [{"name": "v", "mountPath": "/dev/shm"}]
+    source = volume(emptyDir={"medium": "Memory"})
+    script = "stat -f -c %T /dev/shm; touch /dev/shm/a"
+    assert run(pods, script, source, volumeMounts=mount) == "tmpfs\n"
+
+
+def test_every_pod_has_shared_memory_of_its_own(pods: Pods) -> None:
+    assert pods.run("touch /dev/shm/a && ls /dev/shm") == "a\n"
+    assert pods.run("ls /dev/shm") == ""
+
+
+def test_host_path_is_a_folder_of_the_node(pods: Pods, folders: Path) -> None:
+    host = folders / "host" / pods.namespace
+    host.mkdir(parents=True)
+    (host / "in").write_text("from the node\n")
+    source = volume(hostPath={"path": f"/{pods.namespace}"})
+    assert run(pods, "cat /v/in; echo back > /v/out", source) == "from the node\n"
+    assert (host / "out").read_text() == "back\n"
+
+
+def test_host_path_of_the_wrong_type_is_told(pods: Pods) -> None:
+    source = volume(hostPath={"path": f"/{pods.namespace}-none", "type": "Directory"})
+    pods.create("pod", shell("exit 0", volumeMounts=MOUNT), volumes=source)
+    assert "hostPath type check failed" in pods.wait_event("FailedMount")
+    pods.wait_state("pod", "waiting", "ContainerCreating")
+
+
+def test_config_map_files(pods: Pods, client: Client) -> None:
+    body = {"metadata": {"name": "c"}, "data": {"a": "1", "b": "2"}}
+    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+    items = [{"key": "a", "path": "deep/er", "mode": 0o400}]
+    whole = volume(configMap={"name": "c"})
+    part = volume(configMap={"name": "c", "items": items})
+    assert run(pods, "cd /v; for f in *; do echo $f $(cat $f); done", whole) == "a 1\nb 2\n"
+    assert (
+        run(pods, "find -L /v -type f ! -path '*/..*' -printf '%P %m\n'", part) == "deep/er 400\n"
+    )
+
+
+def test_config_map_changes_show_in_its_files(pods: Pods, client: Client) -> None:
+    path = f"/api/v1/namespaces/{pods.namespace}/configmaps"
+    client.create(path, {"metadata": {"name": "c"}, "data": {"a": "old"}})
+    script = "until grep -q new /v/a; do sleep 0.1; done"
+    pods.create("pod", shell(script, volumeMounts=MOUNT), volumes=volume(configMap={"name": "c"}))
+    pods.wait_ready("pod")
+    client.patch(f"{path}/c", {"data": {"a": "new"}})
+    pods.wait_phase("pod", "Succeeded")
+
+
+def test_a_missing_config_map_holds_the_pod(pods: Pods, client: Client) -> None:
+    source = volume(configMap={"name": "later"})
+    pods.create("pod", shell("cat /v/a", volumeMounts=MOUNT), volumes=source)
+    assert 'configmap "later" not found' in pods.wait_event("FailedMount")
+    body = {"metadata": {"name": "later"}, "data": {"a": "there"}}
+    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+    pods.wait_phase("pod", "Succeeded")
+    assert pods.log("pod") == "there"
+
+
+def test_secret_files_keep_their_bytes(pods: Pods, client: Client) -> None:
+    body = {"metadata": {"name": "s"}, "data": {"key": "AP8Q"}}
+    client.create(f"/api/v1/namespaces/{pods.namespace}/secrets", body)
+    source = volume(secret={"secretName": "s", "defaultMode": 0o600})
+    assert run(pods, "od -An -tx1 /v/key; stat -L -c %a /v/key", source) == " 00 ff 10\n600\n"
+
+
+def test_an_optional_source_may_be_missing(pods: Pods) -> None:
+    source = volume(configMap={"name": "absent", "optional": True})
+    assert run(pods, "ls /v", source) == ""
+
+
+def test_downward_api_files(pods: Pods) -> None:
+    items = [
+        {"path": "name", "fieldRef": {"fieldPath": "metadata.name"}},
+        {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},
+    ]
+    pods.create(
+        "pod",
+        shell("cat /v/name /v/labels", volumeMounts=MOUNT),
+        labels={"a": "b", "c": "d"},
+        volumes=volume(downwardAPI={"items": items}),
+    )
+    pods.wait_phase("pod", "Succeeded")
+    assert pods.log("pod") == 'poda="b"\nc="d"'
+
+
+def create_claim(client: Client, namespace: str, **source: Any) -> str:
+    """A claim in the namespace, bound to a volume of that source."""
+    spec = {"accessModes": ["ReadWriteMany"], "storageClassName": ""}
+    size = {"storage": "1Gi"}
+    volume_spec = spec | {"capacity": size, "persistentVolumeReclaimPolicy": "Retain"} | source
+    client.create(
+        "/api/v1/persistentvolumes", {"metadata": {"name": namespace}, "spec": volume_spec}
+    )
+    claim_spec = spec | {"resources": {"requests": size}, "volumeName": namespace}
+    claims = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
+    client.create(claims, {"metadata": {"name": "claim"}, "spec": claim_spec})
+    return "claim"
+
+
+CLAIMS = [
+    pytest.param({"nfs": {"server": "10.12.201.1", "path": "/{}"}}, "nfs/10.12.201.1/{}", id="nfs"),
+    pytest.param({"hostPath": {"path": "/claimed-{}"}}, "host/claimed-{}", id="hostPath"),
+]
+
+
+@pytest.mark.parametrize(("source", "folder"), CLAIMS)
+def test_a_claim_is_a_folder(
+    pods: Pods, client: Client, folders: Path, source: dict[str, Raw], folder: str
+) -> None:
+    named = {
+        kind: {key: text.format(pods.namespace) for key, text in fields.items()}
+        for kind, fields in source.items()
+    }
+    claim = create_claim(client, pods.namespace, **named)
+    volumes = volume(persistentVolumeClaim={"claimName": claim})
+    run(pods, "echo 1 > /v/a", volumes)
+    assert run(pods, "cat /v/a", volumes) == "1\n"
+    assert (folders / folder.format(pods.namespace) / "a").exists()
+    client.delete(f"/api/v1/persistentvolumes/{pods.namespace}", {})
+
+
+def test_sub_path(pods: Pods) -> None:
+    mounts = [
+        {"name": "v", "mountPath": "/v"},
+        {"name": "v", "mountPath": "/part", "subPath": "a/b"},
+    ]
+    source = volume(emptyDir={})
+    output = run(pods, "touch /part/file; ls /v/a/b", source, volumeMounts=mounts)
+    assert output == "file\n"
+
+
+def test_sub_path_of_a_config_map_is_one_file(pods: Pods, client: Client) -> None:
+    body = {"metadata": {"name": "c"}, "data": {"hello.conf": "x=1\n"}}
+    client.create(f"/api/v1/namespaces/{pods.namespace}/configmaps", body)
+    mounts = [{"name": "v", "mountPath": "/etc/app/hello.conf", "subPath": "hello.conf"}]
+    source = volume(configMap={"name": "c"})
+    assert run(pods, "cat /etc/app/hello.conf", source, volumeMounts=mounts) == "x=1\n"
+
+
+def test_a_read_only_mount_refuses_writes(pods: Pods) -> None:
+    mounts = [{"name": "v", "mountPath": "/v", "readOnly": True}]
+    script = "touch /v/a 2>&1 | grep -o 'Read-only file system'"
+    source = volume(emptyDir={})
+    assert run(pods, script, source, volumeMounts=mounts) == "Read-only file system\n"
+
+
+@pytest.mark.parametrize("path", ["/nas", "/home/jobpath", "/mnt/seqdata", "/root", "/data/a/b"])
+def test_any_path_can_be_a_mount_point(pods: Pods, path: str) -> None:
+    existed = Path(path).exists()
+    mounts = [{"name": "v", "mountPath": path}]
+    script = f"touch {path}/a && ls {path}"
+    assert run(pods, script, volume(emptyDir={}), volumeMounts=mounts) == "a\n"
+    assert Path(path).exists() == existed
+
+
+@pytest.mark.parametrize("folder", ["/", "/etc", "/usr/lib", "/tmp", "/root", "/var/tmp"])
+def test_what_a_container_writes_is_its_own(pods: Pods, folder: str) -> None:
+    name = f"written-by-{pods.namespace}"
+    pods.run(f"cd {folder} && touch {name} && ls {name}")
+    assert not Path(folder, name).exists()
+
+
+def test_a_read_only_root(pods: Pods) -> None:
+    script = "touch /a /etc/a; [ ! -e /a ] && touch /v/a"
+    context = {"readOnlyRootFilesystem": True}
+    run(pods, script, volume(emptyDir={}), securityContext=context)
+
+
+def test_a_deleted_pod_leaves_no_folder(pods: Pods, client: Client) -> None:
+    source = volume(emptyDir={})
+    run(pods, "touch /v/a", source)
+    pod = pods.all()[0]
+    state = pods.cluster.kubeconfig.parent
+    folders = list(state.glob(f"**/pods/{pod['metadata']['uid']}"))
+    pods.delete_all()
+    assert len(folders) == 1
+    assert clock.wait_until(lambda: not folders[0].exists(), DEADLINE_SECONDS)

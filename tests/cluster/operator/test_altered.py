@@ -1,0 +1,65 @@
+"""The operator is replaced by a later release, and the machine's clock is changed under it."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from localcluster import Cluster
+from tests.conftest import new_namespace
+from tests.live.altered import RELEASE
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, operator_beside
+
+HOUR = 3600
+BACK_OFF_SECONDS, LATE_SECONDS = 10, 20
+WAITS = {"worker": (2, shell("exec sleep 3600"))}
+
+
+@pytest.fixture
+def lab(unattended: Cluster) -> Iterator[Lab]:
+    with new_namespace(unattended) as namespace:
+        yield Lab(unattended, namespace)
+
+
+def uids(lab: Lab, job: str) -> list[str]:
+    return [pod["metadata"]["uid"] for pod in lab.pods(job)]
+
+
+@contextmanager
+def altered_operator(lab: Lab, shift: Path) -> Iterator[None]:
+    """A later release while the block lasts; its clock shows so many seconds more as `shift`."""
+    shift.write_text("0")
+    kubeconfig = lab.cluster.kubeconfig_for(NAMESPACE, DEPLOYMENT)
+    command = [sys.executable, "-m", "tests.live.altered", str(shift)]
+    command += [f"--kubeconfig={kubeconfig}", f"--namespace={lab.namespace}"]
+    command += ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
+    name = f"altered-{lab.namespace}"
+    lab.cluster.run_beside(name, command, CHECKOUT)
+    yield
+    lab.cluster.stop(name)
+
+
+def test_pods_that_run_outlive_another_release(lab: Lab, tmp_path: Path) -> None:
+    with operator_beside(lab.cluster, lab.namespace):
+        lab.submit(paddle_job("old", WAITS))
+        lab.wait_phase("old", "Running")
+    pods, conditions = uids(lab, "old"), lab.status("old")["conditions"]
+    with altered_operator(lab, tmp_path / "shift"):
+        lab.submit(paddle_job("new", WAITS))
+        lab.wait_phase("new", "Running")
+        assert all(pod["metadata"]["labels"][RELEASE] == "later" for pod in lab.pods("new"))
+        assert uids(lab, "old") == pods
+        assert lab.status("old")["conditions"] == conditions
+
+
+@pytest.mark.parametrize("shift", [-HOUR, HOUR], ids=["back", "forward"])
+def test_clock_that_is_set_puts_off_no_attempt(lab: Lab, tmp_path: Path, shift: int) -> None:
+    with altered_operator(lab, tmp_path / "shift"):
+        fails_twice = shell('test "$PADDLE_RENDEZVOUS" = 3')
+        lab.submit(paddle_job("hit", {"worker": (1, fails_twice)}, backoffLimit=2))
+        lab.wait(lambda: lab.status("hit").get("restartCount") == 2, "it backs off")
+        (tmp_path / "shift").write_text(str(shift))
+        lab.wait_completed("hit", BACK_OFF_SECONDS + LATE_SECONDS)

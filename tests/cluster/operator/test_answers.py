@@ -1,0 +1,144 @@
+"""What stands between the operator and the API server answers in its place."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+
+from controller.cache import reflector
+from localcluster import Cluster, clock
+from tests.conftest import new_namespace
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.operated import operator_behind, readiness
+from tests.live.proxy import Act, FaultProxy, answer
+
+WAITS = shell("exec sleep 3600")
+JOBS = [f"calm-{number}" for number in range(5)]
+WATCHED = {"paddlejobs", "pods", "services", "configmaps"}
+FAULT_SECONDS = 6.0
+FAILING_SECONDS = reflector.FAILING_SECONDS + 2.0
+"""After so long, a watch that brings nothing has ended readiness, whatever others do."""
+NO_BACKEND = answer(404, b"default backend - 404")
+GARBAGE = answer(200, b"<html>\n")
+
+
+@dataclass
+class Scene:
+    """The operator of a namespace, and the proxy behind which it works."""
+
+    lab: Lab
+    proxy: FaultProxy
+    operator: subprocess.Popen[bytes]
+
+    def wait_in_step(self) -> None:
+        """Wait until every kind is watched, and the operator is ready."""
+        self.lab.wait(lambda: self.proxy.watches() >= WATCHED, "every watch is open")
+        self.lab.wait(lambda: self.readiness() == 200, "ready")
+
+    def readiness(self) -> int:
+        """The status with which the operator answers /readyz."""
+        return readiness(self.operator)
+
+    def pods(self) -> dict[str, str]:
+        """The UIDs of the jobs' pods, by name; also of those that are going."""
+        pods = [pod["metadata"] for job in JOBS for pod in self.lab.pods(job)]
+        return {pod["name"]: pod["uid"] for pod in pods}
+
+
+@contextmanager
+def new_scene(cluster: Cluster, folder: Path) -> Iterator[Scene]:
+    """An operator that has just been started."""
+    with ExitStack() as stack:
+        lab = Lab(cluster, stack.enter_context(new_namespace(cluster)))
+        proxy = FaultProxy(cluster)
+        stack.callback(proxy.close)
+        operator = stack.enter_context(operator_behind(proxy, lab.namespace, folder))
+        yield Scene(lab, proxy, operator)
+
+
+@pytest.fixture(scope="module")
+def scene(unattended: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """Running jobs, and their operator."""
+    with new_scene(unattended, tmp_path_factory.mktemp("proxied")) as made:
+        made.lab.submit(*(paddle_job(name, {"worker": (1, WAITS)}) for name in JOBS))
+        made.lab.wait_all(JOBS, "Running")
+        yield made
+
+
+@pytest.mark.parametrize("pattern", ["/pods", ""], ids=["pods", "everything"])
+def test_not_found_of_a_load_balancer_restarts_nothing(scene: Scene, pattern: str) -> None:
+    lab, before = scene.lab, scene.pods()
+    assert len(before) == len(JOBS)
+    with scene.proxy.rule("GET", pattern, NO_BACKEND):
+        clock.sleep(FAULT_SECONDS)
+    afterwards = f"after-{pattern.strip('/') or 'all'}"
+    lab.submit(paddle_job(afterwards, {"worker": (1, WAITS)}))
+    lab.wait_phase(afterwards, "Running")
+    scene.wait_in_step()
+    assert scene.pods() == before
+    assert {lab.status(job)["attempt"] for job in JOBS} == {1}
+
+
+class Broken:
+    """A scene in which every watch of jobs gets the same answer, while the block lasts."""
+
+    def __init__(self, scene: Scene, answer: Act) -> None:
+        self.scene = scene
+        self._answer = answer
+        self._tries: list[float] = []
+
+    @contextmanager
+    def rule(self) -> Iterator[None]:
+        """While the block lasts, watches bring nothing."""
+        self.scene.wait_in_step()
+        with self.scene.proxy.rule("GET", "/paddlejobs.*watch=true", self._act):
+            yield
+
+    def _act(self, handler: BaseHTTPRequestHandler) -> bool:
+        self._tries.append(clock.monotonic())
+        return self._answer(handler)
+
+    def wait_ended(self) -> None:
+        """Wait until that has gone on for too long, and the operator says so."""
+        lab, tries = self.scene.lab, self._tries
+        lab.wait(lambda: tries and clock.monotonic() > tries[0] + FAILING_SECONDS, "it has failed")
+        lab.wait(lambda: self.scene.readiness() == 503, "not ready")
+
+    def is_ready(self) -> bool:
+        """Whether the operator says that it is."""
+        return self.scene.readiness() == 200
+
+    def wait_tried_again(self) -> None:
+        """Wait until the operator has asked for the watch once more."""
+        told = len(self._tries)
+        self.scene.lab.wait(lambda: len(self._tries) > told, "the watch is tried again")
+
+
+@pytest.fixture(scope="module")
+def broken(
+    unattended: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Broken]]:
+    """One operator for each answer: what takes its time in them does so at once."""
+    with ExitStack() as stack:
+        yield {
+            name: Broken(
+                stack.enter_context(new_scene(unattended, tmp_path_factory.mktemp(name))), act
+            )
+            for name, act in {"refused": NO_BACKEND, "garbage": GARBAGE}.items()
+        }
+
+
+def test_readiness_ends_while_a_watch_brings_nothing(broken: dict[str, Broken]) -> None:
+    with ExitStack() as rules:
+        for each in broken.values():
+            rules.enter_context(each.rule())
+        for wait in (Broken.wait_ended, Broken.wait_tried_again):
+            for each in broken.values():
+                wait(each)
+        assert not clock.wait_until(lambda: any(each.is_ready() for each in broken.values()), 2.0)
+    for each in broken.values():
+        each.scene.wait_in_step()

@@ -1,0 +1,328 @@
+"""The operator as a process beside a real API server: it starts, hands over, and survives."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from localcluster import Cluster, ClusterConfig, clock
+from localcluster.errors import LocalClusterError
+from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.operated import CRD, install_crd
+from tests.live.processes import listening_ports
+from tests.live.proxy import FaultProxy
+
+ROOT = Path(__file__).parents[3]
+HAND_OVER_SECONDS = 9.0
+"""Less than a standby waits for a lease that nobody has given up: 13 s from its last renewal."""
+MAX_LEASE_SECONDS = 60.0
+WAIT_SECONDS = 120.0
+LEASE = "paddlejob-operator-all"
+TEMPLATE = shell("sleep 3600")
+
+
+class Operator:
+    """One process of the operator. Its addresses are chosen by the system, its log tells them."""
+
+    def __init__(self, cluster: Cluster, log: Path, *arguments: str) -> None:
+        self.log = log
+        command = [sys.executable, "-m", "controller", "--kubeconfig", str(cluster.kubeconfig)]
+        command += ["--metrics-bind-address", "127.0.0.1:0", "--log-format", "json"]
+        command += ["--health-probe-bind-address", "127.0.0.1:0", *arguments]
+        with log.open("wb") as out:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, stdout=out, stderr=out, env=cluster.kubectl_environment()
+            )
+
+    def said(self, event: str) -> bool:
+        """Whether the log has this event."""
+        return f'"event": "{event}"' in self.log.read_text()
+
+    def wait_for(self, event: str) -> None:
+        """Wait until the log has this event."""
+        wait(lambda: self.said(event), f"{event} in {self.log.read_text()}")
+
+    def stop(self) -> None:
+        """End it whatever it does."""
+        self.process.kill()
+        self.process.wait()
+
+
+StartOperator = Callable[..., Operator]
+
+
+def wait(is_true: Callable[[], bool], what: str, seconds: float = WAIT_SECONDS) -> None:
+    assert clock.wait_until(is_true, seconds), f"not in {seconds:.0f} s: {what}"
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[Cluster]:
+    """A control plane of this module's own, for its CRD comes and goes."""
+    with Cluster(ClusterConfig(nodes=0)) as running:
+        yield running
+
+
+@pytest.fixture
+def lab(plane: Cluster) -> Lab:
+    install_crd(plane) if CRD not in plane.kubectl("get", "crd", "-o", "name").stdout else None
+    return Lab(plane, "default")
+
+
+@pytest.fixture
+def start_operator(plane: Cluster, tmp_path: Path) -> Iterator[StartOperator]:
+    with ExitStack() as stack:
+
+        def start(name: str, *arguments: str) -> Operator:
+            operator = Operator(plane, tmp_path / f"{name}.log", *arguments)
+            stack.callback(operator.stop)
+            return operator
+
+        yield start
+
+
+def has_pods(lab: Lab, job: str) -> bool:
+    return lab.get(CORE, f"pods/{job}-worker-0") is not None
+
+
+def submit(lab: Lab, name: str) -> None:
+    """Again until it is taken: kubectl may still know the API as it was without the CRD."""
+    job = paddle_job(name, {"worker": (1, TEMPLATE)})
+
+    def is_taken() -> bool:
+        try:
+            lab.submit(job)
+        except LocalClusterError:
+            return False
+        return True
+
+    wait(is_taken, f"{name} is submitted")
+
+
+def holder(plane: Cluster) -> str:
+    path = f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{LEASE}"
+    return str(plane.get(path)["spec"]["holderIdentity"])
+
+
+def test_the_absence_and_the_return_of_the_crd_are_survived(
+    plane: Cluster, lab: Lab, start_operator: StartOperator
+) -> None:
+    plane.kubectl("delete", "crd", CRD)
+    operator = start_operator("operator")
+    operator.wait_for("working")
+    for name in ("first", "second"):
+        install_crd(plane)
+        submit(lab, name)
+        wait(lambda name=name: has_pods(lab, name), f"pods of {name}")
+        plane.kubectl("delete", "crd", CRD)
+        # Its pods go once the garbage collector has learnt that the kind is gone.
+    assert operator.process.poll() is None
+    assert not operator.said("reconcile_raised")
+
+
+def test_a_leader_that_is_told_to_stop_hands_over_at_once(
+    plane: Cluster, lab: Lab, start_operator: StartOperator
+) -> None:
+    first = start_operator("first", "--leader-elect")
+    first.wait_for("working")
+    second = start_operator("second", "--leader-elect")
+    wait(lambda: second.log.read_text().count('"listed"') >= 4, "the standby's caches are full")
+    assert not second.said("leading")
+    first.process.send_signal(signal.SIGTERM)
+    wait(lambda: second.said("working"), "the standby works", HAND_OVER_SECONDS)
+    assert first.process.wait(WAIT_SECONDS) == 0
+    submit(lab, "handed-over")
+    wait(lambda: has_pods(lab, "handed-over"), "pods")
+
+
+def test_a_leader_that_was_frozen_past_its_lease_ends_and_writes_nothing(
+    plane: Cluster, lab: Lab, start_operator: StartOperator
+) -> None:
+    first = start_operator("first", "--leader-elect")
+    first.wait_for("working")
+    second = start_operator("second", "--leader-elect")
+    first.process.send_signal(signal.SIGSTOP)
+    wait(lambda: second.said("working"), "the standby works")
+    successor = holder(plane)
+    submit(lab, "thawed")
+    first.process.send_signal(signal.SIGCONT)
+    assert first.process.wait(WAIT_SECONDS) != 0
+    assert first.said("lease_lost")
+    assert holder(plane) == successor
+    wait(lambda: has_pods(lab, "thawed"), "pods")
+
+
+def hold_lease(plane: Cluster, seconds: int) -> None:
+    """A Lease of somebody who never renews it, and of as many transitions as can be told."""
+    lease = {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": LEASE, "namespace": "default"},
+        "spec": {
+            "holderIdentity": "somebody",
+            "leaseDurationSeconds": seconds,
+            "leaseTransitions": 2**31 - 1,
+        },
+    }
+    plane.kubectl("delete", "lease", LEASE, "--ignore-not-found")
+    plane.kubectl("create", "-f", "-", stdin=json.dumps(lease))
+
+
+@dataclass
+class NearMiss:
+    """Keeps a lease from being renewed until just before its deadline; then all goes well again.
+
+    Seconds count from the last renewal before. The first request is held for a while, and so sets
+    the time of those that follow, each 2 s after the last.
+    """
+
+    held_until: float
+    cut_until: float
+    answered_at: float
+    renewed_at: float = 0.0
+    is_armed: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, method: str, path: str) -> bool:
+        """Whether a request may pass; returns late where it is to pass late."""
+        if "/leases/" not in path or not self.is_armed.is_set():
+            return True
+        if not self.renewed_at:
+            self.renewed_at = clock.monotonic()
+        elif self.seconds() < self.cut_until:
+            self.wait_until(self.held_until)
+            return False
+        elif method == "PUT":
+            self.wait_until(self.answered_at)
+        return True
+
+    def seconds(self) -> float:
+        """Since the last renewal, 0 before it."""
+        return clock.monotonic() - self.renewed_at if self.renewed_at else 0.0
+
+    def wait_until(self, seconds: float) -> None:
+        clock.sleep(max(0.0, seconds - self.seconds()))
+
+
+@pytest.mark.parametrize(
+    "near_miss",
+    [
+        pytest.param(NearMiss(3.5, 9.0, 11.5), id="sent in time and answered too late"),
+        pytest.param(NearMiss(3.8, 9.95, 0.0), id="sent too late"),
+    ],
+)
+def test_jobs_submitted_while_a_renewal_came_too_late_get_their_pods(
+    plane: Cluster,
+    lab: Lab,
+    start_operator: StartOperator,
+    tmp_path: Path,
+    near_miss: NearMiss,
+) -> None:
+    with closing(FaultProxy(plane, before_request=near_miss)) as proxy:
+        kubeconfig = proxy.write_kubeconfig(tmp_path / "kubeconfig")
+        first = start_operator("first", "--leader-elect", "--kubeconfig", str(kubeconfig))
+        first.wait_for("working")
+        start_operator("second", "--leader-elect")
+        near_miss.is_armed.set()
+        wait(lambda: near_miss.seconds() > 9, "the deadline is near")
+        jobs: list[str] = []
+        while near_miss.seconds() < 12:
+            jobs.append(f"late-{near_miss.held_until * 10:.0f}-{len(jobs)}")
+            submit(lab, jobs[-1])
+        for job in jobs:
+            wait(lambda job=job: has_pods(lab, job), f"pods of {job}", 60)
+        assert first.said("lease_lost")
+
+
+def test_a_leader_that_was_killed_is_followed_after_its_lease(
+    lab: Lab, start_operator: StartOperator
+) -> None:
+    first = start_operator("first", "--leader-elect")
+    first.wait_for("working")
+    second = start_operator("second", "--leader-elect")
+    first.stop()
+    submit(lab, "orphaned")
+    wait(lambda: second.said("working"), "the standby works")
+    wait(lambda: has_pods(lab, "orphaned"), "pods")
+
+
+def test_a_lease_of_a_day_is_taken_over_within_a_minute(
+    plane: Cluster, lab: Lab, start_operator: StartOperator
+) -> None:
+    hold_lease(plane, 86_400)
+    operator = start_operator("operator", "--leader-elect")
+    wait(lambda: operator.log.read_text().count('"listed"') >= 4, "its caches are full")
+    ports = sorted(listening_ports(operator.process.pid))
+    assert ask(ports, "/readyz") == "ok\n", "a standby is ready"
+    wait(lambda: operator.said("working"), "it works", MAX_LEASE_SECONDS)
+    assert holder(plane) != "somebody"
+
+
+def test_nobody_is_ready_while_nobody_can_lead(
+    plane: Cluster, lab: Lab, start_operator: StartOperator, tmp_path: Path
+) -> None:
+    hold_lease(plane, 1)
+    may_lead = threading.Event()
+
+    def before(method: str, path: str) -> bool:
+        return "/leases/" not in path or method != "PUT" or may_lead.is_set()
+
+    with closing(FaultProxy(plane, before_request=before)) as proxy:
+        kubeconfig = proxy.write_kubeconfig(tmp_path / "kubeconfig")
+        operator = start_operator("operator", "--leader-elect", "--kubeconfig", str(kubeconfig))
+        operator.wait_for("lease_request_failed")
+        ports = sorted(listening_ports(operator.process.pid))
+        wait(lambda: "nobody renews the lease" in ask(ports, "/readyz"), "it is not ready")
+        may_lead.set()
+        wait(lambda: ask(ports, "/readyz") == "ok\n", "it is ready")
+        assert operator.said("leading")
+
+
+def test_one_namespace_is_all_that_it_touches_when_told_so(
+    plane: Cluster, lab: Lab, start_operator: StartOperator
+) -> None:
+    plane.kubectl("create", "namespace", "team")
+    plane.kubectl("wait", "-n", "team", "--for=create", "serviceaccount/default")
+    start_operator("operator", "--namespace", "team").wait_for("working")
+    submit(lab, "elsewhere")
+    submit(Lab(plane, "team"), "here")
+    wait(lambda: has_pods(Lab(plane, "team"), "here"), "pods in its namespace")
+    assert not has_pods(lab, "elsewhere")
+
+
+def test_the_endpoints_answer(lab: Lab, start_operator: StartOperator) -> None:
+    operator = start_operator("operator")
+    operator.wait_for("working")
+    ports = sorted(listening_ports(operator.process.pid))
+    answers = {path: ask(ports, path) for path in ("/healthz", "/readyz", "/metrics")}
+    assert answers["/healthz"] == answers["/readyz"] == "ok\n"
+    assert "workqueue_depth" in answers["/metrics"]
+    assert 'paddlejob_jobs{mode="PS",phase="Running"}' in answers["/metrics"]
+
+
+def test_no_cluster_is_told_in_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "controller", "--kubeconfig", str(tmp_path / "none")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "cannot_start" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def ask(ports: list[int], path: str) -> str:
+    """The answer of whichever port knows the path."""
+    for port in ports:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+                return str(answer.read().decode())
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code != 404:
+                    return str(error.read().decode())
+    raise AssertionError(f"nobody answers {path} on {ports}")

@@ -1,0 +1,142 @@
+"""The operator's rights against what it does: nothing missing, nothing unused.
+
+A scenario uses every right once. For missing ones the log of the whole test run is looked through
+too, where the shared cluster ends.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from localcluster import Cluster, ClusterConfig, clock
+from tests.conftest import new_namespace
+from tests.live import volcano
+from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, install_without_deployment
+from tests.live.rights import Right, granted, used
+
+ASKED_BY_ADMISSION = {("batch.paddlepaddle.org", "paddlejobs/finalizers", "update")}
+"""OwnerReferencesPermissionEnforcement checks it; no request uses it."""
+IN_VOLCANO = "podgroups.scheduling.volcano.sh"
+IN_TREE = "podgroups.scheduling.k8s.io"
+Raw = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def scene() -> Iterator[Lab]:
+    """An operator of all namespaces whose gangs are kube-scheduler's, and Volcano's by name."""
+    with Cluster(ClusterConfig(nodes=1)) as running:
+        install_without_deployment(running)
+        volcano.install_pod_groups(running)
+        kubeconfig = running.kubeconfig_for(NAMESPACE, DEPLOYMENT)
+        command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
+        command += ["--leader-elect", f"--leader-election-namespace={NAMESPACE}"]
+        command += ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
+        running.run_beside("operator", [*command, "--scheduling=kubernetes"], CHECKOUT)
+        with new_namespace(running) as namespace:
+            yield Lab(running, namespace)
+
+
+@pytest.mark.parametrize("word", ["*", "secrets", "pods/exec"])
+def test_no_right_is_dangerous(word: str) -> None:
+    assert not [right for right in granted() if word in right]
+
+
+@pytest.mark.timeout(500)
+def test_no_right_is_unused(scene: Lab) -> None:
+    start_conflicts(scene)
+    start_restart(scene)
+    use_volcano(scene)
+    use_kubernetes(scene)
+    scene.submit(paddle_job("brief", one(shell("true")), ttlSecondsAfterFinished=0))
+    scene.wait(lambda: not scene.get(PADDLE_JOBS, "paddlejobs/brief"), "brief is deleted")
+    services = paddle_job("named", one(shell("true")), intranet="Service", cleanPodPolicy="Always")
+    scene.submit(services)
+    scene.wait_completed("named")
+
+    def left() -> set[Right]:
+        return granted() - used(scene.cluster) - ASKED_BY_ADMISSION
+
+    deadline = clock.monotonic() + 150.0
+    while left() and clock.monotonic() < deadline:
+        clock.sleep(0.5)
+    assert left() == set()
+    assert used(scene.cluster) - granted() == set()
+
+
+def one(template: Raw) -> dict[str, tuple[int, Raw]]:
+    """One worker."""
+    return {"worker": (1, template)}
+
+
+def start_conflicts(lab: Lab) -> None:
+    """Jobs whose children's names are taken: the operator looks who holds them."""
+    lab.kubectl("run", "taken-worker-0", "--image=busybox", "--restart=Never", "--", "true")
+    lab.kubectl("create", "configmap", "mapped")
+    lab.kubectl("create", "service", "clusterip", "served-worker-0", "--tcp=1:1")
+    lab.submit(
+        paddle_job("taken", one(shell("true"))),
+        paddle_job("mapped", one(shell("true"))),
+        paddle_job("served", one(shell("true")), intranet="Service"),
+    )
+    lab.wait(lambda: lab.condition("taken", "Pending").get("reason") == "NameConflict", "told")
+
+
+def start_restart(lab: Lab) -> None:
+    """A job that fails again: its old ConfigMaps go, and the same Event comes twice.
+
+    The first attempt's Events may be one, of which there is no second.
+    """
+    lab.submit(paddle_job("again", one(shell("sleep 3; exit 1")), backoffLimit=2))
+
+
+def use_volcano(lab: Lab) -> None:
+    """A PodGroup of the operator's: made, mended, removed; and one whose name is taken."""
+    template = shell("true")
+    template["spec"]["schedulerName"] = "volcano"
+    lab.submit(paddle_job("volcanic", one(template)))
+    group = own_group(lab, "volcanic")
+    lab.wait(lambda: group in lab.kubectl("get", IN_VOLCANO, "-o", "name"), "a PodGroup")
+    lab.kubectl("patch", IN_VOLCANO, group, "--type=merge", "-p", '{"spec":{"minMember":7}}')
+    least = ("get", IN_VOLCANO, group, "-o", "jsonpath={.spec.minMember}")
+    lab.wait(lambda: lab.kubectl(*least) == "1", "it is mended")
+    use_group(lab, "volcanic", template, IN_VOLCANO, "scheduling.volcano.sh/v1beta1")
+
+
+def use_kubernetes(lab: Lab) -> None:
+    """The same of kube-scheduler's own."""
+    template = shell("sleep 3600")
+    lab.submit(paddle_job("intree", one(template)))
+    group = own_group(lab, "intree")
+    lab.wait(lambda: group in lab.kubectl("get", IN_TREE, "-o", "name"), "a PodGroup")
+    use_group(lab, "intree", template, IN_TREE, "scheduling.k8s.io/v1alpha2")
+
+
+def use_group(lab: Lab, name: str, template: Raw, resource: str, version: str) -> None:
+    """Suspend the job, so that its PodGroup goes; start another whose PodGroup's name is taken."""
+    set_suspend(lab, name, True)
+    group = own_group(lab, name)
+    lab.wait(lambda: group not in lab.kubectl("get", resource, "-o", "name"), "it goes")
+    other = f"{name}-too"
+    lab.submit(paddle_job(other, one(template), suspend=True))
+    kind: Raw = {"apiVersion": version, "kind": "PodGroup", "metadata": {}}
+    kind["metadata"]["name"] = own_group(lab, other)
+    spec = {"minMember": 1}
+    if resource == IN_TREE:
+        spec = {"schedulingPolicy": {"gang": {"minCount": 1}}}  # type: ignore[dict-item]
+    lab.submit({**kind, "spec": spec})
+    set_suspend(lab, other, False)
+
+
+def set_suspend(lab: Lab, name: str, value: bool) -> None:
+    """Hold a job, or let it go on."""
+    text = json.dumps({"spec": {"suspend": value}})
+    lab.kubectl("patch", "pdj", name, "--type=merge", "-p", text)
+
+
+def own_group(lab: Lab, name: str) -> str:
+    """The name of the operator's PodGroup of a job."""
+    return f"{name}-{lab.job(name)['metadata']['uid'].replace('-', '')[:8]}"

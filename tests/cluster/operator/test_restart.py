@@ -1,0 +1,155 @@
+"""The operator dies in the middle of everything, and its successor goes on from status alone.
+
+One is killed when an incident has just been written; the next starts some seconds later, and must
+neither count again nor start a timer anew.
+"""
+
+import re
+import signal
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from api.objects import parse_time
+from localcluster import Cluster, clock
+from localcluster.process import Process
+from tests.conftest import new_namespace
+from tests.live.faulty import deleted_at
+from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.operated import run_operator
+from tests.live.processes import listening_ports
+
+Raw = dict[str, Any]
+DEADLINE, TTL = 30, 45
+"""The successor looks at an ended job within 30 s, so a time to live is longer than that."""
+DEAD_SECONDS = 6.0
+WAITS = shell("exec sleep 3600")
+FAILS = shell('test "$PADDLE_RENDEZVOUS" -lt 3 && exit 1; exit 0')
+"""Its second restart is the one that has a back-off."""
+SAMPLE = re.compile(
+    r"^paddlejob_(created|completed|failed|restarted)_total\{(.*)\} (\S+)$", re.MULTILINE
+)
+BEFORE = Counter({"created": 5, "completed": 1, "restarted": 2, "failed PodFailed": 1})
+AFTER = Counter(
+    {"completed": 1, "failed DeadlineExceeded": 1, "failed StartingDeadlineExceeded": 1}
+)
+"""What the operator that dies counts, and what its successor does."""
+
+
+@dataclass
+class Scene:
+    """The jobs, the operator that took over, and when it was started."""
+
+    lab: Lab
+    successor: Process
+    since: datetime
+    brief_ended: datetime
+
+
+def read_totals(operator: Process) -> Counter[str]:
+    """The job counters that an operator shows, without those that are zero."""
+    (port,) = listening_ports(operator.pid)
+    url = f"http://127.0.0.1:{port}/metrics"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        text = answer.read().decode()
+    found: Counter[str] = Counter()
+    for name, labels, value in SAMPLE.findall(text):
+        reason = re.search(r'reason="(\w+)"', labels)
+        found[name + (f" {reason[1]}" if reason else "")] += int(float(value))
+    return +found
+
+
+@pytest.fixture(scope="module")
+def scene(unattended: Cluster) -> Iterator[Scene]:
+    """Every job is under way when the operator dies; then another takes over."""
+    with new_namespace(unattended) as namespace:
+        lab = Lab(unattended, namespace)
+        flags = ("--metrics-bind-address=127.0.0.1:0",)
+        operator = run_operator(unattended, namespace, *flags)
+        lab.submit(
+            paddle_job("active", {"worker": (1, WAITS)}, activeDeadlineSeconds=DEADLINE),
+            paddle_job("starting", {"worker": (1, nowhere())}, startingDeadlineSeconds=DEADLINE),
+            paddle_job("brief", {"worker": (1, shell("exit 0"))}, ttlSecondsAfterFinished=TTL),
+            paddle_job("ends", {"worker": (1, shell("exit 5"))}),
+        )
+        ended = parse_time(lab.wait_completed("brief")["completionTime"])
+        lab.wait_phase("ends", "Failed")
+        lab.wait_phase("active", "Running")
+        lab.submit(paddle_job("hit", {"worker": (3, FAILS)}, backoffLimit=2))
+        lab.wait(lambda: lab.status("hit").get("restartCount") == 2, "hit backs off")
+        lab.wait(lambda: lab.events("hit", "PodFailed"), "the Event")
+        lab.wait(lambda: read_totals(operator) >= BEFORE, "all is counted")
+        assert read_totals(operator) == BEFORE
+        operator.signal(signal.SIGKILL)
+        clock.sleep(DEAD_SECONDS)
+        since = clock.utc_now()
+        successor = run_operator(unattended, namespace, *flags)
+        assert ended
+        yield Scene(lab, successor, since, ended)
+        unattended.stop(f"operator-{namespace}")
+
+
+def nowhere() -> Raw:
+    """A pod that no node takes."""
+    return {"spec": {**WAITS["spec"], "nodeSelector": {"disk": "none"}}}
+
+
+def test_each_incident_is_counted_once(scene: Scene) -> None:
+    status = scene.lab.wait_completed("hit")
+    assert (status["attempt"], status["restartCount"], status["failureCount"]) == (3, 2, 2)
+    assert len(status["failures"]) == 2
+
+
+def test_each_incident_is_one_event(scene: Scene) -> None:
+    scene.lab.wait_completed("hit")
+    scene.lab.wait(lambda: scene.lab.events("hit", "WorkersSucceeded"), "the last Event")
+    told = [
+        event["count"]
+        for event in scene.lab.items(CORE, "events")
+        if (event["involvedObject"]["name"], event["reason"]) == ("hit", "PodFailed")
+    ]
+    assert sum(told) == 2
+
+
+def test_next_attempt_is_made_after_its_back_off(scene: Scene) -> None:
+    scene.lab.wait_completed("hit")
+    record = scene.lab.status("hit")["failures"][-1]
+    failed = parse_time(record["time"])
+    made = [parse_time(pod["metadata"]["creationTimestamp"]) for pod in scene.lab.pods("hit")]
+    assert failed
+    assert all(each and (each - failed).total_seconds() >= 10 for each in made)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("active", "DeadlineExceeded"), ("starting", "StartingDeadlineExceeded")],
+)
+def test_deadline_is_not_started_anew(scene: Scene, name: str, reason: str) -> None:
+    scene.lab.wait_phase(name, "Failed")
+    assert scene.lab.condition(name, "Failed")["reason"] == reason
+    status = scene.lab.status(name)
+    start, end = parse_time(status["startTime"]), parse_time(status["completionTime"])
+    assert start and end
+    assert (end - start).total_seconds() >= DEADLINE
+    assert (end - scene.since).total_seconds() < DEADLINE, "the successor has not begun at 0"
+
+
+def test_time_to_live_is_not_started_anew(scene: Scene) -> None:
+    lab = scene.lab
+    lab.wait(lambda: lab.get(PADDLE_JOBS, "paddlejobs/brief") is None, "brief is deleted")
+    deleted = deleted_at(lab, "brief")
+    assert (deleted - scene.brief_ended).total_seconds() >= TTL
+    assert (deleted - scene.since).total_seconds() < TTL, "the successor has not begun at 0"
+
+
+def test_counters_have_counted_everything_once(scene: Scene) -> None:
+    for name in ("active", "starting"):
+        scene.lab.wait_phase(name, "Failed")
+    scene.lab.wait_completed("hit")
+    scene.lab.wait(lambda: read_totals(scene.successor) >= AFTER, "all is counted")
+    assert read_totals(scene.successor) == AFTER

@@ -1,0 +1,142 @@
+"""What a user does with jobs through `kubectl pdj`, from a file to the end."""
+
+import json
+import resource
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from tests.live.lab import SERVER, Lab, paddle_job, shell
+from tests.live.pdj import Tool
+
+MAX_CPU_SECONDS = 0.3
+"""Of a `status`; measured over several, of which the cheapest counts: the machine is shared."""
+MAX_RATIO = 2.5
+"""To the floor, on a machine that is slower, or so busy that the same work takes more CPU."""
+ROUNDS = 5
+
+
+@pytest.fixture(scope="module")
+def running(module_lab: Lab, tool: Tool) -> Lab:
+    """A job that runs until it is stopped, submitted with the tool."""
+    job = paddle_job("steady", {"ps": (1, SERVER), "worker": (2, SERVER)})
+    tool.ok("submit", "-", stdin=yaml.safe_dump(job).encode())
+    module_lab.wait_phase("steady", "Running")
+    return module_lab
+
+
+def test_list_shows_what_kubectl_shows(running: Lab, tool: Tool) -> None:
+    title, *rows = tool.ok("list").splitlines()
+    assert title.split()[:5] == ["NAME", "STATUS", "MODE", "PS", "WORKER"]
+    shown = next(row.split()[:5] for row in rows if row.startswith("steady"))
+    assert shown == ["steady", "Running", "PS", "1/1", "2/2"]
+    assert tool.ok("list", "-o", "name").startswith("paddlejobs.batch.paddlepaddle.org/steady")
+
+
+def test_status_shows_every_pod_with_its_node(running: Lab, tool: Tool) -> None:
+    shown = tool.ok("status", "steady")
+    for pod in running.pods("steady"):
+        line = next(line for line in shown.splitlines() if pod["metadata"]["name"] in line)
+        assert pod["spec"]["nodeName"] in line
+        assert "Running" in line
+    assert json.loads(tool.ok("status", "steady", "-o", "json"))["job"]["kind"] == "PaddleJob"
+
+
+def test_status_costs_little(running: Lab, tool: Tool) -> None:
+    floors, costs = [], []
+    for _ in range(ROUNDS):
+        floors.append(floor_seconds())
+        done = tool.run("status", "steady")
+        assert done.code == 0, done
+        costs.append(done.cpu_seconds)
+    assert min(costs) <= max(MAX_CPU_SECONDS, MAX_RATIO * min(floors))
+
+
+def floor_seconds() -> float:
+    """What any such tool costs: an interpreter with HTTP, TLS and YAML."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", "import argparse, http.client, ssl, yaml"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def test_pipes_and_no_color_get_plain_text(running: Lab, tool: Tool) -> None:
+    assert "\033" not in tool.ok("status", "steady") + tool.ok("list")
+
+
+def test_suspend_resume_restart_and_delete_wait_for_their_end(running: Lab, tool: Tool) -> None:
+    tool.ok("suspend", "steady", "--wait")
+    assert running.status("steady")["phase"] == "Suspended"
+    assert tool.run("restart", "steady").code == 1
+    tool.ok("resume", "steady", "--wait")
+    before = running.status("steady")
+    tool.ok("restart", "steady", "--wait")
+    after = running.status("steady")
+    assert after["attempt"] == before["attempt"] + 1
+    assert "failureCount" not in after
+    tool.ok("delete", "steady", "--wait")
+    assert tool.run("status", "steady").code == 1
+
+
+def test_exit_code_is_the_jobs(module_lab: Lab, tool: Tool) -> None:
+    for name, script, code in (("good", "exit 0", 0), ("bad", "exit 3", 1)):
+        job = paddle_job(name, {"worker": (1, shell(script))})
+        done = tool.run("submit", "-", "--wait", stdin=yaml.safe_dump(job).encode())
+        assert done.code == code, done
+        assert tool.run("status", name, "--watch").code == code
+        restarted = tool.run("restart", name)
+        assert restarted.code == 1
+        assert "has ended" in restarted.notes
+
+
+def test_waiting_ends_at_the_timeout(module_lab: Lab, tool: Tool) -> None:
+    words = ("--name", "slow", "--wait", "--timeout", "2", "--", "sleep", "3600")
+    done = tool.run("run", "busybox", *words)
+    assert done.code == 124, done
+    assert "not within 2 s" in done.notes
+    tool.ok("delete", "slow")
+
+
+def test_run_builds_a_job_that_the_api_server_takes(module_lab: Lab, tool: Tool) -> None:
+    words = ("--workers", "2", "--ps", "1", "--env", "A=b", "--limits", "cpu=1")
+    built = tool.ok(
+        "run", "busybox", *words, "--dry-run=client", "-o", "yaml", "--", "sh", "-c", "exit 0"
+    )
+    container = yaml.safe_load(built)["spec"]["worker"]["template"]["spec"]["containers"][0]
+    assert container["command"] == ["sh", "-c", "exit 0"]
+    assert container["env"] == [{"name": "A", "value": "b"}]
+    module_lab.submit(yaml.safe_load(built))
+    module_lab.wait_completed("busybox")
+
+
+def test_set_changes_a_field(module_lab: Lab, tool: Tool) -> None:
+    job = paddle_job("set", {"worker": (1, shell("exit 0"))})
+    path = "spec.worker.template.spec.containers[name=paddle].image=busybox:2"
+    text = tool.ok(
+        "submit", "-", "--set", "spec.worker.replicas=3", "--set", path, "--dry-run=client",
+        "-o", "json", stdin=yaml.safe_dump(job).encode(),
+    )  # fmt: skip
+    worker = json.loads(text)["spec"]["worker"]
+    assert worker["replicas"] == 3
+    assert worker["template"]["spec"]["containers"][0]["image"] == "busybox:2"
+
+
+def test_what_the_api_server_refuses_is_one_line(module_lab: Lab, tool: Tool) -> None:
+    job = paddle_job("refused", {"worker": (1, shell("exit 0"))}, wrokers=1)
+    done = tool.run("submit", "-", stdin=yaml.safe_dump(job).encode())
+    assert done.code == 1
+    (line,) = done.notes.splitlines()
+    assert 'unknown field "spec.wrokers"' in line
+
+
+def test_a_job_that_is_not_there_is_one_line(module_lab: Lab, tool: Tool) -> None:
+    for words in (["status"], ["logs"], ["explain"], ["suspend"], ["restart"], ["delete"]):
+        done = tool.run(*words, "nobody")
+        assert done.code == 1, done
+        assert "there is no job nobody" in done.notes
+
+
+def test_versions_fit(module_lab: Lab, tool: Tool) -> None:
+    assert tool.ok("version").endswith("they fit\n")

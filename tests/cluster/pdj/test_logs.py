@@ -1,0 +1,112 @@
+"""`logs -f` loses no line and repeats none, from before the job and over restarts of all kinds."""
+
+import collections
+from typing import Any
+
+import pytest
+
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.operated import DEPLOYMENT, NAMESPACE
+from tests.live.pdj import SECONDS, Tool
+
+Raw = dict[str, Any]
+PODS = 4
+LINES = 4_000
+A_SECOND = 1_000
+TALK = f"""
+import os, sys, time
+begun = time.monotonic()
+attempt, name = os.environ["ATTEMPT"], os.environ["POD"]
+for number in range({LINES}):
+    print(attempt, name, number, flush=True)
+    ahead = begun + number / {A_SECOND} - time.monotonic()
+    if ahead > 0:
+        time.sleep(ahead)
+if attempt == "1":
+    time.sleep(20 if name.endswith("-2") else 3600)
+    sys.exit(3)
+"""
+ATTEMPT = "metadata.labels['batch.paddlepaddle.org/attempt']"
+
+
+def talkers() -> Raw:
+    """Workers that say their lines; the third ends the first attempt when all have said them."""
+    fields = {"ATTEMPT": ATTEMPT, "POD": "metadata.name"}
+    env = [
+        {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+        for name, path in fields.items()
+    ]
+    template = shell("", command=["python3", "-c", TALK], env=env, image="python")
+    return paddle_job("talk", {"worker": (PODS, template)}, backoffLimit=1)
+
+
+@pytest.fixture(scope="module")
+def followed(module_lab: Lab, tool: Tool) -> tuple[int, str, str]:
+    """Exit code and output of a follower that began before the job, with a restarted operator."""
+    follower = tool.start("logs", "talk", "--follow")
+    module_lab.submit(talkers())
+    module_lab.wait_phase("talk", "Running")
+    module_lab.kubectl("-n", NAMESPACE, "rollout", "restart", f"deployment/{DEPLOYMENT}")
+    out, notes = follower.communicate(timeout=SECONDS)
+    return follower.returncode, out.decode(), notes.decode()
+
+
+def said(out: str) -> dict[tuple[str, str], list[int]]:
+    """Line numbers by attempt and pod."""
+    found: dict[tuple[str, str], list[int]] = collections.defaultdict(list)
+    for line in out.splitlines():
+        attempt, pod, number = line.partition(" | ")[2].split()
+        found[(attempt, pod)].append(int(number))
+    return found
+
+
+def test_every_line_comes_once_and_in_its_pods_order(followed: tuple[int, str, str]) -> None:
+    found = said(followed[1])
+    pods = [f"talk-worker-{index}" for index in range(PODS)]
+    assert sorted(found) == [(attempt, pod) for attempt in "12" for pod in pods]
+    for key, numbers in found.items():
+        assert numbers == list(range(LINES)), key
+
+
+def test_it_ends_with_the_job_and_its_result(followed: tuple[int, str, str]) -> None:
+    code, _, notes = followed
+    assert code == 0
+    assert "attempt 1 has ended: PodFailed" in notes
+    assert notes.endswith("--- talk Completed: WorkersSucceeded: 4 workers ended well\n")
+
+
+def test_lines_of_all_pods_are_in_order_of_time(module_lab: Lab, tool: Tool) -> None:
+    script = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.3; done"
+    job = paddle_job("tick", {"worker": (2, shell(script))}, cleanPodPolicy="Never")
+    module_lab.submit(job)
+    module_lab.wait_completed("tick")
+    times = [
+        line.partition(" | ")[2].split()[0]
+        for line in tool.ok("logs", "tick", "--timestamps").splitlines()
+    ]
+    assert len(times) == 12
+    assert times == sorted(times)
+
+
+def test_choices_of_pods_and_lines(module_lab: Lab, tool: Tool) -> None:
+    script = "for i in 1 2 3; do echo $POD $i; done"
+    env = [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]
+    job = paddle_job("few", {"worker": (2, shell(script, env=env))}, cleanPodPolicy="Never")
+    module_lab.submit(job)
+    module_lab.wait_completed("few")
+    chosen = tool.ok("logs", "few", "--role", "worker", "--index", "1", "--no-prefix")
+    assert chosen.splitlines() == [f"few-worker-1 {number}" for number in (1, 2, 3)]
+    assert tool.ok("logs", "few", "--tail", "1", "--index", "0") == "worker-0 | few-worker-0 3\n"
+    assert tool.ok("logs", "few", "--attempt", "2") == ""
+
+
+def test_hostile_lines_stay_text(module_lab: Lab, tool: Tool) -> None:
+    line = r"b'\x1b[2J\xff\xe2\x80\xae' + b'x' * 10_000_000 + b'\n'"
+    write = f"import sys; sys.stdout.buffer.write({line})"
+    template = shell("", command=["python3", "-c", write], image="python")
+    module_lab.submit(paddle_job("evil", {"worker": (1, template)}, cleanPodPolicy="Never"))
+    module_lab.wait_completed("evil", timeout_seconds=200)
+    out = tool.ok("logs", "evil", "--no-prefix")
+    assert out.startswith("\\x1b[2J\ufffd\\u202exxx")
+    assert "\x1b" not in out
+    assert len(out) < 300_000

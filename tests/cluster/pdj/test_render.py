@@ -1,0 +1,94 @@
+"""`render` is what the operator makes, field for field, of every example and YAML of the guide."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pdj.documents.render import Surroundings, render
+from reconcile import Settings
+from tests.conftest import ELASTIC_TIMEOUT_SECONDS
+from tests.live import volcano
+from tests.live.lab import CORE, PADDLE_JOBS, Lab
+
+Raw = dict[str, Any]
+CHECKOUT = Path(__file__).parents[3]
+YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
+SECONDS = 60.0
+
+
+def texts() -> list[Any]:
+    """Every file of the examples and every block of the guide that holds a PaddleJob."""
+    files = {each.stem: each.read_text() for each in sorted((CHECKOUT / "examples").glob("*.yaml"))}
+    guide = (CHECKOUT / "docs" / "guide.md").read_text()
+    files |= {f"guide-{at}": text for at, text in enumerate(YAML.findall(guide))}
+    return [
+        pytest.param(text, id=name)
+        for name, text in files.items()
+        if re.search(r"^kind: PaddleJob$", text, re.MULTILINE)
+    ]
+
+
+def children_of(lab: Lab, name: str) -> dict[tuple[str, str], Raw]:
+    """The children of a job by kind and name."""
+    found: dict[tuple[str, str], Raw] = {}
+    kinds = (("Pod", CORE, "pods"), ("Service", CORE, "services"),
+             ("ConfigMap", CORE, "configmaps"), ("PodGroup", volcano.API, "podgroups"))  # fmt: skip
+    for kind, api, plural in kinds:
+        for each in lab.items(api, plural, f"batch.paddlepaddle.org/job-name={name}"):
+            # A list says these once for all of its items.
+            version = api.removeprefix("/apis/").removeprefix("/api/")
+            typed = {**each, "apiVersion": version, "kind": kind}
+            found[(kind, each["metadata"]["name"])] = typed
+    return found
+
+
+def assert_within(rendered: Any, made: Any, path: str) -> None:
+    """All that is rendered was made so; the API server adds its defaults."""
+    if isinstance(rendered, dict):
+        assert isinstance(made, dict), path
+        for name, value in rendered.items():
+            if value not in (None, {}, [], ""):  # it leaves out what is empty
+                assert name in made, f"{path}.{name}"
+                assert_within(value, made[name], f"{path}.{name}")
+    elif isinstance(rendered, list):
+        assert len(rendered) <= len(made), path  # the ServiceAccount's volume comes last
+        for at, value in enumerate(rendered):
+            assert_within(value, made[at], f"{path}[{at}]")
+    else:
+        assert rendered == made or str(rendered) == str(made), f"{path}: {rendered!r} {made!r}"
+
+
+@pytest.mark.parametrize("text", texts())
+def test_rendered_is_what_the_operator_makes(lab: Lab, text: str) -> None:
+    documents = [each for each in yaml.safe_load_all(text) if each]
+    for each in documents:
+        each["metadata"].pop("namespace", None)
+    job = next(each for each in documents if each["kind"] == "PaddleJob")
+    wanted = [each for each in documents if each["kind"] in ("PaddleJob", "PodGroup")]
+    name = job["metadata"]["name"]
+    lab.submit(*wanted)
+    group = next((each for each in wanted if each["kind"] == "PodGroup"), None)
+    job["metadata"]["namespace"] = lab.namespace
+
+    def when_all_are_made() -> tuple[list[Raw], dict[tuple[str, str], Raw]] | None:
+        made = children_of(lab, name)
+        uid = lab.get(PADDLE_JOBS, f"paddlejobs/{name}")["metadata"]["uid"]
+
+        def address_of(pod: str, _at: int) -> str:
+            found = made.get(("Pod", pod), {}).get("status") or {}
+            return str(found.get("podIP") or "")
+
+        settings = Settings(elastic_timeout_seconds=ELASTIC_TIMEOUT_SECONDS)
+        around = Surroundings(uid, address_of, settings, group)
+        rendered = render(job, datetime.now(UTC), around)
+        keys = {(each["kind"], each["metadata"]["name"]) for each in rendered}
+        return (rendered, made) if keys and keys == made.keys() else None
+
+    rendered, made = lab.wait(when_all_are_made, f"the children of {name}", SECONDS)
+    for child in rendered:
+        own = made[(child["kind"], child["metadata"]["name"])]
+        assert_within(child, own, f"{child['kind']} {child['metadata']['name']}")

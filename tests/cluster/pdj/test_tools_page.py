@@ -1,0 +1,49 @@
+"""docs/tools.md, command by command, as a reader would type it; the Chinese page shows the same."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.live.lab import Lab
+from tests.live.pdj import CHECKOUT, SECONDS, Tool, environment
+
+DOCS = CHECKOUT / "docs"
+BLOCK = re.compile(r"^```(yaml|bash|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def blocks(name: str) -> list[tuple[str, str]]:
+    """Language and text of each block of a page."""
+    return BLOCK.findall((DOCS / name).read_text())
+
+
+@pytest.fixture
+def shell_environment(tool: Tool, module_lab: Lab, tmp_path: Path) -> dict[str, str]:
+    """Where kubectl finds the tool, in the namespace of the test."""
+    script = tmp_path / "bin" / "kubectl-pdj"
+    script.parent.mkdir()
+    script.write_text(
+        f'#!/bin/sh\nexport NS={module_lab.namespace}\nexec {sys.executable} -m pdj -n $NS "$@"\n'
+    )
+    script.chmod(0o755)
+    path = module_lab.cluster.kubectl_environment()["PATH"]
+    return environment(tool.kubeconfig, PATH=f"{script.parent}:{path}")
+
+
+@pytest.mark.timeout(900)
+def test_every_command_of_the_page(shell_environment: dict[str, str], tmp_path: Path) -> None:
+    for language, text in blocks("tools.md"):
+        if language == "yaml":
+            (tmp_path / "hello.yaml").write_text(text)
+        for command in text.splitlines() if language == "bash" else ():
+            done = subprocess.run(
+                ["sh", "-c", command], env=shell_environment, cwd=tmp_path, capture_output=True,
+                text=True, timeout=SECONDS, check=False, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+
+def test_both_languages_show_the_same_commands() -> None:
+    assert blocks("tools.md") == blocks("tools.zh.md")

@@ -1,0 +1,52 @@
+"""A tenant whose pods are refused holds no port ranges, and never more than a part of them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from localcluster import Cluster, clock
+from tests.conftest import new_namespace
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.tenant import Tenant
+
+ALL_RANGES = 1550
+RANGES_OF_A_NAMESPACE = 387
+GREEDY = ("greedy-0", "greedy-1", "greedy-2", "greedy-3")
+SECONDS = 35.0
+REFUSALS = {
+    "quota": ("create", "quota", "none", "--hard=pods=0"),
+    "pod security": ("label", "ns", "--all", "pod-security.kubernetes.io/enforce=restricted"),
+}
+
+
+@pytest.fixture(params=REFUSALS)
+def tenant(operated: Cluster, request: pytest.FixtureRequest) -> Iterator[Tenant]:
+    """Somebody in a namespace in which no pod on the host's network may be created."""
+    with new_namespace(operated) as namespace:
+        command = [namespace if each == "--all" else each for each in REFUSALS[request.param]]
+        operated.kubectl("-n", namespace, *command)
+        yield Tenant(operated, namespace)
+
+
+def test_a_neighbour_gets_ports_beside_jobs_that_want_all(tenant: Tenant, lab: Lab) -> None:
+    """Four jobs ask for what a namespace may hold, at once, and one for all that there is."""
+    greedy = Lab(tenant.cluster, tenant.namespace)
+    wide = paddle_job("wide", on_host(ALL_RANGES), intranet="Host")
+    tenant.submit(wide, *(a_greedy_job(name) for name in GREEDY))
+    for name in ("wide", *GREEDY):
+        greedy.wait(lambda n=name: greedy.condition(n, "Pending").get("message"), f"{name} waits")
+    lab.submit(paddle_job("calm", on_host(2), intranet="Host"))
+    created = clock.monotonic()
+    lab.wait(lambda: len(lab.status("calm").get("hostPorts") or ()) == 2, "ports", SECONDS)
+    lab.wait(lambda: len(lab.pods("calm")) == 2, "pods", SECONDS - (clock.monotonic() - created))
+    for name in ("wide", *GREEDY):
+        greedy.wait(lambda n=name: "hostPorts" not in greedy.status(n), f"{name} holds none")
+    assert "--host-port-share" in greedy.condition("wide", "Pending")["message"]
+
+
+def a_greedy_job(name: str) -> dict:
+    return paddle_job(name, on_host(RANGES_OF_A_NAMESPACE), intranet="Host")
+
+
+def on_host(workers: int) -> dict:
+    return {"worker": (workers, shell("exec sleep 3600"))}

@@ -1,0 +1,126 @@
+"""However large the objects of a tenant are, the operator stays below its limit of memory."""
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from api.constants import (
+    API_VERSION,
+    KIND,
+    LABEL_ATTEMPT,
+    LABEL_JOB_UID,
+    MAX_ENV_VALUE_BYTES,
+)
+from api.job import config_map_name
+from api.objects import name_of, uid_of
+from localcluster import Cluster, ClusterConfig, clock
+from localcluster.process import Process
+from reconcile.rendezvous import ENDPOINT_LISTS
+from tests.conftest import new_namespace
+from tests.live import volcano
+from tests.live.apiserver import ApiServer, jobs_path
+from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, install_without_deployment
+from tests.live.processes import http_get, listening_ports, status_of
+from tests.live.tenant import Tenant
+
+Raw = dict[str, Any]
+CONFIG_MAPS = 400
+JOBS = 300
+BYTES = 1_000_000
+MAX_PEAK_MB = 400
+"""The manifests limit the operator to 512 MiB."""
+OPERATOR = "operator"
+READY_SECONDS = 120
+CLIENTS = 4
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[Cluster]:
+    """A control plane of this module's own: what it holds would slow the tests of others down."""
+    with Cluster(ClusterConfig(nodes=0)) as running:
+        install_without_deployment(running)
+        volcano.install_pod_groups(running)
+        yield running
+
+
+@pytest.fixture
+def tenant(plane: Cluster) -> Iterator[Tenant]:
+    with new_namespace(plane) as namespace:
+        yield Tenant(plane, namespace)
+
+
+@pytest.fixture
+def neighbour(plane: Cluster) -> Iterator[Lab]:
+    with new_namespace(plane) as namespace:
+        yield Lab(plane, namespace)
+
+
+def start(plane: Cluster) -> Process:
+    """The operator of all namespaces, when it is ready."""
+    kubeconfig = plane.kubeconfig_for(NAMESPACE, DEPLOYMENT)
+    command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
+    command += ["--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:0"]
+    process = plane.run_beside(OPERATOR, command, CHECKOUT)
+    assert clock.wait_until(lambda: bool(listening_ports(process.pid)), READY_SECONDS)
+    (port,) = listening_ports(process.pid)
+    url = f"http://127.0.0.1:{port}/readyz"
+    assert clock.wait_until(lambda: http_get(url)[0] == 200, READY_SECONDS)
+    return process
+
+
+def a_config_map(owner: Raw, number: int) -> Raw:
+    """It looks like that of one of the job's attempts, in its name and with all its endpoints."""
+    labels = {LABEL_JOB_UID: uid_of(owner), LABEL_ATTEMPT: str(number)}
+    endpoints = dict.fromkeys(ENDPOINT_LISTS.values(), "x" * MAX_ENV_VALUE_BYTES)
+    reference = {"apiVersion": API_VERSION, "kind": KIND, "name": name_of(owner)}
+    return {
+        "metadata": {
+            "name": config_map_name(name_of(owner), number),
+            "labels": labels,
+            "ownerReferences": [{**reference, "uid": uid_of(owner), "controller": True}],
+        },
+        "data": endpoints | {"rest": "x" * (BYTES - len(endpoints) * MAX_ENV_VALUE_BYTES)},
+    }
+
+
+def a_job(number: int) -> Raw:
+    """A job of some other controller."""
+    template = shell("true")
+    template["spec"]["containers"][0]["args"] = ["x" * BYTES]
+    return paddle_job(f"large-{number}", {"worker": (1, template)}, managedBy="example.com/other")
+
+
+def fill(tenant: Tenant) -> None:
+    """Create all of them, as the tenant."""
+    config_maps = f"{CORE}/namespaces/{tenant.namespace}/configmaps"
+    tenant.submit(a_job(JOBS))
+    (owner,) = tenant.objects("pdj")
+    bodies = [(config_maps, a_config_map(owner, number)) for number in range(2, CONFIG_MAPS + 2)]
+    bodies += [(jobs_path(tenant.namespace), a_job(number)) for number in range(JOBS)]
+    server = ApiServer(tenant.cluster, tenant.kubeconfig)
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        for answer in pool.map(lambda body: server.create(*body), bodies):
+            assert answer.is_ok, answer.message
+    server.close()
+
+
+def check(operator: Process, neighbour: Lab, job: str) -> None:
+    """A neighbour's job gets its pod, and the operator has never held too much."""
+    neighbour.submit(paddle_job(job, {"worker": (1, shell("true"))}))
+    neighbour.wait(lambda: neighbour.pods(job), f"the pod of {job}", 60)
+    assert status_of(operator.pid)["VmHWM"] / 1024 <= MAX_PEAK_MB
+
+
+@pytest.mark.timeout(600)
+def test_large_objects_do_not_fill_the_operators_memory(
+    plane: Cluster, tenant: Tenant, neighbour: Lab
+) -> None:
+    operator = start(plane)
+    fill(tenant)
+    check(operator, neighbour, "beside")
+    plane.stop(OPERATOR)
+    check(start(plane), neighbour, "after-restart")

@@ -1,0 +1,118 @@
+"""What a tenant of one namespace does costs the jobs of another nothing."""
+
+import itertools
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+from typing import Any
+
+import pytest
+
+from api.constants import MAX_REPLICAS
+from localcluster import Cluster, clock
+from tests.conftest import new_namespace
+from tests.live.apiserver import ApiServer, jobs_path
+from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.operated import operator_beside
+from tests.live.tenant import Tenant
+
+Raw = dict[str, Any]
+JOBS = [f"wide-{number}" for number in range(30)]
+EDITS_PER_SECOND = 10.0
+SECONDS = 2.0
+NEIGHBOURS = 3
+CROWD = 2000
+CLIENTS = 4
+SECONDS_IN_A_CROWD = 1.0
+
+
+@pytest.fixture
+def tenant(operated: Cluster) -> Iterator[Tenant]:
+    """Somebody in a namespace whose quota allows no pod."""
+    with new_namespace(operated) as namespace:
+        operated.kubectl("-n", namespace, "create", "quota", "none", "--hard=pods=0")
+        yield Tenant(operated, namespace)
+
+
+@pytest.fixture
+def edits(tenant: Tenant) -> Iterator[None]:
+    """Thirty jobs of ten thousand pods, one or the other of which the tenant edits all the time."""
+    roles = {"worker": (MAX_REPLICAS, shell("true"))}
+    tenant.submit(*(paddle_job(name, roles) for name in JOBS))
+    server = ApiServer(tenant.cluster, tenant.kubeconfig)
+    end = threading.Event()
+
+    def edit() -> None:
+        for number in itertools.count(1):
+            path = jobs_path(tenant.namespace, JOBS[number % len(JOBS)])
+            assert server.merge_patch(path, {"spec": {"backoffLimit": number}}).is_ok
+            if end.wait(1 / EDITS_PER_SECOND):
+                return
+
+    editing = threading.Thread(target=edit)
+    editing.start()
+    yield
+    assert editing.is_alive(), "the edits have stopped"
+    end.set()
+    editing.join()
+    server.close()
+
+
+def test_jobs_that_a_quota_refuses_do_not_hold_up_others(
+    tenant: Tenant, edits: None, lab: Lab
+) -> None:
+    refused = Lab(tenant.cluster, tenant.namespace)
+    for name in JOBS:
+        told = "quota is told"
+        refused.wait(lambda n=name: refused.condition(n, "Pending").get("message"), told)
+    took = [seconds_to_pods(lab, f"calm-{number}") for number in range(NEIGHBOURS)]
+    assert median(took) <= SECONDS, took
+
+
+@pytest.fixture
+def crowd(unattended: Cluster) -> Iterator[Lab]:
+    """Two thousand jobs of somebody, all of which a new operator finds at once.
+
+    Their pods wait for a scheduler that there is not.
+    """
+    with new_namespace(unattended) as namespace:
+        crowd = Lab(unattended, namespace)
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            list(clients.map(lambda part: create_jobs(crowd, part), range(CLIENTS)))
+        with operator_beside(unattended, namespace=""):
+            crowd.wait(lambda: pod_count(crowd), "the operator has begun")
+            yield crowd
+
+
+def test_two_thousand_jobs_do_not_hold_up_others(crowd: Lab) -> None:
+    with new_namespace(crowd.cluster) as namespace:
+        neighbour = Lab(crowd.cluster, namespace)
+        took = [seconds_to_pods(neighbour, f"calm-{number}") for number in range(NEIGHBOURS)]
+        assert pod_count(crowd) < CROWD, "there is no crowd any more"
+        assert median(took) <= SECONDS_IN_A_CROWD, took
+
+
+def pod_count(lab: Lab) -> int:
+    """How many pods there are, without reading them."""
+    found = lab.get(CORE, "pods?limit=1")
+    return len(found["items"]) + int(found["metadata"].get("remainingItemCount", 0))
+
+
+def create_jobs(lab: Lab, part: int) -> None:
+    """One client's part of the crowd."""
+    server = ApiServer(lab.cluster)
+    template = shell("true")
+    template["spec"]["schedulerName"] = "nobody"
+    for number in range(part, CROWD, CLIENTS):
+        job = paddle_job(f"crowd-{number}", {"worker": (1, template)})
+        assert server.create(jobs_path(lab.namespace), job).is_ok
+    server.close()
+
+
+def seconds_to_pods(lab: Lab, name: str) -> float:
+    """How long it takes until the pods of a new job exist."""
+    lab.submit(paddle_job(name, {"worker": (2, shell("exec sleep 3600"))}))
+    created = clock.monotonic()
+    lab.wait(lambda: len(lab.pods(name)) == 2, f"the pods of {name}", 60)
+    return clock.monotonic() - created

@@ -1,0 +1,254 @@
+"""Objects of one tenant, nested as deeply as the API server takes them, cost another nothing."""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.constants import API_VERSION, GANG_API_VERSION, LABEL_JOB_UID
+from localcluster import Cluster, ClusterConfig, clock
+from localcluster.process import Process
+from tests.conftest import new_namespace
+from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.operated import (
+    CHECKOUT,
+    DEPLOYMENT,
+    NAMESPACE,
+    install_without_deployment,
+)
+from tests.live.processes import http_get, listening_ports
+
+Raw = dict[str, Any]
+DEPTHS = (1_100, 5_000, 9_000)
+CALM_SECONDS = 5.0
+"""From a neighbour's submission until its job runs."""
+OPERATOR = "operator"
+TENANT = "tenant"
+WAITS = shell("exec sleep 3600")
+POD_GROUPS = f"/apis/{GANG_API_VERSION}"
+POLL_SECONDS = 0.1
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[Cluster]:
+    """A cluster of this module's own: what it holds would hurt the tests of others."""
+    with Cluster(ClusterConfig(nodes=1)) as running:
+        install_without_deployment(running)
+        yield running
+
+
+class Tenant:
+    """Someone who may edit one namespace, and create PaddleJobs in it."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        account = f"{lab.namespace}:{TENANT}"
+        jobs = ("--verb=create,get,list,patch", "--resource=paddlejobs.batch.paddlepaddle.org")
+        lab.kubectl("create", "serviceaccount", TENANT)
+        lab.kubectl("create", "role", "jobs", *jobs)
+        for name, role in (("edit", "--clusterrole=edit"), ("jobs", "--role=jobs")):
+            bound = (role, f"--serviceaccount={account}")
+            lab.kubectl("create", "rolebinding", name, *bound)
+        self._kubeconfig = lab.cluster.kubeconfig_for(lab.namespace, TENANT)
+
+    def create(self, api: str, plural: str, body: str) -> None:
+        """POST this text."""
+        path = f"{api}/namespaces/{self.lab.namespace}/{plural}"
+        self._kubectl("create", "--raw", path, "-f", "-", stdin=body)
+
+    def patch(self, job: str, file: Path) -> None:
+        """Merge this file into a job."""
+        self._kubectl("patch", "pdj", job, "--type=merge", f"--patch-file={file}")
+
+    def _kubectl(self, *arguments: str, **options: Any) -> None:
+        self.lab.kubectl(*arguments, kubeconfig=self._kubeconfig, **options)
+
+
+class Probe:
+    """Asks /readyz all the time, from the first time that it says yes."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._stop = threading.Event()
+        assert clock.wait_until(lambda: http_get(url)[0] == 200, 60.0), http_get(url)
+        self.problems: list[str] = []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.wait(POLL_SECONDS):
+            status, body = http_get(self._url)
+            if status != 200:
+                self.problems.append(body)
+
+    def stop(self) -> None:
+        """Ask no more."""
+        self._stop.set()
+        self._thread.join()
+
+
+class Operator:
+    """The operator of all namespaces, as a process, with a probe beside it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it is ready."""
+        kubeconfig = self._cluster.kubeconfig_for(NAMESPACE, DEPLOYMENT)
+        command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
+        command += ["--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:0"]
+        process = self._cluster.run_beside(OPERATOR, command, CHECKOUT)
+        self._probe = Probe(f"http://127.0.0.1:{port_of(process)}/readyz")
+
+    def stop(self) -> None:
+        """End it; it must have been ready all the time."""
+        self._probe.stop()
+        self._cluster.stop(OPERATOR)
+        assert self._probe.problems == []
+
+
+def port_of(process: Process) -> int:
+    assert clock.wait_until(lambda: bool(listening_ports(process.pid)), 60.0)
+    (port,) = listening_ports(process.pid)
+    return port
+
+
+@pytest.fixture
+def operator(plane: Cluster) -> Iterator[Operator]:
+    operator = Operator(plane)
+    yield operator
+    operator.stop()
+
+
+@pytest.fixture
+def labs(plane: Cluster) -> Iterator[tuple[Lab, Lab]]:
+    """The namespaces of the tenant and of its neighbour."""
+    with ExitStack() as stack:
+        names = [stack.enter_context(new_namespace(plane)) for _ in range(2)]
+        yield Lab(plane, names[0]), Lab(plane, names[1])
+
+
+def nested(depth: int) -> str:
+    """`depth` maps, one in the other, as managedFields may have them."""
+    return '{"f:a":' * depth + "{}" + "}" * depth
+
+
+def managed_fields(api_version: str, depth: int) -> str:
+    """The API server keeps those of a version that it knows."""
+    return (
+        f'[{{"manager":"m","operation":"Update","apiVersion":"{api_version}",'
+        f'"fieldsType":"FieldsV1","time":"2026-01-02T03:04:05Z","fieldsV1":{nested(depth)}}}]'
+    )
+
+
+def with_fields(obj: Raw, depth: int) -> str:
+    """An object as text, with nested maps where it says DEEP."""
+    return json.dumps(obj).replace('"DEEP"', managed_fields(obj["apiVersion"], depth))
+
+
+def in_template(tenant: Tenant, depth: int, _: Path) -> None:
+    template = WAITS | {"metadata": {"managedFields": "DEEP"}}
+    job = paddle_job(f"deep-{depth}", {"worker": (1, template)})
+    tenant.create(PADDLE_JOBS, "paddlejobs", with_fields(job, depth))
+
+
+def in_metadata(tenant: Tenant, depth: int, folder: Path) -> None:
+    name = f"deep-{depth}"
+    tenant.create(PADDLE_JOBS, "paddlejobs", json.dumps(paddle_job(name, {"worker": (1, WAITS)})))
+    patch = folder / "patch"
+    patch.write_text(f'{{"metadata":{{"managedFields":{managed_fields(API_VERSION, depth)}}}}}')
+    tenant.patch(name, patch)
+
+
+def in_volume(tenant: Tenant, depth: int, _: Path) -> None:
+    claim = {
+        "metadata": {"managedFields": "DEEP"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    template = shell("exec sleep 3600")
+    template["spec"]["volumes"] = [{"name": "v", "ephemeral": {"volumeClaimTemplate": claim}}]
+    job = paddle_job(f"deep-{depth}", {"worker": (1, template)})
+    tenant.create(PADDLE_JOBS, "paddlejobs", with_fields(job, depth))
+
+
+def in_pod_group(tenant: Tenant, depth: int, _: Path) -> None:
+    labels = {LABEL_JOB_UID: "any"}
+    group = {
+        "apiVersion": GANG_API_VERSION,
+        "kind": "PodGroup",
+        "metadata": {"name": f"deep-{depth}", "labels": labels, "managedFields": "DEEP"},
+        "spec": {"schedulingPolicy": {"basic": {}}},
+    }
+    tenant.create(POD_GROUPS, "podgroups", with_fields(group, depth))
+
+
+PLACES: dict[str, Callable[[Tenant, int, Path], None]] = {
+    "template": in_template,
+    "metadata": in_metadata,
+    "volume": in_volume,
+    "PodGroup": in_pod_group,
+}
+
+
+@pytest.mark.parametrize("hurt", PLACES.values(), ids=PLACES.keys())
+def test_a_neighbour_does_not_notice(
+    operator: Operator,
+    labs: tuple[Lab, Lab],
+    tmp_path: Path,
+    hurt: Callable[[Tenant, int, Path], None],
+) -> None:
+    tenant, neighbour = Tenant(labs[0]), labs[1]
+    for depth in DEPTHS:
+        hurt(tenant, depth, tmp_path)
+    run(neighbour, "beside")
+    operator.stop()
+    operator.start()
+    run(neighbour, "after-restart")
+
+
+@pytest.mark.parametrize("hurt", [in_template, in_metadata], ids=["template", "metadata"])
+def test_a_job_runs_whatever_lies_where_nobody_looks(
+    operator: Operator,
+    labs: tuple[Lab, Lab],
+    tmp_path: Path,
+    hurt: Callable[[Tenant, int, Path], None],
+) -> None:
+    tenant = Tenant(labs[0])
+    for depth in DEPTHS:
+        hurt(tenant, depth, tmp_path)
+    for name in (f"deep-{depth}" for depth in DEPTHS):
+        tenant.lab.wait(lambda name=name: phase_of(tenant.lab, name) == "Running", name)
+
+
+def test_a_job_says_that_its_pods_cannot_be_sent(
+    operator: Operator, labs: tuple[Lab, Lab], tmp_path: Path
+) -> None:
+    tenant = Tenant(labs[0])
+    in_volume(tenant, 600, tmp_path)
+
+    told = "jsonpath={.status.conditions[*].message}"
+    tenant.lab.wait(
+        lambda: "cannot be sent" in tenant.lab.kubectl("get", "pdj", "deep-600", "-o", told),
+        "the condition that says so",
+    )
+
+
+def phase_of(lab: Lab, job: str) -> str:
+    """By kubectl: what is nested so deeply is not for Python's own parser."""
+    return lab.kubectl("get", "pdj", job, "-o", "jsonpath={.status.phase}")
+
+
+def run(lab: Lab, job: str) -> None:
+    """A job runs as soon as it does in a calm cluster."""
+    lab.submit(paddle_job(job, {"worker": (1, WAITS)}))
+    started = time.monotonic()
+    lab.wait_phase(job, "Running", timeout_seconds=30)
+    assert time.monotonic() - started < CALM_SECONDS

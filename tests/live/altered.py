@@ -1,0 +1,42 @@
+"""`python -m tests.live.altered FILE [FLAG…]`: the operator in which a few things are different.
+
+Its wall clock shows as many seconds more as the file says at that moment, and it labels pods as a
+later release might.
+"""
+
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from controller import __main__ as program
+from controller.clock import SystemClock
+from reconcile import templates
+
+RELEASE = "example.com/release"
+
+
+def main() -> int:
+    """Alter the operator and run it."""
+    shift_clock(Path(sys.argv.pop(1)))
+    label_pods()
+    return program.main()
+
+
+def shift_clock(file: Path) -> None:
+    """Have the wall clock show other times; durations are measured by another one."""
+    tell = SystemClock.now
+
+    def now(self: SystemClock) -> datetime:
+        return tell(self) + timedelta(seconds=float(file.read_text()))
+
+    SystemClock.now = now  # type: ignore[method-assign]
+
+
+def label_pods() -> None:
+    """Have the pods to be created carry a label more."""
+    label = templates._labels
+    templates._labels = lambda *arguments: {**label(*arguments), RELEASE: "later"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

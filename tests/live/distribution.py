@@ -1,0 +1,78 @@
+"""Which of several test processes gets which file of tests.
+
+A file is run by one process. The longest come first, and those that use the same cluster go to the
+same process while others have something else to do: each process has clusters of its own, and one
+costs ten seconds of CPU at its start, and a twentieth of a core until the end.
+"""
+
+import ast
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
+
+ROOT = Path(__file__).parents[2]
+LONGEST = (
+    "tests/examples/test_elastic_job.py",
+    "tests/manuals/test_guide.py",
+    "tests/faults/test_kill_after_each_write.py",
+)
+FOLDERS = ("examples", "manuals", "cluster", "faults", "unit")
+"""In order of how long a file of them takes."""
+SHARED = {
+    "unattended": ("unattended",),
+    "operated": ("operated", "lab", "module_lab"),
+    "cluster": ("cluster", "namespace", "crd"),
+}
+"""Clusters that tests share, and the fixtures that lead to them."""
+
+
+class Distribution(LoadFileScheduling):
+    """Gives a process that runs out of work its next file."""
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        has = {each: clusters_of(files) for each, files in self.assigned_work.items()}
+        mine = has.pop(node, set())
+        self.workqueue.move_to_end(choose(self.workqueue, mine, set().union(*has.values())), False)
+        super()._assign_work_unit(node)
+
+
+def choose(waiting: Iterable[str], mine: set[str], others: set[str]) -> str:
+    """The next file for a process, of those that wait, by the clusters that run already."""
+
+    def rank(file: str) -> tuple[bool, int, int]:
+        cluster = cluster_of(file)
+        would_start = 2 if cluster in others else 1
+        return file not in LONGEST, _place(file), 0 if cluster in mine else would_start
+
+    return min(waiting, key=rank)
+
+
+def clusters_of(files: Iterable[str]) -> set[str]:
+    """The shared clusters that these files use."""
+    return {cluster for file in files if (cluster := cluster_of(file))}
+
+
+@cache
+def cluster_of(file: str) -> str:
+    """The shared cluster that a file's tests use, or nothing."""
+    if Path(file).parent.name == "node":
+        return "node"  # its conftest.py has one
+    fixtures = _fixtures_of(file)
+    return next((name for name, leading in SHARED.items() if fixtures & {*leading}), "")
+
+
+def _fixtures_of(file: str) -> set[str]:
+    """The fixtures of others that a file's tests and fixtures ask for."""
+    body = ast.parse((ROOT / file).read_text()).body
+    functions = [each for each in body if isinstance(each, ast.FunctionDef)]
+    asking = [each for each in functions if each.name.startswith("test_") or each.decorator_list]
+    asked = {argument.arg for each in asking for argument in each.args.args}
+    return asked - {each.name for each in functions}
+
+
+def _place(file: str) -> int:
+    folder = Path(file).parts[1]
+    return FOLDERS.index(folder) if folder in FOLDERS else len(FOLDERS)

@@ -1,0 +1,147 @@
+"""Faults that tests bring about, and what to read off the history of the jobs that they hit."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from api.constants import LABEL_ATTEMPT, LABEL_JOB_NAME
+from api.objects import parse_time
+from tests.live.history import History
+from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.proxy import audit_entries
+
+Raw = dict[str, Any]
+HOSTNAME = "kubernetes.io/hostname"
+GONE_AT_ONCE = [
+    {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": "NoExecute",
+     "tolerationSeconds": 0}
+    for key in ("unreachable", "not-ready")
+]  # fmt: skip
+
+
+def only_first(then: str, otherwise: str = "exit 0") -> Raw:
+    """A program that does something else in the job's first attempt."""
+    return shell(f'test "$PADDLE_RENDEZVOUS" = 1 || {otherwise}; {then}')
+
+
+SLOW_TO_STOP = "trap 'sleep 6; exit 0' TERM; sleep 3600 & wait"
+"""It takes its time to stop: of a pod gone at once, a busy operator does not see why it went."""
+SAVES = only_first(SLOW_TO_STOP)
+
+
+def until_told(folder: Path, before: str = "true", after: str = "true") -> Raw:
+    """A trainer that runs until the test has seen it run and makes a file `end` in the folder."""
+    mounts = [{"name": "told", "mountPath": "/told"}]
+    script = f"{before}; until test -e /told/end; do sleep 0.1; done; {after}"
+    template = shell(script, volumeMounts=mounts)
+    template["spec"]["volumes"] = [{"name": "told", "hostPath": {"path": str(folder)}}]
+    return template
+
+
+def evict(lab: Lab, pod: str) -> None:
+    """What `kubectl drain` asks for."""
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+    path = f"{CORE}/namespaces/{lab.namespace}/pods/{pod}/eviction"
+    lab.cluster.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+
+
+def squeeze_out(lab: Lab, pod: str) -> None:
+    """What a kubelet says whose node runs out of something."""
+    status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource"}
+    patch = json.dumps({"status": status})
+    lab.kubectl("patch", "pod", pod, "--subresource=status", "--type=merge", "-p", patch)
+
+
+def created_at(pod: Raw) -> datetime:
+    """When the pod was made."""
+    moment = parse_time(pod["metadata"]["creationTimestamp"])
+    assert moment
+    return moment
+
+
+def restarts(history: History, name: str) -> list[datetime]:
+    """When each restart of a job began, as its condition told."""
+    found = {
+        condition["lastTransitionTime"]
+        for version in history.versions(name)
+        for condition in version.get("status", {}).get("conditions", ())
+        if (condition["type"], condition["status"]) == ("Restarting", "True")
+    }
+    return sorted(moment for text in found if (moment := parse_time(text)))
+
+
+def attempts(history: History, name: str) -> dict[str, list[Raw]]:
+    """The pods that were made for each attempt of a job, as they were then."""
+    made: dict[str, list[Raw]] = {}
+    for kind, pod in history.events(f"{name}-"):
+        if kind == "ADDED" and pod["metadata"]["labels"][LABEL_JOB_NAME] == name:
+            made.setdefault(pod["metadata"]["labels"][LABEL_ATTEMPT], []).append(pod)
+    return made
+
+
+def job_near(name: str, node: str, waits: str = "exec sleep 3600", **pod: Any) -> Raw:
+    """A job of two pods that prefer a node, tell their peers there, and wait."""
+    template = shell(f'echo "peers $PADDLE_TRAINER_ENDPOINTS"; {waits}')
+    wish = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": [node]}]}
+    term = {"weight": 50, "preference": wish}
+    template["spec"] |= {
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}},
+        "tolerations": GONE_AT_ONCE,
+        "terminationGracePeriodSeconds": 1,
+        **pod,
+    }
+    return paddle_job(name, {"worker": (2, template)})
+
+
+def take_away(lab: Lab, node: str, job: str) -> None:
+    """The node goes, and its pods cannot."""
+    lab.cluster.stop(node)
+    lab.cluster.kubectl("delete", "node", node)
+    names = [f"{job}-worker-{index}" for index in range(2)]
+    lab.kubectl("delete", "pod", *names, "--wait=false")
+
+
+def wait_second_attempt(lab: Lab, job: str) -> Raw:
+    """The status once the second attempt runs."""
+    lab.wait(lambda: lab.status(job).get("attempt") == 2, f"{job} has failed")
+    return lab.wait_phase(job, "Running")
+
+
+def deleted_at(lab: Lab, name: str) -> datetime:
+    """When the job was deleted, by the API server's log."""
+    (entry,) = (
+        entry
+        for entry in audit_entries(lab.cluster)
+        if entry["verb"] == "delete"
+        and entry["objectRef"].get("namespace") == lab.namespace
+        and (entry["objectRef"]["resource"], entry["objectRef"].get("name")) == ("paddlejobs", name)
+    )
+    return datetime.fromisoformat(entry["requestReceivedTimestamp"])
+
+
+def webhook(namespace: str, port: int) -> Raw:
+    """The configuration of one that is asked for every new pod of the namespace.
+
+    Where nothing answers on the port, the API server waits 10 s and refuses the pod.
+    """
+    hook = {
+        "name": "slow.example.com",
+        "clientConfig": {"url": f"https://127.0.0.1:{port}/"},
+        "rules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE"],
+                "resources": ["pods"],
+            }
+        ],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "timeoutSeconds": 10,
+        "admissionReviewVersions": ["v1"],
+    }
+    api = "admissionregistration.k8s.io/v1"
+    kind = {"apiVersion": api, "kind": "ValidatingWebhookConfiguration"}
+    return {**kind, "metadata": {"name": namespace}, "webhooks": [hook]}

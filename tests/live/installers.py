@@ -1,0 +1,136 @@
+"""Helm and kustomize, with which people install the operator: built from their Go modules.
+
+python -m tests.live.installers builds what is missing, with progress.
+"""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from localcluster import Cluster
+from localcluster.errors import LocalClusterError
+from localcluster.gobuild import Binary, Pins, ensure_built
+from localcluster.report import Report
+
+Raw = dict[str, Any]
+CHECKOUT = Path(__file__).parents[2]
+CHART = CHECKOUT / "charts" / "paddlejob-operator"
+KUSTOMIZE_FOLDER = CHECKOUT / "deploy" / "kustomize"
+RELEASE = "paddlejob"
+NAMESPACE = "paddle-system"
+SECONDS = 400.0
+SOURCES = Path(__file__).parent / "go"
+HELM_VERSION = "v3.22.0"
+HELM = Pins(
+    title="Helm",
+    name="helm",
+    version=HELM_VERSION,
+    folder=SOURCES / "helm",
+    binaries=(Binary("helm", "helm.sh/helm/v3/cmd/helm"),),
+    values=(
+        f"helm.sh/helm/v3/internal/version.version={HELM_VERSION}",
+        # What `helm template` takes the cluster for; nothing else tells it outside of a checkout.
+        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor=1",
+        "helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor=36",
+    ),
+)
+KUSTOMIZE = Pins(
+    title="kustomize",
+    name="kustomize",
+    version="v5.7.1",
+    folder=SOURCES / "kustomize",
+    binaries=(Binary("kustomize", "sigs.k8s.io/kustomize/kustomize/v5"),),
+)
+
+
+def ensure_installers(report: Report = print) -> None:
+    """Build what is missing, once per user: some minutes."""
+    for pins in (HELM, KUSTOMIZE):
+        ensure_built(pins, report)
+
+
+class Helm:
+    """Runs Helm against a cluster, in whose temporary folder it keeps what it keeps."""
+
+    def __init__(self, cluster: Cluster, namespace: str = NAMESPACE) -> None:
+        self._cluster = cluster
+        self._namespace = namespace
+
+    def run(
+        self, *arguments: str, values: Raw | None = None, check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
+        """`helm ...` with values from standard input; raises where it fails and should not."""
+        environment = self._cluster.kubectl_environment()
+        home = environment["TMPDIR"]
+        folders = {f"HELM_{kind}_HOME": f"{home}/helm" for kind in ("CACHE", "CONFIG", "DATA")}
+        return run_helm(
+            "--namespace",
+            self._namespace,
+            *arguments,
+            values=values,
+            environment=environment | folders,
+            check=check,
+        )
+
+
+def template(values: Raw | None = None, *arguments: str, namespace: str = NAMESPACE) -> list[Raw]:
+    """The objects that the chart makes of these values."""
+    command = ("template", RELEASE, str(CHART), "--namespace", namespace, *arguments)
+    return parse(run_helm(*command, values=values).stdout)
+
+
+def run_helm(
+    *arguments: str,
+    values: Raw | None = None,
+    environment: dict[str, str] | None = None,
+    check: bool = True,
+) -> subprocess.CompletedProcess[str]:
+    """`helm ...`; raises with what it said."""
+    given = ("--values", "-") if values is not None else ()
+    helm = HELM.binaries_folder() / "helm"
+    return _run([str(helm), *arguments, *given], yaml.safe_dump(values or {}), environment, check)
+
+
+def kustomize(folder: Path) -> list[Raw]:
+    """The objects that kustomize makes of a folder."""
+    program = KUSTOMIZE.binaries_folder() / "kustomize"
+    return parse(_run([str(program), "build", str(folder)], "", None, True).stdout)
+
+
+def parse(text: str) -> list[Raw]:
+    """The objects of a stream of YAML."""
+    return [obj for obj in yaml.load_all(text, Loader=yaml.CSafeLoader) if obj]
+
+
+def _run(
+    command: Sequence[str], stdin: str, environment: dict[str, str] | None, check: bool
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        command,
+        input=stdin,
+        cwd=CHECKOUT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    if check and done.returncode:
+        raise LocalClusterError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done
+
+
+def main() -> str | None:
+    """Build what is missing; what went wrong."""
+    try:
+        ensure_installers()
+    except LocalClusterError as error:
+        return f"error: {error}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+"""Pods for the tests of the node: made, waited for, asked, and seen to be gone."""
+
+from pathlib import Path
+from typing import Any
+
+from localcluster import Cluster, clock
+
+Raw = dict[str, Any]
+DEADLINE_SECONDS = 120.0
+BACKOFF_SECONDS = 1.0
+NODES = ("node-0", "node-1")
+# The spawner, which is two processes: the first of the PID namespace, and its parent outside.
+PROCESSES_OF_AN_IDLE_NODE = 2
+
+
+class Pods:
+    """The pods of one test."""
+
+    def __init__(self, cluster: Cluster, namespace: str) -> None:
+        self.cluster = cluster
+        self.client = cluster.client
+        self.namespace = namespace
+        self.path = f"/api/v1/namespaces/{namespace}/pods"
+
+    def create(self, name: str, *containers: Raw, labels: Any = None, **spec: Any) -> None:
+        """A pod of these containers, by default one that is not restarted and stops fast."""
+        defaults = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1}
+        metadata = {"name": name, "labels": labels or {}}
+        body = {"metadata": metadata, "spec": defaults | spec | {"containers": list(containers)}}
+        self.client.create(self.path, body)
+
+    def run(self, script: str, **container: Any) -> str:
+        """The output of one container that runs a shell script to its successful end."""
+        spec = {key: container.pop(key) for key in ("volumes", "hostAliases") if key in container}
+        name = f"run-{len(self.all())}"
+        self.create(name, shell(script, **container), **spec)
+        pod = self.wait_phase(name, "Succeeded", "Failed")
+        log = self.log(name)
+        assert pod["status"]["phase"] == "Succeeded", log
+        return log
+
+    def get(self, name: str) -> Raw:
+        return self.client.get(f"{self.path}/{name}")
+
+    def all(self) -> list[Raw]:
+        items: list[Raw] = self.client.get(self.path)["items"]
+        return items
+
+    def wait(self, name: str, condition: Any) -> Raw:
+        """The pod, as soon as the condition holds for it."""
+        found: list[Raw] = []
+
+        def holds() -> bool:
+            found[:] = [self.get(name)]
+            return bool(condition(found[0]))
+
+        assert clock.wait_until(holds, DEADLINE_SECONDS), found[0]["status"]
+        return found[0]
+
+    def wait_phase(self, name: str, *phases: str) -> Raw:
+        return self.wait(name, lambda pod: pod["status"]["phase"] in phases)
+
+    def wait_state(self, name: str, state: str, reason: str = "") -> Raw:
+        """The pod, once its first container is in that state."""
+
+        def holds(pod: Raw) -> bool:
+            found = container_status(pod).get("state", {}).get(state)
+            return found is not None and found.get("reason", "") == (
+                reason or found.get("reason", "")
+            )
+
+        return self.wait(name, holds)
+
+    def wait_ready(self, name: str) -> Raw:
+        return self.wait(name, lambda pod: condition(pod, "Ready") == "True")
+
+    def log(self, name: str, *arguments: str) -> str:
+        """What kubectl logs prints."""
+        return self.cluster.kubectl("logs", "-n", self.namespace, name, *arguments).stdout
+
+    def wait_log(self, name: str, text: str, *arguments: str) -> str:
+        """The log, once it holds the text."""
+        found = [""]
+
+        def holds() -> bool:
+            found[0] = self.log(name, *arguments)
+            return text in found[0]
+
+        assert clock.wait_until(holds, DEADLINE_SECONDS), found[0]
+        return found[0]
+
+    def delete(self, name: str, grace_seconds: int | None = None) -> None:
+        body = {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
+        self.client.delete(f"{self.path}/{name}", body)
+
+    def wait_gone(self, name: str) -> None:
+        assert clock.wait_until(lambda: not self.exists(name), DEADLINE_SECONDS)
+
+    def exists(self, name: str) -> bool:
+        return self.client.find(f"{self.path}/{name}") is not None
+
+    def events(self, reason: str) -> list[str]:
+        """The messages of the Events for that reason."""
+        found = self.client.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
+        return [each["message"] for each in found if each["reason"] == reason]
+
+    def wait_event(self, reason: str) -> str:
+        assert clock.wait_until(lambda: bool(self.events(reason)), DEADLINE_SECONDS)
+        return self.events(reason)[0]
+
+    def delete_all(self) -> None:
+        for pod in self.all():
+            self.delete(pod["metadata"]["name"])
+        assert clock.wait_until(lambda: not self.all(), DEADLINE_SECONDS)
+
+
+def container_processes(cluster: Cluster) -> list[str]:
+    """The command lines of everything that runs below the nodes, but for their spawners."""
+    parents = parents_by_process()
+    lines: list[str] = []
+    for name in NODES:
+        if name in cluster.dead():
+            continue
+        below = descendants(cluster.process(name).pid, parents)
+        lines += [command_line(process) for process in below[PROCESSES_OF_AN_IDLE_NODE:]]
+    return lines
+
+
+def parents_by_process() -> dict[int, int]:
+    """Every process of the machine."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+    return parents
+
+
+def descendants(process: int, parents: dict[int, int]) -> list[int]:
+    """Everything below a process, oldest first."""
+    found: list[int] = []
+    front = [process]
+    while front:
+        front = sorted(child for child, parent in parents.items() if parent in front)
+        found += front
+    return found
+
+
+def command_line(process: int) -> str:
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    return b" ".join(words).decode(errors="replace")
+
+
+def shell(script: str, container: str = "main", /, **fields: Any) -> Raw:
+    """A container that runs a shell script."""
+    return {"name": container, "image": "busybox", "command": ["sh", "-c", script]} | fields
+
+
+def python(script: str, container: str = "main", /, **fields: Any) -> Raw:
+    """A container that runs a Python script."""
+    return {"name": container, "image": "python:3.11", "command": ["python", "-c", script]} | fields
+
+
+def container_status(pod: Raw, name: str = "") -> Raw:
+    """The status of a container, the first one by default; {} while there is none."""
+    status = pod.get("status", {})
+    found = [*status.get("containerStatuses", []), *status.get("initContainerStatuses", [])]
+    return next((each for each in found if name in ("", each["name"])), {})
+
+
+def condition(pod: Raw, kind: str) -> str:
+    """True, False, or nothing while the pod has no such condition."""
+    conditions = pod.get("status", {}).get("conditions", [])
+    return next((each["status"] for each in conditions if each["type"] == kind), "")

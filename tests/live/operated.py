@@ -1,0 +1,104 @@
+"""Installs the operator as a user does, and waits until it works."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+
+from localcluster import Cluster
+from localcluster.manifests import install, without
+from localcluster.process import Process
+from tests.live.processes import http_get, listening_ports
+from tests.live.proxy import FaultProxy
+
+CHECKOUT = Path(__file__).parents[2]
+MANIFESTS = CHECKOUT / "manifests" / "v1"
+CRD = "paddlejobs.batch.paddlepaddle.org"
+NAMESPACE = "paddle-system"
+DEPLOYMENT = "paddle-controller-manager"
+READY_SECONDS = 150
+
+
+def start_operator(cluster: Cluster, *flags: str) -> None:
+    """Create the CRD and the operator, with flags of its own; return when its pod is ready."""
+    install_crd(cluster)
+    documents = list(yaml.safe_load_all((MANIFESTS / "operator-all-namespaces.yaml").read_text()))
+    deployment = next(each for each in documents if each["kind"] == "Deployment")
+    deployment["spec"]["template"]["spec"]["containers"][0]["args"] += flags
+    cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(documents))
+    wait = ("rollout", "status", f"deployment/{DEPLOYMENT}", f"--timeout={READY_SECONDS}s")
+    cluster.kubectl("-n", NAMESPACE, *wait, timeout_seconds=READY_SECONDS + 10)
+
+
+def install_crd(cluster: Cluster) -> None:
+    """Create the CRD and wait until its objects can be created."""
+    install(cluster, MANIFESTS / "crd.yaml")
+
+
+def install_without_deployment(cluster: Cluster) -> None:
+    """The CRD, and the operator's account and rights, for operators that run beside."""
+    install_crd(cluster)
+    install(cluster, stdin=without("Deployment", MANIFESTS / "operator-all-namespaces.yaml"))
+
+
+def run_operator(
+    cluster: Cluster, namespace: str, *flags: str, account_in: str = NAMESPACE
+) -> Process:
+    """Run an operator for one namespace as a process beside the cluster, with its own rights.
+
+    They are those of the account in `account_in`.
+    """
+    kubeconfig = cluster.kubeconfig_for(account_in, DEPLOYMENT)
+    command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
+    command += ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
+    command += [f"--namespace={namespace}", *flags]
+    return cluster.run_beside(f"operator-{namespace}", command, CHECKOUT)
+
+
+@contextlib.contextmanager
+def operator_beside(
+    cluster: Cluster, namespace: str, *flags: str, account_in: str = NAMESPACE
+) -> Iterator[Process]:
+    """The same while the block lasts; all namespaces where none is named."""
+    yield run_operator(cluster, namespace, *flags, account_in=account_in)
+    cluster.stop(f"operator-{namespace}")
+
+
+@contextlib.contextmanager
+def operator_behind(
+    proxy: FaultProxy, namespace: str, folder: Path, *flags: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """An operator of one namespace that reaches the API server through a proxy.
+
+    It tells its health on a port that the system has chosen, and its log is in the folder.
+    """
+    kubeconfig = proxy.write_kubeconfig(folder / "kubeconfig")
+    command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}", *flags]
+    command += [f"--namespace={namespace}", "--metrics-bind-address=0"]
+    command += ["--health-probe-bind-address=127.0.0.1:0"]
+    with (folder / "log").open("ab") as log:
+        operator = subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log)
+    try:
+        yield operator
+    finally:
+        operator.kill()
+        operator.wait()
+
+
+def readiness(operator: subprocess.Popen[bytes]) -> int:
+    """The status with which the operator answers /readyz."""
+    (port,) = listening_ports(operator.pid)
+    return http_get(f"http://127.0.0.1:{port}/readyz")[0]
+
+
+def grant_roles(cluster: Cluster, namespace: str) -> None:
+    """An account of the operator in this namespace with the rights in it, and no ClusterRole."""
+    for document in yaml.safe_load_all((MANIFESTS / "operator.yaml").read_text()):
+        is_right = document["kind"] in ("ServiceAccount", "Role", "RoleBinding")
+        if is_right and document["metadata"]["name"] == DEPLOYMENT:
+            moved = json.dumps(document).replace(NAMESPACE, namespace)
+            cluster.kubectl("create", "-f", "-", stdin=moved)

@@ -1,0 +1,29 @@
+"""Makes what the tests need and keeps for the user, with progress: before any test's clock runs.
+
+python -m tests.live.prepare
+"""
+
+import sys
+
+from benchmarks.simulator import ensure_simulator
+from localcluster.build import ensure_binaries
+from localcluster.environments import ensure_environment
+from localcluster.errors import LocalClusterError
+from tests.live import gochecks
+
+
+def main() -> str | None:
+    """Make what is missing; what went wrong."""
+    try:
+        ensure_binaries()
+        ensure_environment("examples")
+        ensure_simulator()
+        for name in gochecks.PROGRAMS:
+            gochecks.build(name)
+    except LocalClusterError as error:
+        return f"error: {error}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

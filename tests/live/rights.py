@@ -1,0 +1,56 @@
+"""The rights that the operator's manifest grants, and those that it has used.
+
+What it used stands in the API server's audit log.
+"""
+
+from typing import Any
+
+import yaml
+
+from localcluster import Cluster
+from tests.live.operated import DEPLOYMENT, MANIFESTS, NAMESPACE
+from tests.live.proxy import audit_entries
+
+MANIFEST = MANIFESTS / "operator-all-namespaces.yaml"
+ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{DEPLOYMENT}"
+STAGES = ("ResponseStarted", "ResponseComplete")
+"""An open watch has only started."""
+Right = tuple[str, str, str]
+Raw = dict[str, Any]
+
+
+def granted() -> set[Right]:
+    """(group, resource, verb) of every rule that the manifest binds to the operator."""
+    documents = list(yaml.safe_load_all(MANIFEST.read_text()))
+    bound = {(d["roleRef"]["kind"], d["roleRef"]["name"]) for d in documents if "roleRef" in d}
+    return {
+        (group, resource, verb)
+        for document in documents
+        if (document["kind"], document["metadata"]["name"]) in bound
+        for rule in document["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def used(cluster: Cluster) -> set[Right]:
+    """What the operator has asked for."""
+    return {
+        right_of(entry["verb"], entry["objectRef"])
+        for entry in audit_entries(cluster, STAGES)
+        if entry["user"]["username"] == ACCOUNT and entry.get("objectRef")
+    }
+
+
+def right_of(verb: str, what: Raw) -> Right:
+    """The right that a request needs."""
+    resource = "/".join(filter(None, (what["resource"], what.get("subresource"))))
+    return (what.get("apiGroup", ""), resource, verb)
+
+
+def check_none_is_missing(cluster: Cluster) -> None:
+    """All that the operator has ever asked for here was granted."""
+    asked = used(cluster)
+    assert asked, "the operator has asked for nothing: the log or the account's name is wrong"
+    assert asked - granted() == set()

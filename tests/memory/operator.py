@@ -1,0 +1,240 @@
+"""The operator's own machine over a world in memory, one pass at a time and without threads.
+
+Store, event handlers, queue, worker, memory and applier are the real ones. Around them: a client
+that writes to the world and can fail at any write, watches that tell what happened as late as a
+test likes, each kind for itself, and time that a test lets pass.
+"""
+
+import traceback
+from collections.abc import Callable
+from copy import deepcopy
+from datetime import datetime
+
+from api.constants import LABEL_JOB_UID
+from api.objects import Raw, labels_of
+from api.ownership import Key
+from controller.cache.event_handler import EventHandler
+from controller.cache.store import Store
+from controller.client.errors import ApiError, Forbidden, NotLeader, Throttled, Transient
+from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
+from controller.work.memory import JobMemory
+from controller.work.observer import Observer
+from controller.work.worker import Worker
+from controller.workqueue.queue import WorkQueue
+from metrics import Metrics
+from reconcile import Observed, Plan, Settings, reconcile
+from tests.memory.applier import Recorder, StepClock, an_applier
+from tests.memory.client import RESOURCES, Client, WorldClient
+from tests.memory.world import World
+
+_METRICS = Metrics()
+_ASKED_SECONDS = 10.0
+_NOT_SENT: dict[str, Callable[[], ApiError]] = {
+    "lost": lambda: Transient("the request was lost"),
+    "not-leader": lambda: NotLeader("the lease did not cover it"),
+    "throttled": lambda: Throttled("too many requests", retry_after=_ASKED_SECONDS),
+}
+
+
+class Killed(BaseException):
+    """The process ends here; nothing that catches Exception may hold it up."""
+
+
+class Faulty:
+    """A client whose writes meet faults; the list holds what becomes of the next ones.
+
+    ok: as it should be; lost, not-leader and throttled: not done, and an error; unheard: done, and
+    an error; killed-before and killed-after: the operator's process ends around the write. Without
+    rights every write is forbidden.
+    """
+
+    def __init__(self, client: Client, faults: list[str]) -> None:
+        self._client = client
+        self._faults = faults
+        self.has_rights = True
+
+    def get(self, path: str, query: object = None) -> Raw:
+        return self._client.get(path, query)
+
+    def create(self, path: str, body: Raw) -> Raw:
+        return self._write(lambda: self._client.create(path, body))
+
+    def merge_patch(self, path: str, body: Raw) -> Raw:
+        return self._write(lambda: self._client.merge_patch(path, body))
+
+    def delete(self, path: str, uid: str, grace_seconds: int | None = None) -> Raw:
+        return self._write(lambda: self._client.delete(path, uid, grace_seconds))
+
+    def _write(self, do: Callable[[], Raw]) -> Raw:
+        fault = self._faults.pop(0) if self._faults else "ok"
+        if fault == "killed-before":
+            raise Killed
+        if fault in _NOT_SENT:
+            raise _NOT_SENT[fault]()
+        if not self.has_rights:
+            raise Forbidden("the operator may not write", code=403)
+        result = do()
+        if fault == "killed-after":
+            raise Killed
+        if fault == "unheard":
+            raise Transient("the answer was lost")
+        return deepcopy(result)
+
+
+class StepQueue(WorkQueue):
+    """The real queue; nothing is worked on but by `take`, which does not wait.
+
+    Nor does a key rest after its pass: how late a test shows events is its own affair.
+    """
+
+    def done(self, key: Key, rest_seconds: float = 0.0) -> None:
+        super().done(key)
+
+    def take(self) -> Key | None:
+        """What a worker would get now, or None."""
+        with self._changed:
+            self._take_due_locked()
+            namespace = self._next_turn_locked()
+            return self._take_locked(namespace) if namespace is not None else None
+
+    def seconds_to_next(self) -> float | None:
+        """Until something is to be taken that is not there yet; None where nothing is to come."""
+        with self._changed:
+            return self._idle_seconds_locked() if self._timers else None
+
+
+class Log:
+    """Says nothing, but keeps what a pass raised."""
+
+    def __init__(self, raised: list[str]) -> None:
+        self._raised = raised
+
+    def bind(self, **_values: object) -> "Log":
+        return self
+
+    def warning(self, _event: str, **_values: object) -> None:
+        """Refusals and lost writes are meant."""
+
+    def exception(self, event: str, **_values: object) -> None:
+        self._raised.append(f"{event}: {traceback.format_exc()}")
+
+
+class Operator:
+    """Lives of the operator, one after the other. `faults` meet the next writes.
+
+    Without a client it writes to the world itself.
+    """
+
+    def __init__(self, world: World, client: Client | None = None) -> None:
+        self.world = world
+        self.faults: list[str] = []
+        self.client = Faulty(client or WorldClient(world), self.faults)
+        self.raised: list[str] = []
+        self.seen: dict[str, int] = {}
+        self._clock = StepClock(world)
+        self._store = Store(RESOURCES.values())
+        self._begin(is_warm=False)
+
+    def restart(self, is_warm: bool) -> None:
+        """Another process takes over: with fresh lists, or with a standby's late watches."""
+        self._begin(is_warm)
+
+    def work(self) -> bool:
+        """One pass over the key that has waited longest; whether there was one."""
+        key = self.queue.take()
+        if key is None:
+            return False
+        try:
+            self._worker.work(key)
+        except Killed:
+            self._begin(is_warm=False)
+        assert not self.raised, self.raised[0]
+        return True
+
+    def fresh_plan(self) -> Plan:
+        """What a process would do now that has just started, with the lists of this one."""
+        (key,) = (key for key, _ in self._store.facts(PADDLE_JOB))
+        family = self._store.family(key)
+        assert family is not None
+        memory = JobMemory(self._store, self._clock)
+        observed = Observer(self._store, memory, _is_served).observe(family)
+        return self._decide(observed, self._clock.now(), self.world.settings)
+
+    def show(self, kind: str, count: int | None = None) -> bool:
+        """Let the watch of a kind tell its next changes, or all; whether there were any."""
+        first = self.seen[kind]
+        shown = 0
+        for position in range(first, len(self.world.changes)):
+            change = self.world.changes[position]
+            if change.place[0] == kind:
+                if shown == count:
+                    break
+                shown += 1
+                self._tell(change.place, change.version, change.obj)
+            self.seen[kind] = position + 1
+        return shown > 0
+
+    def show_all(self) -> bool:
+        """Let every watch catch up."""
+        shown = [self.show(kind) for kind in RESOURCES]
+        return any(shown)
+
+    def _begin(self, is_warm: bool) -> None:
+        store = self._store if is_warm else Store(RESOURCES.values())
+        self._store = store
+        self.queue = StepQueue(self._clock, _METRICS.queue, 1)
+        self._handlers = {k: EventHandler(r, store, self.queue) for k, r in RESOURCES.items()}
+        if not is_warm:
+            self._list_all()
+        memory = JobMemory(store, self._clock)
+        self._worker = Worker(
+            queue=self.queue,
+            store=store,
+            memory=memory,
+            observer=Observer(store, memory, _is_served),
+            applier=an_applier(self.client, memory, Recorder(self.world), _METRICS),
+            clock=self._clock,
+            metrics=_METRICS,
+            log=Log(self.raised),  # type: ignore[arg-type]
+            settings=self.world.settings,
+            decide=self._decide,
+        )
+        self.queue.open()
+        for key, _ in store.facts(PADDLE_JOB):
+            self.queue.add(key)
+
+    def _list_all(self) -> None:
+        version = str(self.world.version)
+        for kind, handler in self._handlers.items():
+            objects = [o for o in self.world.of_kind(kind) if _is_watched(o)]
+            handler.replace([handler.pack(deepcopy(o)) for o in objects], version)
+            self.seen[kind] = len(self.world.changes)
+
+    def _tell(self, place: tuple[str, str], version: int, obj: Raw | None) -> None:
+        handler, resource = self._handlers[place[0]], RESOURCES[place[0]]
+        if obj is not None and _is_watched(obj):
+            handler.put(deepcopy(obj))
+            return
+        known = self._store.get(resource, Key(self.world.namespace, place[1]))
+        if known is None:
+            handler.advance(str(version))
+        else:
+            gone = deepcopy(known)
+            gone["metadata"]["resourceVersion"] = str(version)
+            handler.remove(gone)
+
+    def _decide(self, observed: Observed, now: datetime, settings: Settings) -> Plan:
+        before = deepcopy(observed)
+        plan = reconcile(observed, now, settings)
+        assert observed == before, "a pass changed what the store holds"
+        return plan
+
+
+def _is_served(resource: Resource, _namespace: str) -> bool:
+    """Whether the API server serves a kind that may be absent. No node may be read here."""
+    return resource is VOLCANO_POD_GROUP
+
+
+def _is_watched(obj: Raw) -> bool:
+    """What the operator's selectors let through."""
+    return obj["kind"] in ("PaddleJob", "PodGroup") or bool(labels_of(obj).get(LABEL_JOB_UID))

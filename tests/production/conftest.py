@@ -1,0 +1,15 @@
+"""Tests of the ways to install, with Helm and kustomize themselves: `make production`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.live.installers import ensure_installers
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build the programs before the tests' clock starts."""
+    if any(HERE in item.path.parents for item in session.items):
+        ensure_installers()

@@ -1,0 +1,52 @@
+"""The API server admits, strictly, what chart and overlays make: it knows every field."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localcluster import Cluster
+from localcluster.errors import LocalClusterError
+from localcluster.manifests import install
+from tests.live.installers import KUSTOMIZE_FOLDER, NAMESPACE, kustomize, template
+from tests.production.values import SETS, TEAMS
+
+Raw = dict[str, Any]
+MONITORING = Path(__file__).parents[1] / "live" / "crds" / "monitoring.yaml"
+OVERLAYS = ("base", "one-namespace", "overlays/production", "overlays/teams")
+STRICT = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
+
+
+@pytest.fixture(scope="module")
+def prepared(cluster: Cluster) -> Cluster:
+    """A cluster with the namespaces that are written into, and the Prometheus operator's kinds."""
+    install(cluster, MONITORING, verb=("apply",))
+    for name in (NAMESPACE, "ml-system", *TEAMS):
+        cluster.kubectl("create", "namespace", name)
+    return cluster
+
+
+def admit(cluster: Cluster, objects: list[Raw]) -> None:
+    """Ask whether the API server would take them; raises where it would not."""
+    stream = "\n---\n".join(json.dumps(obj) for obj in objects)
+    said = cluster.kubectl(*STRICT, stdin=stream)
+    assert said.stdout.count("(server dry run)") == len(objects)
+    assert "Warning" not in said.stderr
+
+
+@pytest.mark.parametrize("values", SETS.values(), ids=SETS)
+def test_what_the_chart_makes_is_admitted(prepared: Cluster, values: Raw) -> None:
+    admit(prepared, template(values))
+
+
+@pytest.mark.parametrize("folder", OVERLAYS)
+def test_what_kustomize_makes_is_admitted(prepared: Cluster, folder: str) -> None:
+    admit(prepared, kustomize(KUSTOMIZE_FOLDER / folder))
+
+
+def test_what_is_wrong_would_not_be(prepared: Cluster) -> None:
+    (deployment,) = (obj for obj in template() if obj["kind"] == "Deployment")
+    deployment["spec"]["template"]["spec"]["nodeSelectors"] = {}
+    with pytest.raises(LocalClusterError, match="nodeSelectors"):
+        admit(prepared, [deployment])

@@ -1,0 +1,183 @@
+"""The chart makes the objects of the plain files, passes flags on, and refuses wrong values."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.options import parse_options
+from manifests.__main__ import ROOT
+from tests.live.installers import (
+    CHART,
+    KUSTOMIZE_FOLDER,
+    RELEASE,
+    kustomize,
+    parse,
+    run_helm,
+    template,
+)
+from tests.production.values import DIGEST, FLAGS, SETS, TEAMS, WRONG
+
+Raw = dict[str, Any]
+Place = tuple[str, str, str]
+PLAIN = ROOT / "deploy" / "v1"
+HELMS = {
+    "app.kubernetes.io/instance",
+    "app.kubernetes.io/managed-by",
+    "app.kubernetes.io/version",
+    "helm.sh/chart",
+}
+"""The labels of Helm's own, on objects and in selectors."""
+
+
+def places(objects: list[Raw]) -> dict[Place, Raw]:
+    """Objects by kind, namespace and name; each there once."""
+    found = {}
+    for obj in objects:
+        metadata = obj["metadata"]
+        place = (obj["kind"], metadata.get("namespace", ""), metadata["name"])
+        assert place not in found, f"{place} is there twice"
+        found[place] = obj
+    return found
+
+
+def plain(*files: str) -> dict[Place, Raw]:
+    """The objects of plain files."""
+    return places([obj for name in files for obj in parse((PLAIN / name).read_text())])
+
+
+def without_helms_labels(value: Any) -> Any:
+    """The same without Helm's labels."""
+    if isinstance(value, dict):
+        return {k: without_helms_labels(v) for k, v in value.items() if k not in HELMS}
+    if isinstance(value, list):
+        return [without_helms_labels(each) for each in value]
+    return value
+
+
+def options_of(values: Raw) -> Any:
+    """What the operator reads of the arguments that the chart gives it."""
+    (deployment,) = (o for o in template(values) if o["kind"] == "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    known = {"$(POD_IP)": "10.0.0.1", "$(POD_NAMESPACE)": "paddle-system"}
+    arguments = []
+    for argument in container["args"]:
+        for name, value in known.items():
+            argument = argument.replace(name, value)
+        arguments.append(argument)
+    return parse_options(arguments, {})
+
+
+def test_default_values_make_the_plain_files_object_for_object() -> None:
+    wanted = plain("crd.yaml", "operator-all-namespaces.yaml")
+    del wanted["Namespace", "", "paddle-system"]  # `helm install --create-namespace` makes it
+    made = places(template())
+    crd = made["CustomResourceDefinition", "", "paddlejobs.batch.paddlepaddle.org"]["metadata"]
+    assert crd.pop("annotations") == {"helm.sh/resource-policy": "keep"}
+    assert crd.pop("labels").keys() == {"app.kubernetes.io/name", *HELMS}
+    assert {place: without_helms_labels(obj) for place, obj in made.items()} == wanted
+
+
+def test_own_namespace_makes_the_plain_file_but_for_its_name_in_arguments() -> None:
+    wanted = plain("crd.yaml", "operator.yaml")
+    values = {"scope": {"kind": "Own"}, "userRoles": {"aggregate": False}}
+    assert set(places(template(values))) == set(wanted) - {("Namespace", "", "paddle-system")}
+    assert options_of(values).namespaces == ("paddle-system",)
+
+
+@pytest.mark.parametrize(
+    ("folder", "file"),
+    [("base", "operator-all-namespaces.yaml"), ("one-namespace", "operator.yaml")],
+)
+def test_bases_of_kustomize_make_the_plain_files(folder: str, file: str) -> None:
+    made, wanted = places(kustomize(KUSTOMIZE_FOLDER / folder)), plain("crd.yaml", file)
+    place = ("Deployment", "paddle-system", "paddle-controller-manager")
+    deployments = [found.pop(place) for found in (made, wanted)]
+    assert made == wanted
+    kept, expected = (d["spec"]["template"]["spec"]["containers"][0]["args"] for d in deployments)
+    assert [a.replace("$(POD_NAMESPACE)", "paddle-system") for a in kept] == expected
+
+
+def test_kustomize_can_move_the_operator(tmp_path: Path) -> None:
+    base = os.path.relpath(KUSTOMIZE_FOLDER.resolve() / "one-namespace", tmp_path.resolve())
+    overlay = f"namespace: elsewhere\nresources: [{base}]\n"
+    (tmp_path / "kustomization.yaml").write_text(overlay)
+    assert not [obj for obj in kustomize(tmp_path) if "paddle-system" in str(obj)]
+
+
+def test_every_flag_reaches_the_operator() -> None:
+    options = options_of({"operator": FLAGS})
+    settings = options.settings
+    assert (options.kubeconfig, options.workers) == ("/etc/kubeconfig", 16)
+    assert (options.metrics_bind_address, options.health_probe_bind_address) == (
+        "10.0.0.1:9090",
+        ":8081",
+    )
+    assert (options.leader_elect, options.leader_election_namespace) == (True, "team-a")
+    assert (options.log_format, options.log_level) == ("json", "debug")
+    assert (settings.scheduling, settings.elastic_server) == ("volcano", "etcd.infra:2379")
+    assert settings.elastic_timeout_seconds == 999999
+    assert settings.force_delete_after_seconds == 1.5
+    assert settings.config_error_grace_seconds == 30
+    assert settings.image_pull_grace_seconds == 86400
+    assert (settings.host_port_range, settings.host_port_share) == ((40000, 50000), 0.5)
+
+
+def test_ports_follow_the_addresses() -> None:
+    (deployment,) = (o for o in template(SETS["every flag"]) if o["kind"] == "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports == {"metrics": 9090, "health": 8081}
+
+
+def test_a_server_that_is_off_has_no_port() -> None:
+    off = template({"operator": {"metricsBindAddress": "0", "healthProbeBindAddress": "0"}})
+    (deployment,) = (o for o in off if o["kind"] == "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert not {"ports", "livenessProbe", "readinessProbe"} & set(container)
+    assert not [o for o in off if o["kind"] == "Service"]
+
+
+def test_rights_are_where_the_jobs_are_and_nowhere_else() -> None:
+    made = places(template(SETS["list of namespaces"]))
+    name = "paddle-controller-manager"
+    roles = {place for place in made if place[0] in ("Role", "ClusterRole")}
+    users = {("ClusterRole", "", f"{name}-jobs-{what}") for what in ("view", "edit")}
+    lease = ("Role", "paddle-system", f"{name}-leader-election")
+    assert roles == users | {lease} | {("Role", team, name) for team in TEAMS}
+    assert not [place for place in made if place[0] == "ClusterRoleBinding"]
+    assert options_of(SETS["list of namespaces"]).namespaces == tuple(TEAMS)
+
+
+def test_a_digest_wins_over_a_tag() -> None:
+    (deployment,) = (o for o in template(SETS["image"]) if o["kind"] == "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"].endswith(f"paddlejob-operator@{DIGEST}")
+
+
+def test_another_namespace_names_the_first_nowhere() -> None:
+    made = template(SETS["own namespace"], namespace="elsewhere")
+    assert not [obj for obj in made if "paddle-system" in str(obj)]
+
+
+@pytest.mark.parametrize(("values", "told"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_refused(values: Raw, told: str) -> None:
+    done = run_helm("template", RELEASE, str(CHART), values=values, check=False)
+    assert done.returncode
+    assert told in done.stderr
+    assert done.stdout == ""
+
+
+def test_chart_passes_lint() -> None:
+    run_helm("lint", "--strict", str(CHART))
+
+
+def test_a_part_of_another_chart_works_too(tmp_path: Path) -> None:
+    """Helm then adds `global` to its values."""
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: platform\nversion: 1.0.0\n")
+    shutil.copytree(CHART, tmp_path / "charts" / CHART.name)
+    values = {"global": {"registry": "x"}, CHART.name: {"replicas": 2}}
+    made = parse(run_helm("template", "platform", str(tmp_path), values=values).stdout)
+    assert [obj["spec"]["replicas"] for obj in made if obj["kind"] == "Deployment"] == [2]

@@ -1,0 +1,153 @@
+"""A job lives through upgrade, rollback, uninstall and install of the operator under Helm."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localcluster import Cluster, ClusterConfig
+from tests.live import nextversion
+from tests.live.history import History
+from tests.live.installers import CHART, CHECKOUT, NAMESPACE, RELEASE, Helm
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.operated import CRD, DEPLOYMENT
+from tests.live.processes import http_get
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+
+Raw = dict[str, Any]
+GATE = "/gate"
+WAITS = f"until [ -e {GATE}/open ]; do sleep 0.2; done"
+COORDINATION = "/apis/coordination.k8s.io/v1"
+LEASE = "paddlejob-operator-all"
+MAX_GAP_SECONDS = 2.0
+PATIENT = "--timeout=5m"
+TWO = "--set=replicas=2"
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that pods see as the root of their host."""
+    return tmp_path_factory.mktemp("host")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, host: Path) -> Iterator[Cluster]:
+    """A cluster that has the image of the next version too."""
+    images = nextversion.write_images(tmp_path_factory.mktemp("next"))
+    config = ClusterConfig(nodes=1, images=[images], host_path_root=host, start_timeout_seconds=300)
+    with Cluster(config) as running:
+        yield running
+
+
+def gated() -> Raw:
+    """A pod template that runs until the gate is opened."""
+    template = shell(WAITS)
+    template["spec"]["volumes"] = [
+        {"name": "gate", "hostPath": {"path": GATE, "type": "DirectoryOrCreate"}}
+    ]
+    template["spec"]["containers"][0]["volumeMounts"] = [{"name": "gate", "mountPath": GATE}]
+    return template
+
+
+def printed(verb: str) -> list[str]:
+    """The words of the command that docs/production.md prints, after `helm`."""
+    page = (CHECKOUT / "docs" / "production.md").read_text()
+    (line,) = (line for line in page.splitlines() if line.startswith(f"helm {verb} "))
+    return line.split()[1:]
+
+
+def state(lab: Lab, job: str) -> dict[str, tuple[str, str]]:
+    """The job's running pods, with UID and attempt; fails where anything was counted."""
+    status = lab.status(job)
+    assert (status.get("restartCount", 0), status.get("failureCount", 0)) == (0, 0)
+    return {
+        pod["metadata"]["name"]: (pod["metadata"]["uid"], status.get("attempt"))
+        for pod in lab.pods(job)
+        if pod["status"]["phase"] == "Running"
+    }
+
+
+def known_fields(cluster: Cluster) -> set[str]:
+    """The fields of a job's spec."""
+    crd = cluster.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD}")
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    return set(schema["properties"]["spec"]["properties"])
+
+
+def gaps(history: History) -> list[float]:
+    """For how many seconds nobody led, each time that another began to."""
+    found, last = [], None
+    for version in history.versions(LEASE):
+        spec = version["spec"]
+        if last and spec["holderIdentity"] not in ("", last["holderIdentity"]):
+            began, ended = time_of(spec["acquireTime"]), time_of(last["renewTime"])
+            found.append((began - ended).total_seconds())
+        last = spec
+    return found
+
+
+def time_of(text: str) -> datetime:
+    """A time of a Lease."""
+    return datetime.fromisoformat(text)
+
+
+def test_a_job_lives_through_upgrade_rollback_and_uninstall(
+    cluster: Cluster, host: Path, tmp_path: Path
+) -> None:
+    helm, lab = Helm(cluster), Lab(cluster, "default")
+    helm.run(*printed("install"), TWO, PATIENT)
+    lab.submit(paddle_job("train", {"worker": (2, gated())}))
+    lab.wait_phase("train", "Running")
+    before = state(lab, "train")
+    assert len(before) == 2
+
+    with History(Lab(cluster, NAMESPACE), COORDINATION, "leases") as history:
+        chart = nextversion.write_chart(tmp_path)
+        upgrade = [str(chart) if CHART.name in word else word for word in printed("upgrade")]
+        helm.run(*upgrade, PATIENT)
+        assert nextversion.FIELD in known_fields(cluster)
+        lab.submit(paddle_job("new", {"worker": (1, shell("exit 0"))}, cleanPodPolicy="Never"))
+        lab.wait_completed("new")
+        (made,) = lab.pods("new")
+        assert made["metadata"]["labels"][nextversion.LABEL] == nextversion.TAG
+        assert state(lab, "train") == before
+
+        helm.run(*printed("rollback"), PATIENT)
+        assert nextversion.FIELD not in known_fields(cluster)
+        lab.submit(paddle_job("old", {"worker": (1, shell("exit 0"))}, cleanPodPolicy="Never"))
+        lab.wait_completed("old")
+        assert state(lab, "train") == before
+        without_leader = gaps(history)
+    assert without_leader, "no other has led"
+    assert max(without_leader) < MAX_GAP_SECONDS
+
+    helm.run(*printed("uninstall"), PATIENT)
+    operators = Lab(cluster, NAMESPACE)
+    operators.wait(lambda: not operators.items("/api/v1", "pods"), "the operator's pods are gone")
+    assert state(lab, "train") == before
+    assert lab.status("train")["phase"] == "Running"
+
+    helm.run(*printed("install"), PATIENT)
+    lab.wait(lambda: is_leading(cluster), "somebody leads")
+    assert state(lab, "train") == before
+    (host / GATE.strip("/") / "open").touch()
+    lab.wait_completed("train")
+    assert lab.status("train").get("restartCount", 0) == 0
+
+
+def is_leading(cluster: Cluster) -> bool:
+    """Whether the operator's one pod leads."""
+    (pod,) = cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
+    text = http_get(f"http://{pod['status']['podIP']}:8080/metrics")[1]
+    return f'leader_election_master_status{{name="{LEASE}"}} 1.0' in text
+
+
+def test_crd_goes_when_it_is_not_to_be_kept(cluster: Cluster) -> None:
+    helm = Helm(cluster)
+    helm.run("upgrade", RELEASE, str(CHART), "--set=crds.keep=false", "--wait", PATIENT)
+    helm.run(*printed("uninstall"), PATIENT)
+    assert cluster.kubectl("get", "crd", CRD, check=False).returncode
+    assert DEPLOYMENT not in cluster.kubectl("-n", NAMESPACE, "get", "deployments").stdout

@@ -1,0 +1,177 @@
+"""An operator of two namespaces, installed by Helm: it runs their jobs, and may do nothing else."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from localcluster import Cluster, ClusterConfig
+from manifests.rbac import CLUSTER_RULES, LEASE_RULES, RULES, Table
+from tests.conftest import new_namespace
+from tests.live import volcano
+from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.operated import DEPLOYMENT
+from tests.live.processes import http_get
+from tests.live.proxy import audit_entries
+from tests.live.rights import ACCOUNT, STAGES, Right
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+
+Raw = dict[str, Any]
+TEAMS = ("team-a", "team-b")
+SCOPE: Raw = {"scope": {"kind": "List", "namespaces": list(TEAMS)}}
+INSTALL = ("install", RELEASE, str(CHART), "--create-namespace", "--wait", "--timeout=5m")
+UPGRADE = ("upgrade", RELEASE, str(CHART), "--wait", "--timeout=5m")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A cluster with the operator of two namespaces."""
+    with Cluster(ClusterConfig(nodes=1, start_timeout_seconds=300)) as running:
+        volcano.install_pod_groups(running)
+        for team in TEAMS:
+            create_namespace(running, team)
+        Helm(running).run(*INSTALL, values=SCOPE)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def elsewhere(cluster: Cluster) -> Iterator[str]:
+    """A namespace that is not listed."""
+    with new_namespace(cluster) as name:
+        yield name
+
+
+def create_namespace(cluster: Cluster, name: str) -> None:
+    """One in which pods can be created."""
+    cluster.kubectl("create", "namespace", name)
+    cluster.kubectl("wait", "-n", name, "--for=create", "serviceaccount/default")
+
+
+def allowed(cluster: Cluster, namespace: str, table: Table) -> set[Right]:
+    """What of these rights the operator's account has in a namespace."""
+    return {right for right in rights_in(table) if may(cluster, namespace, *right)}
+
+
+def may(cluster: Cluster, namespace: str, group: str, resource: str, verb: str) -> bool:
+    """What `kubectl auth can-i` asks; that one would have to know the kind."""
+    name, _, subresource = resource.partition("/")
+    asked = {"namespace": namespace, "group": group, "verb": verb}
+    asked |= {"resource": name, "subresource": subresource}
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}"]
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": ACCOUNT, "groups": groups, "resourceAttributes": asked},
+    }
+    answer = cluster.client.create("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+    return bool(answer["status"]["allowed"])
+
+
+def can_i(cluster: Cluster, namespace: str, verb: str, resource: str) -> str:
+    """What `kubectl auth can-i` says."""
+    asked = ("auth", "can-i", verb, resource, f"--as={ACCOUNT}")
+    return cluster.kubectl("-n", namespace, *asked, check=False).stdout.strip()
+
+
+def rights_in(table: Table) -> set[Right]:
+    """Every right of a table."""
+    return {(group, resource, verb) for group, resource, verbs in table for verb in verbs}
+
+
+def test_jobs_run_in_each(cluster: Cluster) -> None:
+    labs = [Lab(cluster, team) for team in TEAMS]
+    for lab in labs:
+        lab.submit(paddle_job("train", {"worker": (2, shell("exit 0"))}))
+    for lab in labs:
+        lab.wait_completed("train")
+
+
+def test_nothing_becomes_of_jobs_elsewhere(cluster: Cluster, elsewhere: str) -> None:
+    lab, listed = Lab(cluster, elsewhere), Lab(cluster, TEAMS[0])
+    lab.submit(paddle_job("alone", {"worker": (1, shell("exit 0"))}))
+    listed.submit(paddle_job("after", {"worker": (1, shell("exit 0"))}))
+    listed.wait_completed("after")
+    assert (lab.status("alone"), lab.pods("alone")) == ({}, [])
+
+
+@pytest.mark.parametrize("team", TEAMS)
+def test_rights_are_in_each(cluster: Cluster, team: str) -> None:
+    assert allowed(cluster, team, RULES) == rights_in(RULES)
+    assert can_i(cluster, team, "create", "pods") == "yes"
+
+
+def test_no_right_is_elsewhere(cluster: Cluster, elsewhere: str) -> None:
+    for namespace in (elsewhere, "default", "kube-system"):
+        assert allowed(cluster, namespace, (*RULES, *LEASE_RULES, *CLUSTER_RULES)) == set()
+        assert can_i(cluster, namespace, "create", "pods") == "no"
+        assert can_i(cluster, namespace, "list", "paddlejobs") == "no"
+
+
+def test_own_namespace_has_the_right_to_the_lease_alone(cluster: Cluster) -> None:
+    assert allowed(cluster, NAMESPACE, (*RULES, *LEASE_RULES)) == rights_in(LEASE_RULES)
+
+
+def test_operator_has_asked_for_nothing_elsewhere(cluster: Cluster) -> None:
+    asked = {
+        (entry["objectRef"].get("namespace", ""), entry["objectRef"]["resource"])
+        for entry in audit_entries(cluster, STAGES)
+        if entry["user"]["username"] == ACCOUNT and entry.get("objectRef")
+    }
+    assert {namespace for namespace, _ in asked} == {*TEAMS, NAMESPACE}
+    assert {resource for namespace, resource in asked if namespace == NAMESPACE} == {"leases"}
+
+
+def test_what_the_cluster_shows_of_another_release_is_refused(cluster: Cluster) -> None:
+    """All namespaces, or one of these, beside an operator of these."""
+    second = Helm(cluster, "second")
+    cluster.kubectl("create", "namespace", "second")
+    try_out = ("install", "other", str(CHART), "--dry-run=server", "--set=crds.install=false")
+    everywhere = second.run(*try_out, check=False)
+    assert "gives another operator the jobs there" in everywhere.stderr
+    scope = {"scope": {"kind": "List", "namespaces": ["team-b"]}, "userRoles": {"aggregate": False}}
+    one = second.run(*try_out, values=scope, check=False)
+    assert one.returncode
+    assert 'Role "paddle-controller-manager" in namespace "team-b" exists' in one.stderr
+
+
+def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Cluster) -> None:
+    cluster.kubectl("delete", "namespace", "team-b", timeout_seconds=200)
+    # A new process reads everything anew.
+    cluster.kubectl("-n", NAMESPACE, "rollout", "restart", f"deployment/{DEPLOYMENT}")
+    lab = Lab(cluster, NAMESPACE)
+    problem = "not synced: pods.v1 in team-b; the namespace or the Role in it is missing"
+    lab.wait(lambda: problem in readiness(cluster), problem)
+    listed = Lab(cluster, "team-a")
+    listed.submit(paddle_job("meanwhile", {"worker": (1, shell("exit 0"))}))
+    listed.wait_completed("meanwhile")
+    create_namespace(cluster, "team-b")
+    Helm(cluster).run(*UPGRADE, values=SCOPE)
+    again = Lab(cluster, "team-b")
+    again.submit(paddle_job("train", {"worker": (1, shell("exit 0"))}))
+    again.wait_completed("train")
+
+
+def readiness(cluster: Cluster) -> str:
+    """What the operator's pods answer to /readyz, one after the other."""
+    pods = cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
+    addresses = [pod["status"].get("podIP") for pod in pods]
+    return "\n".join(ask(f"http://{each}:8081/readyz") for each in addresses if each)
+
+
+def ask(url: str) -> str:
+    """The text of an answer, whatever its status; empty where nobody answers."""
+    try:
+        return http_get(url)[1]
+    except OSError:
+        return ""
+
+
+def test_missing_namespace_is_told_before_anything_is_installed(cluster: Cluster) -> None:
+    scope = {"scope": {"kind": "List", "namespaces": ["nowhere"]}, "fullnameOverride": "lost"}
+    values = scope | {"crds": {"install": False}}
+    lost = Helm(cluster, "lost")
+    done = lost.run("install", "lost", str(CHART), "--create-namespace", values=values, check=False)
+    assert done.returncode
+    assert 'namespaces "nowhere" not found' in done.stderr

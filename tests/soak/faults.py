@@ -1,0 +1,430 @@
+"""What fails, by kind. Each begins at once and returns how it ends; neither waits for anything.
+
+A fault of which there is nothing to hit by now, or that the API server does not take because it is
+away itself, does not happen.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from api.constants import LABEL_JOB_NAME
+from api.objects import labels_of, name_of, namespace_of
+from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
+from localcluster.rest import MERGE_PATCH, ApiError
+from tests.live.faulty import webhook
+from tests.live.lab import CORE, ENDED
+from tests.live.nodepods import descendants, parents_by_process
+from tests.live.operated import DEPLOYMENT
+from tests.live.proxy import Act, FaultProxy, answer, cut, delay, refuse
+from tests.soak.ledger import Ledger
+from tests.soak.place import BINDINGS, NAMESPACES, NODES, OPERATORS, WEBHOOKS, Place
+from tests.soak.sequence import Fault
+
+Raw = dict[str, Any]
+End = Callable[[], None]
+SLOW_SECONDS = 3.0
+JSON = "application/json"
+
+
+class NothingToHitError(Exception):
+    """There is nothing of the kind just now."""
+
+
+@dataclass
+class Scene:
+    """What faults act on. `on_restore` is called when the world has gone back in time."""
+
+    place: Place
+    ledger: Ledger
+    folder: Path
+    deaf: socket.socket
+    """Connections wait here for ever."""
+    on_restore: Callable[[], None]
+
+    def seats(self, pick: float) -> Sequence[str]:
+        """The leader, the standby, or both."""
+        leader = self.place.leader
+        (standby,) = (name for name in OPERATORS if name != leader)
+        return [leader] if pick < 0.5 else [standby] if pick < 0.75 else OPERATORS
+
+    def proxies(self, pick: float) -> list[FaultProxy]:
+        """Theirs."""
+        return [self.place.seats[name].proxy for name in self.seats(pick)]
+
+    def child(self, kind: str, pick: float, phase: str = "") -> Raw:
+        """One of the jobs' children; its job may restart from now on."""
+        found = [
+            obj
+            for obj in self.place.children(kind)
+            if (namespace_of(obj), labels_of(obj).get(LABEL_JOB_NAME)) in self.ledger.expected
+            and phase in ("", (obj.get("status") or {}).get("phase"))
+        ]
+        chosen = choose(sorted(found, key=lambda obj: (namespace_of(obj), name_of(obj))), pick)
+        self.ledger.touch((namespace_of(chosen), labels_of(chosen)[LABEL_JOB_NAME]))
+        return chosen
+
+    def job(self, pick: float, is_wanted: Callable[[Raw], bool] = lambda _: True) -> Raw:
+        """One of the submitted jobs."""
+        found = [job for job, _ in self.ledger.jobs_in(self.place.jobs()) if is_wanted(job)]
+        return choose(sorted(found, key=lambda job: (namespace_of(job), name_of(job))), pick)
+
+
+def choose(found: list[Raw], pick: float) -> Raw:
+    """The one that the number stands for."""
+    if not found:
+        raise NothingToHitError
+    return found[int(pick * len(found))]
+
+
+def nothing() -> None:
+    """How a fault ends that is over at once."""
+
+
+# Components
+
+
+def away(*names: str) -> Callable[[Scene, Fault], End]:
+    """Components of the control plane do not run."""
+
+    def begin(scene: Scene, _fault: Fault) -> End:
+        for name in names:
+            scene.place.hold(name)
+        return partial(scene.place.release, *names)
+
+    return begin
+
+
+def restore(scene: Scene, _fault: Fault) -> End:
+    """A snapshot of etcd now; in the end it is restored, and all but the operators start anew."""
+    place, snapshot = scene.place, scene.folder / "snapshot"
+    scene.ledger.note_snapshot(place.jobs())
+    stop_all(place, (API_SERVER, ETCD))
+    shutil.rmtree(snapshot, ignore_errors=True)
+    shutil.copytree(place.etcd_data(), snapshot)
+
+    def end() -> None:
+        stop_all(place, (API_SERVER, SCHEDULER, CONTROLLER_MANAGER, *NODES, ETCD))
+        data = place.etcd_data()
+        shutil.rmtree(data)
+        shutil.copytree(snapshot, data)
+        scene.ledger.note_restore()
+        scene.on_restore()
+
+    return end
+
+
+def stop_all(place: Place, names: Sequence[str]) -> None:
+    """Whatever is not held down starts again by itself."""
+    for name in names:
+        place.cluster.stop(name)
+
+
+# Operators
+
+
+def operator_signal(number: signal.Signals) -> Callable[[Scene, Fault], End]:
+    """An operator gets a signal, and is started again after a while."""
+
+    def begin(scene: Scene, fault: Fault) -> End:
+        names = scene.seats(fault.pick)
+        for name in names:
+            scene.place.held[name] += 1
+        scene.place.signal(number, *names)
+        return partial(scene.place.release, *names)
+
+    return begin
+
+
+def operator_frozen(scene: Scene, fault: Fault) -> End:
+    """An operator stands still and then goes on as if nothing had been."""
+    names = scene.seats(fault.pick)
+    scene.place.signal(signal.SIGSTOP, *names)
+    return partial(scene.place.signal, signal.SIGCONT, *names)
+
+
+# Nodes
+
+
+def node_killed(scene: Scene, fault: Fault) -> End:
+    """A node and all that runs there is dead."""
+    name = NODES[int(fault.pick * len(NODES))]
+    scene.ledger.touch_all()
+    scene.place.held[name] += 1
+    scene.place.signal(signal.SIGKILL, name)
+
+    def end() -> None:
+        scene.ledger.touch_all()
+        scene.place.release(name)
+
+    return end
+
+
+def node_frozen(scene: Scene, fault: Fault) -> End:
+    """A node is silent, and its pods run on."""
+    name = NODES[int(fault.pick * len(NODES))]
+    scene.ledger.touch_all()
+    scene.place.signal(signal.SIGSTOP, name)
+
+    def end() -> None:
+        scene.ledger.touch_all()
+        scene.place.signal(signal.SIGCONT, name)
+
+    return end
+
+
+# The way to the API server
+
+
+def network(method: str, pattern: str, act: Act) -> Callable[[Scene, Fault], End]:
+    """Something happens to an operator's requests instead of what they ask for."""
+
+    def begin(scene: Scene, fault: Fault) -> End:
+        stack = contextlib.ExitStack()
+        for proxy in scene.proxies(fault.pick):
+            stack.enter_context(proxy.rule(method, pattern, act))
+        return stack.close
+
+    return begin
+
+
+def half_open(scene: Scene, fault: Fault) -> End:
+    """Connections stay open, and nothing comes through any more."""
+    for proxy in scene.proxies(fault.pick):
+        proxy.freeze(lambda _: True)
+    return nothing
+
+
+def slow_tls(scene: Scene, fault: Fault) -> End:
+    """All connections end, and a new one takes its time."""
+    proxies = scene.proxies(fault.pick)
+    for proxy in proxies:
+        proxy.handshake_seconds = SLOW_SECONDS
+        proxy.drop()
+
+    def end() -> None:
+        for proxy in proxies:
+            proxy.handshake_seconds = 0.0
+
+    return end
+
+
+def unheard(scene: Scene, fault: Fault) -> End:
+    """Writes are done, and their answers lost."""
+    proxies = scene.proxies(fault.pick)
+    for proxy in proxies:
+        proxy.after_write = lambda _: False
+
+    def end() -> None:
+        for proxy in proxies:
+            proxy.after_write = lambda _: True
+
+    return end
+
+
+# Pods and other children
+
+
+def pod_path(pod: Raw, subresource: str = "") -> str:
+    """Of a pod."""
+    path = f"{CORE}/namespaces/{namespace_of(pod)}/pods/{name_of(pod)}"
+    return f"{path}/{subresource}" if subresource else path
+
+
+def pod_killed(scene: Scene, fault: Fault) -> End:
+    """All processes of a pod are killed."""
+    pod = scene.child("Pod", fault.pick, "Running")
+    node = scene.place.process(pod["spec"]["nodeName"])
+    if node is None:
+        raise NothingToHitError
+    mark = f"POD_IP={pod['status']['podIP']}\0".encode()
+    for pid in descendants(node.pid, parents_by_process()):
+        with contextlib.suppress(OSError):
+            if mark in Path(f"/proc/{pid}/environ").read_bytes():
+                os.kill(pid, signal.SIGKILL)
+    return nothing
+
+
+def pod_deleted(grace_seconds: int | None) -> Callable[[Scene, Fault], End]:
+    """Somebody deletes a pod."""
+
+    def begin(scene: Scene, fault: Fault) -> End:
+        pod = scene.child("Pod", fault.pick)
+        body = {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
+        scene.place.client.delete(pod_path(pod), body)
+        return nothing
+
+    return begin
+
+
+def pod_evicted(scene: Scene, fault: Fault) -> End:
+    """What `kubectl drain` asks for."""
+    pod = scene.child("Pod", fault.pick, "Running")
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name_of(pod)}}
+    scene.place.client.create(pod_path(pod, "eviction"), eviction)
+    return nothing
+
+
+def pod_squeezed_out(scene: Scene, fault: Fault) -> End:
+    """What a kubelet says whose node runs out of something."""
+    pod = scene.child("Pod", fault.pick, "Running")
+    status = {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource"}
+    scene.place.client.patch(pod_path(pod, "status"), {"status": status}, MERGE_PATCH)
+    return nothing
+
+
+def child_deleted(kind: str, plural: str) -> Callable[[Scene, Fault], End]:
+    """Somebody deletes a Service or a ConfigMap."""
+
+    def begin(scene: Scene, fault: Fault) -> End:
+        child = scene.child(kind, fault.pick)
+        path = f"{CORE}/namespaces/{namespace_of(child)}/{plural}/{name_of(child)}"
+        scene.place.client.delete(path, {})
+        return nothing
+
+    return begin
+
+
+# Those who administer the cluster, and its users
+
+
+def rights_taken(scene: Scene, _fault: Fault) -> End:
+    """The operators may do nothing."""
+    scene.place.client.delete(f"{BINDINGS}/{DEPLOYMENT}", {})
+    return scene.place.bind
+
+
+def quota(scene: Scene, fault: Fault) -> End:
+    """A namespace may have no more pods."""
+    path = f"{CORE}/namespaces/{NAMESPACES[fault.pick > 0.5]}/resourcequotas"
+    body = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
+    scene.place.client.create(path, body)
+    return partial(remove, scene, f"{path}/none")
+
+
+def pods_refused(is_slow: bool) -> Callable[[Scene, Fault], End]:
+    """A webhook for the pods of a namespace hangs, or nothing is there to answer."""
+
+    def begin(scene: Scene, fault: Fault) -> End:
+        namespace = NAMESPACES[fault.pick > 0.5]
+        port = scene.deaf.getsockname()[1] if is_slow else 1
+        scene.place.client.create(WEBHOOKS, webhook(namespace, port))
+        return partial(remove, scene, f"{WEBHOOKS}/{namespace}")
+
+    return begin
+
+
+def remove(scene: Scene, path: str) -> None:
+    """Delete an object of a fault's; a restore may have done that already."""
+    if scene.place.client.find(path) is not None:
+        scene.place.client.delete(path, {})
+
+
+def job_recreated(scene: Scene, fault: Fault) -> End:
+    """A user deletes a job and submits it again at once."""
+    job = scene.job(fault.pick)
+    namespace = namespace_of(job)
+    again = {key: job[key] for key in ("apiVersion", "kind", "spec")}
+    scene.place.client.delete(scene.place.job_path(namespace, name_of(job)), {})
+
+    def end() -> None:
+        body = {**again, "metadata": {"name": name_of(job)}}
+        with contextlib.suppress(AlreadyThere):
+            create(scene, namespace, body)
+
+    return end
+
+
+def job_suspended(scene: Scene, fault: Fault) -> End:
+    """A user suspends a job and resumes it."""
+    job = scene.job(fault.pick, lambda job: (job.get("status") or {}).get("phase") not in ENDED)
+    name = (namespace_of(job), name_of(job))
+    scene.ledger.touch(name)
+    patch_job(scene, name, {"suspend": True})
+    return partial(patch_job, scene, name, {"suspend": False})
+
+
+def job_scaled(scene: Scene, fault: Fault) -> End:
+    """A user changes the workers of an elastic job."""
+    job = scene.job(fault.pick, lambda job: "elastic" in job["spec"])
+    name = (namespace_of(job), name_of(job))
+    scene.ledger.touch(name)
+    patch_job(scene, name, {"worker": {"replicas": 1 + int(fault.pick * 10) % 3}})
+    return nothing
+
+
+class AlreadyThere(Exception):
+    """What was to be made exists."""
+
+
+def create(scene: Scene, namespace: str, job: Raw) -> None:
+    """Submit a job. Raises AlreadyThere."""
+    try:
+        scene.place.client.create(scene.place.job_path(namespace), job)
+    except ApiError as error:
+        if error.reason == "AlreadyExists":
+            raise AlreadyThere from error
+        raise
+
+
+def patch_job(scene: Scene, name: tuple[str, str], spec: Raw) -> None:
+    """Change a job's spec, if it is there."""
+    path = scene.place.job_path(*name)
+    if scene.place.client.find(path) is not None:
+        scene.place.client.patch(path, {"spec": spec}, MERGE_PATCH)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How a kind of fault begins, and how long it may last if not as long as others."""
+
+    begin: Callable[[Scene, Fault], End]
+    most_seconds: float = 0.0
+
+
+_GONE = refuse(410, "Expired")
+_BUSY = refuse(429, "TooManyRequests", retry_after=1)
+_BROKEN = refuse(500, "InternalError")
+KINDS = {
+    "api server away": Kind(away(API_SERVER)),
+    "etcd away": Kind(away(ETCD), 6.0),
+    "etcd restored": Kind(restore, 8.0),
+    "controller manager away": Kind(away(CONTROLLER_MANAGER)),
+    "scheduler away": Kind(away(SCHEDULER)),
+    "operator killed": Kind(operator_signal(signal.SIGKILL), 5.0),
+    "operator terminated": Kind(operator_signal(signal.SIGTERM), 5.0),
+    "operator frozen": Kind(operator_frozen, 30.0),
+    "node killed": Kind(node_killed, 20.0),
+    "node frozen": Kind(node_frozen, 20.0),
+    "network cut": Kind(network("", "", cut), 20.0),
+    "lease cut": Kind(network("", "/leases", cut), 20.0),
+    "network slow": Kind(network("", "", delay(SLOW_SECONDS))),
+    "404 of a load balancer": Kind(network("GET", "", answer(404, b"default backend - 404"))),
+    "410 of watches": Kind(network("GET", "watch=true", _GONE), 6.0),
+    "429": Kind(network("", "", _BUSY)),
+    "500": Kind(network("", "", _BROKEN)),
+    "half-open connections": Kind(half_open),
+    "slow TLS": Kind(slow_tls),
+    "answers lost": Kind(unheard),
+    "pod killed": Kind(pod_killed),
+    "pod deleted": Kind(pod_deleted(None)),
+    "pod gone at once": Kind(pod_deleted(0)),
+    "pod evicted": Kind(pod_evicted),
+    "pod squeezed out": Kind(pod_squeezed_out),
+    "Service deleted": Kind(child_deleted("Service", "services")),
+    "ConfigMap deleted": Kind(child_deleted("ConfigMap", "configmaps")),
+    "rights taken": Kind(rights_taken),
+    "quota": Kind(quota),
+    "webhook hangs": Kind(pods_refused(True), 20.0),
+    "webhook away": Kind(pods_refused(False)),
+    "job recreated": Kind(job_recreated, 2.0),
+    "job suspended": Kind(job_suspended),
+    "job scaled": Kind(job_scaled),
+}

@@ -1,0 +1,198 @@
+"""A spec as the operator reads it: defaults, old names, bounds and the mode."""
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from api.constants import CleanPodPolicy, Intranet, Mode, Role
+from api.spec import SchedulingPolicy, parse_spec
+from tests.memory.builders import JobBuilder, a_job, a_template
+
+TEMPLATE = a_template()
+
+
+def parse(**fields: Any) -> Any:
+    return parse_spec(fields)
+
+
+def of(job: JobBuilder) -> Any:
+    return parse_spec(job.build()["spec"])
+
+
+DEFAULTS: dict[str, tuple[str, Any]] = {
+    "withGloo": ("with_gloo", 1),
+    "cleanPodPolicy": ("clean_pod_policy", CleanPodPolicy.ON_COMPLETION),
+    "intranet": ("intranet", Intranet.POD_IP),
+    "schedulingPolicy": ("scheduling_policy", None),
+    "elastic": ("elastic", 0),
+    "backoffLimit": ("backoff_limit", None),
+    "podFailurePolicy": ("pod_failure_policy", None),
+    "activeDeadlineSeconds": ("active_deadline_seconds", None),
+    "startingDeadlineSeconds": ("starting_deadline_seconds", None),
+    "ttlSecondsAfterFinished": ("ttl_seconds_after_finished", None),
+    "suspend": ("suspend", False),
+    "managedBy": ("managed_by", ""),
+    "ps": ("roles", {}),
+}
+
+
+@pytest.mark.parametrize(("name", "default"), DEFAULTS.values(), ids=DEFAULTS)
+def test_an_unset_field_has_its_default(name: str, default: Any) -> None:
+    assert getattr(parse(), name) == default
+
+
+@pytest.mark.parametrize(
+    ("field", "name", "default"), [(f, *d) for f, d in DEFAULTS.items()], ids=DEFAULTS
+)
+def test_null_counts_as_unset(field: str, name: str, default: Any) -> None:
+    assert getattr(parse(**{field: None}), name) == default
+
+
+VALUES: dict[str, tuple[str, Any, Any]] = {
+    "withGloo": ("with_gloo", 2, 2),
+    "cleanPodPolicy": ("clean_pod_policy", "Never", CleanPodPolicy.NEVER),
+    "intranet": ("intranet", "Service", Intranet.SERVICE),
+    "elastic": ("elastic", 1, 1),
+    "backoffLimit": ("backoff_limit", 3, 3),
+    "podFailurePolicy": ("pod_failure_policy", {"rules": []}, {"rules": []}),
+    "activeDeadlineSeconds": ("active_deadline_seconds", 60, 60),
+    "startingDeadlineSeconds": ("starting_deadline_seconds", 61, 61),
+    "ttlSecondsAfterFinished": ("ttl_seconds_after_finished", 62, 62),
+    "suspend": ("suspend", True, True),
+    "managedBy": ("managed_by", "kueue.x-k8s.io/multikueue", "kueue.x-k8s.io/multikueue"),
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "name", "given", "read"), [(f, *v) for f, v in VALUES.items()], ids=VALUES
+)
+def test_a_set_field_is_read(field: str, name: str, given: Any, read: Any) -> None:
+    assert getattr(parse(**{field: given}), name) == read
+
+
+ZEROS = {
+    "withGloo": "with_gloo",
+    "backoffLimit": "backoff_limit",
+    "ttlSecondsAfterFinished": "ttl_seconds_after_finished",
+    "activeDeadlineSeconds": "active_deadline_seconds",
+}
+
+
+@pytest.mark.parametrize(("field", "name"), ZEROS.items(), ids=ZEROS)
+def test_zero_is_a_value(field: str, name: str) -> None:
+    assert getattr(parse(**{field: 0}), name) == 0
+
+
+CLEANING = {
+    "old name": ({"cleanPolicy": "Always"}, CleanPodPolicy.ALWAYS),
+    "both": ({"cleanPolicy": "Always", "cleanPodPolicy": "Never"}, CleanPodPolicy.NEVER),
+    "new name empty": ({"cleanPolicy": "Always", "cleanPodPolicy": ""}, CleanPodPolicy.ALWAYS),
+}
+
+
+@pytest.mark.parametrize(("fields", "policy"), CLEANING.values(), ids=CLEANING)
+def test_clean_policy_is_the_old_name_of_clean_pod_policy(
+    fields: dict[str, str], policy: CleanPodPolicy
+) -> None:
+    assert parse(**fields).clean_pod_policy == policy
+
+
+# Roles
+
+
+def test_roles_are_in_the_order_in_which_they_are_created() -> None:
+    role = {"replicas": 1, "template": TEMPLATE}
+    assert list(parse(heter=role, worker=role, ps=role).roles) == [Role.PS, Role.WORKER, Role.HETER]
+
+
+def test_an_empty_role_has_one_replica_of_an_empty_template() -> None:
+    worker = parse(worker={}).roles[Role.WORKER]
+    assert (worker.replicas, worker.pod_spec) == (1, {})
+
+
+def test_a_role_may_have_no_replicas() -> None:
+    assert parse(worker={"replicas": 0}).roles[Role.WORKER].replicas == 0
+
+
+def test_a_template_stays_as_the_user_wrote_it() -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"unknownField": [1]}}
+    assert parse(worker={"template": template}).roles[Role.WORKER].template == template
+
+
+@pytest.mark.parametrize("template", [None, {}, {"spec": None}], ids=["null", "empty", "no spec"])
+def test_a_template_without_a_pod_spec_has_an_empty_one(template: Any) -> None:
+    assert parse(worker={"template": template}).roles[Role.WORKER].pod_spec == {}
+
+
+BOUNDS = {
+    "unset": ({}, (3, 3)),
+    "both": ({"requests": 1, "limits": 5}, (1, 5)),
+    "from zero": ({"requests": 0}, (0, 3)),
+    "up only": ({"limits": 5}, (3, 5)),
+}
+
+
+@pytest.mark.parametrize(("fields", "bounds"), BOUNDS.values(), ids=BOUNDS)
+def test_a_bound_that_is_unset_is_the_number_of_replicas(
+    fields: dict[str, int], bounds: tuple[int, int]
+) -> None:
+    worker = parse(worker={"replicas": 3, **fields}).roles[Role.WORKER]
+    assert (worker.least, worker.most) == bounds
+
+
+def test_all_roles_count_to_the_total() -> None:
+    assert of(a_job().with_ps(2).with_workers(3).with_heter(4)).total_replicas == 9
+
+
+# What follows from several fields
+
+MODES = {
+    "one worker": (a_job().with_workers(1), Mode.SINGLE),
+    "no role": (a_job(), Mode.SINGLE),
+    "no worker": (a_job().with_workers(0), Mode.SINGLE),
+    "workers": (a_job().with_workers(2), Mode.COLLECTIVE),
+    "one that may become several": (a_job().with_elastic_workers(1, 1, 3), Mode.COLLECTIVE),
+    "several that may become one": (a_job().with_elastic_workers(2, 1, 1), Mode.COLLECTIVE),
+    "servers": (a_job().with_ps(1).with_workers(1), Mode.PS),
+    "servers alone": (a_job().with_ps(1), Mode.PS),
+    "heter": (a_job().with_ps(1).with_workers(1).with_heter(1), Mode.HETER),
+    "heter without servers": (a_job().with_workers(2).with_heter(1), Mode.HETER),
+}
+
+
+@pytest.mark.parametrize(("job", "mode"), MODES.values(), ids=MODES)
+def test_the_roles_tell_the_mode(job: JobBuilder, mode: Mode) -> None:
+    assert of(job).mode == mode
+
+
+@pytest.mark.parametrize(("level", "is_elastic"), [(None, False), (0, False), (1, True), (2, True)])
+def test_a_job_is_elastic_from_level_one(level: int | None, is_elastic: bool) -> None:
+    assert parse(elastic=level).is_elastic == is_elastic
+
+
+POLICIES = {
+    "empty": ({}, SchedulingPolicy(None, "", "", None)),
+    "nulls": ({"queue": None, "priorityClass": None}, SchedulingPolicy(None, "", "", None)),
+    "full": (
+        {
+            "minAvailable": 2,
+            "queue": "q",
+            "priorityClass": "high",
+            "minResources": {"cpu": "4"},
+        },
+        SchedulingPolicy(2, "q", "high", {"cpu": "4"}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("raw", "policy"), POLICIES.values(), ids=POLICIES)
+def test_a_scheduling_policy_is_there_once_it_is_set(raw: Any, policy: SchedulingPolicy) -> None:
+    assert parse(schedulingPolicy=raw).scheduling_policy == policy
+
+
+def test_reading_changes_nothing() -> None:
+    raw = a_job().with_ps(1).with_elastic_workers(2, 1, 3).with_spec(withGloo=None).build()["spec"]
+    before = deepcopy(raw)
+    parse_spec(raw)
+    assert raw == before

@@ -1,0 +1,248 @@
+"""Status as memory: what is written is read again, and a patch says what changed and no more."""
+
+from copy import deepcopy
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from api.constants import Condition, Phase, Role
+from api.status import (
+    MAX_FAILURES,
+    MAX_MESSAGE_CHARACTERS,
+    Failure,
+    JobCondition,
+    JobStatus,
+    RoleStatus,
+    diff_status,
+    dump_status,
+    new_condition,
+    parse_status,
+)
+from tests.memory.builders import NOW, at, stamp
+from tests.memory.world import merge
+
+RUNNING = JobCondition("Running", True, "AllPodsRun", "all", stamp(1), 2)
+PENDING = JobCondition("Pending", False, "PodsRun", "", stamp(2), 2)
+EVICTED = Failure(1, "train-ps-0", "ps", 0, "", None, None, "Evicted", "disk", stamp(3))
+KILLED = Failure(2, "train-worker-1", "worker", 1, "node-1", 137, 9, "OOMKilled", "", stamp(4))
+FULL = JobStatus(
+    phase="Running",
+    mode="PS",
+    conditions=(RUNNING, PENDING),
+    observed_generation=2,
+    start_time=stamp(0),
+    completion_time=stamp(9),
+    attempt=3,
+    restart_count=4,
+    quick_restarts=2,
+    restarted_at="2026-01-02T03:04:05Z",
+    failure_count=5,
+    failures=(EVICTED, KILLED),
+    avoid_nodes=("node-1", "node-2"),
+    pod_group="train-0123abcd",
+    host_ports={"worker-0": 35000},
+    selector="a=b",
+    replicas=6,
+    roles={
+        Role.PS: RoleStatus(1, 2, 3, 4, 5, 6, 7, "0-2"),
+        Role.WORKER: RoleStatus(replicas=2),
+    },
+)
+
+
+def test_the_full_status_has_every_field_set() -> None:
+    """Or the tests that use it would miss the new one."""
+    assert not [f.name for f in fields(JobStatus) if not getattr(FULL, f.name)]
+
+
+def test_what_is_written_is_read_again() -> None:
+    assert parse_status(dump_status(FULL)) == FULL
+
+
+@pytest.mark.parametrize("raw", [None, {}], ids=["absent", "empty"])
+def test_no_status_is_the_empty_status(raw: Any) -> None:
+    assert parse_status(raw) == JobStatus()
+
+
+def test_of_an_empty_status_only_the_count_for_the_scale_subresource_is_written() -> None:
+    assert dump_status(JobStatus()) == {"replicas": 0}
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(JobStatus) if f.name != "replicas"])
+def test_a_field_that_is_empty_is_left_out(name: str) -> None:
+    empty = getattr(JobStatus(), name)
+    gone = set(dump_status(FULL)) - set(dump_status(replace(FULL, **{name: empty})))
+    assert gone == ({"ps", "worker"} if name == "roles" else {_camel(name)})
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def test_a_status_of_another_writer_is_read_without_what_it_left_out() -> None:
+    status = parse_status({"conditions": [{"type": "Own", "status": "Unknown"}], "failures": [{}]})
+    assert status.conditions == (JobCondition("Own", False, "", "", "", 0),)
+    assert status.failures == (Failure(0, "", "", 0, "", None, None, "", "", ""),)
+
+
+def test_a_role_tells_how_many_run_of_those_wanted() -> None:
+    assert dump_status(FULL)["ps"]["ready"] == "4/1"
+
+
+def test_a_failure_without_an_exit_says_no_exit_code() -> None:
+    evicted, killed = dump_status(FULL)["failures"]
+    assert ("exitCode" in evicted, "signal" in evicted) == (False, False)
+    assert (killed["exitCode"], killed["signal"]) == (137, 9)
+
+
+def test_exit_code_0_is_an_exit_code() -> None:
+    status = JobStatus(failures=(replace(KILLED, exit_code=0),))
+    assert dump_status(status)["failures"][0]["exitCode"] == 0
+
+
+# The patch
+
+CHANGES = {
+    "from nothing": (JobStatus(), FULL),
+    "to nothing": (FULL, JobStatus()),
+    "a word": (FULL, replace(FULL, phase="Failed")),
+    "a count to zero": (FULL, replace(FULL, failure_count=0, replicas=0)),
+    "a role's count": (FULL, replace(FULL, roles={**FULL.roles, Role.PS: RoleStatus(1)})),
+    "a role gone": (FULL, replace(FULL, roles={Role.PS: FULL.roles[Role.PS]})),
+    "a port gone": (
+        replace(FULL, host_ports={"worker-0": 1, "worker-1": 2}),
+        replace(FULL, host_ports={"worker-1": 3}),
+    ),
+    "a condition less": (FULL, replace(FULL, conditions=(PENDING,))),
+    "a node more": (FULL, replace(FULL, avoid_nodes=("node-1", "node-2", "node-3"))),
+}
+
+
+@pytest.mark.parametrize(("old", "new"), CHANGES.values(), ids=CHANGES)
+def test_the_patch_makes_the_stored_status_the_new_one(old: JobStatus, new: JobStatus) -> None:
+    patch = diff_status(dump_status(old), new)
+    assert patch is not None
+    assert merge({"status": dump_status(old)}, patch) == {"status": dump_status(new)}
+
+
+PATCHES: dict[str, tuple[JobStatus, Any]] = {
+    "one word": (replace(FULL, phase="Failed"), {"phase": "Failed"}),
+    "one count of a role": (
+        replace(FULL, roles={**FULL.roles, Role.WORKER: RoleStatus(replicas=2, pending=1)}),
+        {"worker": {"pending": 1}},
+    ),
+    "what is gone": (replace(FULL, pod_group=""), {"podGroup": None}),
+    "a list as a whole": (replace(FULL, avoid_nodes=("node-2",)), {"avoidNodes": ["node-2"]}),
+}
+
+
+@pytest.mark.parametrize(("new", "changes"), PATCHES.values(), ids=PATCHES)
+def test_the_patch_holds_what_changed_and_no_more(new: JobStatus, changes: Any) -> None:
+    assert diff_status(dump_status(FULL), new) == {"status": changes}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(dump_status(FULL), FULL), ({"replicas": 0}, JobStatus())],
+    ids=["full", "empty"],
+)
+def test_a_status_that_is_as_stored_needs_no_patch(old: Any, new: JobStatus) -> None:
+    assert diff_status(old, new) is None
+
+
+def test_a_job_without_a_status_gets_one() -> None:
+    assert diff_status(None, JobStatus(phase="Pending")) == {
+        "status": {"phase": "Pending", "replicas": 0}
+    }
+
+
+def test_a_field_that_nobody_knows_is_taken_away() -> None:
+    stored = dump_status(FULL) | {"unknown": 1}
+    assert diff_status(stored, FULL) == {"status": {"unknown": None}}
+
+
+def test_the_stored_status_is_not_changed() -> None:
+    stored = dump_status(FULL)
+    before = deepcopy(stored)
+    diff_status(stored, JobStatus())
+    assert stored == before
+
+
+# Conditions
+
+
+def test_a_condition_is_as_of_when_it_was_made() -> None:
+    status = JobStatus().with_condition(new_condition("Running", True, "R", "m", at(5)))
+    assert status.conditions == (JobCondition("Running", True, "R", "m", stamp(5), 0),)
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "since"),
+    [(True, True, 0), (False, False, 0), (True, False, 5), (False, True, 5)],
+    ids=["stays true", "stays false", "becomes false", "becomes true"],
+)
+def test_the_transition_time_changes_when_the_status_flips(
+    was: bool, becomes: bool, since: float
+) -> None:
+    status = JobStatus().with_condition(new_condition("Running", was, "R", "m", NOW))
+    status = status.with_condition(new_condition("Running", becomes, "S", "n", at(5)))
+    assert status.conditions[0].last_transition_time == stamp(since)
+
+
+def test_reason_and_message_are_the_new_ones_though_the_status_stays() -> None:
+    status = FULL.with_condition(new_condition("Running", True, "New", "news", NOW))
+    assert (status.conditions[0].reason, status.conditions[0].message) == ("New", "news")
+
+
+def test_a_condition_keeps_its_place_and_the_others() -> None:
+    status = FULL.with_condition(new_condition("Running", False, "R", "", NOW))
+    assert [c.type for c in status.conditions] == ["Running", "Pending"]
+    assert status.conditions[1] == PENDING
+
+
+def test_a_new_condition_comes_last() -> None:
+    status = FULL.with_condition(new_condition("Failed", True, "R", "", NOW))
+    assert [c.type for c in status.conditions] == ["Running", "Pending", "Failed"]
+
+
+def test_a_message_is_cut() -> None:
+    status = JobStatus().with_condition(new_condition("Failed", True, "R", "x" * 5000, NOW))
+    assert status.conditions[0].message == "x" * MAX_MESSAGE_CHARACTERS
+
+
+def test_setting_a_condition_leaves_the_status_as_it_was() -> None:
+    FULL.with_condition(new_condition("Running", False, "R", "", NOW))
+    assert FULL.conditions == (RUNNING, PENDING)
+
+
+TRUTH = {Condition.RUNNING: True, Condition.PENDING: False, Condition.FAILED: False}
+
+
+@pytest.mark.parametrize(("type_", "is_true"), TRUTH.items(), ids=["true", "false", "never set"])
+def test_a_condition_is_true_when_it_is_set_and_true(type_: Condition, is_true: bool) -> None:
+    assert FULL.is_true(type_) == is_true
+
+
+def test_a_condition_that_was_never_set_is_none() -> None:
+    assert FULL.condition("Failed") is None
+
+
+# Failures and phases
+
+
+def test_a_failure_comes_last() -> None:
+    assert JobStatus(failures=(EVICTED,)).with_failure(KILLED).failures == (EVICTED, KILLED)
+
+
+def test_only_the_latest_failures_are_kept() -> None:
+    status = JobStatus()
+    for attempt in range(1, MAX_FAILURES + 3):
+        status = status.with_failure(replace(KILLED, attempt=attempt))
+    assert [f.attempt for f in status.failures] == list(range(3, MAX_FAILURES + 3))
+
+
+@pytest.mark.parametrize("phase", ["", *Phase], ids=lambda phase: phase or "none")
+def test_a_job_has_ended_when_it_is_completed_or_failed(phase: str) -> None:
+    assert JobStatus(phase=phase).is_terminal == (phase in ("Completed", "Failed"))

@@ -1,0 +1,372 @@
+"""The client: headers, timeouts, one kind of error for every fault, no write sent twice."""
+
+import threading
+import time
+from http.server import BaseHTTPRequestHandler
+
+import pytest
+
+from controller.client import protobuf
+from controller.client.api import Stream
+from controller.client.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Forbidden,
+    Gone,
+    Invalid,
+    NotFound,
+    NotLeader,
+    Silent,
+    Throttled,
+    Transient,
+    Unauthorized,
+    Unreachable,
+)
+from tests.unit.controller.fakes import drop, eventually, reply, soon, status, stream
+from tests.unit.controller.test_protobuf import an_answer, field
+
+WRITES = {
+    "create": lambda c: c.create("/p", {}),
+    "replace": lambda c: c.replace("/p", {}),
+    "patch": lambda c: c.merge_patch("/p", {}),
+    "delete": lambda c: c.delete("/p", "u"),
+}
+CALLS = {"get": lambda c: c.get("/p"), **WRITES}
+
+
+def test_sends_token_and_own_user_agent(server, client):
+    client.get("/p")
+    headers = server.seen[0].headers
+    assert headers["Authorization"] == "Bearer first"
+    assert headers["User-Agent"] == "paddlejob-operator"
+
+
+def test_carries_unknown_fields_untouched(server, client):
+    pod = {"spec": {"new": {"field": [1, None]}, "limits": {"cpu": 1}}}
+    server.steps = [reply(201, pod)]
+    assert client.create("/p", pod) == pod
+    assert server.seen[0].body == pod
+
+
+def test_reads_answers_in_protobuf(server, client):
+    page = an_answer("PodList", field(1, field(2, "7")))
+    server.steps = [reply(200, page, Content_Type=protobuf.MEDIA_TYPE)]
+    assert client.get("/p", {"limit": 1}, protobuf.ANSWERS) == {
+        "metadata": {"resourceVersion": "7"},
+    }
+
+
+def test_understands_errors_in_protobuf(server, client):
+    expired = an_answer("Status", field(3, "the token is too old") + field(6, 410))
+    server.steps = [reply(410, expired, Content_Type=protobuf.MEDIA_TYPE)]
+    with pytest.raises(Gone, match="the token is too old"):
+        client.get("/p", {"limit": 1}, protobuf.ANSWERS)
+
+
+@pytest.mark.parametrize(
+    ("call", "content_type"),
+    [("create", "application/json"), ("patch", "application/merge-patch+json")],
+)
+def test_says_what_it_sends(server, client, call, content_type):
+    WRITES[call](client)
+    assert server.seen[0].headers["Content-Type"] == content_type
+
+
+def test_delete_names_the_uid_and_the_grace(server, client):
+    client.delete("/p", "u1", grace_seconds=0)
+    body = server.seen[0].body
+    assert body["preconditions"] == {"uid": "u1"}
+    assert body["gracePeriodSeconds"] == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "error"),
+    [
+        (400, "BadRequest", Invalid),
+        (401, "Unauthorized", Unauthorized),
+        (403, "Forbidden", Forbidden),
+        (404, "NotFound", NotFound),
+        (409, "AlreadyExists", AlreadyExists),
+        (409, "Conflict", Conflict),
+        (410, "Expired", Gone),
+        (413, "RequestEntityTooLarge", Invalid),
+        (415, "UnsupportedMediaType", Invalid),
+        (422, "Invalid", Invalid),
+        (429, "TooManyRequests", Throttled),
+        (500, "InternalError", Transient),
+        (503, "ServiceUnavailable", Transient),
+        (504, "Timeout", Transient),
+    ],
+)
+def test_maps_every_answer(server, client, code, reason, error):
+    server.steps = [reply(code, status(code, reason, "because"))]
+    with pytest.raises(ApiError) as caught:
+        client.get("/p")
+    assert type(caught.value) is error
+    assert caught.value.message == "because"
+    assert caught.value.code == code
+
+
+YOUNG_KIND = (
+    'pods "a" is forbidden: cannot set blockOwnerDeletion in this case because cannot find '
+    "RESTMapping for APIVersion batch.paddlepaddle.org/v1 Kind PaddleJob"
+)
+YOUNG_NAMESPACE = (
+    'pods "a" is forbidden: error looking up service account ns/default: serviceaccount '
+    '"default" not found'
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [(YOUNG_KIND, Throttled), (YOUNG_NAMESPACE, Transient)],
+    ids=["kind", "namespace"],
+)
+def test_what_admission_does_not_know_yet_is_tried_again(server, client, message, error):
+    server.steps = [reply(403, status(403, "Forbidden", message))]
+    with pytest.raises(ApiError) as caught:
+        client.create("/p", {})
+    assert type(caught.value) is error
+
+
+def test_an_error_page_of_a_proxy_is_an_error_like_others(server, client):
+    server.steps = [reply(502, b"<html>bad gateway</html>")]
+    with pytest.raises(Transient):
+        client.get("/p")
+
+
+NO_WORD_OF_THE_SERVER = {
+    "plain": b"default backend - 404",
+    "JSON": {"error": "no such route"},
+    "another code": status(500, "InternalError"),
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("body", NO_WORD_OF_THE_SERVER.values(), ids=NO_WORD_OF_THE_SERVER.keys())
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 409, 410, 413, 415, 422])
+def test_only_a_status_is_the_api_servers_word(server, client, code, body):
+    server.steps = [reply(code, body)]
+    with pytest.raises(Transient) as caught:
+        client.get("/p")
+    assert caught.value.code == code
+
+
+def test_what_is_nested_too_deeply_to_be_sent_is_refused(server, client):
+    body: dict = {}
+    for _ in range(300):
+        body = {"a": body}
+    with pytest.raises(Invalid, match="cannot be sent"):
+        client.create("/p", body)
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("body", [b"garbage", b"[1]", b"null"], ids=["garbage", "list", "null"])
+def test_a_success_without_an_object_is_transient(server, client, body):
+    server.steps = [reply(200, body)]
+    with pytest.raises(Transient):
+        client.get("/p")
+
+
+@pytest.mark.parametrize("code", [429, 503])
+@pytest.mark.parametrize("call", CALLS)
+def test_hands_retry_after_on_without_sleeping(server, client, code, call):
+    server.steps = [reply(code, status(code, "x"), Retry_After="3600")]
+    started = time.monotonic()
+    with pytest.raises(Throttled) as caught:
+        CALLS[call](client)
+    assert caught.value.retry_after == 3600
+    assert time.monotonic() - started < 60
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_dropped_connection_is_transient_and_nothing_is_sent_again(server, client, call):
+    server.steps = [drop]
+    with pytest.raises(Transient):
+        CALLS[call](client)
+    assert len(server.seen) == 1
+
+
+def cut_in_the_head(handler: BaseHTTPRequestHandler) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Le")
+    drop(handler)
+
+
+def test_half_an_answers_head_is_transient(server, client):
+    server.steps = [cut_in_the_head]
+    with pytest.raises(Transient):
+        client.get("/p")
+
+
+def test_a_token_that_no_header_may_hold_is_not_sent_and_not_told(server, make_client):
+    client = make_client(lambda: "Bearer secret\r\nX: y")
+    with pytest.raises(Transient) as caught:
+        client.get("/p")
+    assert "secret" not in caught.value.message
+    assert server.seen == []
+
+
+def test_a_refused_connection_is_transient(server, client):
+    server.close()
+    with pytest.raises(Unreachable):
+        client.get("/p")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_silent_server_is_given_up(server, make_client, call):
+    server.steps = [server.hang]
+    client = make_client(read_timeout_seconds=0.1)
+    with soon(), pytest.raises(Transient) as caught:
+        CALLS[call](client)
+    assert not isinstance(caught.value, Unreachable)  # it may be at work on it
+
+
+def test_reads_the_token_again_when_it_is_refused(server, make_client):
+    tokens = iter(["Bearer old", "Bearer new"])
+    client = make_client(lambda: next(tokens))
+    server.steps = [reply(401, status(401, "Unauthorized")), reply(200, {"ok": True})]
+    assert client.get("/p") == {"ok": True}
+    assert [s.headers["Authorization"] for s in server.seen] == ["Bearer old", "Bearer new"]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_call_is_sent_again_with_a_new_token(server, make_client, call):
+    tokens = iter(["Bearer old", "Bearer new"])
+    client = make_client(lambda: next(tokens))
+    server.steps = [reply(401, status(401, "Unauthorized")), reply(200, {})]
+    CALLS[call](client)
+    first, second = server.seen
+    assert (first.method, first.path, first.body) == (second.method, second.path, second.body)
+    assert second.headers["Authorization"] == "Bearer new"
+
+
+def test_a_watch_reads_the_token_again_too(server, make_client):
+    tokens = iter(["Bearer old", "Bearer new"])
+    client = make_client(lambda: next(tokens))
+    server.steps = [reply(401, status(401, "Unauthorized")), stream(b'{"n":1}\n')]
+    assert events_of(client) == [{"n": 1}]
+
+
+def test_without_a_token_none_is_sent(server, make_client):
+    make_client(lambda: None).get("/p")
+    assert "Authorization" not in server.seen[0].headers
+
+
+def test_gives_up_when_the_new_token_is_refused_too(server, client):
+    server.steps = [reply(401, status(401, "Unauthorized"))]
+    with pytest.raises(Unauthorized):
+        client.create("/p", {})
+    assert len(server.seen) == 2
+
+
+@pytest.mark.parametrize("call", WRITES)
+def test_without_the_lease_no_write_leaves(server, make_client, call):
+    client = make_client(write_seconds=lambda: 0.0)
+    with pytest.raises(NotLeader):
+        WRITES[call](client)
+    assert server.seen == []
+
+
+@pytest.mark.parametrize("call", WRITES)
+def test_a_write_whose_lease_runs_out_while_it_connects_does_not_leave(server, make_client, call):
+    left = iter([1.0, 0.0])
+    client = make_client(write_seconds=lambda: next(left))
+    with pytest.raises(NotLeader):
+        WRITES[call](client)
+    eventually(lambda: len(server.connections) == 1, "the connection")
+    assert server.seen == []
+
+
+def test_a_write_does_not_outlast_the_lease(server, make_client):
+    server.steps = [server.hang]
+    client = make_client(write_seconds=lambda: 0.1)
+    with soon(), pytest.raises(Transient):
+        client.create("/p", {})
+
+
+def test_counts_requests(server, client, metrics):
+    server.steps = [reply(200, {}), drop]
+    client.get("/p")
+    with pytest.raises(Transient):
+        client.create("/p", {})
+    text = metrics.exposition("")[0].decode()
+    host = server.url.removeprefix("http://")
+    assert f'rest_client_requests_total{{code="200",host="{host}",method="GET"}} 1.0' in text
+    assert f'rest_client_requests_total{{code="<error>",host="{host}",method="POST"}} 1.0' in text
+
+
+def test_one_connection_serves_many_requests(server, client):
+    for _ in range(5):
+        client.get("/p")
+    assert len(server.connections) == 1
+
+
+# Streams
+
+
+def events_of(client, read_timeout_seconds=5.0) -> list[dict[str, int]]:
+    opened = client.watch("/w", {"watch": "true"}, read_timeout_seconds)
+    try:
+        return list(opened.events())
+    finally:
+        opened.release()
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [
+        (b'{"n":1}\n{"n":2}\n',),
+        (b'{"n"', b':1}\n{"n', b'":2}\n'),
+        (b'{"n":1}\n', b'\n{"n":2}\n'),
+    ],
+    ids=["one chunk", "lines cut", "a chunk a line"],
+)
+def test_yields_events_however_they_are_cut(server, client, chunks):
+    server.steps = [stream(*chunks)]
+    assert events_of(client) == [{"n": 1}, {"n": 2}]
+
+
+def test_a_stream_that_is_cut_is_transient(server, client):
+    server.steps = [stream(b"{}\n", end=drop)]
+    with pytest.raises(Transient):
+        events_of(client)
+
+
+def test_a_silent_stream_says_so(server, client):
+    server.steps = [stream(b"{}\n", end=server.hang)]
+    with soon(), pytest.raises(Silent):
+        events_of(client, read_timeout_seconds=0.1)
+
+
+def test_a_stream_that_is_refused_raises(server, client):
+    server.steps = [reply(410, status(410, "Expired"))]
+    with pytest.raises(Gone):
+        client.watch("/w", {}, 5.0)
+
+
+def test_closing_ends_a_read_at_once(server, client):
+    server.steps = [stream(b"{}\n", end=server.hang)]
+    opened = client.watch("/w", {}, 30.0)
+    got: list[dict[str, int]] = []
+    reader = threading.Thread(target=lambda: got.extend(opened.events()))
+    reader.start()
+    opened_is_read(server)
+    opened.close()
+    reader.join(20)
+    assert not reader.is_alive()
+    opened.release()
+
+
+def opened_is_read(server) -> None:
+    eventually(lambda: len(server.seen) == 1)
+
+
+def test_closing_twice_or_after_the_end_is_harmless(server, client):
+    server.steps = [stream(b"{}\n")]
+    opened: Stream = client.watch("/w", {}, 5.0)
+    list(opened.events())
+    opened.release()
+    opened.close()
+    opened.close()

@@ -1,0 +1,204 @@
+"""Where the API server is and who we are: from a pod, a kubeconfig and the environment."""
+
+import socket
+import ssl
+import threading
+from pathlib import Path
+
+import pytest
+from kubernetes.client import Configuration
+from kubernetes.config import incluster_config
+
+from controller.client.connection import (
+    STUCK_SECONDS,
+    ConfigurationError,
+    Connection,
+    Credentials,
+    build_connection,
+    load_connection,
+)
+from tests.unit.controller.fakes import SteppedClock, eventually
+
+# Credentials
+
+
+def test_a_token_is_read_again_with_time(clock):
+    tokens = iter(["Bearer a", "Bearer b"])
+    credentials = Credentials(lambda: next(tokens), 60.0, clock)
+    clock.step(59)
+    assert credentials.header() == "Bearer a"
+    clock.step(1)
+    assert credentials.header() == "Bearer b"
+
+
+@pytest.fixture
+def pod(monkeypatch, tmp_path, certificate) -> Path:
+    """The folder with a pod's token and authority; the environment says where the service is."""
+    (tmp_path / "token").write_text("one\n")
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", certificate)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.96.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    return tmp_path
+
+
+def test_a_token_file_that_is_empty_or_missing_for_a_moment_keeps_the_last(pod, clock):
+    file = pod / "token"
+    credentials = load_connection(None, clock).credentials
+    assert credentials.header() == "Bearer one"
+    for damage in (lambda: file.write_text(""), file.unlink):
+        damage()
+        clock.step(60)
+        assert credentials.header() == "Bearer one"
+    file.write_text("two")
+    clock.step(60)
+    assert credentials.header() == "Bearer two"
+
+
+def test_a_token_that_another_thread_has_renewed_is_not_read_again(clock):
+    tokens = iter(["Bearer a", "Bearer b", "Bearer c"])
+    credentials = Credentials(lambda: next(tokens), 60.0, clock)
+    credentials.renew(refused="Bearer a")
+    credentials.renew(refused="Bearer a")
+    assert credentials.header() == "Bearer b"
+
+
+def test_a_loader_that_fails_keeps_the_last_token(clock):
+    tokens = iter(["Bearer a"])
+    credentials = Credentials(lambda: next(tokens), 60.0, clock)
+    credentials.renew(refused="Bearer a")
+    assert credentials.header() == "Bearer a"
+
+
+def test_a_plugin_that_hangs_holds_up_one_caller_for_a_moment_only(monkeypatch, clock):
+    monkeypatch.setattr("controller.client.connection.READ_SECONDS", 0.05)
+    released, asked = threading.Event(), threading.Semaphore(0)
+
+    def read() -> str:
+        asked.release()
+        if clock.monotonic():  # it answers at the start
+            released.wait(60)
+        return f"Bearer {clock.monotonic():.0f}"
+
+    credentials = Credentials(read, float("inf"), clock)
+    clock.step(1)
+    for _ in range(3):
+        credentials.renew(refused="Bearer 0")
+        assert credentials.header() == "Bearer 0"
+    assert asked.acquire(timeout=0)
+    assert asked.acquire(timeout=0)
+    assert not asked.acquire(timeout=0)
+    clock.step(STUCK_SECONDS)
+    credentials.renew(refused="Bearer 0")
+    assert asked.acquire(timeout=0)
+    released.set()
+    eventually(lambda: credentials.header() == "Bearer 61")
+
+
+# Configuration
+
+
+def test_in_a_cluster_no_proxy_is_used(monkeypatch, pod, clock):
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    endpoint = load_connection(None, clock).endpoint
+    assert endpoint.authority == "10.96.0.1:443"
+    assert endpoint.proxy == ""
+    assert endpoint.tls is not None
+    assert endpoint.tls.verify_mode == ssl.CERT_REQUIRED
+    assert endpoint.tls.cert_store_stats()["x509"] == 1
+    assert endpoint.ca_file == incluster_config.SERVICE_CERT_FILENAME
+
+
+def test_a_service_with_an_ipv6_address_is_understood(monkeypatch, pod, clock):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    endpoint = load_connection(None, clock).endpoint
+    assert (endpoint.host, endpoint.authority) == ("fd00::1", "[fd00::1]:443")
+
+
+def test_without_a_service_account_there_is_no_connection(pod, clock):
+    (pod / "token").unlink()
+    with pytest.raises(ConfigurationError, match="the pod's service account"):
+        load_connection(None, clock)
+
+
+def build(host: str, **settings: object) -> Connection:
+    configuration = Configuration(host=host)
+    for name, value in settings.items():
+        setattr(configuration, name, value)
+    return build_connection(configuration, Credentials(lambda: None, 60.0, SteppedClock()))
+
+
+@pytest.mark.parametrize(
+    ("url", "authority", "prefix"),
+    [
+        ("https://a", "a:443", ""),
+        ("http://a", "a:80", ""),
+        ("https://a:6443/", "a:6443", ""),
+        ("https://[fd00::1]:6443", "[fd00::1]:6443", ""),
+        ("https://rancher/k8s/clusters/c/", "rancher:443", "/k8s/clusters/c"),
+    ],
+)
+def test_a_url_says_where_the_server_is(url, authority, prefix):
+    connection = build(url, verify_ssl=False)
+    assert (connection.endpoint.authority, connection.prefix) == (authority, prefix)
+    assert (connection.endpoint.tls is not None) == url.startswith("https")
+
+
+@pytest.mark.parametrize(("no_proxy", "is_used"), [("", True), ("a", False), ("b", True)])
+def test_a_proxy_is_used_where_it_is_not_bypassed(no_proxy, is_used):
+    connection = build("http://a", proxy="http://proxy:3128", no_proxy=no_proxy)
+    assert connection.endpoint.proxy == ("http://proxy:3128" if is_used else "")
+
+
+def test_a_proxy_without_a_scheme_is_one_of_http():
+    assert build("http://a", proxy="proxy:3128", no_proxy="").endpoint.proxy == "http://proxy:3128"
+
+
+def test_a_proxy_of_another_kind_is_refused_and_its_password_not_told():
+    with pytest.raises(ValueError, match="only proxies with http") as caught:
+        build("http://a", proxy="https://me:secret@proxy", no_proxy="")
+    assert "secret" not in str(caught.value)
+
+
+def test_who_does_not_want_to_verify_need_not():
+    tls = build("https://a", verify_ssl=False).endpoint.tls
+    assert tls is not None
+    assert tls.verify_mode == ssl.CERT_NONE
+    assert not tls.check_hostname
+
+
+def test_the_name_in_the_certificate_may_be_told():
+    connection = build("https://a", verify_ssl=False, tls_server_name="b")
+    assert connection.endpoint.tls_server_name == "b"
+
+
+def test_every_connection_is_kept_alive():
+    options = build("http://a").endpoint.socket_options
+    assert (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1) in options
+
+
+KUBECONFIG = """
+apiVersion: v1
+kind: Config
+current-context: c
+contexts: [{name: c, context: {cluster: k, user: u}}]
+clusters: [{name: k, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: u, user: {tokenFile: TOKEN}}]
+"""
+
+
+def test_a_kubeconfigs_token_file_is_read_again_when_refused(tmp_path: Path, clock):
+    token, file = tmp_path / "token", tmp_path / "config"
+    token.write_text("one")
+    file.write_text(KUBECONFIG.replace("TOKEN", str(token)))
+    credentials = load_connection(str(file), clock).credentials
+    assert credentials.header() == "Bearer one"
+    token.write_text("two")
+    credentials.renew(refused="Bearer one")
+    assert credentials.header() == "Bearer two"
+
+
+def test_a_missing_kubeconfig_is_told_in_one_line(tmp_path, clock):
+    with pytest.raises(ConfigurationError) as caught:
+        load_connection(str(tmp_path / "none"), clock)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,56 @@
+"""Helpers: they work side by side, and nobody waits for one that is busy."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from controller.work.helpers import Helpers
+
+HELPERS = 4
+
+
+@pytest.fixture
+def helpers() -> Iterator[Helpers]:
+    helpers = Helpers(HELPERS, "help")
+    yield helpers
+    helpers.close()
+
+
+def test_results_come_in_order(helpers):
+    assert helpers.map(lambda number: number * 2, range(100)) == [2 * n for n in range(100)]
+
+
+def test_nothing_to_do_is_done(helpers):
+    assert helpers.map(str, ()) == []
+
+
+def test_the_helpers_and_the_worker_work_side_by_side(helpers):
+    together = threading.Barrier(HELPERS + 1)
+    helpers.map(lambda _: together.wait(10), range(HELPERS + 1))
+
+
+def test_one_item_is_the_workers_own(helpers):
+    assert helpers.map(lambda _: threading.current_thread(), [1]) == [threading.current_thread()]
+
+
+def test_a_worker_does_not_wait_for_what_helpers_do_for_another(helpers):
+    end, busy = threading.Event(), threading.Barrier(HELPERS + 2)
+    over = []
+
+    def hang(_: int) -> None:
+        busy.wait(10)
+        over.append(end.wait(10))
+
+    slow = threading.Thread(target=helpers.map, args=(hang, range(HELPERS + 1)))
+    slow.start()
+    busy.wait(10)
+    assert helpers.map(str, range(5)) == ["0", "1", "2", "3", "4"]
+    assert not over, "it waited until the others were through"
+    end.set()
+    slow.join()
+
+
+def test_what_is_raised_reaches_the_worker(helpers):
+    with pytest.raises(ZeroDivisionError):
+        helpers.map(lambda number: 1 / number, [1, 0, 1])

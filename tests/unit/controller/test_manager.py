@@ -1,0 +1,444 @@
+"""The whole operator on an API server in memory: how it starts, when it may write, how it ends."""
+
+import itertools
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
+
+import pytest
+from kubernetes.client import Configuration
+
+from api.objects import name_of
+from controller.client.connection import Credentials, build_connection
+from controller.clock import Clock, SystemClock
+from controller.health import DISABLED
+from controller.manager import EXIT_FAILED, SYNC_SECONDS, Foundation, Manager
+from controller.options import parse_options
+from metrics import Metrics
+from reconcile import reconcile
+from reconcile.plan import Plan
+from tests.memory.builders import a_job
+from tests.unit.controller.fakes import DEADLINE_SECONDS, Step, eventually, reply, status
+from tests.unit.controller.memory_api import MemoryApi
+
+CORE = "/api/v1/namespaces/default"
+JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/default/paddlejobs"
+PODS = f"{CORE}/pods"
+CONFIG_MAPS = f"{CORE}/configmaps"
+POD_GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/paddlejob-operator-default"
+ADDRESS = "127.0.0.1:0"
+FLAGS = (
+    "--namespace=default",
+    "--workers=2",
+    f"--health-probe-bind-address={ADDRESS}",
+    f"--metrics-bind-address={ADDRESS}",
+)
+NO_ERROR = 'controller_runtime_reconcile_total{controller="paddlejob",result="error"} 0.0'
+ELECTED = ("--leader-elect", "--leader-election-namespace=default")
+
+
+class Operator:
+    """A manager that runs in a thread; instead of ending the process it notes that it would."""
+
+    def __init__(self, url: str, log, clock: Clock, *flags: str, decide=reconcile) -> None:
+        self.is_dead = threading.Event()
+        connection = build_connection(
+            Configuration(host=url), Credentials(lambda: None, 60.0, clock)
+        )
+        options = parse_options([*FLAGS, *flags], {})
+        foundation = Foundation(options, connection, clock, log, Metrics())
+        self.manager = Manager(foundation, decide, self.is_dead.set)
+        self.exit_code: int | None = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        self.exit_code = self.manager.run()
+
+    def ask(self, path: str) -> tuple[int, str]:
+        """Status and text that its one server answers."""
+        (port,) = self.manager.ports
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def is_ready(self) -> bool:
+        return self.ask("/readyz")[0] == 200
+
+    def is_serving(self) -> bool:
+        try:
+            self.ask("/healthz")
+        except OSError:
+            return False
+        return True
+
+    def wait(self) -> int | None:
+        """Its exit code, once it has ended."""
+        self._thread.join(DEADLINE_SECONDS)
+        return self.exit_code
+
+    def stop(self) -> int | None:
+        self.manager.stop()
+        return self.wait()
+
+
+class Hold:
+    """Keeps the answer to some requests back until it is let go."""
+
+    def __init__(self, api: MemoryApi, method: str, collection: str) -> None:
+        self._api, self._method, self._collection = api, method, collection
+        self._is_over = threading.Event()
+        self.has_caught = threading.Event()
+        api.fault = self
+
+    def __call__(self, method: str, path: str) -> Step | None:
+        is_meant = (method, path) == (self._method, self._collection)
+        return self._answer_later if is_meant and not self._is_over.is_set() else None
+
+    def _answer_later(self, handler: BaseHTTPRequestHandler) -> None:
+        self.has_caught.set()
+        self._is_over.wait(DEADLINE_SECONDS)
+        self._api(handler)
+
+    def let_go(self) -> None:
+        self._is_over.set()
+
+
+@pytest.fixture
+def api(server) -> MemoryApi:
+    api = MemoryApi(server)
+    api.put(f"{JOBS}/train", a_job().with_workers(1).build())
+    return api
+
+
+@pytest.fixture
+def start(api, server, log) -> Iterator[Callable[..., Operator]]:
+    running: list[Operator] = []
+
+    def start(*flags: str, clock: Clock | None = None, **how) -> Operator:
+        running.append(Operator(server.url, log, clock or SystemClock(), *flags, **how))
+        return running[-1]
+
+    yield start
+    server.released.set()
+    api.fault = lambda *_: None
+    for operator in running:
+        operator.stop()
+
+
+@pytest.fixture
+def hold(api, start) -> Iterator[Callable[[str, str], Hold]]:
+    """Lets go before the operators are stopped."""
+    held: list[Hold] = []
+
+    def hold(method: str, collection: str) -> Hold:
+        held.append(Hold(api, method, collection))
+        return held[-1]
+
+    yield hold
+    for each in held:
+        each.let_go()
+
+
+def pods(api: MemoryApi) -> list[str]:
+    return [path.rpartition("/")[2] for path in list(api.objects) if path.startswith(f"{PODS}/")]
+
+
+def have_pods(api: MemoryApi) -> bool:
+    return pods(api) == ["train-worker-0"]
+
+
+def a_lease(holder: str) -> dict:
+    return {"spec": {"holderIdentity": holder, "leaseDurationSeconds": 15}}
+
+
+def holder(api: MemoryApi) -> str:
+    return str(api.objects[LEASE]["spec"]["holderIdentity"])
+
+
+# The start
+
+
+def test_a_job_that_is_there_at_the_start_gets_its_pods(api, start):
+    start()
+    eventually(lambda: have_pods(api))
+
+
+def test_a_job_that_comes_later_gets_its_pods(api, start):
+    api.remove(f"{JOBS}/train")
+    operator = start()
+    eventually(operator.is_ready)
+    api.put(f"{JOBS}/train", a_job().with_workers(1).build())
+    eventually(lambda: have_pods(api))
+
+
+def test_jobs_that_have_ended_do_not_hold_up_the_others_at_the_start(api, start, monkeypatch):
+    monkeypatch.setattr("random.uniform", lambda _, most: most)
+    over = a_job("over", "over-uid").with_workers(1).with_status(phase="Completed")
+    api.put(f"{JOBS}/over", over.build())
+    looked_at: list[str] = []
+
+    def decide(observed, *_) -> Plan:
+        looked_at.append(name_of(observed.job))
+        return Plan()
+
+    start(decide=decide)
+    eventually(lambda: "train" in looked_at)
+    assert "over" not in looked_at
+
+
+def test_an_event_tells_of_the_job(api, start):
+    start()
+    eventually(lambda: f"{CORE}/events" in api.paths("POST"))
+
+
+def test_probes_are_answered_while_the_caches_fill(api, start, hold):
+    hold("GET", PODS)
+    assert start().ask("/healthz") == (200, "ok\n")
+
+
+def test_it_is_not_ready_while_a_cache_fills(api, start, hold):
+    held = hold("GET", PODS)
+    operator = start()
+    eventually(lambda: operator.ask("/readyz") == (503, "not synced: pods.v1\n"))
+    held.let_go()
+    eventually(operator.is_ready)
+
+
+CACHES = {
+    "paddlejobs.batch.paddlepaddle.org/v1": JOBS,
+    "pods.v1": PODS,
+    "configmaps.v1": CONFIG_MAPS,
+    "podgroups.scheduling.volcano.sh/v1beta1": POD_GROUPS,
+}
+
+
+@pytest.mark.parametrize(("kind", "collection"), CACHES.items(), ids=CACHES.keys())
+def test_nothing_is_written_before_every_cache_is_full(api, start, hold, kind, collection):
+    held = hold("GET", collection)
+    operator = start()
+    eventually(lambda: {each for each in CACHES if each in operator.ask("/readyz")[1]} == {kind})
+    assert api.writes == []
+    held.let_go()
+    eventually(lambda: have_pods(api))
+
+
+def test_caches_that_do_not_fill_in_time_end_the_process(api, start, hold, clock):
+    held = hold("GET", PODS)
+    operator = start(clock=clock)
+
+    def has_given_up() -> bool:
+        clock.step(SYNC_SECONDS + 1)
+        return not operator.is_serving()
+
+    eventually(has_given_up)
+    held.let_go()
+    assert operator.wait() == EXIT_FAILED
+
+
+def test_caches_that_take_their_time_end_nothing(api, start, hold, clock):
+    held = hold("GET", PODS)
+    start(clock=clock)
+    held.has_caught.wait(DEADLINE_SECONDS)
+    clock.step(SYNC_SECONDS - 1)
+    held.let_go()
+    eventually(lambda: have_pods(api))
+
+
+def test_a_stop_while_the_caches_fill_is_a_clean_end(api, start, hold):
+    held = hold("GET", PODS)
+    operator = start()
+    held.has_caught.wait(DEADLINE_SECONDS)
+    operator.manager.stop()
+    held.let_go()
+    assert operator.wait() == 0
+    assert api.writes == []
+
+
+# Readiness
+
+
+NOT_FOUND = reply(404, status(404, "NotFound"))
+FORBIDDEN = reply(403, status(403, "Forbidden"))
+
+
+@pytest.mark.parametrize("answer", [NOT_FOUND, FORBIDDEN], ids=["not served", "forbidden"])
+def test_a_kind_that_it_can_do_without_may_be_missing(api, start, answer):
+    api.fault = lambda _, path: answer if path == POD_GROUPS else None
+    operator = start()
+    eventually(operator.is_ready)
+
+
+def test_it_is_not_ready_without_its_own_kind(api, start):
+    api.fault = lambda _, path: NOT_FOUND if path == JOBS else None
+    operator = start()
+    eventually(lambda: operator.ask("/readyz") == (503, "the PaddleJob CRD is not served\n"))
+
+
+def test_a_watch_that_fails_for_long_makes_it_unready(api, start, clock):
+    number = itertools.count()
+
+    def fail_after_the_list(method: str, path: str) -> Step | None:
+        return reply(500) if (method, path) == ("GET", PODS) and next(number) else None
+
+    api.fault = fail_after_the_list
+    operator = start(clock=clock)
+    eventually(lambda: have_pods(api))
+    eventually(lambda: operator.ask("/readyz") == (503, "not synced: pods.v1\n"))
+
+
+def test_metrics_and_probes_share_a_server_where_the_addresses_are_the_same(start):
+    operator = start()
+    assert "workqueue_depth" in operator.ask("/metrics")[1]
+
+
+def test_metrics_count_the_jobs_that_there_are(start):
+    operator = start()
+    eventually(lambda: 'mode="Single",phase="Pending"} 1.0' in operator.ask("/metrics")[1])
+
+
+@pytest.mark.parametrize(
+    ("probes", "metrics", "servers"),
+    [(ADDRESS, DISABLED, 1), (DISABLED, DISABLED, 0), ("127.0.0.1:0", "localhost:0", 2)],
+    ids=["no metrics", "neither", "apart"],
+)
+def test_as_many_servers_run_as_were_asked_for(start, probes, metrics, servers):
+    operator = start(f"--health-probe-bind-address={probes}", f"--metrics-bind-address={metrics}")
+    assert len(operator.manager.ports) == servers
+
+
+# A thread that ends
+
+
+def exit_thread(*_) -> Plan:
+    raise SystemExit(0)
+
+
+def test_a_worker_that_ends_unasked_ends_the_process(start):
+    assert start(decide=exit_thread).is_dead.wait(DEADLINE_SECONDS)
+
+
+@pytest.mark.parametrize("probe", ["/healthz", "/readyz"])
+def test_the_probes_name_the_thread_that_has_ended(start, probe):
+    operator = start("--workers=1", decide=exit_thread)
+    ended = [(503, f"thread worker-{number} has ended\n") for number in range(2)]
+    eventually(lambda: operator.ask(probe) in ended)
+
+
+# The lease
+
+
+def test_a_leader_holds_the_lease_when_it_writes(api, start):
+    holders: list[str] = []
+    api.fault = lambda method, path: (
+        holders.append(holder(api)) if (method, path) == ("POST", PODS) else None
+    )
+    start(*ELECTED)
+    eventually(lambda: have_pods(api))
+    assert all(holders)
+
+
+def test_a_standby_writes_nothing(api, start, server):
+    api.put(LEASE, a_lease("another"))
+    start(*ELECTED)
+    eventually(lambda: [request.path for request in server.seen].count(LEASE) >= 2)
+    assert api.writes == []
+
+
+def test_a_standby_looks_at_no_job(api, start, server):
+    api.put(LEASE, a_lease("another"))
+    operator = start(*ELECTED)
+    eventually(lambda: [request.path for request in server.seen].count(LEASE) >= 2)
+    assert NO_ERROR in operator.ask("/metrics")[1]
+
+
+def test_a_standby_is_ready(api, start):
+    api.put(LEASE, a_lease("another"))
+    operator = start(*ELECTED)
+    eventually(operator.is_ready)
+
+
+def test_a_standby_works_when_the_lease_is_free(api, start):
+    api.put(LEASE, a_lease("another"))
+    operator = start(*ELECTED)
+    eventually(operator.is_ready)
+    api.put(LEASE, a_lease(""))
+    eventually(lambda: have_pods(api))
+
+
+def test_a_standby_that_is_stopped_leaves_the_lease_to_its_holder(api, start):
+    api.put(LEASE, a_lease("another"))
+    operator = start(*ELECTED)
+    eventually(operator.is_ready)
+    assert operator.stop() == 0
+    assert holder(api) == "another"
+
+
+def test_a_leader_whose_lease_is_taken_ends_the_process(api, start):
+    operator = start(*ELECTED)
+    eventually(lambda: have_pods(api))
+    api.put(LEASE, a_lease("another"))
+    assert operator.is_dead.wait(DEADLINE_SECONDS)
+
+
+def test_nothing_is_written_without_the_lease(api, start):
+    operator = start(*ELECTED)
+    eventually(lambda: have_pods(api))
+    api.put(LEASE, a_lease("another"))
+    operator.is_dead.wait(DEADLINE_SECONDS)
+    api.put(f"{JOBS}/late", a_job("late", uid="late-uid").with_workers(1).build())
+    eventually(lambda: NO_ERROR not in operator.ask("/metrics")[1])
+    assert have_pods(api)
+
+
+# The end
+
+
+def test_a_stop_is_a_clean_end(api, start):
+    operator = start()
+    eventually(lambda: have_pods(api))
+    assert (operator.stop(), operator.is_dead.is_set()) == (0, False)
+
+
+def test_a_leader_that_is_stopped_gives_the_lease_up(api, start):
+    operator = start(*ELECTED)
+    eventually(lambda: have_pods(api))
+    operator.stop()
+    assert holder(api) == ""
+
+
+def test_the_lease_is_given_up_after_the_last_write(api, start, hold):
+    held = hold("POST", PODS)
+    operator = start(*ELECTED)
+    held.has_caught.wait(DEADLINE_SECONDS)
+    operator.manager.stop()
+    held.let_go()
+    operator.wait()
+    assert (have_pods(api), holder(api), api.writes[-1][1]) == (True, "", LEASE)
+
+
+def test_the_lease_is_left_to_expire_where_a_write_does_not_end(api, start, hold, monkeypatch):
+    monkeypatch.setattr(sys.modules[Manager.__module__], "DRAIN_SECONDS", 0.1)
+    held = hold("POST", PODS)
+    operator = start(*ELECTED)
+    held.has_caught.wait(DEADLINE_SECONDS)
+    operator.manager.stop()
+    eventually(lambda: not operator.is_serving())
+    assert holder(api)
+    held.let_go()
+    api.put(LEASE, a_lease("another"))  # which ends the election
+    assert operator.wait() == 0
+
+
+def test_probes_end_with_it(start):
+    operator = start()
+    operator.ask("/healthz")
+    operator.stop()
+    assert not operator.is_serving()

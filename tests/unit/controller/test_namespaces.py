@@ -1,0 +1,132 @@
+"""An operator of listed namespaces: it works in each, and none of them holds up the others."""
+
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from controller.clock import SystemClock
+from tests.memory.builders import a_job
+from tests.unit.controller.fakes import eventually, reply, status
+from tests.unit.controller.memory_api import MemoryApi
+from tests.unit.controller.test_manager import Operator
+
+TEAMS = ("team-a", "team-b")
+FORBIDDEN = reply(403, status(403, "Forbidden", "pods is forbidden"))
+NOT_FOUND = reply(404, status(404, "NotFound"))
+
+
+def jobs(namespace: str) -> str:
+    return f"/apis/batch.paddlepaddle.org/v1/namespaces/{namespace}/paddlejobs"
+
+
+def pods(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods"
+
+
+@pytest.fixture
+def api(server) -> MemoryApi:
+    api = MemoryApi(server)
+    for number, namespace in enumerate((*TEAMS, "elsewhere")):
+        job = a_job(uid=f"uid-{number}").with_metadata(namespace=namespace).with_workers(1)
+        api.put(f"{jobs(namespace)}/train", job.build())
+    return api
+
+
+@pytest.fixture
+def start(api, server, log) -> Iterator[Callable[[], Operator]]:
+    running: list[Operator] = []
+
+    def start() -> Operator:
+        flags = f"--namespace={','.join(TEAMS)}"
+        running.append(Operator(server.url, log, SystemClock(), flags))
+        return running[-1]
+
+    yield start
+    server.released.set()
+    api.fault = lambda *_: None
+    for operator in running:
+        operator.stop()
+
+
+def has_pod(api: MemoryApi, namespace: str, job: str = "train") -> bool:
+    return f"{pods(namespace)}/{job}-worker-0" in api.objects
+
+
+def submit(api: MemoryApi, namespace: str, name: str) -> None:
+    job = a_job(name, uid=f"uid-of-{name}").with_metadata(namespace=namespace).with_workers(1)
+    api.put(f"{jobs(namespace)}/{name}", job.build())
+
+
+def forbid(api: MemoryApi, *collections: str) -> threading.Event:
+    """Refuse what is under these paths until the event is set."""
+    is_over = threading.Event()
+
+    def answer(_method: str, path: str):
+        return FORBIDDEN if path in collections and not is_over.is_set() else None
+
+    api.fault = answer
+    return is_over
+
+
+def test_jobs_of_each_get_their_pods_and_no_others(api, start, server):
+    operator = start()
+    eventually(lambda: all(has_pod(api, team) for team in TEAMS))
+    eventually(operator.is_ready)
+    asked = {seen.path.partition("?")[0] for seen in server.seen}
+    assert not {path for path in asked if "namespaces" not in path or "elsewhere" in path}
+
+
+@pytest.mark.parametrize("collection", [jobs, pods], ids=["jobs", "pods"])
+def test_one_that_cannot_be_read_holds_up_no_other(api, start, collection):
+    forbid(api, collection("team-b"))
+    operator = start()
+    eventually(lambda: has_pod(api, "team-a"))
+    assert not has_pod(api, "team-b")
+    assert operator.ask("/healthz")[0] == 200
+
+
+def test_readiness_names_the_one_that_cannot_be_read(api, start):
+    forbid(api, pods("team-b"))
+    operator = start()
+    eventually(lambda: has_pod(api, "team-a"))
+    missing = "not synced: pods.v1 in team-b; the namespace or the Role in it is missing"
+    eventually(lambda: missing in operator.ask("/readyz")[1].splitlines())
+    assert "in team-a" not in operator.ask("/readyz")[1]
+
+
+def test_no_job_is_looked_at_where_its_pods_cannot_be(api, start):
+    is_over = forbid(api, pods("team-b"))
+    start()
+    eventually(lambda: has_pod(api, "team-a"))
+    # Namespaces take turns: those of team-b would have had theirs before these are done.
+    for late in ("first", "second"):
+        submit(api, "team-a", late)
+        eventually(lambda late=late: has_pod(api, "team-a", late))
+    written = [path for _, path, _ in api.writes]
+    assert not [path for path in written if "team-b" in path]
+    is_over.set()
+    eventually(lambda: has_pod(api, "team-b"))
+
+
+def test_it_is_ready_again_when_the_namespace_appears(api, start):
+    is_over = forbid(api, jobs("team-b"), pods("team-b"))
+    operator = start()
+    eventually(lambda: has_pod(api, "team-a"))
+    is_over.set()
+    eventually(operator.is_ready)
+    eventually(lambda: has_pod(api, "team-b"))
+
+
+def test_it_works_on_nothing_while_none_can_be_read(api, start):
+    forbid(api, *(pods(team) for team in TEAMS))
+    operator = start()
+    problems = "not synced: pods.v1 in team-"
+    eventually(lambda: operator.ask("/readyz")[1].count(problems) == len(TEAMS))
+    assert api.writes == []
+
+
+def test_it_is_not_ready_without_its_own_kind(api, start):
+    api.fault = lambda _, path: NOT_FOUND if path.endswith("/paddlejobs") else None
+    operator = start()
+    eventually(lambda: operator.ask("/readyz") == (503, "the PaddleJob CRD is not served\n"))

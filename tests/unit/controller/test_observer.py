@@ -1,0 +1,121 @@
+"""What a pass is shown besides its family: what this process remembers, and what others hold."""
+
+from typing import Any
+
+import pytest
+
+from api.ownership import Key
+from controller.cache.store import Store
+from controller.client.resources import GANG_POD_GROUP, NODE, PADDLE_JOB, POD, VOLCANO_POD_GROUP
+from controller.work.memory import FIRST_PAUSE_SECONDS, JobMemory
+from controller.work.observer import Observer
+from reconcile.plan import Refusal
+from tests.unit.controller.stored import a_job, a_pod, put
+
+KEY = Key("ns", "train")
+ON_HOST = {"spec": {"intranet": "Host"}}
+QUOTA = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
+
+
+class Looks:
+    """An observer of one job on an API server that serves what the test says."""
+
+    def __init__(self, clock) -> None:
+        self.store = Store((PADDLE_JOB, POD, NODE))
+        put(self.store, PADDLE_JOB, a_job())
+        self.memory = JobMemory(self.store, clock)
+        self.served = {PADDLE_JOB}
+        self.observer = Observer(self.store, self.memory, lambda kind, _: kind in self.served)
+
+    def look(self, **more):
+        family = self.store.family(KEY)
+        assert family is not None
+        return self.observer.observe(family, **more)
+
+
+@pytest.fixture
+def looks(clock) -> Looks:
+    return Looks(clock)
+
+
+def test_what_is_remembered_of_the_job_is_shown(looks, clock):
+    looks.memory.add_refusals(KEY, "job-1", (QUOTA,))
+    looks.memory.note_status_written(KEY, "job-1")
+    assert looks.look().refusals == (QUOTA,)
+    assert looks.look().status_written_at == clock.now()
+
+
+def test_what_is_remembered_of_a_namesake_is_not(looks):
+    looks.memory.add_refusals(KEY, "former", (QUOTA,))
+    looks.memory.note_status_written(KEY, "former")
+    assert looks.look().refusals == ()
+    assert looks.look().status_written_at is None
+
+
+def test_which_pod_groups_are_served_is_asked_at_every_pass(looks):
+    assert not looks.look().volcano_served
+    looks.served |= {VOLCANO_POD_GROUP}
+    assert looks.look().volcano_served
+    assert not looks.look().gang_served
+    looks.served |= {GANG_POD_GROUP}
+    assert looks.look().gang_served
+
+
+def test_nodes_of_pods_that_go_are_shown_where_they_may_be_read(looks):
+    """Those alone: thousands of nodes took each pass a tenth of a second."""
+    gone: dict[str, Any] = {"deletionTimestamp": "2026-01-02T03:04:05Z"}
+    for name, metadata in (("stays", {}), ("goes", gone), ("on-lost", gone)):
+        pod = a_pod(name, a_job(), **metadata)
+        put(looks.store, POD, pod | {"spec": {"nodeName": f"node-of-{name}"}})
+    put(looks.store, POD, a_pod("unplaced", a_job(), **gone) | {"spec": {}})
+    for name in ("node-of-stays", "node-of-goes", "another"):
+        put(looks.store, NODE, a_node(name, version=5))
+    assert looks.look().nodes is None
+    looks.served |= {NODE}
+    assert set(looks.look().nodes) == {"node-of-goes"}
+    put(looks.store, NODE, a_node("node-of-on-lost", version=6))
+    assert set(looks.look().nodes) == {"node-of-goes", "node-of-on-lost"}
+
+
+def test_ports_of_other_jobs_are_shown_to_a_job_on_the_host(looks):
+    other = {"spec": {"intranet": "Host"}, "status": {"hostPorts": {"other-worker-0": 30020}}}
+    put(looks.store, PADDLE_JOB, a_job("other", uid="job-2") | other)
+    assert looks.look().taken_host_ports == frozenset()
+    own = {"spec": {"intranet": "Host"}, "status": {"hostPorts": {"train-worker-0": 30000}}}
+    put(looks.store, PADDLE_JOB, a_job(version=3) | own)
+    assert looks.look().taken_host_ports == {30020}
+
+
+def test_ports_that_the_store_does_not_show_yet_are_taken(looks):
+    put(looks.store, PADDLE_JOB, a_job() | ON_HOST)
+    put(looks.store, PADDLE_JOB, a_job("other", uid="job-2") | ON_HOST)
+    looks.memory.note_host_ports(Key("ns", "other"), (30020, 30040))
+    assert looks.look().taken_host_ports == {30020, 30040}
+    assert looks.look().namespace_host_ports == 2
+    looks.memory.note_host_ports(Key("ns", "other"), ())
+    assert looks.look().taken_host_ports == frozenset()
+
+
+def test_ports_are_counted_by_namespace(looks):
+    put(looks.store, PADDLE_JOB, a_job() | ON_HOST)
+    for namespace, name, port in (("ns", "near", 30020), ("far", "other", 30040)):
+        job = a_job(name, uid=f"uid-of-{name}") | {"status": {"hostPorts": {"worker-0": port}}}
+        job["metadata"]["namespace"] = namespace
+        put(looks.store, PADDLE_JOB, job)
+    assert looks.look().taken_host_ports == {30020, 30040}
+    assert looks.look().namespace_host_ports == 1
+
+
+def test_a_pause_of_creates_is_told(looks):
+    assert looks.look().pause_seconds == 0
+    looks.memory.add_refusals(KEY, "job-1", (QUOTA,))
+    assert looks.look().pause_seconds == FIRST_PAUSE_SECONDS
+
+
+def test_a_backlog_is_told(looks):
+    assert not looks.look().is_backlogged
+    assert looks.look(is_backlogged=True).is_backlogged
+
+
+def a_node(name: str, version: int):
+    return {"metadata": {"name": name, "uid": f"uid-of-{name}", "resourceVersion": str(version)}}

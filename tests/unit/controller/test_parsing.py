@@ -1,0 +1,83 @@
+"""JSON of any depth: what is too deep becomes a string, and nothing else changes."""
+
+import json
+import time
+
+import pytest
+
+from controller.client.depth import CUT, MAX_DEPTH, cut_deep
+from controller.client.errors import Transient
+from controller.client.parsing import parse_json
+
+DEEPEST = 9_990
+
+
+def nested(depth: int, inner: str = "1") -> str:
+    """`depth` maps, one in the other."""
+    return '{"a":' * depth + inner + "}" * depth
+
+
+def depth_of(value: object) -> int:
+    """How many maps are one in the other."""
+    depth = 0
+    while isinstance(value, dict):
+        value, depth = value["a"], depth + 1
+    return depth
+
+
+@pytest.mark.parametrize("depth", [1_100, 5_000, DEEPEST])
+def test_what_is_too_deep_is_cut(depth):
+    assert depth_of(parse_json(nested(depth).encode())) == MAX_DEPTH
+
+
+def test_what_can_be_read_as_it_is_stays_so():
+    assert depth_of(parse_json(nested(1_000).encode())) == 1_000
+
+
+def test_the_rest_stays_as_it_is():
+    around = {"b": ["[{", '\\"]}', "\\\\", {"c": [[], {}]}], "ü]": 1.5, "": None}
+    text = json.dumps(around | {"a": ["DEEP", 1, "DEEP"], "z": "[" * 2_000})
+    read = parse_json(text.replace('"DEEP"', nested(DEEPEST)).encode())
+    assert {key: read[key] for key in around} == around
+    assert read["z"] == "[" * 2_000
+    assert [depth_of(each) for each in read["a"]] == [MAX_DEPTH - 2, 0, MAX_DEPTH - 2]
+
+
+def test_lists_count_as_levels_too():
+    assert parse_json(b'{"a":' + b"[" * DEEPEST + b"]" * DEEPEST + b"}")
+
+
+@pytest.mark.parametrize("text", [nested(MAX_DEPTH), "[]", "{", "}]", '"', "\\", '{"a', ""])
+def test_nothing_else_is_cut(text):
+    assert cut_deep(text.encode()) == text.encode()
+
+
+def test_what_is_cut_reads_as_such():
+    assert cut_deep(nested(MAX_DEPTH + 1).encode()) == nested(MAX_DEPTH, CUT.decode()).encode()
+
+
+@pytest.mark.parametrize("text", [nested(DEEPEST)[:-1], nested(DEEPEST) + "x", "[" * DEEPEST])
+def test_what_is_no_json_is_still_told(text):
+    with pytest.raises(Transient):
+        parse_json(text.encode())
+
+
+@pytest.mark.parametrize("piece", ['\\"', '"', "x", "[", "{}", "\\", '"a":'])
+def test_it_takes_time_in_proportion_to_the_size(piece):
+    started = time.process_time()
+    cut_deep(b'"' + piece.encode() * 300_000)
+    assert time.process_time() - started < 5
+
+
+def cpu_seconds(data: bytes) -> float:
+    started = time.process_time()
+    cut_deep(data)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("piece", [b"[],", b'{"":{}},', b"[" * 190 + b"]" * 190 + b","])
+def test_brackets_cost_little_more_than_text(piece):
+    """Else somebody who patches such an object again and again would hold up everybody's watch."""
+    size = 1_000_000
+    text = cpu_seconds(b"[" + b'"text",' * (size // 7))
+    assert cpu_seconds(b"[" + piece * (size // len(piece))) < 5 * text

@@ -1,0 +1,110 @@
+"""No change is missed, whatever becomes of the watch."""
+
+import http.client
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pytest
+
+from localcluster import informer
+from localcluster.informer import Informer
+from localcluster.rest import ApiError, Client
+
+Raw = dict[str, Any]
+
+
+def thing(name: str, version: int) -> Raw:
+    """An object at a version."""
+    return {"metadata": {"name": name, "resourceVersion": str(version)}}
+
+
+ERROR = {"type": "ERROR", "object": {"code": 410, "reason": "Expired"}}
+
+
+class Server:
+    """Lists, and watches each of which tells some events and then ends or fails, in order.
+
+    After the last one the informer is told to stop, so that `run` returns.
+    """
+
+    def __init__(self, lists: list[list[Raw]], *watches: list[Raw | Exception]) -> None:
+        self._lists, self._watches = list(lists), list(watches)
+        self.began_at: list[str] = []
+        self.replaced: list[list[Raw]] = []
+        self.told: list[str] = []
+        client = cast(Client, self)
+        self.informer = Informer(client, "/things", self.replaced.append, self._note)
+
+    def run(self) -> "Server":
+        """Answer everything in this thread."""
+        self.informer.run()
+        return self
+
+    def get(self, _: str) -> Raw:
+        """The next list, at version 10, 20 and so on."""
+        version = str(10 * (len(self.replaced) + 1))
+        return {
+            "metadata": {"resourceVersion": version},
+            "items": self._lists.pop(0) if self._lists else [],
+        }
+
+    def watch(self, *_: Any, **query: str) -> "Server":
+        """The next watch; after more than are there, the informer ends."""
+        if not self._watches:
+            self.informer.stop()
+        self.began_at.append(query["resourceVersion"])
+        return self
+
+    def __iter__(self) -> Iterator[Raw]:
+        events = self._watches.pop(0) if self._watches else []
+        if not self._watches:
+            events = [*events, thing("last", 99)]
+        for each in events:
+            if isinstance(each, Exception):
+                raise each
+            yield each if "type" in each else {"type": "MODIFIED", "object": each}
+
+    def close(self) -> None:
+        """The watch is closed."""
+
+    def _note(self, _: str, changed: Raw) -> None:
+        self.told.append(changed["metadata"]["name"])
+        if self.told[-1] == "last":
+            self.informer.stop()
+        if self.told[-1] == "bad":
+            raise KeyError("status")
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(informer, "BACKOFF_SECONDS", (0.0,))
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param([], id="ended"),
+        pytest.param([OSError("reset")], id="connection"),
+        pytest.param([http.client.IncompleteRead(b"")], id="broken answer"),
+        pytest.param([ApiError(500, "InternalError", "etcd is away")], id="server error"),
+    ],
+)
+def test_a_watch_that_ends_goes_on_where_it_was(end: list[Raw | Exception]) -> None:
+    server = Server([[thing("a", 5)]], [thing("b", 11), *end], [thing("c", 12)]).run()
+    assert server.began_at == ["10", "11"]
+    assert server.told == ["b", "c", "last"]
+    assert server.replaced == [[thing("a", 5)]]
+
+
+@pytest.mark.parametrize(
+    "watch",
+    [
+        pytest.param([ApiError(410, "Expired", "too old")], id="refused"),
+        pytest.param([ERROR], id="told in an event"),
+        pytest.param([thing("bad", 11)], id="an event that cannot be handled"),
+    ],
+)
+def test_where_versions_are_lost_all_is_listed_again(watch: list[Raw | Exception]) -> None:
+    server = Server([[thing("a", 5)], [thing("b", 15)]], watch, []).run()
+    assert server.began_at == ["10", "20"]
+    assert server.replaced == [[thing("a", 5)], [thing("b", 15)]]

@@ -1,0 +1,109 @@
+"""The chart's generated files: no flag is forgotten, and values and schema fit together."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from controller.options import build_parser, parse_options
+from manifests.__main__ import ROOT
+from manifests.chart.flags import SCOPE_FLAG, flag_defaults, flag_values, to_camel_case
+from manifests.chart.tree import Section, Value, to_schema, to_values
+from manifests.chart.values import VALUES
+
+CHART = ROOT / "charts" / "paddlejob-operator"
+FLAGS = {value.name: value for value in flag_values()}
+Raw = dict[str, Any]
+
+
+def templates() -> str:
+    """All templates as one text."""
+    return "\n".join(path.read_text() for path in sorted((CHART / "templates").iterdir()))
+
+
+def leaves(nodes: Any, prefix: str = "") -> list[str]:
+    """The paths of all values."""
+    found = []
+    for node in nodes:
+        if isinstance(node, Section):
+            found += leaves(node.values, f"{prefix}{node.name}.")
+        else:
+            found.append(prefix + node.name)
+    return found
+
+
+def test_every_flag_is_a_value_but_for_the_scope() -> None:
+    flags = {action.option_strings[-1].removeprefix("--") for action in build_parser({})._actions}
+    assert {to_camel_case(flag) for flag in flags - {"help", SCOPE_FLAG}} == set(FLAGS)
+
+
+def test_flags_without_a_default_of_the_charts_own_have_the_programs() -> None:
+    options = parse_options([f"--{k}={v}" for k, v in flag_defaults().items()], {})
+    assert options == parse_options([], {})
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [(n, v.schema["enum"]) for n, v in FLAGS.items() if "enum" in v.schema]
+)
+def test_words_of_the_schema_are_those_of_the_program(name: str, words: list[str]) -> None:
+    flag = re.sub("[A-Z]", lambda found: f"-{found[0].lower()}", name)
+    for word in words:
+        parse_options([f"--{flag}={word}"], {})
+    help_text = next(a.help for a in build_parser({})._actions if a.option_strings == [f"--{flag}"])
+    told = set(re.findall(r"\w+", str(help_text)))
+    assert set(words) <= told or name == "scheduling"
+
+
+def test_values_file_has_the_defaults() -> None:
+    def expected(nodes: Any) -> Raw:
+        return {n.name: expected(n.values) if isinstance(n, Section) else n.default for n in nodes}
+
+    assert yaml.safe_load((CHART / "values.yaml").read_text()) == expected(VALUES)
+
+
+def test_every_value_is_used_by_a_template() -> None:
+    text = templates()
+    unused = [
+        path
+        for path in leaves(VALUES)
+        if not path.startswith("operator.") and f".{path.rpartition('.')[2]}" not in text
+    ]
+    assert unused == []
+    assert "range $name, $value := .Values.operator" in text
+
+
+def test_no_template_uses_a_value_that_is_not_there() -> None:
+    known = set(leaves(VALUES))
+    sections = {path.rpartition(".")[0] for path in known} - {""}
+    parents = {s.partition(".")[0] for s in sections}
+    used = set(re.findall(r"\.Values\.([\w.]+)", templates()))
+    assert used <= known | sections | parents
+
+
+def test_schema_knows_nothing_else() -> None:
+    schema = json.loads((CHART / "values.schema.json").read_text())
+    assert schema["additionalProperties"] is False
+    assert set(schema["properties"]) == {node.name for node in VALUES} | {"global"}
+    assert schema["properties"]["operator"]["properties"]["workers"]["maximum"] == 256
+
+
+def test_tree_becomes_values_and_schema() -> None:
+    size = Value("size", 3, {"type": "integer"}, "How large.")
+    tree = (Section("box", "A box.", (size,), {"minProperties": 1}),)
+    assert to_values(tree) == "# A box.\nbox:\n  # How large.\n  size: 3\n"
+    assert to_schema(tree)["properties"]["box"] == {
+        "description": "A box.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"size": {"description": "How large.", "type": "integer"}},
+        "minProperties": 1,
+    }
+
+
+def test_versions_are_the_packages() -> None:
+    setup = (ROOT / "setup.cfg").read_text()
+    about = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert f"\nversion = {about['version']}\n" in setup
+    assert about["appVersion"] == about["version"]

@@ -1,0 +1,166 @@
+"""The kubeconfig: read as kubectl reads it, and whatever is wrong with it is one line."""
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pdj.access.connection import connect
+from pdj.access.credentials import Identity, read_identity
+from pdj.access.kubeconfig import load_target
+from pdj.errors import Problem
+
+Raw = dict[str, Any]
+Write = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def no_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither a kubeconfig of the user's nor a pod or a proxy around the tests."""
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "HTTPS_PROXY", "https_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes a kubeconfig of one context, and returns its path."""
+
+    def write(name: str = "one", user: Raw | None = None, **cluster: Any) -> str:
+        path = tmp_path / name
+        config = {
+            "current-context": name,
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "clusters": [{"name": name, "cluster": {"server": "https://a:6443", **cluster}}],
+            "users": [{"name": name, "user": user or {}}],
+        }
+        path.write_text(yaml.safe_dump(config))
+        return str(path)
+
+    return write
+
+
+def test_the_first_of_several_files_wins_and_all_are_known(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [write("one"), write("two", server="https://b")]
+    monkeypatch.setenv("KUBECONFIG", ":".join(["/nowhere", *files]))
+    assert load_target(None, None).context == "one"
+    assert load_target(None, "two").cluster["server"] == "https://b"
+
+
+def test_paths_are_seen_from_the_file(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("secret\n")
+    target = load_target(write(user={"tokenFile": "token"}), None)
+    assert read_identity(target.user, target.cluster).authorization == "Bearer secret"
+
+
+def test_a_pod_uses_its_service_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
+    target = load_target(None, None)
+    assert target.is_inside
+    assert target.cluster["server"] == "https://[fd00::1]:443"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("\t- a: b", "cannot read"),
+        ("[1, 2]", "no mapping"),
+        ("a: [", "cannot read"),
+        ("contexts: 5\ncurrent-context: x", "contexts is no list"),
+        ("contexts: [{name: x}]\ncurrent-context: x", "has no context"),
+        ("current-context: x", "no context 'x'"),
+        ("", "names no current context"),
+        ("[" * 5000, "cannot read"),
+    ],
+)
+def test_a_broken_file_is_one_line(tmp_path: Path, text: str, says: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text)
+    with pytest.raises(Problem, match=says) as told:
+        load_target(str(path), None)
+    assert "\n" not in str(told.value)
+
+
+def test_binary_rubbish_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_bytes(bytes(range(256)))
+    with pytest.raises(Problem, match="cannot read"):
+        load_target(str(path), None)
+
+
+@pytest.mark.parametrize("server", ["", "ftp://x", "https://", "https://a:b", "a b"])
+def test_a_server_that_is_none_is_said(write: Write, server: str) -> None:
+    with pytest.raises(Problem, match="server"):
+        connect(load_target(write(server=server), None))
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        {"certificate-authority-data": "%%%"},
+        {"certificate-authority-data": base64.b64encode(b"no PEM").decode()},
+        {"certificate-authority": "nowhere.crt"},
+    ],
+)
+def test_certificates_that_are_none_are_said(write: Write, cluster: Raw) -> None:
+    with pytest.raises(Problem, match="certificate"):
+        connect(load_target(write(**cluster), None))
+
+
+@pytest.mark.parametrize("key", ["as", "auth-provider"])
+def test_what_is_not_supported_is_not_passed_over(key: str) -> None:
+    with pytest.raises(Problem, match=f"has {key}, which is not supported"):
+        read_identity({key: "somebody"}, {})
+
+
+def plugin(script: str) -> Raw:
+    """A user whose credentials a shell script prints."""
+    return {"exec": {"command": "sh", "args": ["-c", script], "env": [{"name": "A", "value": "b"}]}}
+
+
+def test_a_plugin_is_asked_for_the_token() -> None:
+    status = json.dumps({"status": {"token": "t$A"}}).replace('"', '\\"')
+    user = plugin(f'test -n "$KUBERNETES_EXEC_INFO" && echo "{status}"')
+    assert read_identity(user, {}) == Identity("Bearer tb")
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [("exit 3", "exit code 3"), ("echo no", "has not answered"), ("echo []", "has not answered")],
+)
+def test_a_plugin_that_fails_is_one_line(script: str, says: str) -> None:
+    with pytest.raises(Problem, match=says):
+        read_identity(plugin(script), {})
+
+
+def test_a_plugin_that_is_not_there_is_one_line() -> None:
+    with pytest.raises(Problem, match="cannot be run"):
+        read_identity({"exec": {"command": "/no/such/plugin"}}, {})
+
+
+def test_a_plugin_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    witness = tmp_path / "alive"
+    started = time.monotonic()
+    with pytest.raises(Problem, match=r"within 0\.5 s"):
+        read_identity(plugin(f"(sleep 30; touch {witness}) & sleep 60"), {}, plugin_seconds=0.5)
+    assert time.monotonic() - started < 20
+    assert not witness.exists()
+
+
+def test_proxies_of_the_environment_are_for_others_than_this_machine(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    monkeypatch.setenv("NO_PROXY", "corp.example,10.0.0.0/8")
+    through = {
+        host: connect(load_target(write(server=f"https://{host}"), None)).endpoint.proxy
+        for host in ("a.example", "127.0.0.1", "localhost", "api.corp.example", "10.1.2.3")
+    }
+    assert [host for host, proxy in through.items() if proxy] == ["a.example"]

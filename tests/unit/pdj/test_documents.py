@@ -1,0 +1,106 @@
+"""Files that are changed, converted and shown to others."""
+
+from typing import Any
+
+import pytest
+
+from pdj.documents.changes import set_field
+from pdj.documents.convert import convert
+from pdj.errors import Usage
+from pdj.gather.bundle import REDACTED, redact
+from tests.memory.builders import a_template
+
+Raw = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("assignment", "place", "value"),
+    [
+        ("spec.a=1", ("spec", "a"), 1),
+        ("spec.b.c=x=y", ("spec", "b", "c"), "x=y"),
+        ("spec.list[1].name=z", ("spec", "list", 1, "name"), "z"),
+        ("spec.list[name=one].name=z", ("spec", "list", 0, "name"), "z"),
+        ("spec.list[0]=z", ("spec", "list", 0), "z"),
+        ("spec.a=", ("spec", "a"), None),
+    ],
+)
+def test_set_changes_the_field_at_a_path(assignment: str, place: Any, value: Any) -> None:
+    obj: Any = {"spec": {"list": [{"name": "one"}, {"name": "two"}]}}
+    set_field(obj, assignment)
+    for step in place:
+        obj = obj[step]
+    assert obj == value
+
+
+@pytest.mark.parametrize(
+    "assignment",
+    ["", "spec", "=1", "spec.list[7].name=z", "spec.new[0]=1", "spec.a.b.c=["],
+)
+def test_set_refuses_what_leads_nowhere(assignment: str) -> None:
+    with pytest.raises(Usage, match="--set"):
+        set_field({"spec": {"list": []}}, assignment)
+
+
+def test_a_plain_job_becomes_workers() -> None:
+    spec = {"parallelism": 3, "completions": 3, "template": a_template(), "manualSelector": True}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
+    made, notes = convert(job)
+    assert made["spec"]["worker"]["replicas"] == 3
+    assert made["spec"]["backoffLimit"] == 6
+    assert [note.partition(":")[0] for note in notes] == [
+        "guessed spec.backoffLimit",
+        "dropped spec.manualSelector",
+    ]
+
+
+def test_volcanos_tasks_become_roles() -> None:
+    tasks = [
+        {"name": "pserver", "replicas": 2, "template": a_template()},
+        {"name": "trainer", "replicas": 3, "template": a_template(), "maxRetry": 1},
+    ]
+    policies = [
+        {"event": "PodFailed", "action": "RestartJob"},
+        {"event": "PodFailed", "action": "AbortJob"},
+    ]
+    spec = {"minAvailable": 5, "queue": "q", "plugins": {"ssh": []}, "tasks": tasks}
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "v"}}
+    made, notes = convert({**job, "spec": {**spec, "policies": policies}})
+    assert {role: made["spec"][role]["replicas"] for role in ("ps", "worker")} == {
+        "ps": 2,
+        "worker": 3,
+    }
+    assert made["spec"]["schedulingPolicy"] == {"minAvailable": 5, "queue": "q"}
+    assert made["spec"]["backoffLimit"] == 3
+    assert {note.split()[1].rstrip(":") for note in notes} == {
+        "spec.policies[1]",
+        "spec.plugins.ssh",
+        "spec.tasks[1].maxRetry",
+    }
+
+
+def test_kubeflows_master_is_one_worker_more() -> None:
+    role = {"replicas": 1, "restartPolicy": "ExitCode", "template": a_template()}
+    roles = {"Master": role, "Worker": {**role, "replicas": 2}}
+    spec = {"runPolicy": {"cleanPodPolicy": "All"}, "paddleReplicaSpecs": roles}
+    job = {"apiVersion": "kubeflow.org/v1", "kind": "PaddleJob", "metadata": {"name": "k"}}
+    made, notes = convert({**job, "spec": spec})
+    assert made["spec"]["worker"]["replicas"] == 3
+    assert made["spec"]["cleanPodPolicy"] == "Always"
+    assert all(note.startswith("guessed") for note in notes)
+
+
+@pytest.mark.parametrize("value", [{}, {"apiVersion": "v1", "kind": "Pod"}, {"spec": 5}])
+def test_what_is_no_job_is_refused(value: Raw) -> None:
+    with pytest.raises(Usage, match="cannot be converted"):
+        convert(value)
+
+
+def test_values_of_variables_are_hidden_wherever_they_stand() -> None:
+    env = [{"name": "KEY", "value": "secret"}, {"name": "REF", "valueFrom": {"fieldRef": {}}}]
+    applied = "kubectl.kubernetes.io/last-applied-configuration"
+    obj = {"metadata": {"annotations": {applied: "secret", "a": "b"}}, "spec": [{"env": env}]}
+    hidden = redact(obj)
+    assert "secret" not in str(hidden)
+    assert hidden["metadata"]["annotations"] == {"a": "b"}
+    assert hidden["spec"][0]["env"][0] == {"name": "KEY", "value": REDACTED}
+    assert obj["spec"][0]["env"][0]["value"] == "secret"  # type: ignore[index]

@@ -1,0 +1,122 @@
+"""Lines of logs: once each, and in order of time, however they come."""
+
+import math
+import threading
+
+import pytest
+
+from controller.clock import SystemClock
+from pdj.gather.logs import NANOSECONDS, Position, parse_moment, whole_second
+from pdj.gather.merge import Line, Merger, Source
+
+
+def source(index: int) -> Source:
+    """The log of one worker."""
+    return Source(f"train-worker-{index}", f"uid-{index}", "worker", index, 1, "paddle")
+
+
+def line(index: int, moment: int) -> Line:
+    """A line of this worker at this moment."""
+    return Line(moment, str(moment), source(index), str(moment).encode())
+
+
+def merger(hold_seconds: float, *indexes: int) -> Merger:
+    """A merger with the logs of these workers open."""
+    made = Merger(SystemClock(), hold_seconds)
+    for index in indexes:
+        made.open(source(index))
+    return made
+
+
+def test_moments_of_all_lengths_and_zones_compare() -> None:
+    texts = [
+        "2026-01-02T03:04:05Z",
+        "2026-01-02T03:04:05.000000001Z",
+        "2026-01-02T03:04:05.1Z",
+        "2026-01-02T11:04:05.12+08:00",
+        "2026-01-02T03:04:05.123456789Z",
+        "2026-01-02T00:04:06-03:00",
+    ]
+    moments = [parse_moment(text) for text in texts]
+    assert moments == sorted(set(moments))
+    assert whole_second(moments[3]) == "2026-01-02T03:04:05Z"
+
+
+@pytest.mark.parametrize("text", ["", "failed", "2026-01-02T03:04:05", "2026-01-02T03:04:05.xZ"])
+def test_what_is_no_moment_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        parse_moment(text)
+
+
+def test_lines_that_come_again_after_a_break_are_dropped() -> None:
+    position = Position()
+    first = [m for m in (1, 2, 2, 3, 3) if position.is_new(m)]
+    position.rewind()
+    again = [m for m in (2, 2, 3, 3, 3, 4) if position.is_new(m)]
+    assert first == [1, 2, 2, 3, 3]
+    assert again == [3, 4]
+
+
+def test_a_second_break_within_the_same_moment_loses_nothing() -> None:
+    position = Position()
+    assert [m for m in (5, 5) if position.is_new(m)] == [5, 5]
+    position.rewind()
+    assert [m for m in (5, 5, 5) if position.is_new(m)] == [5]
+    position.rewind()
+    assert [m for m in (5, 5, 5, 5) if position.is_new(m)] == [5]
+
+
+def test_lines_wait_for_the_logs_that_have_shown_none() -> None:
+    lines = merger(math.inf, 0, 1)
+    lines.put(line(0, 1))
+    assert lines.take(0) == []
+    lines.put(line(1, 2))
+    assert [each.moment for each in lines.take(0)] == [1]
+    lines.end(source(0))
+    assert [each.moment for each in lines.take(0)] == [2]
+
+
+def test_a_silent_log_holds_up_the_others_for_a_while_only() -> None:
+    lines = merger(0.05, 0, 1)
+    lines.put(line(0, 1))
+    taken: list[Line] = []
+    while not taken:
+        taken = lines.take(1)
+    assert [each.moment for each in taken] == [1]
+
+
+def test_the_order_of_one_log_is_never_changed() -> None:
+    lines = merger(math.inf, 0, 1)
+    for moment in (5, 3, 9):  # its clock was set back
+        lines.put(line(0, moment))
+    lines.put(line(1, 4))
+    lines.end(source(0))
+    lines.end(source(1))
+    taken = [each for _ in range(4) for each in lines.take(0)]
+    assert [each.moment for each in taken if each.source == source(0)] == [5, 3, 9]
+
+
+def test_a_reader_that_is_ahead_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pdj.gather.merge.MAX_BUFFERED", 2)
+    lines = merger(math.inf, 0, 1)
+    done = threading.Event()
+
+    def read() -> None:
+        for moment in range(10):
+            lines.put(line(0, moment))
+        lines.end(source(0))
+        done.set()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert not done.wait(0.05)
+    lines.end(source(1))
+    taken: list[Line] = []
+    while len(taken) < 10:
+        taken += lines.take(1)
+    thread.join()
+    assert [each.moment for each in taken] == list(range(10))
+
+
+def test_seconds_are_nanoseconds() -> None:
+    assert parse_moment("1970-01-01T00:00:01Z") == NANOSECONDS

@@ -1,0 +1,111 @@
+"""Files are read as kubectl reads them, with lines; what is hostile is one line, and soon."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pdj.documents.reader import MAX_BYTES, Document, read_documents
+from pdj.errors import Problem, Usage
+
+
+def read(folder: Path, text: str) -> list[Document]:
+    """The documents of a file with this text."""
+    file = folder / "file.yaml"
+    file.write_text(text)
+    return read_documents(str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2026-01-02", "2026-01-02"),
+        ("1:30", "1:30"),
+        ("1e3", 1000),
+        ("010", 8),
+        ("0x1F", 31),
+        ("1_000", 1000),
+        ("1.5", 1.5),
+        ("yes", True),
+        ("off", False),
+        ("y", True),
+        ("~", None),
+        ("'yes'", "yes"),
+        ("1.2.3", "1.2.3"),
+        ("=", "="),
+    ],
+)
+def test_scalars_are_those_of_kubectl(tmp_path: Path, text: str, value: Any) -> None:
+    (document,) = read(tmp_path, f"a: {text}\n")
+    assert document.value == {"a": value}
+    assert type(document.value["a"]) is type(value)
+
+
+def test_every_field_has_its_line(tmp_path: Path) -> None:
+    _, document = read(tmp_path, "a: 1\n---\n# words\nspec:\n  list:\n    - name: x\n    - y\n")
+    assert document.line_of(("spec", "list", 0, "name")) == 6
+    assert document.line_of(("spec", "list", 1)) == 7
+    assert document.line_of(("spec", "missing", "deeper")) == 4
+
+
+def test_merges_and_aliases_are_written_out(tmp_path: Path) -> None:
+    (document,) = read(tmp_path, "p: &p {a: 1, b: 2}\nq: {b: 3, <<: *p}\nr: *p\n")
+    assert document.value == {"p": {"a": 1, "b": 2}, "q": {"a": 1, "b": 3}, "r": {"a": 1, "b": 2}}
+
+
+def test_a_key_that_stands_twice_is_noted(tmp_path: Path) -> None:
+    (document,) = read(tmp_path, "a: 1\nb: 2\na: 3\n")
+    assert document.value["a"] == 3
+    assert document.doubled == ((3, "a"),)
+
+
+def bomb() -> str:
+    """Ten levels of ten aliases: ten thousand million values in four hundred bytes."""
+    lines = ["a0: &a0 [x]"]
+    for level in range(1, 11):
+        lines.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (bomb(), "aliases"),
+        ("a: &a [*a]", "alias within itself"),
+        ("[" * 200 + "]" * 200, "nested deeper"),
+        ("a:\n\t- b", ":2:"),
+        ("a: !!python/object:os.system x", "kind"),
+        ("? [a]\n: b", "key"),
+        ("a: .inf", "no number"),
+        ("x" * (MAX_BYTES + 1), "MiB"),
+    ],
+)
+def test_what_is_hostile_is_one_line_and_soon(tmp_path: Path, text: str, says: str) -> None:
+    started = time.process_time()
+    with pytest.raises(Problem, match=says) as told:
+        read(tmp_path, text)
+    assert "\n" not in str(told.value)
+    assert time.process_time() - started < 5
+
+
+def test_a_hundred_megabytes_are_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "large.yaml"
+    with file.open("wb") as large:
+        large.truncate(100 << 20)
+    started = time.process_time()
+    with pytest.raises(Problem, match="MiB"):
+        read_documents(str(file))
+    assert time.process_time() - started < 1
+
+
+def test_bytes_that_are_no_text_are_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "latin.yaml"
+    file.write_bytes(b"a: \xff\xfe\n")
+    with pytest.raises(Problem, match="utf-8"):
+        read_documents(str(file))
+
+
+def test_a_file_that_is_not_there_is_a_matter_of_usage() -> None:
+    with pytest.raises(Usage, match="No such file"):
+        read_documents("/no/such/file")

@@ -1,0 +1,44 @@
+"""The wall clock is set back: nobody waits until it has caught up."""
+
+import pytest
+
+from tests.memory.builders import a_job, stamp, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
+
+HOUR = 3600.0
+
+
+def test_next_attempt_comes_after_its_back_off(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(backoffLimit=3))
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    kubelet.reap_all()
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    kubelet.reap_all()
+    world.set_clock_back(HOUR)
+    assert world.settle().requeue_after == 10
+    world.advance(10)
+    run_job(world, kubelet)
+    assert world.phase() == "Running"
+
+
+def test_deadline_comes_when_it_would_have_come(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
+    world.settle()
+    world.advance(20)
+    run_job(world, kubelet)
+    world.set_clock_back(HOUR)
+    assert world.settle().requeue_after == 40
+    world.advance(40)
+    world.settle()
+    assert world.condition("Failed")["reason"] == "DeadlineExceeded"
+
+
+@pytest.mark.parametrize("ahead", [0.0, 5.0])
+def test_status_of_a_leader_whose_clock_is_a_little_ahead_stays(ahead: float) -> None:
+    job = a_job().with_workers(1).with_status(startTime=stamp(ahead))
+    assert view_of(job).job.status.start_time == stamp(ahead)

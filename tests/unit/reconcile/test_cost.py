@@ -1,0 +1,46 @@
+"""A pass costs what it may write, not what is missing."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from api.constants import MAX_REPLICAS
+from reconcile import Plan, reconcile
+from tests.memory.builders import a_job
+from tests.memory.world import World
+
+PART = 1 / 2
+"""Of what it takes to build the manifests: usually a tenth, and more than all if it builds them."""
+TENTH = 10
+"""So many times the time for every tenth."""
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"intranet": "Service"}, {"elastic": 1}], ids=["PodIP", "Service", "elastic"]
+)
+def test_a_pass_over_ten_thousand_refused_pods_is_short(spec: dict[str, Any]) -> None:
+    world = World()
+    job = a_job().with_workers(MAX_REPLICAS).build()
+    job["spec"] |= spec
+    world.submit(job)
+    world.refused_kinds = {"Pod", "Service"}
+    world.work()
+    observed = world.observe()
+    assert observed.refusals
+
+    def decide() -> Plan:
+        return reconcile(observed, world.now, world.settings)
+
+    creates = [create for group in decide().creates for create in group]
+    assert len(creates) >= MAX_REPLICAS
+    building = TENTH * _seconds(lambda: [create.build() for create in creates[::TENTH]])
+    assert min(_seconds(decide) for _ in range(5)) < building * PART
+
+
+def _seconds(do: Callable[[], object]) -> float:
+    """The CPU time that it takes."""
+    start = time.process_time()
+    do()
+    return time.process_time() - start

@@ -1,0 +1,121 @@
+"""The annotation restarted-at: each new value is one new attempt, uncharged and at once."""
+
+from api.constants import ANNOTATION_RESTARTED_AT, MAX_RESTARTED_AT
+from api.objects import Raw
+from tests.memory.builders import a_job
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
+
+MONDAY, TUESDAY = "2026-01-05T08:00:00Z", "2026-01-06T08:00:00Z"
+
+
+def ask(world: World, value: str = MONDAY) -> None:
+    """Set the annotation, as `kubectl annotate` does."""
+
+    def edit(job: Raw) -> None:
+        job["metadata"].setdefault("annotations", {})[ANNOTATION_RESTARTED_AT] = value
+
+    world.change("PaddleJob", "train", edit)
+
+
+def restart(world: World, kubelet: Kubelet, value: str = MONDAY) -> None:
+    """Ask, and see the new attempt run."""
+    ask(world, value)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    run_job(world, kubelet)
+
+
+def test_a_new_value_is_a_new_attempt_uncharged(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    restart(world, kubelet)
+    assert world.phase() == "Running"
+    assert world.status()["attempt"] == 2
+    assert world.status()["restartedAt"] == MONDAY
+    assert "failureCount" not in world.status()
+    assert "failures" not in world.status()
+
+
+def test_it_says_why_the_attempt_ended(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    ask(world)
+    world.settle()
+    assert world.phase() == "Restarting"
+    assert world.condition("Restarting")["reason"] == "RestartRequested"
+
+
+def test_the_same_value_restarts_once(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    restart(world, kubelet)
+    ask(world)
+    run_job(world, kubelet)
+    assert world.status()["attempt"] == 2
+
+
+def test_another_value_restarts_again_without_a_back_off(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    restart(world, kubelet, MONDAY)
+    restart(world, kubelet, TUESDAY)
+    assert world.phase() == "Running"
+    assert world.status()["attempt"] == 3
+
+
+def test_a_job_created_with_the_annotation_begins_with_its_first_attempt(
+    world: World, kubelet: Kubelet
+) -> None:
+    job = a_job().with_workers(1).build()
+    job["metadata"]["annotations"] = {ANNOTATION_RESTARTED_AT: MONDAY}
+    world.submit(job)
+    run_job(world, kubelet)
+    assert world.phase() == "Running"
+    assert world.status()["attempt"] == 1
+    assert world.status()["restartedAt"] == MONDAY
+
+
+def test_a_suspended_job_notes_the_value(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(suspend=True))
+    world.settle()
+    ask(world)
+    world.settle()
+    world.edit_spec(suspend=False)
+    run_job(world, kubelet)
+    assert world.phase() == "Running"
+    assert world.status()["attempt"] == 1
+
+
+def test_an_ended_job_stays_ended(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    kubelet.end_all("worker")
+    world.settle()
+    ask(world)
+    world.settle()
+    assert world.phase() == "Completed"
+    assert world.status()["attempt"] == 1
+    assert "restartedAt" not in world.status()
+
+
+def test_a_failure_at_the_same_time_is_recorded_and_the_request_answered(
+    world: World, kubelet: Kubelet
+) -> None:
+    world.submit(a_job().with_workers(2).with_spec(backoffLimit=1))
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 1)
+    ask(world)
+    world.settle()
+    assert world.status()["failureCount"] == 1
+    assert world.status()["attempt"] == 3
+    assert world.status()["restartedAt"] == MONDAY
+
+
+def test_a_huge_value_is_cut(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    restart(world, kubelet, "x" * 1000)
+    assert world.status()["attempt"] == 2
+    assert world.status()["restartedAt"] == "x" * MAX_RESTARTED_AT
