@@ -10,9 +10,10 @@ import yaml
 from localcluster import clock
 from localcluster.cluster import Cluster
 from localcluster.errors import LocalClusterError
-from localcluster.rest import Raw
+from localcluster.rest import Client, Raw
 
 SERVED_SECONDS = 60.0
+AGGREGATED_DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 def install(
@@ -51,9 +52,34 @@ def parse_stream(text: str) -> list[Raw]:
 
 
 def _wait_served(cluster: Cluster, crd: Raw) -> None:
-    """Objects can be created a moment after the condition Established."""
+    """Wait until objects can be created and kubectl finds their kind.
+
+    Both come a moment after the condition Established, in either order.
+    """
     spec = crd["spec"]
     for version in (each["name"] for each in spec["versions"] if each["served"]):
-        path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"
-        if not clock.wait_until(partial(cluster.client.is_ok, path), SERVED_SECONDS):
-            raise LocalClusterError(f"not served within {SERVED_SECONDS:.0f} s: {path}")
+        kind = (spec["group"], version, spec["names"]["plural"])
+        if not clock.wait_until(partial(_is_served, cluster.client, *kind), SERVED_SECONDS):
+            name = "/".join(kind)
+            raise LocalClusterError(f"not served within {SERVED_SECONDS:.0f} s: {name}")
+
+
+def _is_served(client: Client, group: str, version: str, plural: str) -> bool:
+    is_listed = client.is_ok(f"/apis/{group}/{version}/{plural}?limit=1")
+    return is_listed and plural in _discovered(client, group, version)
+
+
+def _discovered(client: Client, group: str, version: str) -> set[str]:
+    """The resources of a version in the one answer by which kubectl learns of all kinds.
+
+    https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
+    """
+    groups = json.loads(client.send("GET", "/apis", accept=AGGREGATED_DISCOVERY))["items"]
+    return {
+        resource["resource"]
+        for each in groups
+        if each["metadata"]["name"] == group
+        for served in each["versions"]
+        if served["version"] == version
+        for resource in served.get("resources", [])
+    }

@@ -63,8 +63,12 @@ class Tenant:
         self._kubectl("create", "--raw", path, "-f", "-", stdin=body)
 
     def patch(self, job: str, file: Path) -> None:
-        """Merge this file into a job."""
-        self._kubectl("patch", "pdj", job, "--type=merge", f"--patch-file={file}")
+        """Apply this file, a JSON patch, to a job.
+
+        A merge patch ends in the same object, but each of its levels is read anew: 9,000 of them
+        take the API server 5 s of CPU against 0.2, and more than its limit of 34 s when busy.
+        """
+        self._kubectl("patch", "pdj", job, "--type=json", f"--patch-file={file}")
 
     def _kubectl(self, *arguments: str, **options: Any) -> None:
         self.lab.kubectl(*arguments, kubeconfig=self._kubeconfig, **options)
@@ -164,7 +168,8 @@ def in_metadata(tenant: Tenant, depth: int, folder: Path) -> None:
     name = f"deep-{depth}"
     tenant.create(PADDLE_JOBS, "paddlejobs", json.dumps(paddle_job(name, {"worker": (1, WAITS)})))
     patch = folder / "patch"
-    patch.write_text(f'{{"metadata":{{"managedFields":{managed_fields(API_VERSION, depth)}}}}}')
+    fields = managed_fields(API_VERSION, depth)
+    patch.write_text(f'[{{"op":"replace","path":"/metadata/managedFields","value":{fields}}}]')
     tenant.patch(name, patch)
 
 
