@@ -63,6 +63,10 @@ prepare: $(STAMP) ## Build and install what the tests need, once per user
 test: prepare ## Run every test: unit, against the real API server, and real training
 	$(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --ignore=tests/production
 
+.PHONY: test-again
+test-again: $(STAMP) ## Run the tests that failed last once more, one after the other
+	$(BIN)/pytest --last-failed --last-failed-no-failures=none --ignore=tests/production
+
 .PHONY: production
 production: $(STAMP) ## Run the tests of installation, with Helm and kustomize built from source
 	@$(BIN)/python -m tests.live.installers

@@ -1,27 +1,14 @@
-"""Each mutant keeps up with the source, and is killed: a test of the suite fails on it."""
+"""Each mutant keeps up with the source. `make mutants` shows that each is killed."""
 
 import pytest
 
 from tests.faults.mutants import MUTANTS
-from tests.faults.mutation import ROOT, Mutant, Verdict, judge_all, mutate
-
-pytestmark = pytest.mark.timeout(1200)
-
-
-@pytest.fixture(scope="module")
-def verdicts() -> dict[str, Verdict]:
-    """What became of each, by name."""
-    return {verdict.mutant.name: verdict for verdict in judge_all(MUTANTS)}
+from tests.faults.mutation import ROOT, Mutant, mutate
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_mutant_has_its_place(mutant: Mutant) -> None:
     mutate(mutant, (ROOT / mutant.path).read_text())
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_mutant_is_killed(verdicts: dict[str, Verdict], mutant: Mutant) -> None:
-    assert verdicts[mutant.name].killer
 
 
 SOURCE = """
