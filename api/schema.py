@@ -10,6 +10,7 @@ from api.constants import MAX_REPLICAS, CleanPodPolicy, Intranet, Role
 from api.objects import Raw
 from api.pod_template import load_pod_template
 from api.schema_types import (
+    INT32,
     a_boolean,
     a_list,
     a_long,
@@ -19,7 +20,7 @@ from api.schema_types import (
     an_integer,
     an_object,
 )
-from api.status_schema import status_schema
+from api.status import status_schema
 
 PATH_OF_DOMAIN = (
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
@@ -212,7 +213,7 @@ def _on_exit_codes() -> Raw:
             ),
             "values": a_list(
                 "Exit codes, each once.",
-                {"type": "integer", "format": "int32"},
+                INT32,
                 255,
                 minItems=1,
                 **{"x-kubernetes-list-type": "set"},
