@@ -32,11 +32,7 @@ class ControlPlane:
     """etcd, kube-apiserver, kube-controller-manager and kube-scheduler in one state folder."""
 
     def __init__(
-        self,
-        config: ClusterConfig,
-        binaries: Path,
-        state: StateFolder,
-        processes: ProcessGroup,
+        self, config: ClusterConfig, binaries: Path, state: StateFolder, processes: ProcessGroup
     ) -> None:
         self._binaries = binaries
         self._more_arguments = config.component_arguments

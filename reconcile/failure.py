@@ -8,11 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from api.constants import (
-    EXIT_CODE_ELASTIC_RESTART,
-    EXIT_CODE_RELAUNCH,
-    Reason,
-)
+from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
 from api.objects import Raw, format_time, parse_time
 from api.status import Failure
 from reconcile.failure_policy import PolicyAction, match_policy

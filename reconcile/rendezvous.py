@@ -20,14 +20,7 @@ from api.constants import (
 )
 from api.job import PaddleJob, config_map_name
 from api.objects import Raw
-from reconcile.addresses import (
-    endpoints_of,
-    format_endpoint,
-    host_of,
-    hosts_of,
-    job_port,
-    port_of,
-)
+from reconcile.addresses import endpoints_of, format_endpoint, host_of, hosts_of, job_port, port_of
 from reconcile.pods import PodView
 from reconcile.view import View
 

@@ -4,15 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from api.constants import (
-    LABEL_JOB_UID,
-    LABEL_ROLE,
-    TERMINAL_PHASES,
-    Condition,
-    Phase,
-    Reason,
-    Role,
-)
+from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition, Phase, Reason, Role
 from api.objects import format_time
 from api.status import JobStatus, RoleStatus
 from reconcile.gang import Wait, find_gang, find_hold
@@ -95,10 +87,7 @@ def _freeze(end: RoleStatus, counts: RoleStatus) -> RoleStatus:
     Later counts would mislead: pods are deleted, and servers exit with an error when they are.
     """
     return replace(
-        counts,
-        failed=end.failed,
-        succeeded=end.succeeded,
-        completed_indexes=end.completed_indexes,
+        counts, failed=end.failed, succeeded=end.succeeded, completed_indexes=end.completed_indexes
     )
 
 

@@ -175,7 +175,4 @@ def _one_per_host(view: View, role: Role) -> Raw:
 
 def _avoid_nodes(nodes: tuple[str, ...]) -> Raw:
     expression = {"key": HOSTNAME_KEY, "operator": "NotIn", "values": list(nodes)}
-    return {
-        "weight": AVOID_NODES_WEIGHT,
-        "preference": {"matchExpressions": [expression]},
-    }
+    return {"weight": AVOID_NODES_WEIGHT, "preference": {"matchExpressions": [expression]}}

@@ -18,13 +18,7 @@ from localcluster.node.pod.containers import Container, build_containers, second
 from localcluster.node.pod.node_context import NodeContext
 from localcluster.node.pod.probes import Prober
 from localcluster.node.pod.starter import Sandbox, Starter
-from localcluster.node.pod.status import (
-    TERMINAL,
-    StatusWriter,
-    decide_phase,
-    delete_pod,
-    pod_path,
-)
+from localcluster.node.pod.status import TERMINAL, StatusWriter, decide_phase, delete_pod, pod_path
 from localcluster.node.pod.stopper import Stopper
 from localcluster.node.volume.tokens import Tokens
 from localcluster.node.volume.volumes import VolumeError, Volumes
