@@ -92,27 +92,12 @@ class Cluster:
     @property
     def kubeconfig(self) -> Path:
         """Of a user who may do everything."""
-        return self._started.kubeconfig
+        return self.plane.kubeconfig
 
     @property
     def server(self) -> str:
         """The API server's URL."""
-        return self._started.server
-
-    @property
-    def token(self) -> str:
-        """The bearer token of a user who may do everything."""
-        return self._started.token
-
-    @property
-    def ca_file(self) -> Path:
-        """The certificate authority of the API server."""
-        return self._started.ca_file
-
-    @property
-    def audit_log(self) -> Path:
-        """One JSON object a line for each request since the start: who, which verb, on what."""
-        return self._started.audit_log
+        return self.plane.server
 
     def kubectl(
         self,
@@ -146,16 +131,16 @@ class Cluster:
         return {
             **os.environ,
             "KUBECONFIG": str(kubeconfig or self.kubeconfig),
-            "TMPDIR": str(self._started.state.run),
+            "TMPDIR": str(self.plane.state.run),
             # Of this cluster alone, since ports come back.
-            "KUBECACHEDIR": str(self._started.state.run / "kubectl-cache"),
+            "KUBECACHEDIR": str(self.plane.state.run / "kubectl-cache"),
             "PATH": f"{self.bin_dir}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         }
 
     @property
     def client(self) -> Client:
         """Requests of a user who may do everything, from any thread."""
-        return self._started.client
+        return self.plane.client
 
     def get(self, path: str) -> Raw:
         """What the API server answers to a GET of this path, as parsed JSON."""
@@ -178,12 +163,12 @@ class Cluster:
             answer = self.client.create(f"{account}/token", request)
         except ApiError as error:
             raise LocalClusterError(f"no token for {account}: {error}") from error
-        path = self._started.state.run / f"{namespace}.{service_account}.kubeconfig"
-        return self._started.write_kubeconfig(path, answer["status"]["token"])
+        path = self.plane.state.run / f"{namespace}.{service_account}.kubeconfig"
+        return self.plane.write_kubeconfig(path, answer["status"]["token"])
 
     def log(self, name: str) -> Path:
         """The log file of a component or a node."""
-        return self._started.state.logs / f"{name}.log"
+        return self.plane.state.logs / f"{name}.log"
 
     def process(self, name: str) -> Process:
         """The process of a component ("kube-apiserver") or node ("node-0"): its pid, signals."""
@@ -201,8 +186,8 @@ class Cluster:
         """Start a stopped, or dead, component on its old port, or a node; and wait for it."""
         deadline = clock.monotonic() + self.config.start_timeout_seconds
         if name in COMPONENTS:
-            self._started.start_component(name)
-            wait_for = self._started.wait_ready
+            self.plane.start_component(name)
+            wait_for = self.plane.wait_ready
         else:
             self._start_node(name)
             wait_for = self._wait_for_node
@@ -210,7 +195,8 @@ class Cluster:
             wait_for(name, deadline)
 
     @property
-    def _started(self) -> ControlPlane:
+    def plane(self) -> ControlPlane:
+        """The control plane, which has more to tell; raises when it does not run."""
         if self._plane is None:
             raise LocalClusterError("the cluster is not running")
         return self._plane
@@ -222,9 +208,9 @@ class Cluster:
             self._wait_for_node(name, deadline)
 
     def _start_node(self, name: str) -> None:
-        folder = self._started.state.run / name
+        folder = self.plane.state.run / name
         folder.mkdir(exist_ok=True)
-        self._started.write_node_kubeconfig(folder / "kubeconfig", name)
+        self.plane.write_node_kubeconfig(folder / "kubeconfig", name)
         write_private(folder / "config", pickle.dumps(self._node_config()))
         self._processes.start(
             Command(
@@ -242,7 +228,7 @@ class Cluster:
         return replace(
             config,
             images=[table.absolute() for table in config.images],
-            nfs_root=(config.nfs_root or self._started.state.run / "nfs").absolute(),
+            nfs_root=(config.nfs_root or self.plane.state.run / "nfs").absolute(),
             host_path_root=config.host_path_root and config.host_path_root.absolute(),
             report=print,
         )

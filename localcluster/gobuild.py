@@ -83,17 +83,15 @@ def ensure_built(pins: Pins, report: Report = print) -> Path:
 def _module_folder(pins: Pins, module: str, report: Report) -> Path:
     """Where Go keeps the files of a module that the pins name; fetches what is missing."""
     go = find_go(pins.minimum_go(), report)
-    for verb in (["mod", "download", module], ["list", "-m", "-json", module]):
-        answer = subprocess.run(
-            [str(go), *verb],
-            cwd=pins.folder,
-            env=go_environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if answer.returncode:
-            raise BuildError(f"no files of {module}: {answer.stderr.strip()}")
+    answer = subprocess.run(
+        [str(go), "mod", "download", "-json", module],
+        cwd=pins.folder,
+        env=go_environment(),
+        capture_output=True,
+        text=True,
+    )
+    if answer.returncode:
+        raise BuildError(f"no files of {module}: {(answer.stderr + answer.stdout).strip()}")
     return Path(json.loads(answer.stdout)["Dir"])
 
 
