@@ -5,10 +5,13 @@ Rules that a schema cannot express stand in `rules`. Only fields that the user c
 not look like a change of a field that may not change. Everything else is defaulted on reading.
 """
 
+import json
+import pkgutil
+from pathlib import Path
+
 from api import rules
 from api.constants import MAX_REPLICAS, CleanPodPolicy, Intranet, Role
 from api.objects import Raw
-from api.pod_template import load_pod_template
 from api.schema_types import (
     INT32,
     a_boolean,
@@ -22,6 +25,9 @@ from api.schema_types import (
 )
 from api.status import status_schema
 
+POD_TEMPLATE = Path(__file__).with_name("pod_template.json")
+"""A snapshot of the pod template's schema, as the Kubernetes that it names describes it, reduced to
+what a CustomResourceDefinition may carry. `make openapi` renews it."""
 PATH_OF_DOMAIN = (
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
     r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$"
@@ -33,6 +39,14 @@ ROLE_DESCRIPTIONS = {
     Role.HETER: "The heter workers of a heterogeneous parameter-server job, between the workers "
     "and the servers.",
 }
+
+
+def load_pod_template() -> Raw:
+    """A fresh copy of the template's schema: the caller may change it."""
+    # By the package's loader: `kubectl pdj` may run out of a zip.
+    data = pkgutil.get_data("api", POD_TEMPLATE.name) or b""
+    schema: Raw = json.loads(data)["schema"]
+    return schema
 
 
 def job_schema() -> Raw:

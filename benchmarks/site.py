@@ -15,9 +15,10 @@ from benchmarks.etcd import delete_all
 from benchmarks.family import etcd_prefix, etcd_prefix_of_children
 from benchmarks.jobwatch import JobWatch
 from benchmarks.operators import Operator, RunningOperator
-from benchmarks.simulator import build_nodes, ensure_simulator, start_simulator
+from benchmarks.simulator import PINS, build_nodes, start_simulator
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
+from localcluster.gobuild import ensure_built
 from localcluster.manifests import install, without
 from localcluster.report import Report
 from localcluster.rest import Client, Endpoint, has_condition
@@ -54,7 +55,7 @@ class Site:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        ensure_simulator(self.report)
+        ensure_built(PINS, self.report)
         with self._stack:  # what has been started stops, also where the start breaks off
             self._start()
             self._stack = self._stack.pop_all()
