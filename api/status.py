@@ -6,10 +6,10 @@ the operator because they are stored here and nowhere else.
 
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from api.constants import MAX_RESTARTED_AT, Condition, Phase, Role
-from api.objects import Raw, format_time, parse_time
+from api.objects import Raw, format_time, json_names, parse_fields, parse_time
 from api.schema_types import (
     INT32,
     MAX_INT32,
@@ -55,15 +55,9 @@ def _list(description: str, items: Raw, **more: object) -> Any:
     return _field(a_list(description, items, MAX_ENTRIES, **more), ())
 
 
-def _key(name: str) -> str:
-    """A field's name in JSON: `start_time` is `startTime`."""
-    first, *more = name.split("_")
-    return first + "".join(map(str.capitalize, more))
-
-
 def _properties(kind: type) -> Raw:
     """The schemas of a type's fields, by their names in JSON."""
-    return {_key(each.name): dict(each.metadata) for each in fields(kind)}
+    return {json_names(kind)[each.name]: dict(each.metadata) for each in fields(kind)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,12 +225,13 @@ def parse_status(raw: Raw | None) -> JobStatus:
     """
     raw = raw or {}
     _check_counters(raw)
-    return replace(
-        _parse(JobStatus, raw),
+    return parse_fields(
+        JobStatus,
+        raw,
         conditions=tuple(_parse_condition(each) for each in raw.get("conditions") or ()),
-        failures=tuple(_parse(Failure, each) for each in raw.get("failures") or ()),
+        failures=tuple(parse_fields(Failure, each) for each in raw.get("failures") or ()),
         avoid_nodes=tuple(raw.get("avoidNodes") or ()),
-        roles={role: _parse(RoleStatus, raw[role]) for role in Role if raw.get(role)},
+        roles={role: parse_fields(RoleStatus, raw[role]) for role in Role if raw.get(role)},
     )
 
 
@@ -308,7 +303,7 @@ def _check_counters(raw: Raw) -> None:
 
 
 def _parse_condition(raw: Raw) -> JobCondition:
-    return _parse(JobCondition, raw | {"status": raw["status"] == "True"})
+    return parse_fields(JobCondition, raw, status=raw["status"] == "True")
 
 
 def _dump_condition(condition: JobCondition) -> Raw:
@@ -323,22 +318,8 @@ def _dump_role(counts: RoleStatus) -> Raw:
     return raw
 
 
-Parsed = TypeVar("Parsed")
-
-
-def _parse(kind: type[Parsed], raw: Raw) -> Parsed:
-    """An object of one of the types above; a field that is absent has its default."""
-    return kind(**{name: raw[key] for name, key in _KEYS[kind] if raw.get(key) is not None})
-
-
 def _dump(obj: object) -> Raw:
     """Every field of an object of one of the types above that has a value."""
-    pairs = ((key, getattr(obj, name)) for name, key in _KEYS[type(obj)])
+    names = json_names(type(obj)).items()  # type: ignore[arg-type] # a type is hashable
+    pairs = ((key, getattr(obj, name)) for name, key in names)
     return {key: value for key, value in pairs if value is not None}
-
-
-_KEYS: dict[type, tuple[tuple[str, str], ...]] = {
-    kind: tuple((field.name, _key(field.name)) for field in fields(kind))
-    for kind in (JobStatus, JobCondition, Failure, RoleStatus)
-}
-"""The fields of a type, with their names in JSON."""
