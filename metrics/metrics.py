@@ -20,7 +20,7 @@ class Metrics:
     """Every metric of one operator process. Two never share a registry, so tests can have many."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry = CollectorRegistry(auto_describe=False)  # registering takes no census
         prometheus_client.ProcessCollector(registry=self._registry)
         prometheus_client.PlatformCollector(registry=self._registry)
         prometheus_client.GCCollector(registry=self._registry)

@@ -23,7 +23,7 @@ def explain_wait(view: View) -> Wait:
     The message holds no elapsed time: it would change, and be written, with every pass.
     """
     causes = (
-        _refused(view),
+        _tell_refused(view.observed.refusals),
         _terminating(view),
         _backing_off(view),
         _held(view),
@@ -43,10 +43,6 @@ def explain_leftovers(view: View) -> Wait | None:
     there = {pod.name for pod in view.all_pods} | {name_of(s) for s in view.observed.services}
     refused = [r for r in view.observed.refusals if r.is_delete and r.name in there]
     return _tell_refused(refused)
-
-
-def _refused(view: View) -> Wait | None:
-    return _tell_refused(view.observed.refusals)
 
 
 def _tell_refused(refusals: Sequence[Refusal]) -> Wait | None:
