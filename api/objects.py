@@ -47,6 +47,14 @@ def controller_of(obj: Raw) -> Raw | None:
     return None
 
 
+def condition_of(obj: Raw, type_: str, status: str = "True") -> Raw | None:
+    """The condition of this type in `status.conditions` if it has this status, or None."""
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if (condition.get("type"), condition.get("status")) == (type_, status):
+            return dict(condition)
+    return None
+
+
 def parse_time(text: str | None) -> datetime | None:
     """A metav1.Time or MicroTime as an aware datetime; None for None or an empty string."""
     return datetime.fromisoformat(text) if text else None

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER, Role
-from api.objects import Raw, is_deleting, labels_of, name_of, parse_time, uid_of
+from api.objects import Raw, condition_of, is_deleting, labels_of, name_of, parse_time, uid_of
 
 DISRUPTION_TARGET = "DisruptionTarget"
 """The pod condition that eviction, preemption, taints and node loss set before the end."""
@@ -93,13 +93,13 @@ class PodView:
         return (
             reason in CLUSTER_REASONS
             or reason.startswith(ADMISSION_PREFIX)
-            or pod_condition(self.raw, DISRUPTION_TARGET) is not None
+            or condition_of(self.raw, DISRUPTION_TARGET) is not None
         )
 
     @property
     def has_lost_node(self) -> bool:
         """Whether it is ended because its node is gone or does not answer."""
-        condition = pod_condition(self.raw, DISRUPTION_TARGET) or {}
+        condition = condition_of(self.raw, DISRUPTION_TARGET) or {}
         status = self.raw.get("status") or {}
         return condition.get("reason") in LOST_NODE_REASONS or status.get("reason") == "NodeLost"
 
@@ -129,14 +129,6 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
         end=end,
         restarts=sum(int(each.get("restartCount", 0)) for each in container_statuses(raw)),
     )
-
-
-def pod_condition(raw: Raw, type_: str) -> Raw | None:
-    """The pod's condition of this type if it is True, else None."""
-    for condition in (raw.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == type_ and condition.get("status") == "True":
-            return dict(condition)
-    return None
 
 
 def container_statuses(raw: Raw) -> Iterator[Raw]:
