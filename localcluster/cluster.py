@@ -73,7 +73,7 @@ class Cluster:
 
     def stop_all(self) -> None:
         """Stop nodes, then components; returns when no process is left. Harmless twice."""
-        for name in [name for name in self._processes.names() if name not in COMPONENTS]:
+        for name in [name for name in self._processes if name not in COMPONENTS]:
             self._processes.stop(name)
         plane, self._plane = self._plane, None
         if plane is not None:
@@ -153,7 +153,7 @@ class Cluster:
             name, list(arguments), self.log(name), folder, environment, NODE_GRACE_SECONDS
         )
         self._processes.start(command)
-        return self._processes.get(name)
+        return self._processes[name]
 
     def kubeconfig_for(self, namespace: str, service_account: str) -> Path:
         """A kubeconfig with a token of this ServiceAccount, asked of the API server."""
@@ -172,7 +172,7 @@ class Cluster:
 
     def process(self, name: str) -> Process:
         """The process of a component ("kube-apiserver") or node ("node-0"): its pid, signals."""
-        return self._processes.get(name)
+        return self._processes[name]
 
     def dead(self) -> list[str]:
         """The components and nodes that ended without being told to."""
