@@ -177,7 +177,7 @@ class Spawner:
                 return
 
     def _tell_end(self, identifier: str, code: int, out_of_memory: bool) -> None:
-        send(self._channel, {"id": identifier, "exit": code, "oom": out_of_memory}, [])
+        send(self._channel, {"id": identifier, "exit": code, "oom": out_of_memory})
 
 
 def _environment_of(container: int) -> dict[str, str]:
@@ -240,7 +240,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     channel = socket.socket(fileno=int(sys.argv[1]))
     isolated = isolate()
-    send(channel, {"isolated": isolated}, [])
+    send(channel, {"isolated": isolated})
     gc.freeze()  # what exists now is shared with every child: keep the collector off it
     Spawner(channel, isolated).serve()
 
