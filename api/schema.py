@@ -59,7 +59,7 @@ def job_schema() -> Raw:
             "kind": {"type": "string"},
             "metadata": {
                 "type": "object",
-                "properties": {"name": {"type": "string"} | rules.name_rules()},
+                "properties": {"name": {"type": "string"} | rules.NAME_RULES},
             },
             "spec": spec_schema(),
             "status": status_schema(),
@@ -112,7 +112,7 @@ def _template() -> Raw:
         schema["properties"][part].pop("nullable")
     pod = _pod_fields(schema)
     pod["containers"]["minItems"] = 1
-    pod["restartPolicy"] |= rules.restart_policy_rules()
+    pod["restartPolicy"] |= rules.RESTART_POLICY_RULES
     return schema
 
 
@@ -128,7 +128,7 @@ def _behaviour() -> Raw:
             "workers, 2 on the workers and the servers. Without ps it has no effect.",
             [0, 1, 2],
             default=1,
-            **rules.fixed_value_rules(),
+            **rules.FIXED_VALUE_RULES,
         ),
         "intranet": an_enum(
             "How the pods reach each other: PodIP by their addresses, Service through one "
@@ -136,7 +136,7 @@ def _behaviour() -> Raw:
             "each pod's own.",
             list(Intranet),
             default=Intranet.POD_IP.value,
-            **rules.fixed_value_rules(),
+            **rules.FIXED_VALUE_RULES,
         ),
         "elastic": an_integer(
             "The elastic level of PaddlePaddle's launcher. 1 or more lets workers come and go "
@@ -211,7 +211,7 @@ def _failure_rule() -> Raw:
         },
         required=["action"],
     )
-    return rule | rules.failure_rule_rules()
+    return rule | rules.FAILURE_RULE_RULES
 
 
 def _on_exit_codes() -> Raw:
@@ -235,7 +235,7 @@ def _on_exit_codes() -> Raw:
         },
         required=["operator", "values"],
     )
-    return schema | rules.exit_code_rules()
+    return schema | rules.EXIT_CODE_RULES
 
 
 def _lifecycle() -> Raw:

@@ -17,7 +17,7 @@ from benchmarks.jobwatch import JobWatch
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.simulator import PINS, build_nodes, start_simulator
 from localcluster import Cluster, ClusterConfig, clock
-from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
+from localcluster.components import API_SERVER, COMPONENTS, CONTROLLER_MANAGER, ETCD, SCHEDULER
 from localcluster.gobuild import ensure_built
 from localcluster.manifests import install, without
 from localcluster.report import Report
@@ -30,7 +30,6 @@ READY_SECONDS = 60.0
 TIMEOUT_SECONDS = 120.0  # of one request: a CPU profile takes as long as the burst
 NOT_AUDITED = {API_SERVER: ("--audit-log-path=", "--audit-policy-file=")}
 """As an API server ships."""
-COMPONENTS = (API_SERVER, ETCD, SCHEDULER, CONTROLLER_MANAGER)
 SIMULATOR, HARNESS = "node simulator", "harness"
 RESTING_SECONDS = 0.5
 RESTING_SHARE = 0.3
