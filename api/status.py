@@ -228,7 +228,10 @@ def parse_status(raw: Raw | None) -> JobStatus:
     return parse_fields(
         JobStatus,
         raw,
-        conditions=tuple(_parse_condition(each) for each in raw.get("conditions") or ()),
+        conditions=tuple(
+            parse_fields(JobCondition, each, status=each["status"] == "True")
+            for each in raw.get("conditions") or ()
+        ),
         failures=tuple(parse_fields(Failure, each) for each in raw.get("failures") or ()),
         avoid_nodes=tuple(raw.get("avoidNodes") or ()),
         roles={role: parse_fields(RoleStatus, raw[role]) for role in Role if raw.get(role)},
@@ -300,10 +303,6 @@ def _check_counters(raw: Raw) -> None:
     for name in COUNTERS:
         if raw.get(name, 0) >= MAX_INT32:  # one more, and the API server would refuse every status
             raise ValueError(f"{name} is {raw[name]}")
-
-
-def _parse_condition(raw: Raw) -> JobCondition:
-    return parse_fields(JobCondition, raw, status=raw["status"] == "True")
 
 
 def _dump_condition(condition: JobCondition) -> Raw:

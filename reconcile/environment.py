@@ -55,7 +55,7 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
         *_address_env(view, name),
         _literal("TRAINING_ROLE", TRAINING_ROLES[role]),
         _literal("PADDLE_TRAINING_ROLE", TRAINING_ROLES[role]),
-        _literal(_index_variable(role), str(index)),
+        _literal("PADDLE_PSERVER_ID" if role is Role.PS else "PADDLE_TRAINER_ID", str(index)),
     ]
     if Role.HETER in view.job.spec.roles:
         env += _heter_env(view, role)
@@ -166,10 +166,6 @@ def _master(view: View) -> str:
     if server[:1] in LETTERS_OF_THE_SCHEME:
         server = server[:1].upper() + server[1:]
     return f"etcd://{server}"
-
-
-def _index_variable(role: Role) -> str:
-    return "PADDLE_PSERVER_ID" if role is Role.PS else "PADDLE_TRAINER_ID"
 
 
 def _config_map(view: View) -> str:

@@ -107,7 +107,7 @@ class PodView:
 def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
     """The view of one pod. Labels that were tampered with read as no role, attempt 0."""
     labels = labels_of(raw)
-    role = _role(labels.get(LABEL_ROLE))
+    role = next((role for role in Role if role == labels.get(LABEL_ROLE)), None)
     trainer = trainer_names.get(role, TRAINER_CONTAINER) if role else TRAINER_CONTAINER
     status: Raw = raw.get("status") or {}
     container = _container_status(status.get("containerStatuses"), trainer)
@@ -197,19 +197,16 @@ def _init_end(raw: Raw) -> ContainerEnd | None:
 
 def _container_end(name: str, terminated: Raw) -> ContainerEnd:
     code = terminated.get("exitCode", 0)
+    signal = code - SIGNAL_EXIT_BASE
     return ContainerEnd(
         container=name,
         exit_code=code,
-        signal=terminated.get("signal") or _signal_of(code),
+        signal=terminated.get("signal") or (signal if signal > 0 else None),
         reason=terminated.get("reason", ""),
         message=terminated.get("message", ""),
         started_at=parse_time(terminated.get("startedAt")),
         finished_at=parse_time(terminated.get("finishedAt")),
     )
-
-
-def _signal_of(exit_code: int) -> int | None:
-    return exit_code - SIGNAL_EXIT_BASE if exit_code > SIGNAL_EXIT_BASE else None
 
 
 def _has_started(container: Raw | None) -> bool:
@@ -223,13 +220,6 @@ def _started_at(container: Raw | None) -> datetime | None:
     state = (container or {}).get("state") or {}
     running = state.get("running") or state.get("terminated") or {}
     return parse_time(running.get("startedAt"))
-
-
-def _role(value: str | None) -> Role | None:
-    try:
-        return Role(value or "")
-    except ValueError:
-        return None
 
 
 def _number(text: str | None, default: int) -> int:
