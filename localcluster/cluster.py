@@ -66,7 +66,10 @@ class Cluster:
             deadline = clock.monotonic() + self.config.start_timeout_seconds
             self._plane.start(deadline)
             self.config.report(f"control plane is ready: {self.server}")
-            self._start_nodes(deadline)
+            for name in self.config.node_names:
+                self._start_node(name)
+            for name in self.config.node_names:
+                self._wait_for_node(name, deadline)
         except BaseException:
             self.stop_all()
             raise
@@ -200,12 +203,6 @@ class Cluster:
         if self._plane is None:
             raise LocalClusterError("the cluster is not running")
         return self._plane
-
-    def _start_nodes(self, deadline: float) -> None:
-        for name in self.config.node_names:
-            self._start_node(name)
-        for name in self.config.node_names:
-            self._wait_for_node(name, deadline)
 
     def _start_node(self, name: str) -> None:
         folder = self.plane.state.run / name

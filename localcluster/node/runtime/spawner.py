@@ -217,20 +217,15 @@ def isolate() -> bool:
         Path("/proc/self/uid_map").write_text(f"0 {user} 1")
         Path("/proc/self/gid_map").write_text(f"0 {group} 1")
     child = os.fork()
-    if child != 0:
-        _follow(child)
+    if child != 0:  # stay the parent of the namespace's first process for as long as that lives
+        os.closerange(3, 64)
+        os.waitpid(child, 0)
+        os._exit(1)
     die_with_parent(0)
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
     with contextlib.suppress(OSError):
         linux.mount("proc", "/proc", "proc")
     return True
-
-
-def _follow(child: int) -> NoReturn:
-    """Stay the parent of the namespace's first process, for as long as that lives."""
-    os.closerange(3, 64)
-    os.waitpid(child, 0)
-    os._exit(1)
 
 
 def main() -> None:
