@@ -34,8 +34,8 @@ def build_env(
     for source in container.get("envFrom") or []:
         kind = "configMap" if "configMapRef" in source else "secret"
         found = content_of(client, kind, namespace, source[f"{kind}Ref"])
-        named = {f"{source.get('prefix', '')}{key}": value for key, value in found.items()}
-        env |= {name: _text(value) for name, value in named.items() if "=" not in name}
+        prefix = source.get("prefix", "")
+        env |= {prefix + key: _text(value) for key, value in found.items() if "=" not in key}
     for entry in container.get("env") or []:
         value = _value(entry, pod, container, facts, client, env)
         if value is not None:
