@@ -69,25 +69,18 @@ class Role(StrEnum):
 class Mode(StrEnum):
     """How the job trains, as its roles show."""
 
-    PS = "PS"
-    """Workers with parameter servers."""
-    COLLECTIVE = "Collective"
-    """Several workers without servers; they reduce gradients among themselves."""
-    HETER = "Heter"
-    """Parameter servers, workers, and heter workers on other devices."""
-    SINGLE = "Single"
-    """One worker alone."""
+    PS = "PS"  # workers with parameter servers
+    COLLECTIVE = "Collective"  # several workers that reduce gradients among themselves, no servers
+    HETER = "Heter"  # parameter servers, workers, and heter workers on other devices
+    SINGLE = "Single"  # one worker alone
 
 
 class Intranet(StrEnum):
     """How the pods reach each other."""
 
-    POD_IP = "PodIP"
-    """By the pods' own addresses."""
-    SERVICE = "Service"
-    """By name, through a headless Service per pod."""
-    HOST = "Host"
-    """On the nodes' own network, each pod on a port range of its own."""
+    POD_IP = "PodIP"  # by the pods' own addresses
+    SERVICE = "Service"  # by name, through a headless Service per pod
+    HOST = "Host"  # on the nodes' own network, each pod on a port range of its own
 
 
 class CleanPodPolicy(StrEnum):
@@ -96,33 +89,22 @@ class CleanPodPolicy(StrEnum):
     ALWAYS = "Always"
     NEVER = "Never"
     ON_FAILURE = "OnFailure"
-    ON_COMPLETION = "OnCompletion"
-    """After success only. The default."""
+    ON_COMPLETION = "OnCompletion"  # after success only; the default
 
 
 class Phase(StrEnum):
     """The one word that `kubectl get pdj` shows."""
 
-    PENDING = "Pending"
-    """Not every pod exists and has a node."""
-    STARTING = "Starting"
-    """Every pod has a node; not all run."""
-    RUNNING = "Running"
-    """Every pod runs."""
-    RESTARTING = "Restarting"
-    """The pods of an ended attempt go; the next attempt waits for its back-off."""
-    SCALING = "Scaling"
-    """An elastic job runs while workers are added or removed."""
-    SUSPENDED = "Suspended"
-    """spec.suspend holds the job without pods."""
-    COMPLETING = "Completing"
-    """Some workers have ended well, the others still run."""
-    COMPLETED = "Completed"
-    """Every worker has ended well. Final."""
-    FAILED = "Failed"
-    """The job ended without its result; the condition says why. Final."""
-    TERMINATING = "Terminating"
-    """The job is being deleted and waits for its children."""
+    PENDING = "Pending"  # not every pod exists and has a node
+    STARTING = "Starting"  # every pod has a node; not all run
+    RUNNING = "Running"  # every pod runs
+    RESTARTING = "Restarting"  # the pods of an ended attempt go; the next waits for its back-off
+    SCALING = "Scaling"  # an elastic job runs while workers are added or removed
+    SUSPENDED = "Suspended"  # spec.suspend holds the job without pods
+    COMPLETING = "Completing"  # some workers have ended well, the others still run
+    COMPLETED = "Completed"  # every worker has ended well; final
+    FAILED = "Failed"  # the job ended without its result; the condition says why; final
+    TERMINATING = "Terminating"  # the job is being deleted and waits for its children
 
 
 TERMINAL_PHASES: Final = frozenset({Phase.COMPLETED, Phase.FAILED})
@@ -131,114 +113,67 @@ TERMINAL_PHASES: Final = frozenset({Phase.COMPLETED, Phase.FAILED})
 class Condition(StrEnum):
     """Types of status.conditions."""
 
-    PENDING = "Pending"
-    """True while pods wait for something; the message says for what."""
-    PODS_SCHEDULED = "PodsScheduled"
-    """True while every pod has a node."""
-    RUNNING = "Running"
-    """True while every pod runs, or has ended well with others still running."""
-    RESTARTING = "Restarting"
-    """True from the end of an attempt until the next one's pods exist; says what ended it."""
-    SUSPENDED = "Suspended"
-    """True while spec.suspend holds the job without pods."""
-    COMPLETED = "Completed"
-    """True once the workers have ended well. Final."""
-    FAILED = "Failed"
-    """True once the job has ended without its result; says why. Final."""
+    PENDING = "Pending"  # True while pods wait for something; the message says for what
+    PODS_SCHEDULED = "PodsScheduled"  # True while every pod has a node
+    RUNNING = "Running"  # True while every pod runs, or has ended well with others still running
+    RESTARTING = (
+        "Restarting"  # True from the end of an attempt until the next has its pods; says why
+    )
+    SUSPENDED = "Suspended"  # True while spec.suspend holds the job without pods
+    COMPLETED = "Completed"  # True once the workers have ended well; final
+    FAILED = "Failed"  # True once the job has ended without its result; says why; final
 
 
 class Reason(StrEnum):
     """Reasons of conditions, Events and failure records, all of them. docs/status.md lists them."""
 
     # How the job gets on
-    CREATED = "Created"
-    """The operator has seen the job for the first time."""
-    PODS_CREATED = "PodsCreated"
-    """A restart is over: the pods of the next attempt exist."""
-    ALL_PODS_RUNNING = "AllPodsRunning"
-    """Every pod runs, or has ended well."""
-    ALL_PODS_SCHEDULED = "AllPodsScheduled"
-    """Every pod has a node."""
-    NOT_ALL_SCHEDULED = "NotAllScheduled"
-    """A pod has no node, or does not exist."""
-    NOT_ALL_RUNNING = "NotAllRunning"
-    """A pod does not run."""
-    WORKERS_SUCCEEDED = "WorkersSucceeded"
-    """The job has its result: the workers have ended well."""
-    SUSPENDED = "Suspended"
-    """spec.suspend is true."""
-    RESUMED = "Resumed"
-    """spec.suspend is false again."""
-    ENDED = "Ended"
-    """The attempt or the job to which the condition belonged is over."""
+    CREATED = "Created"  # the operator has seen the job for the first time
+    PODS_CREATED = "PodsCreated"  # a restart is over: the pods of the next attempt exist
+    ALL_PODS_RUNNING = "AllPodsRunning"  # every pod runs, or has ended well
+    ALL_PODS_SCHEDULED = "AllPodsScheduled"  # every pod has a node
+    NOT_ALL_SCHEDULED = "NotAllScheduled"  # a pod has no node, or does not exist
+    NOT_ALL_RUNNING = "NotAllRunning"  # a pod does not run
+    WORKERS_SUCCEEDED = "WorkersSucceeded"  # the job has its result: the workers have ended well
+    SUSPENDED = "Suspended"  # spec.suspend is true
+    RESUMED = "Resumed"  # spec.suspend is false again
+    ENDED = "Ended"  # the attempt or the job to which the condition belonged is over
     # What a pending job waits for
-    UNSCHEDULABLE = "Unschedulable"
-    """The scheduler finds no node for a pod."""
-    WAITING_FOR_PODS = "WaitingForPods"
-    """Pods are on their way; nothing holds them up."""
-    QUOTA_EXCEEDED = "QuotaExceeded"
-    """A ResourceQuota refuses a child."""
-    POD_GROUP_PENDING = "PodGroupPending"
-    """The PodGroup is not there yet, or the batch scheduler has not let it in."""
-    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"
-    """The API server serves no such PodGroup, or the user's was deleted."""
-    POD_GROUP_INVALID = "PodGroupInvalid"
-    """The user's PodGroup asks for more members than the job has pods."""
-    CREATE_REFUSED = "CreateRefused"
-    """The API server refuses a child: RBAC, pod security or a webhook."""
-    DELETE_REFUSED = "DeleteRefused"
-    """The API server refuses to delete a child: RBAC or a webhook."""
-    NAME_CONFLICT = "NameConflict"
-    """A child's name is taken by an object that is not this job's."""
-    STATUS_UNREADABLE = "StatusUnreadable"
-    """Another tool has written a status that the operator cannot go on from."""
-    NO_FREE_PORTS = "NoFreePorts"
-    """With intranet Host: every port range is held by another job."""
-    PODS_TERMINATING = "PodsTerminating"
-    """Pods of the last attempt are still there."""
-    BACK_OFF = "BackOff"
-    """The next attempt waits for its back-off to pass."""
+    UNSCHEDULABLE = "Unschedulable"  # the scheduler finds no node for a pod
+    WAITING_FOR_PODS = "WaitingForPods"  # pods are on their way; nothing holds them up
+    QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota refuses a child
+    POD_GROUP_PENDING = "PodGroupPending"  # the PodGroup is not there yet, or not let in yet
+    POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # none is served, or the user's was deleted
+    POD_GROUP_INVALID = "PodGroupInvalid"  # the user's asks for more members than there are pods
+    CREATE_REFUSED = "CreateRefused"  # a child is refused by RBAC, pod security or a webhook
+    DELETE_REFUSED = "DeleteRefused"  # the API server refuses to delete a child: RBAC or a webhook
+    NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's
+    STATUS_UNREADABLE = "StatusUnreadable"  # the operator cannot go on from what another tool wrote
+    NO_FREE_PORTS = "NoFreePorts"  # with intranet Host: every port range is held by another job
+    PODS_TERMINATING = "PodsTerminating"  # pods of the last attempt are still there
+    BACK_OFF = "BackOff"  # the next attempt waits for its back-off to pass
     # What ends an attempt
-    POD_FAILED = "PodFailed"
-    """A trainer exited with an error."""
-    POD_EVICTED = "PodEvicted"
-    """The cluster ended a pod: eviction, preemption, or a node that would not take it."""
-    POD_VANISHED = "PodVanished"
-    """Somebody deleted a pod."""
-    ADDRESS_CHANGED = "AddressChanged"
-    """A pod has another address than the one that its peers have."""
-    NODE_LOST = "NodeLost"
-    """A pod's node is gone or does not answer."""
-    TRAINER_ASKED_RESTART = "TrainerAskedRestart"
-    """A trainer exited with 101 or 102, by which PaddlePaddle's launcher asks for a restart."""
-    FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"
-    """A rule of podFailurePolicy says that the failure is not to be charged."""
-    ELASTIC_UNTRAINED = "ElasticUntrained"
-    """An elastic launcher exited 0 without having met enough peers to train."""
-    RESTART_REQUESTED = "RestartRequested"
-    """A user asked for a new attempt, by the annotation restarted-at."""
+    POD_FAILED = "PodFailed"  # a trainer exited with an error
+    POD_EVICTED = "PodEvicted"  # the cluster ended a pod: evicted, preempted or refused by its node
+    POD_VANISHED = "PodVanished"  # somebody deleted a pod
+    ADDRESS_CHANGED = "AddressChanged"  # a pod has another address than the one that its peers have
+    NODE_LOST = "NodeLost"  # a pod's node is gone or does not answer
+    TRAINER_ASKED_RESTART = "TrainerAskedRestart"  # a trainer exited with 101 or 102; see below
+    FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # a rule of podFailurePolicy does not charge it
+    ELASTIC_UNTRAINED = "ElasticUntrained"  # a launcher exited 0 and never met enough peers
+    RESTART_REQUESTED = "RestartRequested"  # a user asked for one, by the annotation restarted-at
     # What ends the job
-    BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"
-    """More restarts were charged than backoffLimit allows."""
-    POD_FAILURE_POLICY = "PodFailurePolicy"
-    """A rule of podFailurePolicy says that the failure ends the job."""
-    DEADLINE_EXCEEDED = "DeadlineExceeded"
-    """activeDeadlineSeconds have passed."""
-    STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"
-    """startingDeadlineSeconds have passed and not every pod has run."""
-    IMAGE_ERROR = "ImageError"
-    """An image cannot be pulled, or its name is invalid; ends the job after a grace period."""
-    CONFIG_ERROR = "ConfigError"
-    """A container's configuration names a missing object; ends the job after a grace period."""
-    INVALID_SPEC = "InvalidSpec"
-    """The spec breaks a rule that the API server could not check."""
-    ENDPOINTS_TOO_LONG = "EndpointsTooLong"
-    """The list of endpoints is longer than one environment variable may be."""
+    BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"  # more restarts than backoffLimit were charged
+    POD_FAILURE_POLICY = "PodFailurePolicy"  # a rule of podFailurePolicy ends the job
+    DEADLINE_EXCEEDED = "DeadlineExceeded"  # activeDeadlineSeconds have passed
+    STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"  # not every pod has run in time
+    IMAGE_ERROR = "ImageError"  # an image's name is invalid, or a pull has failed for too long
+    CONFIG_ERROR = "ConfigError"  # a container's configuration named a missing object for too long
+    INVALID_SPEC = "InvalidSpec"  # the spec breaks a rule that the API server could not check
+    ENDPOINTS_TOO_LONG = "EndpointsTooLong"  # no environment variable may hold so many endpoints
     # Only reported
-    OWNED_VARIABLE = "OwnedVariable"
-    """A template sets a variable that the operator sets; the template's value is dropped."""
-    FORCE_DELETED = "ForceDeleted"
-    """Pods on lost nodes were deleted without waiting for their nodes."""
+    OWNED_VARIABLE = "OwnedVariable"  # a template's value of a variable that the operator sets
+    FORCE_DELETED = "ForceDeleted"  # pods on lost nodes were deleted without waiting for the nodes
 
 
 FAILURE_REASONS: Final = (

@@ -4,11 +4,14 @@ Objects are kept as the JSON that the API server sent, so that no field is lost.
 read the few fields that every part needs; they never change what they are given.
 """
 
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 Raw = dict[str, Any]
 """A Kubernetes object as parsed JSON. What comes out of the store is read-only."""
+Parsed = TypeVar("Parsed")
 
 
 def name_of(obj: Raw) -> str:
@@ -44,6 +47,14 @@ def controller_of(obj: Raw) -> Raw | None:
     return None
 
 
+def condition_of(obj: Raw, type_: str, status: str = "True") -> Raw | None:
+    """The condition of this type in `status.conditions` if it has this status, or None."""
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if (condition.get("type"), condition.get("status")) == (type_, status):
+            return dict(condition)
+    return None
+
+
 def parse_time(text: str | None) -> datetime | None:
     """A metav1.Time or MicroTime as an aware datetime; None for None or an empty string."""
     return datetime.fromisoformat(text) if text else None
@@ -57,3 +68,20 @@ def format_time(moment: datetime) -> str:
 def format_micro_time(moment: datetime) -> str:
     """A moment as metav1.MicroTime: UTC, always six digits, which Go's parser insists on."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+@cache
+def json_names(kind: type) -> dict[str, str]:
+    """The fields of a dataclass with their names in JSON: `start_time` is `startTime`."""
+    words = {field.name: field.name.split("_") for field in fields(kind)}
+    return {name: first + "".join(map(str.title, more)) for name, (first, *more) in words.items()}
+
+
+def parse_fields(kind: type[Parsed], raw: Raw, **parsed: object) -> Parsed:
+    """An object of a dataclass with these fields, and others as they stand in the JSON.
+
+    A field that is absent or null has its default.
+    """
+    names = json_names(kind).items()  # type: ignore[arg-type] # a type is hashable
+    plain = {name: raw[key] for name, key in names if raw.get(key) is not None}
+    return kind(**plain | parsed)

@@ -70,9 +70,28 @@ before it looks at the rules. In the same way, a write of the status cannot chan
 """
 
 
-def name_rules() -> Raw:
-    """The rule of `metadata.name`."""
-    return _validations(_rule(f"self.matches('{NAME_PATTERN}')", NAME_MESSAGE))
+def _validations(*rules: Raw) -> Raw:
+    return {"x-kubernetes-validations": list(rules)}
+
+
+def _rule(expression: str, message: str) -> Raw:
+    return {"rule": expression, "message": message}
+
+
+NAME_RULES = _validations(_rule(f"self.matches('{NAME_PATTERN}')", NAME_MESSAGE))
+"""Of `metadata.name`."""
+FIXED_VALUE_RULES = _validations(_rule("self == oldSelf", "cannot change after creation"))
+"""Of a field that always has a value and never changes it."""
+RESTART_POLICY_RULES = _validations(_rule("self != 'Always'", RESTART_POLICY_MESSAGE))
+"""Of a template's restartPolicy."""
+FAILURE_RULE_RULES = _validations(
+    _rule("has(self.onExitCodes) != has(self.onPodConditions)", FAILURE_RULE_MESSAGE)
+)
+"""Of one rule of podFailurePolicy."""
+EXIT_CODE_RULES = _validations(
+    _rule("self.operator != 'In' || !(0 in self.values)", EXIT_CODE_MESSAGE)
+)
+"""Of onExitCodes."""
 
 
 def job_rules(pod_fields: Raw) -> Raw:
@@ -140,36 +159,6 @@ def role_rules() -> Raw:
             for name in ("requests", "limits")
         ),
     )
-
-
-def fixed_value_rules() -> Raw:
-    """The rule of a field that always has a value and never changes it."""
-    return _validations(_rule("self == oldSelf", "cannot change after creation"))
-
-
-def restart_policy_rules() -> Raw:
-    """The rule of a template's restartPolicy."""
-    return _validations(_rule("self != 'Always'", RESTART_POLICY_MESSAGE))
-
-
-def failure_rule_rules() -> Raw:
-    """Rules over one rule of podFailurePolicy."""
-    return _validations(
-        _rule("has(self.onExitCodes) != has(self.onPodConditions)", FAILURE_RULE_MESSAGE)
-    )
-
-
-def exit_code_rules() -> Raw:
-    """Rules over onExitCodes."""
-    return _validations(_rule("self.operator != 'In' || !(0 in self.values)", EXIT_CODE_MESSAGE))
-
-
-def _validations(*rules: Raw) -> Raw:
-    return {"x-kubernetes-validations": list(rules)}
-
-
-def _rule(expression: str, message: str) -> Raw:
-    return {"rule": expression, "message": message}
 
 
 def _same(new: str, old: str, name: str) -> str:

@@ -5,11 +5,15 @@ Rules that a schema cannot express stand in `rules`. Only fields that the user c
 not look like a change of a field that may not change. Everything else is defaulted on reading.
 """
 
+import json
+import pkgutil
+from pathlib import Path
+
 from api import rules
 from api.constants import MAX_REPLICAS, CleanPodPolicy, Intranet, Role
 from api.objects import Raw
-from api.pod_template import load_pod_template
 from api.schema_types import (
+    INT32,
     a_boolean,
     a_list,
     a_long,
@@ -19,8 +23,11 @@ from api.schema_types import (
     an_integer,
     an_object,
 )
-from api.status_schema import status_schema
+from api.status import status_schema
 
+POD_TEMPLATE = Path(__file__).with_name("pod_template.json")
+"""A snapshot of the pod template's schema, as the Kubernetes that it names describes it, reduced to
+what a CustomResourceDefinition may carry. `make openapi` renews it."""
 PATH_OF_DOMAIN = (
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
     r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$"
@@ -34,6 +41,14 @@ ROLE_DESCRIPTIONS = {
 }
 
 
+def load_pod_template() -> Raw:
+    """A fresh copy of the template's schema: the caller may change it."""
+    # By the package's loader: `kubectl pdj` may run out of a zip.
+    data = pkgutil.get_data("api", POD_TEMPLATE.name) or b""
+    schema: Raw = json.loads(data)["schema"]
+    return schema
+
+
 def job_schema() -> Raw:
     """The schema of the whole object, rules included."""
     schema = an_object(
@@ -44,7 +59,7 @@ def job_schema() -> Raw:
             "kind": {"type": "string"},
             "metadata": {
                 "type": "object",
-                "properties": {"name": {"type": "string"} | rules.name_rules()},
+                "properties": {"name": {"type": "string"} | rules.NAME_RULES},
             },
             "spec": spec_schema(),
             "status": status_schema(),
@@ -97,7 +112,7 @@ def _template() -> Raw:
         schema["properties"][part].pop("nullable")
     pod = _pod_fields(schema)
     pod["containers"]["minItems"] = 1
-    pod["restartPolicy"] |= rules.restart_policy_rules()
+    pod["restartPolicy"] |= rules.RESTART_POLICY_RULES
     return schema
 
 
@@ -113,7 +128,7 @@ def _behaviour() -> Raw:
             "workers, 2 on the workers and the servers. Without ps it has no effect.",
             [0, 1, 2],
             default=1,
-            **rules.fixed_value_rules(),
+            **rules.FIXED_VALUE_RULES,
         ),
         "intranet": an_enum(
             "How the pods reach each other: PodIP by their addresses, Service through one "
@@ -121,7 +136,7 @@ def _behaviour() -> Raw:
             "each pod's own.",
             list(Intranet),
             default=Intranet.POD_IP.value,
-            **rules.fixed_value_rules(),
+            **rules.FIXED_VALUE_RULES,
         ),
         "elastic": an_integer(
             "The elastic level of PaddlePaddle's launcher. 1 or more lets workers come and go "
@@ -196,7 +211,7 @@ def _failure_rule() -> Raw:
         },
         required=["action"],
     )
-    return rule | rules.failure_rule_rules()
+    return rule | rules.FAILURE_RULE_RULES
 
 
 def _on_exit_codes() -> Raw:
@@ -212,7 +227,7 @@ def _on_exit_codes() -> Raw:
             ),
             "values": a_list(
                 "Exit codes, each once.",
-                {"type": "integer", "format": "int32"},
+                INT32,
                 255,
                 minItems=1,
                 **{"x-kubernetes-list-type": "set"},
@@ -220,7 +235,7 @@ def _on_exit_codes() -> Raw:
         },
         required=["operator", "values"],
     )
-    return schema | rules.exit_code_rules()
+    return schema | rules.EXIT_CODE_RULES
 
 
 def _lifecycle() -> Raw:

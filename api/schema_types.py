@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from api.objects import Raw
 
 MAX_INT32 = 2**31 - 1
+INT32: Raw = {"type": "integer", "format": "int32"}
 
 
 def an_object(description: str, properties: Raw, required: Sequence[str] = ()) -> Raw:
@@ -20,8 +21,8 @@ def an_object(description: str, properties: Raw, required: Sequence[str] = ()) -
 
 def an_integer(description: str, minimum: int, maximum: int = MAX_INT32, **more: object) -> Raw:
     """A 32-bit integer within bounds."""
-    bounds = {"format": "int32", "minimum": minimum, "maximum": maximum}
-    return {"description": description, "type": "integer", **bounds, **more}
+    bounds = {"minimum": minimum, "maximum": maximum}
+    return {"description": description, **INT32, **bounds, **more}
 
 
 def a_long(description: str, minimum: int = 0) -> Raw:
@@ -31,7 +32,7 @@ def a_long(description: str, minimum: int = 0) -> Raw:
 
 def a_count(description: str) -> Raw:
     """An integer of the status: never negative, without an upper bound."""
-    return {"description": description, "type": "integer", "format": "int32", "minimum": 0}
+    return {"description": description, **INT32, "minimum": 0}
 
 
 def a_string(description: str, max_length: int | None = None, **more: object) -> Raw:

@@ -4,21 +4,20 @@ Parsing never fails on a spec that the schema accepts; further rules are in `val
 Pod templates stay raw JSON: they belong to the user and pass through.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from api.constants import CleanPodPolicy, Intranet, Mode, Role
-from api.objects import Raw
+from api.objects import Raw, parse_fields
 
 
 @dataclass(frozen=True, slots=True)
 class RoleSpec:
     """One role: how many pods, the bounds of an elastic role, and the pods' template."""
 
-    replicas: int
-    requests: int | None
-    limits: int | None
-    template: Raw
+    replicas: int = 1
+    requests: int | None = None
+    limits: int | None = None
+    template: Raw = field(default_factory=dict)
 
     @property
     def least(self) -> int:
@@ -41,10 +40,10 @@ class RoleSpec:
 class SchedulingPolicy:
     """What the gang asks of the batch scheduler."""
 
-    min_available: int | None
-    queue: str
-    priority_class: str
-    min_resources: Raw | None
+    min_available: int | None = None
+    queue: str = ""
+    priority_class: str = ""
+    min_resources: Raw | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +51,18 @@ class JobSpec:
     """A PaddleJob's spec. `roles` holds only the roles that are set, in order of creation."""
 
     roles: dict[Role, RoleSpec]
-    with_gloo: int
     clean_pod_policy: CleanPodPolicy
     intranet: Intranet
     scheduling_policy: SchedulingPolicy | None
-    elastic: int
-    backoff_limit: int | None
-    pod_failure_policy: Raw | None
-    active_deadline_seconds: int | None
-    starting_deadline_seconds: int | None
-    ttl_seconds_after_finished: int | None
-    suspend: bool
-    managed_by: str
+    with_gloo: int = 1
+    elastic: int = 0
+    backoff_limit: int | None = None
+    pod_failure_policy: Raw | None = None
+    active_deadline_seconds: int | None = None
+    starting_deadline_seconds: int | None = None
+    ttl_seconds_after_finished: int | None = None
+    suspend: bool = False
+    managed_by: str = ""
 
     @property
     def mode(self) -> Mode:
@@ -83,6 +82,13 @@ class JobSpec:
         return self.elastic >= 1
 
     @property
+    def least_replicas(self) -> int:
+        """The fewest pods with which the job works, over all roles."""
+        if not self.is_elastic:
+            return self.total_replicas
+        return sum(role.least for role in self.roles.values())
+
+    @property
     def total_replicas(self) -> int:
         """Pods that the job wants, over all roles."""
         return sum(role.replicas for role in self.roles.values())
@@ -90,44 +96,14 @@ class JobSpec:
 
 def parse_spec(raw: Raw) -> JobSpec:
     """The typed spec of `PaddleJob.spec`, with defaults for what is unset."""
-    return JobSpec(
-        roles={role: _parse_role(raw[role]) for role in Role if raw.get(role) is not None},
-        with_gloo=_or(raw.get("withGloo"), 1),
-        clean_pod_policy=CleanPodPolicy(
-            raw.get("cleanPodPolicy") or raw.get("cleanPolicy") or CleanPodPolicy.ON_COMPLETION
-        ),
+    roles = {role: raw[role] for role in Role if raw.get(role) is not None}
+    policy = raw.get("schedulingPolicy")
+    clean = raw.get("cleanPodPolicy") or raw.get("cleanPolicy") or CleanPodPolicy.ON_COMPLETION
+    return parse_fields(
+        JobSpec,
+        raw,
+        roles={role: parse_fields(RoleSpec, wanted) for role, wanted in roles.items()},
+        clean_pod_policy=CleanPodPolicy(clean),
         intranet=Intranet(raw.get("intranet") or Intranet.POD_IP),
-        scheduling_policy=_parse_scheduling_policy(raw.get("schedulingPolicy")),
-        elastic=_or(raw.get("elastic"), 0),
-        backoff_limit=raw.get("backoffLimit"),
-        pod_failure_policy=raw.get("podFailurePolicy"),
-        active_deadline_seconds=raw.get("activeDeadlineSeconds"),
-        starting_deadline_seconds=raw.get("startingDeadlineSeconds"),
-        ttl_seconds_after_finished=raw.get("ttlSecondsAfterFinished"),
-        suspend=bool(raw.get("suspend")),
-        managed_by=raw.get("managedBy") or "",
+        scheduling_policy=None if policy is None else parse_fields(SchedulingPolicy, policy),
     )
-
-
-def _parse_role(raw: Raw) -> RoleSpec:
-    return RoleSpec(
-        replicas=_or(raw.get("replicas"), 1),
-        requests=raw.get("requests"),
-        limits=raw.get("limits"),
-        template=raw.get("template") or {},
-    )
-
-
-def _parse_scheduling_policy(raw: Raw | None) -> SchedulingPolicy | None:
-    if raw is None:
-        return None
-    return SchedulingPolicy(
-        min_available=raw.get("minAvailable"),
-        queue=raw.get("queue") or "",
-        priority_class=raw.get("priorityClass") or "",
-        min_resources=raw.get("minResources"),
-    )
-
-
-def _or(value: Any, default: int) -> int:
-    return default if value is None else int(value)

@@ -6,15 +6,27 @@ the operator because they are stored here and nowhere else.
 
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any
 
-from api.constants import Condition, Phase, Role
-from api.objects import Raw, format_time, parse_time
-from api.schema_types import MAX_INT32
+from api.constants import MAX_RESTARTED_AT, Condition, Phase, Role
+from api.objects import Raw, format_time, json_names, parse_fields, parse_time
+from api.schema_types import (
+    INT32,
+    MAX_INT32,
+    a_count,
+    a_list,
+    a_long,
+    a_map,
+    a_string,
+    a_time,
+    an_object,
+)
 
 MAX_FAILURES = 5
 """Failure records kept in status."""
 MAX_AVOID_NODES = 20
+MAX_ENTRIES = 64
+"""The bound of every list: more than this operator keeps, for a newer one may keep more."""
 COUNTERS = ("attempt", "restartCount", "quickRestarts", "failureCount")
 CLOCK_SKEW = timedelta(seconds=5)
 """So far ahead may a status be: another leader wrote it, by another clock."""
@@ -22,18 +34,44 @@ MAX_MESSAGE_CHARACTERS = 1024
 """A condition's message is cut to this; metav1.Condition allows 32768."""
 
 
+def _field(schema: Raw, default: Any = "") -> Any:
+    """A field of the status, with its schema and the default of an absent one."""
+    return field(default=default, metadata=schema)
+
+
+def _text(description: str, max_length: int | None = None) -> Any:
+    return _field(a_string(description, max_length))
+
+
+def _time(description: str) -> Any:
+    return _field(a_time(description))
+
+
+def _count(description: str) -> Any:
+    return _field(a_count(description), 0)
+
+
+def _list(description: str, items: Raw, **more: object) -> Any:
+    return _field(a_list(description, items, MAX_ENTRIES, **more), ())
+
+
+def _properties(kind: type) -> Raw:
+    """The schemas of a type's fields, by their names in JSON."""
+    return {json_names(kind)[each.name]: dict(each.metadata) for each in fields(kind)}
+
+
 @dataclass(frozen=True, slots=True)
 class RoleStatus:
-    """Counts of a role's pods. `completed_indexes` lists pods that ended well, as in `0-2,5`."""
+    """Counts of a role's pods."""
 
-    replicas: int = 0
-    pending: int = 0
-    starting: int = 0
-    running: int = 0
-    failed: int = 0
-    succeeded: int = 0
-    unknown: int = 0
-    completed_indexes: str = ""
+    replicas: int = _count("Pods wanted.")
+    pending: int = _count("Pods without a node.")
+    starting: int = _count("Pods with a node that do not run yet.")
+    running: int = _count("Pods that run.")
+    failed: int = _count("Pods that have failed.")
+    succeeded: int = _count("Pods that have succeeded.")
+    unknown: int = _count("Pods whose node does not answer.")
+    completed_indexes: str = _text("The indexes of pods that have succeeded, e.g. 0-2,5.")
 
     @property
     def ready(self) -> str:
@@ -45,12 +83,14 @@ class RoleStatus:
 class JobCondition:
     """A metav1.Condition. `type` is plain text: others may set conditions of their own."""
 
-    type: str
-    status: bool
-    reason: str = ""
-    message: str = ""
-    last_transition_time: str = ""
-    observed_generation: int = 0
+    type: str = field(metadata=a_string("The condition's name.", 316))
+    status: bool = field(metadata=a_string("True, False or Unknown."))
+    reason: str = _text("Why, in one word for programs.", 1024)
+    message: str = _text("Why, in a sentence for people.", 32768)
+    last_transition_time: str = _time("When status last changed.")
+    observed_generation: int = _field(
+        a_long("The generation of the spec that the condition speaks of."), 0
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,46 +98,72 @@ class Failure:
     """The record of one incident, which outlives the pod.
 
     `signal` is set where a signal ended the trainer; `exit_code` and `signal` are None where no
-    container ended, as in an eviction. `time` is a metav1.Time.
+    container ended, as in an eviction.
     """
 
-    attempt: int = 0
-    pod: str = ""
-    role: str = ""
-    index: int = 0
-    node: str = ""
-    exit_code: int | None = None
-    signal: int | None = None
-    reason: str = ""
-    message: str = ""
-    time: str = ""
+    attempt: int = _count("The attempt that failed.")
+    pod: str = _text("The pod.")
+    role: str = _text("Its role.")
+    index: int = _count("Its index in the role.")
+    node: str = _text("Its node.")
+    exit_code: int | None = _field(
+        {"description": "The trainer container's exit code.", **INT32}, None
+    )
+    signal: int | None = _field({"description": "The signal that ended it.", **INT32}, None)
+    reason: str = _text("Why, in one word.")
+    message: str = _text("The last lines of its log, or what the node said.")
+    time: str = _time("When.")
+
+
+_CONDITION = an_object(
+    "One condition, as metav1.Condition has it.",
+    _properties(JobCondition),
+    required=["type", "status", "reason", "message", "lastTransitionTime"],
+)
+_FAILURE = an_object("What was seen of a failure; it outlives the pod.", _properties(Failure))
+_BY_TYPE = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
 
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """PaddleJob.status. `attempt` counts from 1; 0 means that no pass has looked at the job yet.
+    """PaddleJob.status, and its schema. `attempt` is 0 until a pass has looked at the job.
 
-    `restarted_at` is the last value of the annotation of that name that was answered.
+    No enums here: an older CRD must accept the words that a newer operator writes.
     """
 
-    phase: str = ""
-    mode: str = ""
-    conditions: tuple[JobCondition, ...] = ()
-    observed_generation: int = 0
-    start_time: str = ""
-    completion_time: str = ""
-    attempt: int = 0
-    restart_count: int = 0
-    quick_restarts: int = 0
-    restarted_at: str = ""
-    failure_count: int = 0
-    failures: tuple[Failure, ...] = ()
-    avoid_nodes: tuple[str, ...] = ()
-    pod_group: str = ""
-    host_ports: dict[str, int] = field(default_factory=dict)
-    selector: str = ""
-    replicas: int = 0
+    phase: str = _text(
+        "The job in one word: Pending, Starting, Running, Restarting, Scaling, Suspended, "
+        "Completing, Completed, Failed or Terminating."
+    )
+    mode: str = _text("How the job trains: PS, Collective, Heter or Single.")
+    conditions: tuple[JobCondition, ...] = _list(
+        "What is true of the job, since when and why.", _CONDITION, **_BY_TYPE
+    )
+    observed_generation: int = _field(
+        a_long("The generation of the spec that this status speaks of."), 0
+    )
+    start_time: str = _time("When the job started, or was last resumed.")
+    completion_time: str = _time("When the job ended, well or not.")
+    replicas: int = _count("The pods that count for the scale subresource: the workers.")
+    selector: str = _text("The label selector of the workers, for the scale subresource.")
     roles: dict[Role, RoleStatus] = field(default_factory=dict)
+    attempt: int = _count("Which start of the whole gang this is, from 1.")
+    restart_count: int = _count("How many times the gang has started anew.")
+    quick_restarts: int = _count("Restarts since an attempt last ran for 10 minutes; the back-off.")
+    restarted_at: str = _text(
+        "The last value of the annotation restarted-at that was answered with a new attempt.",
+        MAX_RESTARTED_AT,
+    )
+    failure_count: int = _count("How many of those count against backoffLimit.")
+    failures: tuple[Failure, ...] = _list("The last failures, oldest first.", _FAILURE)
+    avoid_nodes: tuple[str, ...] = _list(
+        "Nodes where the job failed; new pods prefer others.", {"type": "string"}
+    )
+    pod_group: str = _text("The PodGroup that holds the gang together.")
+    host_ports: dict[str, int] = field(
+        default_factory=dict,
+        metadata=a_map("With intranet Host: the first port of each pod's range.", INT32),
+    )
 
     @property
     def is_terminal(self) -> bool:
@@ -133,6 +199,18 @@ class JobStatus:
         return replace(self, failures=(*self.failures, failure)[-MAX_FAILURES:])
 
 
+def status_schema() -> Raw:
+    """The OpenAPI schema of PaddleJob.status: what `dump_status` writes, field by field."""
+    properties = _properties(JobStatus)
+    del properties["roles"]
+    counts = _properties(RoleStatus) | {"ready": a_string("Running of wanted, e.g. 2/2.")}
+    about = "The {} pods by state. After the end failed and succeeded stay as they were."
+    roles = {role.value: an_object(about.format(role), counts) for role in Role}
+    return an_object(
+        "What the operator has seen and done. Written by the operator alone.", properties | roles
+    )
+
+
 def new_condition(
     type_: str, status: bool, reason: str, message: str, now: datetime
 ) -> JobCondition:
@@ -147,12 +225,16 @@ def parse_status(raw: Raw | None) -> JobStatus:
     """
     raw = raw or {}
     _check_counters(raw)
-    return replace(
-        _parse(JobStatus, raw),
-        conditions=tuple(_parse_condition(each) for each in raw.get("conditions") or ()),
-        failures=tuple(_parse(Failure, each) for each in raw.get("failures") or ()),
+    return parse_fields(
+        JobStatus,
+        raw,
+        conditions=tuple(
+            parse_fields(JobCondition, each, status=each["status"] == "True")
+            for each in raw.get("conditions") or ()
+        ),
+        failures=tuple(parse_fields(Failure, each) for each in raw.get("failures") or ()),
         avoid_nodes=tuple(raw.get("avoidNodes") or ()),
-        roles={role: _parse(RoleStatus, raw[role]) for role in Role if raw.get(role)},
+        roles={role: parse_fields(RoleStatus, raw[role]) for role in Role if raw.get(role)},
     )
 
 
@@ -187,7 +269,7 @@ def dump_status(status: JobStatus) -> Raw:
     """The status as JSON; what is empty is left out."""
     raw = _dump(status) | {
         "conditions": [_dump_condition(each) for each in status.conditions],
-        "failures": [_dump_failure(each) for each in status.failures],
+        "failures": [_dump(each) for each in status.failures],
         "avoidNodes": list(status.avoid_nodes),
     }
     del raw["roles"]
@@ -223,17 +305,9 @@ def _check_counters(raw: Raw) -> None:
             raise ValueError(f"{name} is {raw[name]}")
 
 
-def _parse_condition(raw: Raw) -> JobCondition:
-    return _parse(JobCondition, raw | {"status": raw["status"] == "True"})
-
-
 def _dump_condition(condition: JobCondition) -> Raw:
     texts = {"type": str(condition.type), "reason": str(condition.reason)}
     return _dump(condition) | texts | {"status": "True" if condition.status else "False"}
-
-
-def _dump_failure(failure: Failure) -> Raw:
-    return {key: value for key, value in _dump(failure).items() if value is not None}
 
 
 def _dump_role(counts: RoleStatus) -> Raw:
@@ -243,27 +317,8 @@ def _dump_role(counts: RoleStatus) -> Raw:
     return raw
 
 
-Parsed = TypeVar("Parsed")
-
-
-def _parse(kind: type[Parsed], raw: Raw) -> Parsed:
-    """An object of one of the types above; a field that is absent has its default."""
-    return kind(**{name: raw[key] for name, key in _KEYS[kind] if raw.get(key) is not None})
-
-
 def _dump(obj: object) -> Raw:
-    """Every field of an object of one of the types above."""
-    return {key: getattr(obj, name) for name, key in _KEYS[type(obj)]}
-
-
-def _key(name: str) -> str:
-    """A field's name in JSON: `start_time` is `startTime`."""
-    first, *more = name.split("_")
-    return first + "".join(map(str.capitalize, more))
-
-
-_KEYS: dict[type, tuple[tuple[str, str], ...]] = {
-    kind: tuple((field.name, _key(field.name)) for field in fields(kind))
-    for kind in (JobStatus, JobCondition, Failure, RoleStatus)
-}
-"""The fields of a type, with their names in JSON."""
+    """Every field of an object of one of the types above that has a value."""
+    names = json_names(type(obj)).items()  # type: ignore[arg-type] # a type is hashable
+    pairs = ((key, getattr(obj, name)) for name, key in names)
+    return {key: value for key, value in pairs if value is not None}

@@ -52,13 +52,9 @@ def validate_job(raw: Raw) -> list[FieldError]:
 def _check_names(name: str, spec: JobSpec) -> Errors:
     if not re.fullmatch(rules.NAME_PATTERN, name):
         yield FieldError("metadata.name", rules.NAME_MESSAGE)
-    longest = max((len(pod_name(name, *last)) for last in _last_indexes(spec)), default=0)
-    if longest > MAX_CHILD_NAME:
+    last_names = (pod_name(name, role, wanted.most - 1) for role, wanted in spec.roles.items())
+    if any(len(last) > MAX_CHILD_NAME for last in last_names):
         yield FieldError("metadata.name", rules.CHILD_NAME_MESSAGE)
-
-
-def _last_indexes(spec: JobSpec) -> Iterator[tuple[Role, int]]:
-    return ((role, wanted.most - 1) for role, wanted in spec.roles.items())
 
 
 def _check_roles(_raw: Raw, spec: JobSpec) -> Errors:

@@ -30,7 +30,10 @@ def main() -> int:
     if arguments.output is not None:
         arguments.output.mkdir(parents=True, exist_ok=True)
     machine, started = describe_machine(), clock.monotonic()
-    report = _with_elapsed(started)
+
+    def report(text: str) -> None:
+        print(f"{clock.monotonic() - started:6.1f} s  {text}", flush=True)
+
     operators, sizes = _operators(arguments), _sizes(arguments)
     for operator in operators:
         operator.adapter.prepare(report)
@@ -124,10 +127,6 @@ def _operators(arguments: argparse.Namespace) -> list[Operator]:
     own = [] if arguments.only_others else [own_operator()]
     before = [own_operator_of(arguments.against)] if arguments.against else []
     return [*own, *before, *arguments.operator, *map(peer_operator, arguments.peer)]
-
-
-def _with_elapsed(started: float) -> Report:
-    return lambda text: print(f"{clock.monotonic() - started:6.1f} s  {text}", flush=True)
 
 
 if __name__ == "__main__":

@@ -29,13 +29,10 @@ def parse_counts(exposition: str) -> Counts:
     counts: Counts = Counter()
     for sample in _SAMPLE.finditer(exposition):
         labels = dict(_LABEL.findall(sample["labels"]))
-        counts[_describe(labels)] += int(float(sample["value"]))
+        place = "/".join(filter(None, (labels["resource"], labels["subresource"])))
+        request = f"{labels['verb']} {'.'.join(filter(None, (place, labels['group'])))}"
+        counts[request] += int(float(sample["value"]))
     return counts
-
-
-def _describe(labels: dict[str, str]) -> str:
-    place = "/".join(filter(None, (labels["resource"], labels["subresource"])))
-    return f"{labels['verb']} {'.'.join(filter(None, (place, labels['group'])))}"
 
 
 def operator_writes(counts: Counts, jobs: str) -> int:

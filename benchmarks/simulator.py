@@ -6,13 +6,18 @@ goes at once, nodes send heartbeats. A simulated pod runs whether its ConfigMap 
 
 from pathlib import Path
 
-from localcluster.gobuild import Binary, Pins, ensure_built, ensure_files
+from localcluster.gobuild import Binary, Pins
 from localcluster.process import Command, Process
-from localcluster.report import Report
 from localcluster.rest import Raw
 
 MODULE = "sigs.k8s.io/kwok"
 VERSION = "v0.8.0"
+STAGES = (
+    "kustomize/stage/pod/fast/pod-ready.yaml",
+    "kustomize/stage/pod/fast/pod-delete.yaml",
+    "kustomize/stage/node/fast/node-initialize.yaml",
+    "kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
+)
 PINS = Pins(
     title="the node simulator",
     name="kwok",
@@ -20,23 +25,12 @@ PINS = Pins(
     folder=Path(__file__).parent / "go",
     binaries=(Binary("kwok", f"{MODULE}/cmd/kwok"),),
     values=(f"{MODULE}/pkg/consts.Version={VERSION}",),
-)
-STAGES = (
-    "pod/fast/pod-ready.yaml",
-    "pod/fast/pod-delete.yaml",
-    "node/fast/node-initialize.yaml",
-    "node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
+    module=MODULE,
+    files=STAGES,
 )
 NODES = 10
 PODS_PER_NODE = 20_000
 ANNOTATION = "kwok.x-k8s.io/node"
-
-
-def ensure_simulator(report: Report = print) -> None:
-    """Build the program, and fetch the stages of its own version."""
-    ensure_built(PINS, report)
-    stages = {f"kustomize/stage/{stage}": _kept(stage) for stage in STAGES}
-    ensure_files(PINS, MODULE, stages, report)
 
 
 def start_simulator(kubeconfig: Path, log: Path) -> Process:
@@ -48,7 +42,7 @@ def start_simulator(kubeconfig: Path, log: Path) -> Process:
         "--cidr=10.0.0.0/8",
         "--node-lease-duration-seconds=40",
         "--v=WARN",
-        *(f"--config={_kept(stage)}" for stage in STAGES),
+        *(f"--config={PINS.file(stage)}" for stage in STAGES),
     ]
     return Process(Command("kwok", arguments, log=log, folder=log.parent))
 
@@ -65,7 +59,3 @@ def build_nodes() -> list[Raw]:
         }
         for number in range(NODES)
     ]
-
-
-def _kept(stage: str) -> Path:
-    return PINS.home() / "stages" / Path(stage).name

@@ -15,9 +15,10 @@ from benchmarks.etcd import delete_all
 from benchmarks.family import etcd_prefix, etcd_prefix_of_children
 from benchmarks.jobwatch import JobWatch
 from benchmarks.operators import Operator, RunningOperator
-from benchmarks.simulator import build_nodes, ensure_simulator, start_simulator
+from benchmarks.simulator import PINS, build_nodes, start_simulator
 from localcluster import Cluster, ClusterConfig, clock
-from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
+from localcluster.components import API_SERVER, COMPONENTS, CONTROLLER_MANAGER, ETCD, SCHEDULER
+from localcluster.gobuild import ensure_built
 from localcluster.manifests import install, without
 from localcluster.report import Report
 from localcluster.rest import Client, Endpoint, has_condition
@@ -29,7 +30,6 @@ READY_SECONDS = 60.0
 TIMEOUT_SECONDS = 120.0  # of one request: a CPU profile takes as long as the burst
 NOT_AUDITED = {API_SERVER: ("--audit-log-path=", "--audit-policy-file=")}
 """As an API server ships."""
-COMPONENTS = (API_SERVER, ETCD, SCHEDULER, CONTROLLER_MANAGER)
 SIMULATOR, HARNESS = "node simulator", "harness"
 RESTING_SECONDS = 0.5
 RESTING_SHARE = 0.3
@@ -54,7 +54,7 @@ class Site:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        ensure_simulator(self.report)
+        ensure_built(PINS, self.report)
         with self._stack:  # what has been started stops, also where the start breaks off
             self._start()
             self._stack = self._stack.pop_all()

@@ -42,32 +42,27 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m localcluster",
         description="A Kubernetes cluster of plain processes, for this machine alone.",
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    up = commands.add_parser("up", help="start a cluster in the background", epilog=EXPOSURE)
-    _add_name(up)
-    _add_cluster_options(up)
+    named, sized = (argparse.ArgumentParser(add_help=False) for _ in range(2))
+    of = "of the cluster (%(default)s)"
+    named.add_argument("--name", type=_name, default=DEFAULT_NAME, help=of)
+    _add_cluster_options(sized)
+    add = parser.add_subparsers(required=True, metavar="COMMAND").add_parser
+    start = "start a cluster in the background"
+    up = add("up", help=start, epilog=EXPOSURE, parents=[named, sized])
     up.add_argument("--build-only", action="store_true", help="build the binaries, start nothing")
     up.set_defaults(command=_up)
-    down = commands.add_parser("down", help="stop it and remove all that is its")
-    _add_name(down)
-    down.set_defaults(command=_down)
+    stop = "stop it and remove all that is its"
+    add("down", help=stop, parents=[named]).set_defaults(command=_down)
     throw_away = "run manifests to their end in a throw-away cluster"
-    run = commands.add_parser("run", help=throw_away, epilog=EXPOSURE)
-    _add_cluster_options(run)
+    run = add("run", help=throw_away, epilog=EXPOSURE, parents=[sized])
     run.add_argument("files", nargs="+", metavar="FILE", help="manifest, created in this order")
     beside = "a command to run beside, with KUBECONFIG set (repeatable)"
     run.add_argument("--with", dest="beside", action="append", default=[], help=beside)
     run.add_argument("--timeout", type=float, default=600, help="seconds for all (%(default)s)")
     run.set_defaults(command=_run)
-    kubeconfig = commands.add_parser("kubeconfig", help="print the path of its kubeconfig")
-    _add_name(kubeconfig)
-    kubeconfig.set_defaults(command=_kubeconfig)
+    path = "print the path of its kubeconfig"
+    add("kubeconfig", help=path, parents=[named]).set_defaults(command=_kubeconfig)
     return parser
-
-
-def _add_name(parser: argparse.ArgumentParser) -> None:
-    of = "of the cluster (%(default)s)"
-    parser.add_argument("--name", type=_name, default=DEFAULT_NAME, help=of)
 
 
 def _name(text: str) -> str:

@@ -7,19 +7,12 @@ from collections.abc import Callable
 POLL_SECONDS = 0.05
 
 
-def now() -> float:
-    """Seconds since the epoch, for what is shown to people and written to the API server."""
-    return time.time()
-
-
-def monotonic() -> float:
-    """Seconds on a clock that never jumps: for deadlines and measured times."""
-    return time.monotonic()
-
-
-def sleep(seconds: float) -> None:
-    """Block the calling thread."""
-    time.sleep(seconds)
+now = time.time
+"""Seconds since the epoch, for what is shown to people and written to the API server."""
+monotonic = time.monotonic
+"""Seconds on a clock that never jumps: for deadlines and measured times."""
+sleep = time.sleep
+"""Block the calling thread for so many seconds."""
 
 
 def wait_until(

@@ -66,14 +66,17 @@ class Cluster:
             deadline = clock.monotonic() + self.config.start_timeout_seconds
             self._plane.start(deadline)
             self.config.report(f"control plane is ready: {self.server}")
-            self._start_nodes(deadline)
+            for name in self.config.node_names:
+                self._start_node(name)
+            for name in self.config.node_names:
+                self._wait_for_node(name, deadline)
         except BaseException:
             self.stop_all()
             raise
 
     def stop_all(self) -> None:
         """Stop nodes, then components; returns when no process is left. Harmless twice."""
-        for name in [name for name in self._processes.names() if name not in COMPONENTS]:
+        for name in [name for name in self._processes if name not in COMPONENTS]:
             self._processes.stop(name)
         plane, self._plane = self._plane, None
         if plane is not None:
@@ -92,27 +95,12 @@ class Cluster:
     @property
     def kubeconfig(self) -> Path:
         """Of a user who may do everything."""
-        return self._started.kubeconfig
+        return self.plane.kubeconfig
 
     @property
     def server(self) -> str:
         """The API server's URL."""
-        return self._started.server
-
-    @property
-    def token(self) -> str:
-        """The bearer token of a user who may do everything."""
-        return self._started.token
-
-    @property
-    def ca_file(self) -> Path:
-        """The certificate authority of the API server."""
-        return self._started.ca_file
-
-    @property
-    def audit_log(self) -> Path:
-        """One JSON object a line for each request since the start: who, which verb, on what."""
-        return self._started.audit_log
+        return self.plane.server
 
     def kubectl(
         self,
@@ -146,16 +134,16 @@ class Cluster:
         return {
             **os.environ,
             "KUBECONFIG": str(kubeconfig or self.kubeconfig),
-            "TMPDIR": str(self._started.state.run),
+            "TMPDIR": str(self.plane.state.run),
             # Of this cluster alone, since ports come back.
-            "KUBECACHEDIR": str(self._started.state.run / "kubectl-cache"),
+            "KUBECACHEDIR": str(self.plane.state.run / "kubectl-cache"),
             "PATH": f"{self.bin_dir}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         }
 
     @property
     def client(self) -> Client:
         """Requests of a user who may do everything, from any thread."""
-        return self._started.client
+        return self.plane.client
 
     def get(self, path: str) -> Raw:
         """What the API server answers to a GET of this path, as parsed JSON."""
@@ -168,7 +156,7 @@ class Cluster:
             name, list(arguments), self.log(name), folder, environment, NODE_GRACE_SECONDS
         )
         self._processes.start(command)
-        return self._processes.get(name)
+        return self._processes[name]
 
     def kubeconfig_for(self, namespace: str, service_account: str) -> Path:
         """A kubeconfig with a token of this ServiceAccount, asked of the API server."""
@@ -178,16 +166,16 @@ class Cluster:
             answer = self.client.create(f"{account}/token", request)
         except ApiError as error:
             raise LocalClusterError(f"no token for {account}: {error}") from error
-        path = self._started.state.run / f"{namespace}.{service_account}.kubeconfig"
-        return self._started.write_kubeconfig(path, answer["status"]["token"])
+        path = self.plane.state.run / f"{namespace}.{service_account}.kubeconfig"
+        return self.plane.write_kubeconfig(path, answer["status"]["token"])
 
     def log(self, name: str) -> Path:
         """The log file of a component or a node."""
-        return self._started.state.logs / f"{name}.log"
+        return self.plane.state.logs / f"{name}.log"
 
     def process(self, name: str) -> Process:
         """The process of a component ("kube-apiserver") or node ("node-0"): its pid, signals."""
-        return self._processes.get(name)
+        return self._processes[name]
 
     def dead(self) -> list[str]:
         """The components and nodes that ended without being told to."""
@@ -201,8 +189,8 @@ class Cluster:
         """Start a stopped, or dead, component on its old port, or a node; and wait for it."""
         deadline = clock.monotonic() + self.config.start_timeout_seconds
         if name in COMPONENTS:
-            self._started.start_component(name)
-            wait_for = self._started.wait_ready
+            self.plane.start_component(name)
+            wait_for = self.plane.wait_ready
         else:
             self._start_node(name)
             wait_for = self._wait_for_node
@@ -210,21 +198,16 @@ class Cluster:
             wait_for(name, deadline)
 
     @property
-    def _started(self) -> ControlPlane:
+    def plane(self) -> ControlPlane:
+        """The control plane, which has more to tell; raises when it does not run."""
         if self._plane is None:
             raise LocalClusterError("the cluster is not running")
         return self._plane
 
-    def _start_nodes(self, deadline: float) -> None:
-        for name in self.config.node_names:
-            self._start_node(name)
-        for name in self.config.node_names:
-            self._wait_for_node(name, deadline)
-
     def _start_node(self, name: str) -> None:
-        folder = self._started.state.run / name
+        folder = self.plane.state.run / name
         folder.mkdir(exist_ok=True)
-        self._started.write_node_kubeconfig(folder / "kubeconfig", name)
+        self.plane.write_node_kubeconfig(folder / "kubeconfig", name)
         write_private(folder / "config", pickle.dumps(self._node_config()))
         self._processes.start(
             Command(
@@ -242,7 +225,7 @@ class Cluster:
         return replace(
             config,
             images=[table.absolute() for table in config.images],
-            nfs_root=(config.nfs_root or self._started.state.run / "nfs").absolute(),
+            nfs_root=(config.nfs_root or self.plane.state.run / "nfs").absolute(),
             host_path_root=config.host_path_root and config.host_path_root.absolute(),
             report=print,
         )

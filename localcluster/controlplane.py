@@ -29,14 +29,14 @@ NAMESPACE_CONTENT = (
 
 
 class ControlPlane:
-    """etcd, kube-apiserver, kube-controller-manager and kube-scheduler in one state folder."""
+    """etcd, kube-apiserver, kube-controller-manager and kube-scheduler in one state folder.
+
+    `token` is of a user who may do everything. `audit_log` has one JSON object a line for each
+    request since the start: who, which verb, on what.
+    """
 
     def __init__(
-        self,
-        config: ClusterConfig,
-        binaries: Path,
-        state: StateFolder,
-        processes: ProcessGroup,
+        self, config: ClusterConfig, binaries: Path, state: StateFolder, processes: ProcessGroup
     ) -> None:
         self._binaries = binaries
         self._more_arguments = config.component_arguments

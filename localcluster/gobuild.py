@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +34,8 @@ class Binary:
 class Pins:
     """A folder with go.mod and go.sum, and the programs to build from it.
 
-    `title` is for people, `name` for folders; `values` are set by the linker in variables.
+    `title` is for people, `name` for folders; `values` are set by the linker in variables. `files`
+    of `module`, by their paths in it, are kept beside the binaries.
     """
 
     title: str
@@ -44,6 +44,8 @@ class Pins:
     folder: Path
     binaries: tuple[Binary, ...]
     values: tuple[str, ...] = ()
+    module: str = ""
+    files: tuple[str, ...] = ()
 
     def home(self) -> Path:
         """Where everything made of these pins belongs."""
@@ -52,6 +54,10 @@ class Pins:
     def binaries_folder(self) -> Path:
         """Where the binaries belong, built or not."""
         return self.home() / "bin"
+
+    def file(self, path: str) -> Path:
+        """Where a file of the module belongs, fetched or not."""
+        return self.home() / path
 
     def missing_binaries(self, folder: Path) -> list[Binary]:
         """Those that are not in the folder yet."""
@@ -73,42 +79,36 @@ class Pins:
 
 
 def ensure_built(pins: Pins, report: Report = print) -> Path:
-    """The folder of the binaries; builds what is missing, and tells how far it is."""
+    """The folder of the binaries; builds and fetches what is missing, and tells how far it is."""
     folder = pins.binaries_folder()
     if pins.missing_binaries(folder):
         _build_missing(pins, folder, report)
+    if missing := [path for path in pins.files if not pins.file(path).exists()]:
+        _copy(pins, missing, _module_folder(pins, report))
     return folder
 
 
-def _module_folder(pins: Pins, module: str, report: Report) -> Path:
-    """Where Go keeps the files of a module that the pins name; fetches what is missing."""
+def _module_folder(pins: Pins, report: Report) -> Path:
+    """Where Go keeps the files of the module; fetches it if need be."""
     go = find_go(pins.minimum_go(), report)
-    for verb in (["mod", "download", module], ["list", "-m", "-json", module]):
-        answer = subprocess.run(
-            [str(go), *verb],
-            cwd=pins.folder,
-            env=go_environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if answer.returncode:
-            raise BuildError(f"no files of {module}: {answer.stderr.strip()}")
+    answer = subprocess.run(
+        [str(go), "mod", "download", "-json", pins.module],
+        cwd=pins.folder,
+        env=go_environment(),
+        capture_output=True,
+        text=True,
+    )
+    if answer.returncode:
+        raise BuildError(f"no files of {pins.module}: {(answer.stderr + answer.stdout).strip()}")
     return Path(json.loads(answer.stdout)["Dir"])
 
 
-def ensure_files(
-    pins: Pins, module: str, files: Mapping[str, Path], report: Report = print
-) -> None:
-    """Copy the files of a module, by their paths in it, to where they are not yet."""
-    missing = {source: target for source, target in files.items() if not target.exists()}
-    if not missing:
-        return
-    folder = _module_folder(pins, module, report)
-    for source, target in missing.items():
+def _copy(pins: Pins, missing: list[str], folder: Path) -> None:
+    for path in missing:
+        target = pins.file(path)
         target.parent.mkdir(parents=True, exist_ok=True)
         unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-        shutil.copyfile(folder / source, unfinished)
+        shutil.copyfile(folder / path, unfinished)
         unfinished.replace(target)
 
 

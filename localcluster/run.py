@@ -59,17 +59,14 @@ class _Run:
     def follow(self, timeout_seconds: float) -> int:
         deadline = clock.monotonic() + timeout_seconds
         while clock.monotonic() < deadline:
-            self._raise_if_dead()
+            for name in self.cluster.dead():
+                self.cluster.process(name).raise_if_dead()
             outcomes = [outcome(thing) for thing in self._look()]
             if None not in outcomes:
                 return self._end(all(outcomes))
             clock.sleep(POLL_SECONDS)
         print(f"not ended within {timeout_seconds:.0f} s")
         return self._end(False)
-
-    def _raise_if_dead(self) -> None:
-        for name in self.cluster.dead():
-            self.cluster.process(name).raise_if_dead()
 
     def _look(self) -> list[Raw]:
         wanted = json.dumps({"apiVersion": "v1", "kind": "List", "items": self.objects})

@@ -13,7 +13,7 @@ import re
 import sys
 
 from api.objects import Raw
-from api.pod_template import SNAPSHOT
+from api.schema import POD_TEMPLATE
 
 ROOT = "io.k8s.api.core.v1.PodTemplateSpec"
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
@@ -148,7 +148,7 @@ def main() -> None:
     """Read the OpenAPI document from standard input and rewrite the snapshot."""
     document = json.load(sys.stdin)
     snapshot = {"kubernetes": document["info"]["version"], "schema": reduce_openapi(document)}
-    SNAPSHOT.write_text(json.dumps(snapshot, indent=1) + "\n")
+    POD_TEMPLATE.write_text(json.dumps(snapshot, indent=1) + "\n")
 
 
 if __name__ == "__main__":

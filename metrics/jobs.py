@@ -84,24 +84,13 @@ class StateCollector(Collector):
     def __init__(self, census: Callable[[], Census]) -> None:
         self._census = census
 
-    def describe(self) -> Iterable[GaugeMetricFamily]:
-        """The families without samples, so that registering takes no census."""
-        return (_jobs_family(), _pods_family())
-
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """The families as of now."""
         census = self._census()
-        jobs, pods = _jobs_family(), _pods_family()
+        jobs = GaugeMetricFamily("paddlejob_jobs", "Jobs there are", labels=["phase", "mode"])
+        pods = GaugeMetricFamily("paddlejob_pods", "Pods there are", labels=["role", "phase"])
         for labels, count in sorted(census.jobs.items()):
             jobs.add_metric(labels, count)
         for labels, count in sorted(census.pods.items()):
             pods.add_metric(labels, count)
         return (jobs, pods)
-
-
-def _jobs_family() -> GaugeMetricFamily:
-    return GaugeMetricFamily("paddlejob_jobs", "Jobs there are", labels=["phase", "mode"])
-
-
-def _pods_family() -> GaugeMetricFamily:
-    return GaugeMetricFamily("paddlejob_pods", "Pods there are", labels=["role", "phase"])

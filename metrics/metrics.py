@@ -20,7 +20,7 @@ class Metrics:
     """Every metric of one operator process. Two never share a registry, so tests can have many."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry = CollectorRegistry(auto_describe=False)  # registering takes no census
         prometheus_client.ProcessCollector(registry=self._registry)
         prometheus_client.PlatformCollector(registry=self._registry)
         prometheus_client.GCCollector(registry=self._registry)
@@ -28,18 +28,13 @@ class Metrics:
         self.queue = QueueMetrics(self._registry)
         self.client = ClientMetrics(self._registry)
         self.jobs = JobMetrics(self._registry)
-        self._events_dropped = Counter(
-            "paddlejob_events_dropped_total",
-            "Events that were not sent",
-            ["cause"],
-            registry=self._registry,
-        )
-        for cause in EVENT_DROPS:
-            self._events_dropped.labels(cause)
+        name, text = "paddlejob_events_dropped_total", "Events that were not sent"
+        drops = Counter(name, text, ["cause"], registry=self._registry)
+        self._events_dropped = {cause: drops.labels(cause) for cause in EVENT_DROPS}
 
     def event_dropped(self, cause: str) -> None:
         """An Event was given up, for one of EVENT_DROPS."""
-        self._events_dropped.labels(cause).inc()
+        self._events_dropped[cause].inc()
 
     def count_state(self, census: Callable[[], Census]) -> None:
         """Print a census at every scrape from now on."""

@@ -6,8 +6,12 @@ beforehand is set to zero at start, so that a rate() sees the first increase. An
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.metrics import MetricWrapperBase
 
 CONTROLLER = "paddlejob"
 RESULTS = ("success", "error", "requeue", "requeue_after")
@@ -20,76 +24,79 @@ _RECONCILE_BUCKETS = (
 _QUEUE_BUCKETS = tuple(10.0**exponent for exponent in range(-8, 4))
 
 
+Metric = TypeVar("Metric", bound=MetricWrapperBase)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes metrics of the one controller: its name is the value of every label."""
+
+    registry: CollectorRegistry
+    prefix: str
+    labels: tuple[str, ...]
+
+    def __call__(self, kind: type[Metric], name: str, text: str, **options: Any) -> Metric:
+        family = kind(self.prefix + name, text, self.labels, registry=self.registry, **options)
+        return family.labels(*(CONTROLLER for _ in self.labels))
+
+
 class ReconcileMetrics:
     """What the workers do."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        prefix = "controller_runtime"
-        self._total = Counter(
-            f"{prefix}_reconcile_total",
+        make = _Maker(registry, "controller_runtime_", ("controller",))
+        results = Counter(
+            "controller_runtime_reconcile_total",
             "Reconciles per controller and result",
             ["controller", "result"],
             registry=registry,
         )
-        self._errors = _counter(registry, f"{prefix}_reconcile_errors", "Reconciles that failed")
-        self._terminal_errors = _counter(
-            registry, f"{prefix}_terminal_reconcile_errors", "Failures that no retry can mend"
-        )
-        self._panics = _counter(
-            registry, f"{prefix}_reconcile_panics", "Reconciles ended by an unexpected exception"
-        )
-        self._seconds = Histogram(
-            f"{prefix}_reconcile_time_seconds",
-            "Length of a reconcile",
-            ["controller"],
-            buckets=_RECONCILE_BUCKETS,
-            registry=registry,
-        ).labels(CONTROLLER)
-        self._workers = _gauge(registry, f"{prefix}_max_concurrent_reconciles", "Worker threads")
-        self._active = _gauge(registry, f"{prefix}_active_workers", "Worker threads at work")
-        for result in RESULTS:
-            self._total.labels(CONTROLLER, result)
-
-    def set_workers(self, count: int) -> None:
-        """How many worker threads there are."""
-        self._workers.set(count)
-
-    def started(self) -> None:
+        self._total = {result: results.labels(CONTROLLER, result) for result in RESULTS}
+        self._errors = make(Counter, "reconcile_errors_total", "Reconciles that failed")
+        text = "Length of a reconcile"
+        self._seconds = make(Histogram, "reconcile_time_seconds", text, buckets=_RECONCILE_BUCKETS)
+        self._active = make(Gauge, "active_workers", "Worker threads at work")
+        self.started = self._active.inc
         """A worker begins a reconcile."""
-        self._active.inc()
+        self.set_workers = make(Gauge, "max_concurrent_reconciles", "Worker threads").set
+        """How many worker threads there are."""
+        text = "Failures that no retry can mend"
+        self.refused = make(Counter, "terminal_reconcile_errors_total", text).inc
+        """The API server refused a child for good."""
+        text = "Reconciles ended by an unexpected exception"
+        self.panicked = make(Counter, "reconcile_panics_total", text).inc
+        """A reconcile raised an unexpected exception."""
 
     def finished(self, result: str, seconds: float) -> None:
         """A worker ended a reconcile with one of RESULTS."""
         self._active.dec()
         self._seconds.observe(seconds)
-        self._total.labels(CONTROLLER, result).inc()
+        self._total[result].inc()
         if result == "error":
             self._errors.inc()
-
-    def refused(self) -> None:
-        """The API server refused a child for good."""
-        self._terminal_errors.inc()
-
-    def panicked(self) -> None:
-        """A reconcile raised an unexpected exception."""
-        self._panics.inc()
 
 
 class QueueMetrics:
     """What the work queue holds, and how long keys wait and are worked on."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._depth = _queue_gauge(registry, "depth", "Keys waiting")
-        self._adds = _queue_counter(registry, "adds", "Keys added")
-        self._retries = _queue_counter(registry, "retries", "Keys added again after an error")
-        self._waited = _queue_histogram(registry, "queue_duration", "How long a key waited")
-        self._worked = _queue_histogram(registry, "work_duration", "How long a key was worked on")
-        self._unfinished = _queue_gauge(
-            registry, "unfinished_work_seconds", "Seconds of work under way, summed over keys"
-        )
-        self._longest = _queue_gauge(
-            registry, "longest_running_processor_seconds", "Seconds of the longest work under way"
-        )
+        make = _Maker(registry, "workqueue_", ("name", "controller"))
+        seconds = {"buckets": _QUEUE_BUCKETS}
+        self._depth = make(Gauge, "depth", "Keys waiting")
+        self.added = make(Counter, "adds_total", "Keys added").inc
+        """A key entered the queue."""
+        self.retried = make(Counter, "retries_total", "Keys added again after an error").inc
+        """A key is to come back after an error."""
+        text = "How long a key waited"
+        self.waited = make(Histogram, "queue_duration_seconds", text, **seconds).observe
+        """A worker took a key that had waited so long."""
+        text = "How long a key was worked on"
+        self.worked = make(Histogram, "work_duration_seconds", text, **seconds).observe
+        """A worker is done with a key."""
+        text = "Seconds of work under way, summed over keys"
+        self._unfinished = make(Gauge, "unfinished_work_seconds", text)
+        text = "Seconds of the longest work under way"
+        self._longest = make(Gauge, "longest_running_processor_seconds", text)
 
     def watch(self, depth: Callable[[], int], ages: Callable[[], list[float]]) -> None:
         """Ask at every scrape for the depth, and how many seconds each key has been worked on."""
@@ -97,58 +104,33 @@ class QueueMetrics:
         self._unfinished.set_function(lambda: sum(ages()))
         self._longest.set_function(lambda: max(ages(), default=0.0))
 
-    def added(self) -> None:
-        """A key entered the queue."""
-        self._adds.inc()
-
-    def retried(self) -> None:
-        """A key is to come back after an error."""
-        self._retries.inc()
-
-    def waited(self, seconds: float) -> None:
-        """A worker took a key that had waited so long."""
-        self._waited.observe(seconds)
-
-    def worked(self, seconds: float) -> None:
-        """A worker is done with a key."""
-        self._worked.observe(seconds)
-
 
 class ClientMetrics:
     """What is asked of the API server, how old the watches are, and who leads."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._requests = Counter(
+        counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
+        self._requests = counter(
             "rest_client_requests_total",
             "Requests to the API server; the code is <error> where none came back",
             ["code", "method", "host"],
-            registry=registry,
         )
-        self._leader = Gauge(
-            "leader_election_master_status",
-            "1 on the leader, 0 on a standby",
-            ["name"],
-            registry=registry,
+        self._leader = gauge(
+            "leader_election_master_status", "1 on the leader, 0 on a standby", ["name"]
         )
-        self._watch_age = Gauge(
+        self._watch_age = gauge(
             "paddlejob_watch_last_event_age_seconds",
             "Seconds since a watch last brought anything, bookmarks included",
             ["kind"],
-            registry=registry,
         )
         self._ages: dict[str, list[Callable[[], float]]] = {}
-        self._relists = Counter(
-            "paddlejob_watch_relists_total",
-            "Full lists, the first one included",
-            ["kind"],
-            registry=registry,
+        self._relists = counter(
+            "paddlejob_watch_relists_total", "Full lists, the first one included", ["kind"]
         )
-
-        self._unreadable = Counter(
+        self._unreadable = counter(
             "paddlejob_unreadable_objects_total",
             "Objects left out, in lists and watch events, because they could not be read",
             ["kind"],
-            registry=registry,
         )
 
     def requested(self, code: int, method: str, host: str) -> None:
@@ -174,32 +156,3 @@ class ClientMetrics:
     def skipped(self, kind: str) -> None:
         """An object of this kind could not be read."""
         self._unreadable.labels(kind).inc()
-
-
-def _counter(registry: CollectorRegistry, name: str, text: str) -> Counter:
-    return Counter(f"{name}_total", text, ["controller"], registry=registry).labels(CONTROLLER)
-
-
-def _gauge(registry: CollectorRegistry, name: str, text: str) -> Gauge:
-    return Gauge(name, text, ["controller"], registry=registry).labels(CONTROLLER)
-
-
-def _queue_counter(registry: CollectorRegistry, name: str, text: str) -> Counter:
-    family = Counter(f"workqueue_{name}_total", text, ["name", "controller"], registry=registry)
-    return family.labels(CONTROLLER, CONTROLLER)
-
-
-def _queue_gauge(registry: CollectorRegistry, name: str, text: str) -> Gauge:
-    family = Gauge(f"workqueue_{name}", text, ["name", "controller"], registry=registry)
-    return family.labels(CONTROLLER, CONTROLLER)
-
-
-def _queue_histogram(registry: CollectorRegistry, name: str, text: str) -> Histogram:
-    family = Histogram(
-        f"workqueue_{name}_seconds",
-        text,
-        ["name", "controller"],
-        buckets=_QUEUE_BUCKETS,
-        registry=registry,
-    )
-    return family.labels(CONTROLLER, CONTROLLER)

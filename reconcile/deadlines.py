@@ -34,19 +34,20 @@ def seconds_to_next_deadline(view: View) -> float | None:
 
 def seconds_to_deadline(view: View, deadline: int | None) -> float | None:
     """Seconds until `deadline` seconds after the start; None without a deadline or a start."""
-    start = parse_time(view.job.status.start_time)
-    if deadline is None or start is None:
-        return None
-    return deadline - (view.now - start).total_seconds()
+    return _seconds_left(view, view.job.status.start_time, deadline)
 
 
 def seconds_to_ttl(view: View) -> float | None:
     """Seconds until an ended job is to be deleted; None where it is kept."""
-    ended = parse_time(view.job.status.completion_time)
     ttl = view.job.spec.ttl_seconds_after_finished
-    if ttl is None or ended is None:
+    return _seconds_left(view, view.job.status.completion_time, ttl)
+
+
+def _seconds_left(view: View, since: str, limit: int | None) -> float | None:
+    moment = parse_time(since)
+    if limit is None or moment is None:
         return None
-    return ttl - (view.now - ended).total_seconds()
+    return limit - (view.now - moment).total_seconds()
 
 
 def _seconds_to_start(view: View) -> float | None:

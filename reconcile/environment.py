@@ -17,30 +17,17 @@ TRAINING_ROLES = {Role.PS: "PSERVER", Role.WORKER: "TRAINER", Role.HETER: "HETER
 
 POD_VARIABLES = frozenset(
     {
-        RENDEZVOUS_VARIABLE,
-        "POD_IP",
-        "PADDLE_CURRENT_IP",
-        "PADDLE_CURRENT_ENDPOINT",
-        "PADDLE_TRAINER_ID",
-        "PADDLE_PSERVER_ID",
-        "TRAINING_ROLE",
-        "PADDLE_TRAINING_ROLE",
+        *(RENDEZVOUS_VARIABLE, "POD_IP", "PADDLE_CURRENT_IP", "PADDLE_CURRENT_ENDPOINT"),
+        *("PADDLE_TRAINER_ID", "PADDLE_PSERVER_ID", "TRAINING_ROLE", "PADDLE_TRAINING_ROLE"),
+        *("STAGE_ID", "STAGE_NUM", "PADDLE_STAGE_TRAINERS_NUM"),
         "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST",
         "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST",
-        "STAGE_ID",
-        "STAGE_NUM",
-        "PADDLE_STAGE_TRAINERS_NUM",
     }
 )
 ELASTIC_VARIABLES = frozenset(
     {
-        "PADDLE_MASTER",
-        "PADDLE_NNODES",
-        "PADDLE_JOB_ID",
-        "PADDLE_RANK",
-        "PADDLE_ELASTIC_LEVEL",
-        "PADDLE_ELASTIC_TIMEOUT",
-        "PADDLE_MAX_RESTART",
+        *("PADDLE_MASTER", "PADDLE_NNODES", "PADDLE_JOB_ID", "PADDLE_RANK"),
+        *("PADDLE_ELASTIC_LEVEL", "PADDLE_ELASTIC_TIMEOUT", "PADDLE_MAX_RESTART"),
     }
 )
 LETTERS_OF_THE_SCHEME = frozenset("etcd")
@@ -68,7 +55,7 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
         *_address_env(view, name),
         _literal("TRAINING_ROLE", TRAINING_ROLES[role]),
         _literal("PADDLE_TRAINING_ROLE", TRAINING_ROLES[role]),
-        _literal(_index_variable(role), str(index)),
+        _literal("PADDLE_PSERVER_ID" if role is Role.PS else "PADDLE_TRAINER_ID", str(index)),
     ]
     if Role.HETER in view.job.spec.roles:
         env += _heter_env(view, role)
@@ -179,10 +166,6 @@ def _master(view: View) -> str:
     if server[:1] in LETTERS_OF_THE_SCHEME:
         server = server[:1].upper() + server[1:]
     return f"etcd://{server}"
-
-
-def _index_variable(role: Role) -> str:
-    return "PADDLE_PSERVER_ID" if role is Role.PS else "PADDLE_TRAINER_ID"
 
 
 def _config_map(view: View) -> str:

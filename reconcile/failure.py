@@ -8,15 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from api.constants import (
-    EXIT_CODE_ELASTIC_RESTART,
-    EXIT_CODE_RELAUNCH,
-    Reason,
-)
-from api.objects import Raw, format_time, parse_time
+from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
+from api.objects import Raw, condition_of, format_time, parse_time
 from api.status import Failure
 from reconcile.failure_policy import PolicyAction, match_policy
-from reconcile.pods import DISRUPTION_TARGET, PodState, PodView, pod_condition
+from reconcile.pods import DISRUPTION_TARGET, PodState, PodView
 from reconcile.rendezvous import has_moved, moved_pods
 from reconcile.view import View
 
@@ -87,7 +83,7 @@ def end_time(pod: PodView) -> str:
     """When the pod ended, as text that sorts; each pass finds the same text for the same pod."""
     moment: datetime | None = pod.end.finished_at if pod.end else None
     if moment is None:
-        disruption = pod_condition(pod.raw, DISRUPTION_TARGET) or {}
+        disruption = condition_of(pod.raw, DISRUPTION_TARGET) or {}
         moment = parse_time(disruption.get("lastTransitionTime"))
     if moment is None:
         moment = parse_time(pod.raw["metadata"].get("creationTimestamp"))

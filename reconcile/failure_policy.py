@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from api.objects import Raw, is_deleting
+from api.objects import Raw, condition_of, is_deleting
 from reconcile.pods import container_statuses
 
 
@@ -50,10 +50,7 @@ def _exit_codes(pod: Raw) -> list[tuple[str, int]]:
 
 
 def _matches_conditions(patterns: list[Raw] | None, pod: Raw) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
     return any(
-        condition.get("type") == pattern.get("type")
-        and condition.get("status") == pattern.get("status", "True")
+        condition_of(pod, pattern["type"], pattern.get("status", "True"))
         for pattern in patterns or ()
-        for condition in conditions
     )

@@ -169,9 +169,7 @@ def least_members(view: View) -> int:
     policy = view.job.spec.scheduling_policy
     if policy is not None and policy.min_available is not None:
         return policy.min_available
-    if view.job.spec.is_elastic:
-        return sum(role.least for role in view.job.spec.roles.values())
-    return view.job.spec.total_replicas
+    return view.job.spec.least_replicas
 
 
 def _api_version(kind: GangKind) -> str:

@@ -36,7 +36,8 @@ def lacks_ports(view: View) -> bool:
     """Whether a Host job has fewer ranges than it needs at least."""
     if view.job.spec.intranet is not Intranet.HOST:
         return False
-    return sum(name in view.job.status.host_ports for name in view.wanted) < _least(view)
+    held = sum(name in view.job.status.host_ports for name in view.wanted)
+    return held < view.job.spec.least_replicas
 
 
 def seconds_to_ports(view: View, name: str) -> float:
@@ -55,7 +56,7 @@ def explain_shortage(view: View) -> str:
     """Why a job without ranges gets none."""
     low, high = view.settings.host_port_range
     limit, others = _namespace_limit(view), view.observed.namespace_host_ports
-    least = _least(view)
+    least = view.job.spec.least_replicas
     if limit == len(_all_bases(view)):
         return f"no free port ranges left in {low}-{high}"
     if least > limit:
@@ -103,16 +104,9 @@ def _given(view: View, kept: dict[str, int]) -> dict[str, int]:
     bases = [base for base in free_bases(view) if base not in kept.values()]
     others = view.observed.namespace_host_ports
     free = min(len(bases), max(0, _namespace_limit(view) - others - len(kept)))
-    if len(kept) + free < _least(view):
+    if len(kept) + free < view.job.spec.least_replicas:
         return {}
     return dict(zip(new, bases[:free], strict=False))
-
-
-def _least(view: View) -> int:
-    """How many ranges the job needs at least."""
-    if not view.job.spec.is_elastic:
-        return view.job.spec.total_replicas
-    return sum(role.least for role in view.job.spec.roles.values())
 
 
 def _namespace_limit(view: View) -> int:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from api.constants import Condition, Reason
-from api.objects import Raw, name_of, parse_time
+from api.objects import Raw, condition_of, name_of, parse_time
 from reconcile.gang import Wait, find_gang, find_hold, own_pod_group, users_pod_group
 from reconcile.host_ports import explain_shortage, lacks_ports
 from reconcile.plan import Refusal
@@ -23,7 +23,7 @@ def explain_wait(view: View) -> Wait:
     The message holds no elapsed time: it would change, and be written, with every pass.
     """
     causes = (
-        _refused(view),
+        _tell_refused(view.observed.refusals),
         _terminating(view),
         _backing_off(view),
         _held(view),
@@ -43,10 +43,6 @@ def explain_leftovers(view: View) -> Wait | None:
     there = {pod.name for pod in view.all_pods} | {name_of(s) for s in view.observed.services}
     refused = [r for r in view.observed.refusals if r.is_delete and r.name in there]
     return _tell_refused(refused)
-
-
-def _refused(view: View) -> Wait | None:
-    return _tell_refused(view.observed.refusals)
 
 
 def _tell_refused(refusals: Sequence[Refusal]) -> Wait | None:
@@ -110,14 +106,10 @@ def _group_message(group: Raw) -> str:
     status: Raw = group.get("status") or {}
     is_out = status.get("phase") == "Pending"
     what = "enqueued" if is_out else "scheduled"
-    for condition in status.get("conditions") or ():
-        said = condition.get("message") or condition.get("reason") or ""
-        unscheduled = (condition.get("type"), condition.get("status")) in (
-            ("Unschedulable", "True"),
-            ("PodGroupScheduled", "False"),
-        )
-        if unscheduled and said:
-            return f"PodGroup not {what}: {said}"[:MAX_REASON_CHARACTERS]
+    volcanos = condition_of(group, "Unschedulable")
+    condition = volcanos or condition_of(group, "PodGroupScheduled", "False") or {}
+    if said := condition.get("message") or condition.get("reason"):
+        return f"PodGroup not {what}: {said}"[:MAX_REASON_CHARACTERS]
     return "PodGroup not enqueued: its queue has not let it in" if is_out else ""
 
 
@@ -164,12 +156,8 @@ def _unscheduled(view: View) -> Wait | None:
 
 
 def _unschedulable(pod: PodView) -> Raw | None:
-    if pod.state is not PodState.PENDING:
-        return None
-    for condition in (pod.raw.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
-            return dict(condition)
-    return None
+    is_pending = pod.state is PodState.PENDING
+    return condition_of(pod.raw, "PodScheduled", "False") if is_pending else None
 
 
 def _count(number: int, noun: str) -> str:

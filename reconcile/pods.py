@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER, Role
-from api.objects import Raw, is_deleting, labels_of, name_of, parse_time, uid_of
+from api.objects import Raw, condition_of, is_deleting, labels_of, name_of, parse_time, uid_of
 
 DISRUPTION_TARGET = "DisruptionTarget"
 """The pod condition that eviction, preemption, taints and node loss set before the end."""
@@ -93,13 +93,13 @@ class PodView:
         return (
             reason in CLUSTER_REASONS
             or reason.startswith(ADMISSION_PREFIX)
-            or pod_condition(self.raw, DISRUPTION_TARGET) is not None
+            or condition_of(self.raw, DISRUPTION_TARGET) is not None
         )
 
     @property
     def has_lost_node(self) -> bool:
         """Whether it is ended because its node is gone or does not answer."""
-        condition = pod_condition(self.raw, DISRUPTION_TARGET) or {}
+        condition = condition_of(self.raw, DISRUPTION_TARGET) or {}
         status = self.raw.get("status") or {}
         return condition.get("reason") in LOST_NODE_REASONS or status.get("reason") == "NodeLost"
 
@@ -107,7 +107,7 @@ class PodView:
 def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
     """The view of one pod. Labels that were tampered with read as no role, attempt 0."""
     labels = labels_of(raw)
-    role = _role(labels.get(LABEL_ROLE))
+    role = next((role for role in Role if role == labels.get(LABEL_ROLE)), None)
     trainer = trainer_names.get(role, TRAINER_CONTAINER) if role else TRAINER_CONTAINER
     status: Raw = raw.get("status") or {}
     container = _container_status(status.get("containerStatuses"), trainer)
@@ -129,14 +129,6 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
         end=end,
         restarts=sum(int(each.get("restartCount", 0)) for each in container_statuses(raw)),
     )
-
-
-def pod_condition(raw: Raw, type_: str) -> Raw | None:
-    """The pod's condition of this type if it is True, else None."""
-    for condition in (raw.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == type_ and condition.get("status") == "True":
-            return dict(condition)
-    return None
 
 
 def container_statuses(raw: Raw) -> Iterator[Raw]:
@@ -205,19 +197,16 @@ def _init_end(raw: Raw) -> ContainerEnd | None:
 
 def _container_end(name: str, terminated: Raw) -> ContainerEnd:
     code = terminated.get("exitCode", 0)
+    signal = code - SIGNAL_EXIT_BASE
     return ContainerEnd(
         container=name,
         exit_code=code,
-        signal=terminated.get("signal") or _signal_of(code),
+        signal=terminated.get("signal") or (signal if signal > 0 else None),
         reason=terminated.get("reason", ""),
         message=terminated.get("message", ""),
         started_at=parse_time(terminated.get("startedAt")),
         finished_at=parse_time(terminated.get("finishedAt")),
     )
-
-
-def _signal_of(exit_code: int) -> int | None:
-    return exit_code - SIGNAL_EXIT_BASE if exit_code > SIGNAL_EXIT_BASE else None
 
 
 def _has_started(container: Raw | None) -> bool:
@@ -231,13 +220,6 @@ def _started_at(container: Raw | None) -> datetime | None:
     state = (container or {}).get("state") or {}
     running = state.get("running") or state.get("terminated") or {}
     return parse_time(running.get("startedAt"))
-
-
-def _role(value: str | None) -> Role | None:
-    try:
-        return Role(value or "")
-    except ValueError:
-        return None
 
 
 def _number(text: str | None, default: int) -> int:

@@ -20,14 +20,7 @@ from api.constants import (
 )
 from api.job import PaddleJob, config_map_name
 from api.objects import Raw
-from reconcile.addresses import (
-    endpoints_of,
-    format_endpoint,
-    host_of,
-    hosts_of,
-    job_port,
-    port_of,
-)
+from reconcile.addresses import endpoints_of, format_endpoint, host_of, hosts_of, job_port, port_of
 from reconcile.pods import PodView
 from reconcile.view import View
 
@@ -39,26 +32,15 @@ RENDEZVOUS_VARIABLE = "PADDLE_RENDEZVOUS"
 
 CONFIG_MAP_VARIABLES = frozenset(
     {
-        "PADDLE_PORT",
-        "TRAINER_PORTS_NUM",
-        "PADDLE_PSERVERS_IP_PORT_LIST",
-        "PADDLE_TRAINER_ENDPOINTS",
-        "PADDLE_TRAINERS",
-        "PADDLE_TRAINERS_NUM",
-        "PADDLE_WITH_GLOO",
-        "PADDLE_GLOO_RENDEZVOUS",
-        "PADDLE_GLOO_HTTP_ENDPOINT",
-        "PADDLE_HETER_ENDPOINTS",
+        *("PADDLE_JOB_NAME", "PADDLE_IS_LOCAL", "PADDLE_PORT", "TRAINER_PORTS_NUM"),
+        *("PADDLE_TRAINER_ENDPOINTS", "PADDLE_TRAINERS", "PADDLE_TRAINERS_NUM"),
+        *("PADDLE_TRAINER_IPS", "PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_PSERVERS"),
+        *("PADDLE_PSERVERS_NUM", "PADDLE_WITH_GLOO", "PADDLE_GLOO_RENDEZVOUS"),
+        *("PADDLE_GLOO_HTTP_ENDPOINT", "PADDLE_HETER_ENDPOINTS"),
         "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST",
-        "PADDLE_PSERVERS",
-        "PADDLE_PSERVERS_NUM",
-        "PADDLE_TRAINER_IPS",
-        "PADDLE_JOB_NAME",
-        "PADDLE_IS_LOCAL",
     }
 )
 """Names that the ConfigMap may hold; a template's own entries of them are dropped."""
-
 
 ENDPOINT_LISTS = {
     Role.PS: "PADDLE_PSERVERS_IP_PORT_LIST",

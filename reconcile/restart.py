@@ -51,7 +51,7 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transiti
         restart_count=status.restart_count + 1,
         quick_restarts=quick_restarts,
         host_ports={},
-        roles={role: _forgotten(counts) for role, counts in status.roles.items()},
+        roles={role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()},
     )
     return Transition(
         status,
@@ -119,7 +119,3 @@ def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
         return status.avoid_nodes
     kept = tuple(name for name in status.avoid_nodes if name != node)
     return (*kept, node)[-MAX_AVOID_NODES:]
-
-
-def _forgotten(counts: RoleStatus) -> RoleStatus:
-    return RoleStatus(replicas=counts.replicas)

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from api.constants import Reason
 from api.job import config_map_name
-from api.objects import parse_time
-from reconcile.pods import PodView, pod_condition, waiting_states
+from api.objects import condition_of, parse_time
+from reconcile.pods import PodView, waiting_states
 from reconcile.rendezvous import rendezvous_key
 from reconcile.transition import Transition, fail_job
 from reconcile.view import View
@@ -56,15 +56,12 @@ def _startup_error(view: View, pod: PodView) -> StartupError | None:
         return None
     for container, reason, text in waiting_states(pod.raw):
         message = f"{pod.name}: {reason}: {text or container}"
+        since, grace = _since(view, pod), _grace(view, reason, text)
         if reason in IMAGE_ERRORS:
-            return StartupError(
-                pod, Reason.IMAGE_ERROR, message, _since(view, pod), _grace(view, reason, text)
-            )
+            return StartupError(pod, Reason.IMAGE_ERROR, message, since, grace)
         if reason in CONFIG_ERRORS and not _is_normal_wait(view, text):
-            since = max(_since(view, pod), _config_map_made_at(view) or view.job.created_at)
-            return StartupError(
-                pod, Reason.CONFIG_ERROR, message, since, _grace(view, reason, text)
-            )
+            since = max(since, _config_map_made_at(view) or view.job.created_at)
+            return StartupError(pod, Reason.CONFIG_ERROR, message, since, grace)
     return None
 
 
@@ -80,7 +77,7 @@ def _grace(view: View, reason: str, text: str) -> float:
 
 def _since(view: View, pod: PodView) -> datetime:
     """When the kubelet began with the containers, or began anew after the last one ended."""
-    condition = pod_condition(pod.raw, "PodScheduled") or {}
+    condition = condition_of(pod.raw, "PodScheduled") or {}
     scheduled = parse_time(condition.get("lastTransitionTime")) or view.now
     ended = pod.end.finished_at if pod.end else None
     return max(scheduled, ended) if ended else scheduled

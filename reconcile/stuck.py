@@ -1,6 +1,6 @@
 """Pods that stay Terminating because their node is lost, and their forced deletion."""
 
-from api.objects import Raw, parse_time
+from api.objects import Raw, condition_of, parse_time
 from reconcile.plan import Delete, ObjectReference
 from reconcile.pods import PodView
 from reconcile.view import View
@@ -31,12 +31,9 @@ def _is_stuck(view: View, pod: PodView) -> bool:
 
 
 def _is_lost(node: Raw | None, pod: PodView) -> bool:
-    if not pod.node:
-        return False
     if node is None:
-        return True
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    return not any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+        return bool(pod.node)
+    return condition_of(node, "Ready") is None
 
 
 def _seconds_left(view: View, pod: PodView) -> float:

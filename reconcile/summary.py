@@ -4,15 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from api.constants import (
-    LABEL_JOB_UID,
-    LABEL_ROLE,
-    TERMINAL_PHASES,
-    Condition,
-    Phase,
-    Reason,
-    Role,
-)
+from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition, Phase, Reason, Role
 from api.objects import format_time
 from api.status import JobStatus, RoleStatus
 from reconcile.gang import Wait, find_gang, find_hold
@@ -43,23 +35,17 @@ def _with_facts(view: View, status: JobStatus) -> JobStatus:
     spec = view.job.spec
     counts = {role: _count_role(view, role) for role in spec.roles}
     gang = find_gang(view)
+    is_held = spec.suspend or status.is_true(Condition.SUSPENDED)
     return replace(
         status,
         mode=str(spec.mode),
         attempt=view.attempt,
-        start_time=status.start_time or _first_start(view),
+        start_time=status.start_time or ("" if is_held else format_time(_first_look(view))),
         pod_group=gang.name if gang else "",
         selector=f"{LABEL_JOB_UID}={view.job.uid},{LABEL_ROLE}={Role.WORKER}",
         replicas=sum(pod.role is Role.WORKER for pod in view.all_pods),
         roles=counts,
     )
-
-
-def _first_start(view: View) -> str:
-    is_suspended = view.job.spec.suspend or view.job.status.is_true(Condition.SUSPENDED)
-    if is_suspended:
-        return ""
-    return format_time(_first_look(view))
 
 
 def _first_look(view: View) -> datetime:
@@ -70,6 +56,10 @@ def _first_look(view: View) -> datetime:
 
 
 def _count_role(view: View, role: Role) -> RoleStatus:
+    """The counts of a role; after the job's end with `failed` and `succeeded` as they were then.
+
+    Later counts would mislead: pods are deleted, and servers exit with an error when they are.
+    """
     states = Counter(pod.state for pod in view.of_role(role))
     counts = RoleStatus(
         replicas=view.job.spec.roles[role].replicas,
@@ -81,24 +71,11 @@ def _count_role(view: View, role: Role) -> RoleStatus:
         unknown=states[PodState.UNKNOWN],
         completed_indexes=format_indexes(view.completed[role]),
     )
-    return _freeze(view.role_status(role), counts) if _had_ended(view) else counts
-
-
-def _had_ended(view: View) -> bool:
-    """Whether the job had ended before this pass, by the stored status."""
-    return view.job.raw_status.get("phase") in TERMINAL_PHASES
-
-
-def _freeze(end: RoleStatus, counts: RoleStatus) -> RoleStatus:
-    """The counts after the job's end, with `failed` and `succeeded` as they were at the end.
-
-    Later counts would mislead: pods are deleted, and servers exit with an error when they are.
-    """
+    if view.job.raw_status.get("phase") not in TERMINAL_PHASES:
+        return counts
+    end = view.role_status(role)
     return replace(
-        counts,
-        failed=end.failed,
-        succeeded=end.succeeded,
-        completed_indexes=end.completed_indexes,
+        counts, failed=end.failed, succeeded=end.succeeded, completed_indexes=end.completed_indexes
     )
 
 

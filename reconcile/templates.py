@@ -149,12 +149,13 @@ def _affinity(view: View, template: Raw, role: Role) -> Raw:
             "requiredDuringSchedulingIgnoredDuringExecution",
             _one_per_host(view, role),
         )
-    if view.job.status.avoid_nodes:
+    if nodes := view.job.status.avoid_nodes:
+        others = {"key": HOSTNAME_KEY, "operator": "NotIn", "values": list(nodes)}
         affinity = _append(
             affinity,
             "nodeAffinity",
             "preferredDuringSchedulingIgnoredDuringExecution",
-            _avoid_nodes(view.job.status.avoid_nodes),
+            {"weight": AVOID_NODES_WEIGHT, "preference": {"matchExpressions": [others]}},
         )
     return affinity
 
@@ -171,11 +172,3 @@ def _one_per_host(view: View, role: Role) -> Raw:
     """
     labels = {LABEL_JOB_UID: view.job.uid, LABEL_ROLE: str(role)}
     return {"labelSelector": {"matchLabels": labels}, "topologyKey": HOSTNAME_KEY}
-
-
-def _avoid_nodes(nodes: tuple[str, ...]) -> Raw:
-    expression = {"key": HOSTNAME_KEY, "operator": "NotIn", "values": list(nodes)}
-    return {
-        "weight": AVOID_NODES_WEIGHT,
-        "preference": {"matchExpressions": [expression]},
-    }

@@ -13,8 +13,7 @@ from typing import Any
 from api.constants import OWN_MANAGERS, Condition, Reason
 from api.objects import Raw, parse_time
 from api.schema_types import MAX_INT32
-from api.status import JobStatus, dump_status, new_condition, parse_status
-from api.status_schema import status_schema
+from api.status import JobStatus, dump_status, new_condition, parse_status, status_schema
 from reconcile.indexes import parse_indexes
 from reconcile.plan import EmitEvent, Plan
 

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.adapter import Adapter, build_roles
-from localcluster.gobuild import Binary, Pins, ensure_built, ensure_files
+from localcluster.gobuild import Binary, Pins, ensure_built
 from localcluster.report import Report
 from localcluster.rest import Raw
 
-MODULE = "github.com/kubeflow/training-operator"
 VERSION = "v1.9.0"
+CRD = "manifests/base/crds/kubeflow.org_paddlejobs.yaml"
 PINS = Pins(
     title="Kubeflow's training operator",
     name="training-operator",
     version=VERSION,
     folder=Path(__file__).parent / "go",
     binaries=(Binary("training-operator", "."),),
+    module="github.com/kubeflow/training-operator",
+    files=(CRD,),
 )
-CRD = "kubeflow.org_paddlejobs.yaml"
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,6 @@ class TrainingOperator(Adapter):
     def prepare(self, report: Report) -> None:
         """Build it, and fetch its CRD."""
         ensure_built(PINS, report)
-        crd = f"manifests/base/crds/{CRD}"
-        ensure_files(PINS, MODULE, {crd: self.manifests[0]}, report)
 
     def build_job(self, name: str, servers: int, workers: int) -> Raw:
         """Masters for servers; its own validation asks for a container named "paddle"."""
@@ -64,6 +63,6 @@ class TrainingOperator(Adapter):
 ADAPTER = TrainingOperator(
     name=f"training-operator {VERSION}",
     group="kubeflow.org",
-    manifests=(PINS.home() / CRD,),
+    manifests=(PINS.file(CRD),),
     command=(str(PINS.binaries_folder() / PINS.name), "-controller-threads=8", "-unlimited"),
 )

@@ -78,7 +78,8 @@ def run_node(folder: Path, runtime: Runtime) -> None:
     server.start(pods)
     _follow(client, pods, hosts)
     address, port = addresses.node_address, server.server_port
-    Registration(client, config, folder.name, address, port, capacity).start()
+    registration = Registration(client, config, folder.name, address, port, capacity)
+    threading.Thread(target=registration.run, name="registration", daemon=True).start()
 
 
 def _follow(client: Client, pods: PodManager, hosts: Hosts) -> None:

@@ -88,10 +88,11 @@ class PodManager:
 
     def _take(self, pod: Raw) -> None:
         uid = pod["metadata"]["uid"]
+        has_ended = (pod.get("status") or {}).get("phase") in TERMINAL
         with self._lock:
             self._uids[_key(pod)] = uid
             worker = self._workers.get(uid)
-            if worker is None and uid not in self._over and not _has_ended(pod):
+            if worker is None and uid not in self._over and not has_ended:
                 worker = self._workers[uid] = self._new_worker(pod)
                 worker.start()
                 return
@@ -151,10 +152,6 @@ class PodManager:
             except (ApiError, *CONNECTION_ERRORS):
                 clock.sleep(RETRY_SECONDS)
                 self._ended.put(pod)
-
-
-def _has_ended(pod: Raw) -> bool:
-    return (pod.get("status") or {}).get("phase") in TERMINAL
 
 
 def _key(pod: Raw) -> tuple[str, str]:

@@ -6,7 +6,7 @@ again at the next renewal.
 
 import os
 import platform
-import threading
+from dataclasses import dataclass
 
 from localcluster import clock
 from localcluster.config import ClusterConfig
@@ -28,34 +28,24 @@ HEALTHY = (
 )
 
 
-class Registration(threading.Thread):
+@dataclass
+class Registration:
     """Keeps Node and Lease."""
 
-    def __init__(
-        self,
-        client: Client,
-        config: ClusterConfig,
-        name: str,
-        address: str,
-        port: int,
-        capacity: dict[str, str],
-    ) -> None:
-        super().__init__(name="registration", daemon=True)
-        self._client = client
-        self._config = config
-        self._name = name
-        self._address = address
-        self._port = port
-        self._capacity = capacity
-        self._path = f"/api/v1/nodes/{name}"
-        self._uid = ""
+    client: Client
+    config: ClusterConfig
+    name: str
+    address: str
+    port: int
+    capacity: dict[str, str]
+    _uid: str = ""
 
     def run(self) -> None:
         """Renew Node and Lease until the process ends."""
         while True:
             try:
                 self._renew()
-                clock.sleep(self._config.renew_seconds)
+                clock.sleep(self.config.renew_seconds)
             except (ApiError, *CONNECTION_ERRORS) as error:
                 print(f"cannot renew the node: {error}", flush=True)
                 if not self._uid and isinstance(error, ApiError) and error.status in REFUSED:
@@ -63,14 +53,15 @@ class Registration(threading.Thread):
                 clock.sleep(RETRY_SECONDS * 5 if self._uid else RETRY_SECONDS)
 
     def _renew(self) -> None:
-        node = self._client.find(self._path)
+        path = f"/api/v1/nodes/{self.name}"
+        node = self.client.find(path)
         if node is None:
-            node = self._client.create("/api/v1/nodes", self._build_node())
+            node = self.client.create("/api/v1/nodes", self._build_node())
         elif node["metadata"]["uid"] != self._uid:
-            self._client.patch(self._path, {"metadata": {"labels": self._labels()}})
+            self.client.patch(path, {"metadata": {"labels": self._labels()}})
         if node["metadata"]["uid"] != self._uid or not has_condition(node, "Ready"):
             before = node.get("status", {}).get("conditions") or []
-            self._client.patch(f"{self._path}/status", {"status": self._build_status(before)})
+            self.client.patch(f"{path}/status", {"status": self._build_status(before)})
         self._uid = node["metadata"]["uid"]
         self._renew_lease()
 
@@ -78,17 +69,17 @@ class Registration(threading.Thread):
         machine = platform.machine()
         machine = {"aarch64": "arm64", "x86_64": "amd64"}.get(machine, machine)
         return {
-            "kubernetes.io/hostname": self._name,
+            "kubernetes.io/hostname": self.name,
             "kubernetes.io/os": "linux",
             "kubernetes.io/arch": machine,
-            **self._config.labels,
+            **self.config.labels,
         }
 
     def _build_node(self) -> Raw:
         """The Node object as a kubelet registers it."""
         return {
-            "metadata": {"name": self._name, "labels": self._labels()},
-            "spec": {"taints": [_parse_taint(each) for each in self._config.taints]},
+            "metadata": {"name": self.name, "labels": self._labels()},
+            "spec": {"taints": [_parse_taint(each) for each in self.config.taints]},
             "status": self._build_status([]),
         }
 
@@ -105,13 +96,13 @@ class Registration(threading.Thread):
         ]  # fmt: skip
         return {
             "addresses": [
-                {"type": "InternalIP", "address": self._address},
-                {"type": "Hostname", "address": self._name},
+                {"type": "InternalIP", "address": self.address},
+                {"type": "Hostname", "address": self.name},
             ],
-            "capacity": self._capacity,
-            "allocatable": self._capacity,
+            "capacity": self.capacity,
+            "allocatable": self.capacity,
             "conditions": keep_times(conditions, before, now),
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._port}},
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self.port}},
             "nodeInfo": {
                 "architecture": platform.machine(),
                 "bootID": "",
@@ -119,27 +110,27 @@ class Registration(threading.Thread):
                 "kernelVersion": platform.release(),
                 "kubeProxyVersion": "",
                 "kubeletVersion": KUBELET_VERSION,
-                "machineID": self._name,
+                "machineID": self.name,
                 "operatingSystem": "linux",
                 "osImage": "Linux processes",
-                "systemUUID": self._name,
+                "systemUUID": self.name,
             },
         }
 
     def _renew_lease(self) -> None:
-        owner = {"apiVersion": "v1", "kind": "Node", "name": self._name, "uid": self._uid}
+        owner = {"apiVersion": "v1", "kind": "Node", "name": self.name, "uid": self._uid}
         lease = {
             "apiVersion": "coordination.k8s.io/v1",
             "kind": "Lease",
-            "metadata": {"name": self._name, "ownerReferences": [owner]},
+            "metadata": {"name": self.name, "ownerReferences": [owner]},
             "spec": {
-                "holderIdentity": self._name,
+                "holderIdentity": self.name,
                 "leaseDurationSeconds": LEASE_SECONDS,
                 "renewTime": rfc3339(clock.now()).removesuffix("Z") + ".000000Z",
             },
         }
-        path = f"{LEASES}/{self._name}?fieldManager={self._name}&force=true"
-        self._client.patch(path, lease, APPLY_PATCH)
+        path = f"{LEASES}/{self.name}?fieldManager={self.name}&force=true"
+        self.client.patch(path, lease, APPLY_PATCH)
 
 
 def _parse_taint(text: str) -> Raw:

@@ -5,10 +5,11 @@ python -m tests.live.prepare
 
 import sys
 
-from benchmarks.simulator import ensure_simulator
+from benchmarks import simulator
 from localcluster.build import ensure_binaries
 from localcluster.environments import ensure_environment
 from localcluster.errors import LocalClusterError
+from localcluster.gobuild import ensure_built
 from tests.live import gochecks
 
 
@@ -17,7 +18,7 @@ def main() -> str | None:
     try:
         ensure_binaries()
         ensure_environment("examples")
-        ensure_simulator()
+        ensure_built(simulator.PINS)
         for name in gochecks.PROGRAMS:
             gochecks.build(name)
     except LocalClusterError as error:

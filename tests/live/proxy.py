@@ -121,11 +121,11 @@ class FaultProxy:
         certificate: Certificate | None = None,
     ) -> None:
         self._upstream = urlsplit(cluster.server).netloc
-        self._token = token or cluster.token
+        self._token = token or cluster.plane.token
         self._certificate = certificate
         self.handshake_seconds = 0.0
         """So long a new TLS connection waits for its handshake."""
-        self._tls = ssl.create_default_context(cafile=str(cluster.ca_file))
+        self._tls = ssl.create_default_context(cafile=str(cluster.plane.ca_file))
         self.after_write = after_write
         self._before_request = before_request
         self._lock = threading.Lock()
@@ -371,7 +371,7 @@ def audit_entries(
 ) -> list[dict[str, Any]]:
     """The API server's audit log so far: of each request these stages."""
     entries = []
-    with cluster.audit_log.open() as log:
+    with cluster.plane.audit_log.open() as log:
         for line in log:
             if line.endswith("\n"):
                 entry = json.loads(line)

@@ -98,7 +98,7 @@ class Soak:
     def __init__(self, place: Place, scene: Scene, record: Record, watching: Watching) -> None:
         self.place, self.scene, self.record, self.watching = place, scene, record, watching
         self.ledger = scene.ledger
-        self.writes = WriteLog(place.cluster.audit_log, ACCOUNT)
+        self.writes = WriteLog(place.cluster.plane.audit_log, ACCOUNT)
         self.foreign = Foreign(place)
         self._due: list[tuple[float, int, Action]] = []
         self._numbers = itertools.count()

@@ -4,29 +4,26 @@ The /16 is claimed by a name in the kernel's abstract socket namespace, so that 
 machine share one, whichever cluster they belong to; the claim ends with the process.
 """
 
+import itertools
 import os
 import random
 import socket
-import threading
+from collections import deque
 
 from localcluster.errors import LocalClusterError
 from localcluster.ports import claim_name
-
-FIRST_POD = 256  # 127.n.1.0: below lies the node's own
-LAST_POD = 65534
 
 
 class AddressPool:
     """The addresses of one node. Any thread may take one and give it back.
 
-    They are given in a circle, so that one comes back as late as possible.
+    One that was given back comes last, so that it is used again as late as possible.
     """
 
     def __init__(self) -> None:
         self._claim, self._prefix = _claim_range()
-        self._lock = threading.Lock()  # guards the two below
-        self._used: set[int] = set()
-        self._next = FIRST_POD
+        ends = itertools.product(range(1, 256), range(1, 255))  # 127.n.0.x is the node's own
+        self._free = deque(f"{self._prefix}.{third}.{fourth}" for third, fourth in ends)
 
     @property
     def node_address(self) -> str:
@@ -35,20 +32,14 @@ class AddressPool:
 
     def take(self) -> str:
         """A free address for a pod. Raises LocalClusterError."""
-        with self._lock:
-            for _ in range(FIRST_POD, LAST_POD):
-                number = self._next
-                self._next = FIRST_POD if number >= LAST_POD else number + 1
-                if number not in self._used and number % 256 not in (0, 255):
-                    self._used.add(number)
-                    return f"{self._prefix}.{number // 256}.{number % 256}"
-        raise LocalClusterError("every pod address of this node is in use")
+        try:
+            return self._free.popleft()
+        except IndexError as error:
+            raise LocalClusterError("every pod address of this node is in use") from error
 
     def release(self, address: str) -> None:
-        """Give an address back; harmless when it is free."""
-        third, fourth = address.split(".")[2:]
-        with self._lock:
-            self._used.discard(int(third) * 256 + int(fourth))
+        """Give an address back, once."""
+        self._free.append(address)
 
 
 def _claim_range() -> tuple[socket.socket, str]:

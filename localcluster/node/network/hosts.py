@@ -115,10 +115,7 @@ class Hosts:
         while self._changed.wait():
             clock.sleep(SETTLE_SECONDS)
             self._changed.clear()
-            self._write_all()
-
-    def _write_all(self) -> None:
-        with self._lock:
-            self._lines = build_lines(list(self._services.values()), list(self._pods.values()))
-            for file in self._files.values():
-                file.write(self._lines)
+            with self._lock:
+                self._lines = build_lines(list(self._services.values()), list(self._pods.values()))
+                for file in self._files.values():
+                    file.write(self._lines)

@@ -18,13 +18,7 @@ from localcluster.node.pod.containers import Container, build_containers, second
 from localcluster.node.pod.node_context import NodeContext
 from localcluster.node.pod.probes import Prober
 from localcluster.node.pod.starter import Sandbox, Starter
-from localcluster.node.pod.status import (
-    TERMINAL,
-    StatusWriter,
-    decide_phase,
-    delete_pod,
-    pod_path,
-)
+from localcluster.node.pod.status import TERMINAL, StatusWriter, decide_phase, delete_pod, pod_path
 from localcluster.node.pod.stopper import Stopper
 from localcluster.node.volume.tokens import Tokens
 from localcluster.node.volume.volumes import VolumeError, Volumes
@@ -144,12 +138,14 @@ class PodWorker:
             pass
         finally:
             self._stopper.kill(self._all)
-            self._remove_work()
+            self._node.hosts.remove_file(self._pod["metadata"]["uid"])
+            paths = [self._sandbox.folder / name for name in WORK_FOLDERS]
+            self._node.runtime.remove(paths, self._volumes.memory_volumes)
             self._on_finish(self)
 
     def _live(self) -> None:
         while True:
-            self._take_newest()
+            self._pod = self._volumes.pod = self.newest
             if "deletionTimestamp" in self._pod["metadata"]:
                 self._end_deleted()
                 return
@@ -159,10 +155,6 @@ class PodWorker:
                 if self._write_status() in TERMINAL:
                     return
             self._pause(self._look_again)
-
-    def _take_newest(self) -> None:
-        self._pod = self.newest
-        self._volumes.pod = self._pod
 
     def _pause(self, until: float) -> None:
         """Wait for something to happen, at most until then. Raises Gone."""
@@ -213,7 +205,10 @@ class PodWorker:
         if not self._make_volumes():
             return
         if self._run_inits():
-            self._run_mains()
+            for main in self._mains:
+                self._keep_running(main)
+            if self._is_ending():
+                self._stop_sidecars()
         elif decide_phase(self._inits, self._mains, self._policy) == "Failed":
             self._stop_sidecars()
         self._refresh_volumes()
@@ -297,12 +292,6 @@ class PodWorker:
                     main.set_waiting("ContainerCreating")
         return True
 
-    def _run_mains(self) -> None:
-        for container in self._mains:
-            self._keep_running(container)
-        if self._is_ending():
-            self._stop_sidecars()
-
     def _stop_sidecars(self) -> None:
         if any(each.is_running for each in self._inits):
             # That the main containers have ended is known before the sidecars have.
@@ -346,11 +335,6 @@ class PodWorker:
     def _own_grace(self) -> float:
         seconds = self._pod["spec"].get("terminationGracePeriodSeconds")
         return DEFAULT_GRACE_SECONDS if seconds is None else float(seconds)
-
-    def _remove_work(self) -> None:
-        self._node.hosts.remove_file(self._pod["metadata"]["uid"])
-        paths = [self._sandbox.folder / name for name in WORK_FOLDERS]
-        self._node.runtime.remove(paths, self._volumes.memory_volumes)
 
 
 def _asked_of(pod: Raw) -> tuple[object, ...]:

@@ -82,8 +82,11 @@ def exec_program(argv: list[str], env: dict[str, str], out: int, err: int, repor
         for source, target in ((null, 0), (out, 1), (err, 2)):
             os.dup2(source, target)
         os.set_inheritable(report, False)
-        _close_all_but(report)
-        _reset_signals()
+        os.closerange(3, report)
+        os.closerange(report + 1, os.sysconf("SC_OPEN_MAX"))
+        for number in (signal.SIGPIPE, signal.SIGCHLD, *FORWARDED):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
         os.umask(0o022)
         program: str | None = argv[0]
         if "/" not in argv[0]:
@@ -103,17 +106,6 @@ def start_error(program: str, error: OSError) -> str:
     if isinstance(error, FileNotFoundError) and "/" not in program:
         what = "executable file not found in $PATH"
     return f'failed to start container process: exec: "{program}": {what}'
-
-
-def _close_all_but(kept: int) -> None:
-    os.closerange(3, kept)
-    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
-
-
-def _reset_signals() -> None:
-    for number in (signal.SIGPIPE, signal.SIGCHLD, *FORWARDED):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def _supervise(main: int, descriptors: list[int]) -> int:

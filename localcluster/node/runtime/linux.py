@@ -64,13 +64,9 @@ def bind(source: str | Path, target: str | Path, read_only: bool = False) -> Non
     """Make `source`, and what is mounted below it, appear at `target`."""
     mount(str(source), target, flags=MS_BIND | MS_REC)
     if read_only:
-        mount("none", target, flags=MS_BIND | MS_REMOUNT | MS_RDONLY | _locked_flags(target))
-
-
-def _locked_flags(target: str | Path) -> int:
-    """In a user namespace a remount must keep the flags that the mount came with."""
-    have = os.statvfs(target).f_flag
-    return have & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        # In a user namespace a remount must keep these flags, if the mount came with them.
+        locked = os.statvfs(target).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        mount("none", target, flags=MS_BIND | MS_REMOUNT | MS_RDONLY | locked)
 
 
 def unmount(target: str | Path) -> None:

@@ -7,7 +7,7 @@ hold 128 KiB), so it travels as a file in the container's scratch folder.
 import json
 import pickle
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -58,13 +58,11 @@ class ContainerSpec:
         return spec
 
 
-def send(channel: socket.socket, message: Mapping[str, object], descriptors: list[int]) -> None:
+def send(
+    channel: socket.socket, message: Mapping[str, object], descriptors: Sequence[int] = ()
+) -> None:
     """Send one message, and descriptors that stay the sender's to close."""
-    data = json.dumps(message).encode()
-    if descriptors:
-        socket.send_fds(channel, [data], descriptors)
-    else:
-        channel.send(data)
+    socket.send_fds(channel, [json.dumps(message).encode()], [*descriptors])
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:

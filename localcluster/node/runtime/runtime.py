@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,13 +82,9 @@ class Runtime:
         err_read, err_write = os.pipe()
         report_read, report_write = os.pipe()
         self._pump.add(log, out_read, err_read)
-        message = {
-            "op": "start",
-            "id": process.identifier,
-            "spec": spec.write(),
-            "memory_limit_bytes": spec.memory_limit_bytes,
-        }
-        self._send(message, [out_write, err_write, report_write])
+        descriptors = [out_write, err_write, report_write]
+        limit, file = spec.memory_limit_bytes, spec.write()
+        self._send("start", descriptors, id=process.identifier, spec=file, memory_limit_bytes=limit)
         _wait_started(report_read)
         return process
 
@@ -97,13 +93,8 @@ class Runtime:
         process = self._new_process(lambda: None)
         out_read, out_write = os.pipe()
         report_read, report_write = os.pipe()
-        message = {
-            "op": "exec",
-            "id": process.identifier,
-            "container": container.identifier,
-            "argv": argv,
-        }
-        self._send(message, [out_write, report_write])
+        pipes, where = [out_write, report_write], container.identifier
+        self._send("exec", pipes, id=process.identifier, container=where, argv=argv)
         os.close(report_read)
         try:
             if not process.ended.wait(timeout_seconds):
@@ -120,20 +111,15 @@ class Runtime:
     def kill(self, process: Process, number: int) -> None:
         """Send a signal to a container's main process; SIGKILL takes all of the container."""
         with contextlib.suppress(StartFailed):  # the spawner is gone, and every process with it
-            self._send({"op": "kill", "id": process.identifier, "signal": int(number)}, [])
+            self._send("kill", id=process.identifier, signal=int(number))
 
     def mount_tmpfs(self, path: Path, size_bytes: int) -> None:
         """Mount an emptyDir of medium Memory."""
-        self._send({"op": "tmpfs", "path": str(path), "size_bytes": size_bytes}, [])
+        self._send("tmpfs", path=str(path), size_bytes=size_bytes)
 
     def remove(self, paths: list[Path], memory_volumes: list[Path]) -> None:
         """Unmount memory volumes and delete folders, in the background."""
-        message = {
-            "op": "remove",
-            "paths": [str(path) for path in paths],
-            "unmount": [str(path) for path in memory_volumes],
-        }
-        self._send(message, [])
+        self._send("remove", paths=[*map(str, paths)], unmount=[*map(str, memory_volumes)])
 
     def close(self) -> None:
         """End every container and the spawner."""
@@ -147,10 +133,11 @@ class Runtime:
             self._processes[process.identifier] = process
         return process
 
-    def _send(self, message: Mapping[str, object], descriptors: list[int]) -> None:
+    def _send(self, op: str, descriptors: Sequence[int] = (), **message: object) -> None:
+        """Ask the spawner for something; the descriptors are closed here."""
         try:
             with self._lock:
-                send(self._channel, message, descriptors)
+                send(self._channel, {"op": op, **message}, descriptors)
         except OSError as error:
             raise StartFailed("StartError", f"the node is ending: {error}") from error
         finally:

@@ -177,7 +177,7 @@ class Spawner:
                 return
 
     def _tell_end(self, identifier: str, code: int, out_of_memory: bool) -> None:
-        send(self._channel, {"id": identifier, "exit": code, "oom": out_of_memory}, [])
+        send(self._channel, {"id": identifier, "exit": code, "oom": out_of_memory})
 
 
 def _environment_of(container: int) -> dict[str, str]:
@@ -217,20 +217,15 @@ def isolate() -> bool:
         Path("/proc/self/uid_map").write_text(f"0 {user} 1")
         Path("/proc/self/gid_map").write_text(f"0 {group} 1")
     child = os.fork()
-    if child != 0:
-        _follow(child)
+    if child != 0:  # stay the parent of the namespace's first process for as long as that lives
+        os.closerange(3, 64)
+        os.waitpid(child, 0)
+        os._exit(1)
     die_with_parent(0)
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
     with contextlib.suppress(OSError):
         linux.mount("proc", "/proc", "proc")
     return True
-
-
-def _follow(child: int) -> NoReturn:
-    """Stay the parent of the namespace's first process, for as long as that lives."""
-    os.closerange(3, 64)
-    os.waitpid(child, 0)
-    os._exit(1)
 
 
 def main() -> None:
@@ -240,7 +235,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     channel = socket.socket(fileno=int(sys.argv[1]))
     isolated = isolate()
-    send(channel, {"isolated": isolated}, [])
+    send(channel, {"isolated": isolated})
     gc.freeze()  # what exists now is shared with every child: keep the collector off it
     Spawner(channel, isolated).serve()
 

@@ -32,19 +32,15 @@ def build_env(
     namespace = pod["metadata"]["namespace"]
     env = dict(base)
     for source in container.get("envFrom") or []:
-        env |= _from_source(source, namespace, client)
+        kind = "configMap" if "configMapRef" in source else "secret"
+        found = content_of(client, kind, namespace, source[f"{kind}Ref"])
+        prefix = source.get("prefix", "")
+        env |= {prefix + key: _text(value) for key, value in found.items() if "=" not in key}
     for entry in container.get("env") or []:
         value = _value(entry, pod, container, facts, client, env)
         if value is not None:
             env[entry["name"]] = value
     return env
-
-
-def _from_source(source: Raw, namespace: str, client: Client) -> dict[str, str]:
-    prefix = source.get("prefix", "")
-    kind = "configMap" if "configMapRef" in source else "secret"
-    found = content_of(client, kind, namespace, source[f"{kind}Ref"])
-    return {prefix + key: _text(value) for key, value in found.items() if "=" not in key}
 
 
 def _text(value: bytes) -> str:

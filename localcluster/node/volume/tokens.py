@@ -4,6 +4,7 @@ Used by one pod's worker thread.
 """
 
 import math
+from dataclasses import dataclass, field
 
 from localcluster import clock
 from localcluster.rest import Client, Raw
@@ -12,14 +13,14 @@ DEFAULT_SECONDS = 3600
 RENEW_AT = 0.8  # of a token's life, as a kubelet does
 
 
+@dataclass
 class Tokens:
     """The tokens of one pod, by audience and lifetime."""
 
-    def __init__(self, client: Client, pod: Raw) -> None:
-        self._client = client
-        self._pod = pod
-        # Each with the time, on the monotonic clock, when to ask for the next.
-        self._tokens: dict[tuple[str, int], tuple[str, float]] = {}
+    client: Client
+    pod: Raw
+    _tokens: dict[tuple[str, int], tuple[str, float]] = field(default_factory=dict)
+    """Each with the time, on the monotonic clock, when to ask for the next."""
 
     def get(self, projection: Raw) -> str:
         """The token for a serviceAccountToken projection. Raises ApiError, OSError."""
@@ -37,8 +38,8 @@ class Tokens:
         return min((renew_at for _, renew_at in self._tokens.values()), default=math.inf)
 
     def _request(self, audience: str, seconds: int) -> tuple[str, float]:
-        metadata = self._pod["metadata"]
-        account = self._pod["spec"].get("serviceAccountName") or "default"
+        metadata = self.pod["metadata"]
+        account = self.pod["spec"].get("serviceAccountName") or "default"
         spec: Raw = {
             "audiences": [audience] if audience else [],
             "expirationSeconds": seconds,
@@ -50,6 +51,6 @@ class Tokens:
             },
         }
         path = f"/api/v1/namespaces/{metadata['namespace']}/serviceaccounts/{account}/token"
-        answer = self._client.create(path, {"spec": spec})
+        answer = self.client.create(path, {"spec": spec})
         granted = answer["spec"]["expirationSeconds"]
         return answer["status"]["token"], clock.monotonic() + RENEW_AT * min(seconds, granted)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from api.pod_template import load_pod_template
+from api.schema import load_pod_template
 from localcluster import Cluster
 from manifests.openapi import reduce_openapi
 from tests.live.apiserver import DRY_RUN, ApiServer, jobs_path

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from api.status_schema import status_schema
+from api.status import status_schema
 from localcluster import Cluster, clock
 from localcluster.rest import MERGE_PATCH, ApiError
 from tests.conftest import new_namespace

@@ -9,7 +9,7 @@ import pytest
 
 from api.constants import Condition, Reason
 from api.objects import Raw
-from api.status_schema import status_schema
+from api.status import status_schema
 from reconcile import Observed, Plan, Settings, reconcile
 from reconcile.unreadable import find_unreadable
 from tests.memory.builders import a_job, a_pod, at, stamp
