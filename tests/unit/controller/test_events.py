@@ -1,7 +1,5 @@
 """Events: merged, bounded, and never in anyone's way."""
 
-import threading
-
 import pytest
 
 from api.objects import format_time
@@ -25,14 +23,17 @@ def recorder(client, clock, metrics, log) -> EventRecorder:
 
 
 def send(recorder: EventRecorder, *events: EmitEvent, job=JOB) -> None:
-    """Record, and run until all is sent."""
+    """Record, and send all."""
     for event in events:
         recorder.record(job, event)
-    recorder._buffer.put(None)
-    thread = threading.Thread(target=recorder.run)
-    thread.start()
-    thread.join(60)
-    assert not thread.is_alive()
+    send_recorded(recorder)
+
+
+def send_recorded(recorder: EventRecorder, most: int = 10 * BUFFER_SIZE) -> None:
+    for _ in range(min(most, len(recorder._notes))):
+        note = recorder._next()
+        assert note is not None
+        recorder._deliver(note)
 
 
 def event(reason: str = "Created", message: str = "made", type_: EventType = "Normal") -> EmitEvent:
@@ -101,6 +102,33 @@ def test_a_full_buffer_drops_and_does_not_block(recorder, metrics):
     for number in range(BUFFER_SIZE + 5):
         recorder.record(JOB, event(message=str(number)))
     assert dropped(metrics, "buffer_full") == 5
+
+
+def job_of(namespace: str, name: str = "train") -> dict:
+    job = a_job(name, uid=f"{namespace}-{name}")
+    return job | {"metadata": job["metadata"] | {"namespace": namespace}}
+
+
+@pytest.mark.parametrize("many", [BUFFER_SIZE - 1, BUFFER_SIZE + 5], ids=["buffered", "too many"])
+def test_a_neighbours_events_are_sent_in_turn(api, recorder, metrics, many):
+    for number in range(many):
+        recorder.record(job_of("crowd", str(number)), event())
+    for message in ("one", "two"):
+        recorder.record(job_of("calm"), event(message=message))
+    send_recorded(recorder, 4)
+    assert dropped(metrics, "buffer_full") == many + 2 - BUFFER_SIZE
+    sent = {obj["message"] for obj in stored(api) if obj["metadata"]["namespace"] == "calm"}
+    assert sent == {"one", "two"}
+
+
+def test_what_is_due_does_not_wait_for_a_later_event_of_a_neighbour(client, clock, metrics, log):
+    recorder = EventRecorder(client, clock, metrics, log, Backlog(10**9))
+    recorder.record(job_of("first", "a"), event())
+    recorder.record(job_of("first", "b"), event())
+    clock.step(DEFER_SECONDS / 2)
+    recorder.record(job_of("second"), event())
+    send_recorded(recorder)
+    assert clock.monotonic() == pytest.approx(DEFER_SECONDS, abs=0.11)
 
 
 def test_a_job_that_says_too_much_is_cut_short_and_others_are_not(api, recorder, metrics):
