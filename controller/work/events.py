@@ -145,7 +145,7 @@ class EventRecorder:
                 failure = error
                 break
         self._metrics.event_dropped("error")
-        if not isinstance(failure, NotLeader):
+        if not (isinstance(failure, NotLeader) or failure.has_cause("NamespaceTerminating")):
             self._log.warning("event_not_sent", reason=note.event.reason, error=failure.message)
 
     def _send(self, note: _Note) -> None:

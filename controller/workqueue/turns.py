@@ -13,10 +13,9 @@ class Turns(Generic[Item]):
     def __init__(self) -> None:
         self._lines: OrderedDict[str, deque[Item]] = OrderedDict()
         """None is empty."""
-        self._length = 0
 
     def __len__(self) -> int:
-        return self._length
+        return sum(map(len, self._lines.values()))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
@@ -28,7 +27,6 @@ class Turns(Generic[Item]):
     def add(self, namespace: str, item: Item) -> None:
         """Put an item at the end of its namespace's line."""
         self._lines.setdefault(namespace, deque()).append(item)
-        self._length += 1
 
     def take(self, namespace: str) -> Item:
         """Take the first item of a namespace, which goes behind the others."""
@@ -36,7 +34,6 @@ class Turns(Generic[Item]):
         item = line.popleft()
         if line:
             self._lines[namespace] = line
-        self._length -= 1
         return item
 
     def drop(self) -> None:
@@ -45,4 +42,3 @@ class Turns(Generic[Item]):
         self._lines[namespace].pop()
         if not self._lines[namespace]:
             del self._lines[namespace]
-        self._length -= 1

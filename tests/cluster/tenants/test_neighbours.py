@@ -104,8 +104,8 @@ def admitted(unattended: Cluster) -> Iterator[Lab]:
         unattended.kubectl("-n", namespace, "create", "quota", "late", "--hard=pods=0")
         names = [f"late-{number}" for number in range(WIDE_JOBS)]
         roles = {"worker": (WIDE, waiting_for_ever())}
-        Tenant(unattended, namespace).submit(*(paddle_job(name, roles) for name in names))
         late = Lab(unattended, namespace)
+        late.submit(*(paddle_job(name, roles) for name in names))
         for name in names:
             late.wait(lambda n=name: late.condition(n, "Pending").get("message"), "quota is told")
         raised = f'{{"spec":{{"hard":{{"pods":"{WIDE * WIDE_JOBS}"}}}}}}'

@@ -1,8 +1,11 @@
 """Events: merged, bounded, and never in anyone's way."""
 
+import io
+
 import pytest
 
 from api.objects import format_time
+from controller.logs import build_log
 from controller.work.events import BUFFER_SIZE, DEFER_SECONDS, EventRecorder
 from reconcile.plan import EmitEvent, EventType
 from tests.unit.controller.fakes import START, drop, reply, status
@@ -155,6 +158,17 @@ def test_a_sink_that_is_down_costs_that_event_only(api, recorder, metrics, fault
     api.fault = lambda _method, _path: None
     send(recorder, event())
     assert len(stored(api)) == 1
+
+
+@pytest.mark.parametrize(
+    ("causes", "lines"), [((), 1), (({"reason": "NamespaceTerminating"},), 0)], ids=["", "going"]
+)
+def test_a_namespace_that_goes_does_not_fill_the_log(api, client, clock, metrics, causes, lines):
+    stream = io.StringIO()
+    recorder = EventRecorder(client, clock, metrics, build_log("json", "info", stream))
+    api.fault = lambda _method, _path: reply(403, status(403, "Forbidden", causes=[*causes]))
+    send(recorder, event())
+    assert stream.getvalue().count("event_not_sent") == lines
 
 
 def test_a_long_message_is_cut_to_what_the_api_server_takes(api, recorder):
