@@ -45,6 +45,7 @@ def build_log(format_: str, level: str, stream: TextIO = sys.stderr) -> Log:
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
             structlog.processors.format_exc_info,
             _bound_values,
+            *(() if is_json else (_escape_controls,)),
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
@@ -60,6 +61,14 @@ def _bound_value(key: str, value: Any) -> Any:
     text = value if isinstance(value, str) else str(value)
     bound = cut(text, MAX_TRACEBACK_BYTES if key == "exception" else MAX_VALUE_BYTES)
     return value if bound == text else bound
+
+
+def _escape_controls(_log: Any, _method: str, event: structlog.typing.EventDict) -> Any:
+    """JSON has no control characters; a terminal would obey those that a tenant wrote."""
+    return {
+        key: "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in str(value))
+        for key, value in event.items()
+    }
 
 
 def cut(text: str, max_bytes: int) -> str:

@@ -1,14 +1,14 @@
 """Kubernetes Events about jobs, sent in the background.
 
 Reconciling never waits for an Event and never fails because of one. `record` puts it into a bounded
-buffer, and a thread of its own sends it. An Event that does not fit or cannot be sent is dropped
-and counted. One that repeats within ten minutes raises the count of the first. A job may send 25
-Events at once, and one every ten seconds after that. While jobs wait for a worker, Events are
-deferred, by 30 s at most, so that the API server's time goes into starts. An Event carries the time
-at which it was recorded.
+buffer, and a thread of its own sends it. Namespaces take turns, and when the buffer is full, the
+one with most Events in it loses its last. An Event that is dropped or cannot be sent is counted.
+One that repeats within ten minutes raises the count of the first. A job may send 25 Events at once,
+and one every ten seconds after that. While jobs wait for a worker, Events are deferred, by 30 s at
+most, so that the API server's time goes into starts. An Event carries the time at which it was
+recorded.
 """
 
-import queue
 import random
 import threading
 from collections.abc import Callable
@@ -24,6 +24,7 @@ from controller.client.resources import EVENT, PADDLE_JOB
 from controller.clock import Clock
 from controller.logs import Log
 from controller.workqueue.rate_limiter import TokenBucket
+from controller.workqueue.turns import Turns
 from metrics import Metrics
 from reconcile.plan import EmitEvent
 
@@ -73,7 +74,9 @@ class EventRecorder:
         self._log = log
         self._is_backlogged = is_backlogged
         self._stop = threading.Event()
-        self._buffer: queue.Queue[_Note | None] = queue.Queue(BUFFER_SIZE)
+        self._changed = threading.Condition()
+        self._notes: Turns[_Note] = Turns()
+        """The buffer, which the lock of _changed guards."""
         # The sending thread's own.
         self._sent: TTLCache[_Note, tuple[str, int]] = TTLCache(
             _MAX_SERIES, SAME_SECONDS, timer=clock.monotonic
@@ -84,38 +87,47 @@ class EventRecorder:
         )
 
     def record(self, job: Raw, event: EmitEvent) -> None:
-        """Hand over an Event about a job; dropped when the buffer is full."""
+        """Hand over an Event about a job. When the buffer is full, one is dropped."""
         place = (namespace_of(job), name_of(job), uid_of(job))
         send_by = self._clock.monotonic() + DEFER_SECONDS
-        try:
-            self._buffer.put_nowait(_Note(*place, event, self._clock.now(), send_by))
-        except queue.Full:
+        note = _Note(*place, event, self._clock.now(), send_by)
+        with self._changed:
+            self._notes.add(note.namespace, note)
+            is_full = len(self._notes) > BUFFER_SIZE
+            if is_full:
+                self._notes.drop()
+            self._changed.notify()
+        if is_full:
             self._metrics.event_dropped("buffer_full")
 
     def run(self) -> None:
         """Send until stopped, and then the rest of the buffer."""
-        while (note := self._buffer.get()) is not None:
-            self._defer(note)
+        while (note := self._next()) is not None:
             self._deliver(note)
 
     def stop(self) -> None:
         """Send what is buffered, without pauses between tries, and end."""
         self._stop.set()
-        try:
-            self._buffer.put_nowait(None)
-        except queue.Full:
-            self._buffer.get_nowait()
-            self._buffer.put(None)
+        with self._changed:
+            self._changed.notify()
 
-    def _defer(self, note: _Note) -> None:
-        """Wait while jobs wait for a worker, but not until the buffer overflows."""
-        while (
-            self._buffer.qsize() < BUFFER_SIZE // 2
-            and self._is_backlogged()
-            and self._clock.monotonic() < note.send_by
-            and not self._stop.is_set()
-        ):
+    def _next(self) -> _Note | None:
+        """Wait for the next note; None when all are sent after a stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._notes) > 0 or self._stop.is_set())
+        while self._is_deferred():
             self._clock.wait(self._stop, _LOOK_SECONDS)
+        with self._changed:
+            namespace = next(iter(self._notes), None)
+            return None if namespace is None else self._notes.take(namespace)
+
+    def _is_deferred(self) -> bool:
+        """Whether all notes wait while jobs wait for a worker: not until the buffer overflows."""
+        with self._changed:
+            oldest = min((note.send_by for note in self._notes.firsts()), default=0.0)
+            has_room = len(self._notes) < BUFFER_SIZE // 2
+        may_wait = has_room and self._clock.monotonic() < oldest and not self._stop.is_set()
+        return may_wait and self._is_backlogged()
 
     def _deliver(self, note: _Note) -> None:
         if not self._budget(note.uid).try_take():
@@ -133,7 +145,7 @@ class EventRecorder:
                 failure = error
                 break
         self._metrics.event_dropped("error")
-        if not isinstance(failure, NotLeader):
+        if not (isinstance(failure, NotLeader) or failure.has_cause("NamespaceTerminating")):
             self._log.warning("event_not_sent", reason=note.event.reason, error=failure.message)
 
     def _send(self, note: _Note) -> None:

@@ -6,7 +6,6 @@ delayed or resting one is due.
 
 import heapq
 import threading
-from collections import OrderedDict, deque
 
 from api.ownership import Key
 from controller.clock import Clock
@@ -15,6 +14,7 @@ from controller.workqueue.rate_limiter import (
     RETRY_MAX_SECONDS,
     RetryLimiter,
 )
+from controller.workqueue.turns import Turns
 from metrics.runtime import QueueMetrics
 
 MAX_REST_SECONDS = 1.0
@@ -51,8 +51,7 @@ class WorkQueue:
         self._limiter = RetryLimiter(clock)
         self._changed = threading.Condition()
         """Its lock guards all that follows."""
-        self._turns: OrderedDict[str, deque[Key]] = OrderedDict()
-        """Waiting keys by namespace, in the order of the namespaces' turns; none is empty."""
+        self._turns: Turns[Key] = Turns()
         self._waiting: dict[Key, float] = {}
         """The keys in _turns, and since when they wait for a worker."""
         self._working: dict[Key, float] = {}
@@ -177,7 +176,7 @@ class WorkQueue:
 
     def _line_up_locked(self, key: Key) -> None:
         self._waiting[key] = self._clock.monotonic()
-        self._turns.setdefault(key.namespace, deque()).append(key)
+        self._turns.add(key.namespace, key)
         self._changed.notify()
 
     def _next_turn_locked(self) -> str | None:
@@ -187,10 +186,7 @@ class WorkQueue:
         return next((namespace for namespace in self._turns if namespace not in busy), None)
 
     def _take_locked(self, namespace: str) -> Key:
-        keys = self._turns.pop(namespace)
-        key = keys.popleft()
-        if keys:
-            self._turns[namespace] = keys  # behind the others
+        key = self._turns.take(namespace)
         now = self._clock.monotonic()
         waited_seconds = now - self._waiting.pop(key)
         self._metrics.waited(waited_seconds)

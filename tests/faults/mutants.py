@@ -704,8 +704,16 @@ MUTANTS = (
         "controller/workqueue/queue.py",
         "WorkQueue._next_turn_locked",
         "self._turns",
-        "reversed(self._turns)",
+        "reversed(list(self._turns))",
         "controller/test_queue.py",
+    ),
+    Mutant(
+        "let the namespace with the fewest Events lose one",
+        "controller/workqueue/turns.py",
+        "Turns.drop",
+        "len(self._lines[each])",
+        "-len(self._lines[each])",
+        "controller/test_events.py",
     ),
     Mutant(
         "lose a delay that ends while a key is worked on",

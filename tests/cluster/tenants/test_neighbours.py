@@ -23,6 +23,7 @@ EDITS_PER_SECOND = 10.0
 SECONDS = 2.0
 NEIGHBOURS = 3
 CROWD = 2000
+WIDE, WIDE_JOBS = 3000, 3
 CLIENTS = 4
 SECONDS_IN_A_CROWD = 1.0
 
@@ -93,6 +94,41 @@ def test_two_thousand_jobs_do_not_hold_up_others(crowd: Lab) -> None:
         assert median(took) <= SECONDS_IN_A_CROWD, took
 
 
+@pytest.fixture
+def admitted(unattended: Cluster) -> Iterator[Lab]:
+    """Three jobs of three thousand pods, all refused so far, when the quota lets their pods in."""
+    with (
+        new_namespace(unattended) as namespace,
+        operator_beside(unattended, namespace=""),
+    ):
+        unattended.kubectl("-n", namespace, "create", "quota", "late", "--hard=pods=0")
+        names = [f"late-{number}" for number in range(WIDE_JOBS)]
+        roles = {"worker": (WIDE, waiting_for_ever())}
+        late = Lab(unattended, namespace)
+        late.submit(*(paddle_job(name, roles) for name in names))
+        for name in names:
+            late.wait(lambda n=name: late.condition(n, "Pending").get("message"), "quota is told")
+        raised = f'{{"spec":{{"hard":{{"pods":"{WIDE * WIDE_JOBS}"}}}}}}'
+        late.kubectl("patch", "quota", "late", "--type=merge", "-p", raised)
+        late.wait(lambda: pod_count(late), "their first pods")
+        yield late
+
+
+def test_wide_jobs_that_are_admitted_late_do_not_hold_up_others(admitted: Lab) -> None:
+    with new_namespace(admitted.cluster) as namespace:
+        neighbour = Lab(admitted.cluster, namespace)
+        took = [seconds_to_pods(neighbour, f"calm-{number}") for number in range(NEIGHBOURS)]
+        assert pod_count(admitted) < WIDE * WIDE_JOBS, "all have come in already"
+        assert median(took) <= SECONDS, took
+
+
+def waiting_for_ever() -> Raw:
+    """The template of pods that wait for a scheduler that there is not."""
+    template = shell("true")
+    template["spec"]["schedulerName"] = "nobody"
+    return template
+
+
 def pod_count(lab: Lab) -> int:
     """How many pods there are, without reading them."""
     found = lab.get(CORE, "pods?limit=1")
@@ -102,8 +138,7 @@ def pod_count(lab: Lab) -> int:
 def create_jobs(lab: Lab, part: int) -> None:
     """One client's part of the crowd."""
     server = ApiServer(lab.cluster)
-    template = shell("true")
-    template["spec"]["schedulerName"] = "nobody"
+    template = waiting_for_ever()
     for number in range(part, CROWD, CLIENTS):
         job = paddle_job(f"crowd-{number}", {"worker": (1, template)})
         assert server.create(jobs_path(lab.namespace), job).is_ok

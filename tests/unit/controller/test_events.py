@@ -1,10 +1,11 @@
 """Events: merged, bounded, and never in anyone's way."""
 
-import threading
+import io
 
 import pytest
 
 from api.objects import format_time
+from controller.logs import build_log
 from controller.work.events import BUFFER_SIZE, DEFER_SECONDS, EventRecorder
 from reconcile.plan import EmitEvent, EventType
 from tests.unit.controller.fakes import START, drop, reply, status
@@ -25,14 +26,17 @@ def recorder(client, clock, metrics, log) -> EventRecorder:
 
 
 def send(recorder: EventRecorder, *events: EmitEvent, job=JOB) -> None:
-    """Record, and run until all is sent."""
+    """Record, and send all."""
     for event in events:
         recorder.record(job, event)
-    recorder._buffer.put(None)
-    thread = threading.Thread(target=recorder.run)
-    thread.start()
-    thread.join(60)
-    assert not thread.is_alive()
+    send_recorded(recorder)
+
+
+def send_recorded(recorder: EventRecorder, most: int = 10 * BUFFER_SIZE) -> None:
+    for _ in range(min(most, len(recorder._notes))):
+        note = recorder._next()
+        assert note is not None
+        recorder._deliver(note)
 
 
 def event(reason: str = "Created", message: str = "made", type_: EventType = "Normal") -> EmitEvent:
@@ -103,6 +107,33 @@ def test_a_full_buffer_drops_and_does_not_block(recorder, metrics):
     assert dropped(metrics, "buffer_full") == 5
 
 
+def job_of(namespace: str, name: str = "train") -> dict:
+    job = a_job(name, uid=f"{namespace}-{name}")
+    return job | {"metadata": job["metadata"] | {"namespace": namespace}}
+
+
+@pytest.mark.parametrize("many", [BUFFER_SIZE - 1, BUFFER_SIZE + 5], ids=["buffered", "too many"])
+def test_a_neighbours_events_are_sent_in_turn(api, recorder, metrics, many):
+    for number in range(many):
+        recorder.record(job_of("crowd", str(number)), event())
+    for message in ("one", "two"):
+        recorder.record(job_of("calm"), event(message=message))
+    send_recorded(recorder, 4)
+    assert dropped(metrics, "buffer_full") == many + 2 - BUFFER_SIZE
+    sent = {obj["message"] for obj in stored(api) if obj["metadata"]["namespace"] == "calm"}
+    assert sent == {"one", "two"}
+
+
+def test_what_is_due_does_not_wait_for_a_later_event_of_a_neighbour(client, clock, metrics, log):
+    recorder = EventRecorder(client, clock, metrics, log, Backlog(10**9))
+    recorder.record(job_of("first", "a"), event())
+    recorder.record(job_of("first", "b"), event())
+    clock.step(DEFER_SECONDS / 2)
+    recorder.record(job_of("second"), event())
+    send_recorded(recorder)
+    assert clock.monotonic() == pytest.approx(DEFER_SECONDS, abs=0.11)
+
+
 def test_a_job_that_says_too_much_is_cut_short_and_others_are_not(api, recorder, metrics):
     send(recorder, *(event(message=str(n)) for n in range(40)))
     assert len(stored(api)) == 25
@@ -127,6 +158,17 @@ def test_a_sink_that_is_down_costs_that_event_only(api, recorder, metrics, fault
     api.fault = lambda _method, _path: None
     send(recorder, event())
     assert len(stored(api)) == 1
+
+
+@pytest.mark.parametrize(
+    ("causes", "lines"), [((), 1), (({"reason": "NamespaceTerminating"},), 0)], ids=["", "going"]
+)
+def test_a_namespace_that_goes_does_not_fill_the_log(api, client, clock, metrics, causes, lines):
+    stream = io.StringIO()
+    recorder = EventRecorder(client, clock, metrics, build_log("json", "info", stream))
+    api.fault = lambda _method, _path: reply(403, status(403, "Forbidden", causes=[*causes]))
+    send(recorder, event())
+    assert stream.getvalue().count("event_not_sent") == lines
 
 
 def test_a_long_message_is_cut_to_what_the_api_server_takes(api, recorder):

@@ -97,6 +97,19 @@ def test_text_is_readable():
     assert "workers=8" in stream.getvalue()
 
 
+@pytest.mark.parametrize("format_", ["json", "text"])
+@pytest.mark.parametrize("evil", ["\x1b[2J", "\x9b31m", "a\rb", "\u202e"])
+def test_no_control_character_of_others_reaches_a_terminal(format_, evil):
+    stream = io.StringIO()
+    log = build_log(format_, "info", stream)
+    log.warning("create_refused", error=evil, kinds=[evil])
+    try:
+        raise ValueError(evil)
+    except ValueError:
+        log.exception("reconcile_raised")
+    assert stream.getvalue().replace("\n", "").isprintable()
+
+
 @pytest.mark.parametrize("is_cluster", [True, False], ids=["cluster", "terminal"])
 def test_auto_is_json_in_a_cluster(monkeypatch, is_cluster):
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
