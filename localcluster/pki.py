@@ -31,9 +31,11 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name("localcluster-ca")
         constraint = x509.BasicConstraints(ca=True, path_length=None)
+        identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         certificate = (
             self._builder(self._name, self._key)
             .add_extension(constraint, critical=True)
+            .add_extension(identifier, critical=False)
             .sign(self._key, hashes.SHA256())
         )
         self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
@@ -42,10 +44,12 @@ class Authority:
         """A certificate for a server with these names and addresses, which is a client as well."""
         key = ec.generate_private_key(ec.SECP256R1())
         names: list[x509.GeneralName] = [x509.DNSName(dns_name) for dns_name in dns_names]
+        authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         names += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
         certificate = (
             self._builder(_name(name), key)
             .add_extension(x509.SubjectAlternativeName(names), critical=False)
+            .add_extension(authority, critical=False)
             .sign(self._key, hashes.SHA256())
         )
         return KeyPair(certificate.public_bytes(serialization.Encoding.PEM), _pem(key))

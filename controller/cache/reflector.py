@@ -9,8 +9,9 @@ watch goes on from the last version that was seen, bookmarks included. Its end d
                                     server knows no such version yet: its etcd was restored
     cut, garbage, refused, ERROR    the next watch, after a growing pause
     nobody answers                  the next watch, after two seconds at most, for then no other
-                                    is heard either, and a look costs nobody anything; a new list
-                                    if that lasts, for etcd may have been restored meanwhile
+                                    is heard either, and a look costs nobody anything
+    no watch for two seconds,       a new list: etcd may have been restored meanwhile
+    whatever the reason
     410, also as an ERROR event     a new list, at once unless the last one is as young as that;
                                     what vanished meanwhile becomes deletions
     404 of a kind that discovery    the kind is not served: empty, and asked for again
@@ -67,9 +68,10 @@ FAILING_SECONDS = 10.0
 """A reflector that has failed for so long, and brought nothing meanwhile, is not healthy."""
 RECONNECT_SECONDS = (0.5, 1.0)
 """The first and the longest pause while nobody answers, before they are stretched."""
-AWAY_SECONDS = 3.0
-"""Whoever was away for so long is not believed to have the same history. An etcd that was restored
-soon comes to the version that was seen last, and a watch from there would miss all before it."""
+AWAY_SECONDS = 2.0
+"""After so long without a watch the server is not believed to have the same history. An etcd that
+was restored soon comes to the version seen last, and a watch from there would miss all before it.
+The pauses of a loop that keeps failing are longer, and whoever answers then may be another."""
 RELIST_SECONDS = 30.0
 """A list that expires sooner than this is not followed by another at once."""
 STEADY_SECONDS = 2.0
@@ -129,6 +131,8 @@ class Reflector:
         self._is_refused = False
         self._heard_at = clock.monotonic()
         self._failing_since: float | None = None
+        self._left_at = clock.monotonic()
+        """When a list or a stream was last being read."""
         self._opened_at: float | None = None
         """When the stream that is being read was opened."""
         self._events = 0
@@ -176,6 +180,8 @@ class Reflector:
 
     def _attempt(self) -> float:
         """One list or one watch; the seconds to pause after it."""
+        if self._clock.monotonic() - self._left_at >= AWAY_SECONDS:
+            self._version = None
         try:
             return self._list() if self._version is None else self._watch()
         except (Gone, Silent) as error:
@@ -210,9 +216,8 @@ class Reflector:
         seconds = round(self._clock.monotonic() - started, 3)
         self._log.info("listed", objects=len(entries), seconds=seconds)
         self._version = version
-        self._listed_at = self._clock.monotonic()
-        self._is_served = True
-        self._hear()
+        self._listed_at = self._left_at = self._heard_at = self._clock.monotonic()
+        self._is_served, self._is_refused = True, False
         return 0.0
 
     def _read_list(self) -> tuple[list[Entry], str]:
@@ -275,7 +280,7 @@ class Reflector:
             stream.release()
             if self._is_steady():
                 self._failing_since = None
-            self._opened_at = None
+            self._opened_at, self._left_at = None, self._clock.monotonic()
         lasted = self._clock.monotonic() - started
         if lasted < SHORT_WATCH_SECONDS and self._events == events_before:
             return self._pause("watch_ended_at_once", None)
@@ -346,8 +351,6 @@ class Reflector:
         seconds = (self._reconnects if is_away else self._backoff).next_delay()
         if self._failing_since is None:
             self._failing_since = self._clock.monotonic()
-        if is_away and self._clock.monotonic() - self._failing_since >= AWAY_SECONDS:
-            self._version = None
         reason = f"{error.reason}: {error.message}" if error else ""
         self._log.warning(event, error=reason, retry_after_seconds=round(seconds, 1))
         return seconds

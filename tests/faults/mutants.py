@@ -516,6 +516,14 @@ MUTANTS = (
         "controller/test_reflector.py",
     ),
     Mutant(
+        "go on where the watch ended, however long ago",
+        "controller/cache/reflector.py",
+        "Reflector._attempt",
+        "self._clock.monotonic() - self._left_at >= AWAY_SECONDS",
+        "False",
+        "controller/test_reflector.py",
+    ),
+    Mutant(
         "ask without a pause for a watch that ends at once",
         "controller/cache/reflector.py",
         "Reflector._watch",

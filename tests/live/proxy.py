@@ -25,20 +25,12 @@ import yaml
 
 from localcluster import Cluster, clock
 from localcluster.ports import HOST
+from tests.live.certificates import Certificate
 
 WRITES = ("POST", "PATCH", "PUT", "DELETE")
 NOT_COUNTED = ("/events", "/leases")
 PASSED = ("Accept", "Content-Type")
 PIECE_BYTES = 65536
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """With what the proxy proves who it is; `authority` has signed it, all in PEM files."""
-
-    certificate: Path
-    key: Path
-    authority: Path
 
 
 Act = Callable[[BaseHTTPRequestHandler], bool]
@@ -123,6 +115,8 @@ class FaultProxy:
         self._upstream = urlsplit(cluster.server).netloc
         self._token = token or cluster.plane.token
         self._certificate = certificate
+        self.user: dict[str, Any] = {"token": "any"}
+        """What a kubeconfig says of the operator; the proxy takes any token."""
         self.handshake_seconds = 0.0
         """So long a new TLS connection waits for its handshake."""
         self._tls = ssl.create_default_context(cafile=str(cluster.plane.ca_file))
@@ -172,13 +166,18 @@ class FaultProxy:
                     "apiVersion": "v1",
                     "kind": "Config",
                     "clusters": [{"name": "proxy", "cluster": cluster}],
-                    "users": [{"name": "any", "user": {"token": "any"}}],
+                    "users": [{"name": "any", "user": self.user}],
                     "contexts": [{"name": "c", "context": {"cluster": "proxy", "user": "any"}}],
                     "current-context": "c",
                 }
             )
         )
         return path
+
+    def prove_by(self, certificate: Certificate) -> None:
+        """Show another certificate from now on, and cut what goes on with the old one."""
+        self._server.load(certificate)
+        self.cut_all()
 
     def close(self) -> None:
         """Stop; open connections end with their threads."""
@@ -210,6 +209,14 @@ class FaultProxy:
         for handler in handlers:
             with contextlib.suppress(OSError):
                 handler.connection.shutdown(socket.SHUT_RDWR)
+
+    def cut_all(self) -> None:
+        """Cut every connection, also those on which nothing is under way."""
+        with self._lock:
+            connections = list(self._connections)
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def freeze(self, concerns: Callable[[str], bool]) -> None:
         """Pass nothing on any more in connections that stay open.
@@ -307,11 +314,15 @@ class _Server(ThreadingHTTPServer):
 
     def serve_tls(self, certificate: Certificate) -> None:
         """From now on; the handshake is for the connection's own thread."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate.certificate, certificate.key)
-        self.socket = context.wrap_socket(
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.load(certificate)
+        self.socket = self.tls.wrap_socket(
             self.socket, server_side=True, do_handshake_on_connect=False
         )
+
+    def load(self, certificate: Certificate) -> None:
+        """Show this one to those who connect from now on."""
+        self.tls.load_cert_chain(certificate.certificate, certificate.key)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """An operator that was killed leaves broken connections: that is the point."""

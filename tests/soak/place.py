@@ -17,14 +17,13 @@ from api.constants import LABEL_JOB_UID
 from localcluster import Cluster, ClusterConfig
 from localcluster.components import COMPONENTS, CONTROLLER_MANAGER
 from localcluster.errors import LocalClusterError
-from localcluster.pki import Authority
-from localcluster.ports import HOST
 from localcluster.process import Process
 from localcluster.rest import CONNECTION_ERRORS, ApiError, Client, has_condition
+from tests.live.certificates import write_certificate
 from tests.live.lab import CORE, PADDLE_JOBS
 from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, install_without_deployment
 from tests.live.processes import status_of
-from tests.live.proxy import Certificate, FaultProxy
+from tests.live.proxy import FaultProxy
 from tests.soak.checks import Listing
 
 Raw = dict[str, Any]
@@ -128,7 +127,7 @@ class Place:
     def _seat_operators(self, stack: contextlib.ExitStack) -> None:
         kubeconfig = self.cluster.kubeconfig_for(NAMESPACE, DEPLOYMENT)
         token = yaml.safe_load(kubeconfig.read_text())["users"][0]["user"]["token"]
-        certificate = _write_certificate(self.folder)
+        certificate = write_certificate(self.folder)
         for name in OPERATORS:
             proxy = FaultProxy(self.cluster, token=token, certificate=certificate)
             stack.callback(proxy.close)
@@ -242,16 +241,3 @@ class Place:
         """Where etcd keeps everything."""
         (data,) = (self.folder / "state").glob("run-*/etcd")
         return data
-
-
-def _write_certificate(folder: Path) -> Certificate:
-    authority = Authority()
-    pair = authority.issue("proxy", ["localhost"], [HOST])
-    paths = Certificate(folder / "proxy.crt", folder / "proxy.key", folder / "proxy-ca.crt")
-    for path, content in zip(
-        (paths.certificate, paths.key, paths.authority),
-        (pair.certificate, pair.key, authority.certificate),
-        strict=True,
-    ):
-        path.write_bytes(content)
-    return paths

@@ -5,6 +5,7 @@ import heapq
 import itertools
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from api.objects import name_of, namespace_of
@@ -61,11 +62,10 @@ class Watching:
 
     def start(self) -> None:
         """Begin with what there is now."""
-        see = self.witness.see
         self._informers = [
-            self._informer(f"{PADDLE_JOBS}/paddlejobs", "PaddleJob", see),
-            self._informer(f"{CORE}/pods", "Pod", see),
-            self._informer(LEASES, "Lease", lambda _, lease: self._note_lease(lease)),
+            self._informer(f"{PADDLE_JOBS}/paddlejobs", "PaddleJob"),
+            self._informer(f"{CORE}/pods", "Pod"),
+            Informer(self._client, LEASES, self._see_leases, lambda _, one: self._note_lease(one)),
         ]
         for informer in self._informers:
             informer.start()
@@ -84,12 +84,13 @@ class Watching:
         self.witness = Witness()
         self.start()
 
-    def _informer(self, path: str, kind: str, see: Callable[[str, Raw], None]) -> Informer:
-        def replace(objects: list[Raw]) -> None:
-            for obj in objects:
-                see("LISTED", {"kind": kind, **obj})
+    def _informer(self, path: str, kind: str) -> Informer:
+        listed = partial(self.witness.see_list, kind)
+        return Informer(self._client, path, listed, self.witness.see)
 
-        return Informer(self._client, path, replace, see)
+    def _see_leases(self, leases: list[Raw]) -> None:
+        for lease in leases:
+            self._note_lease(lease)
 
 
 class Soak:

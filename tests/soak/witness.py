@@ -5,6 +5,7 @@ tell. Any thread may call.
 """
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,13 +48,24 @@ class Witness:
         self._versions = 0
 
     def see(self, type_: str, obj: Raw) -> None:
-        """An event of a watch, or of a list (`LISTED`)."""
+        """An event of a watch, or an object of a list (`LISTED`)."""
         with self._lock:
             self._versions += 1
             if obj["kind"] == "PaddleJob":
                 self._see_job(type_, obj)
             elif obj["kind"] == "Pod" and (owner := owner_of(obj)) is not None:
                 self._see_pod(type_, obj, owner.uid)
+
+    def see_list(self, kind: str, objects: Iterable[Raw]) -> None:
+        """All that there are of a kind: what is not among them has gone while nobody looked."""
+        told = [{"kind": kind, **obj} for obj in objects]
+        there = {uid_of(obj) for obj in told}
+        with self._lock:
+            known: dict[str, Any] = self._jobs if kind == "PaddleJob" else self._pods
+            for uid in known.keys() - there:
+                del known[uid]
+        for obj in told:
+            self.see("LISTED", obj)
 
     def take_violations(self) -> list[str]:
         """What has come to light since the last time."""

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -12,12 +12,13 @@ from localcluster.components import API_SERVER, ETCD
 from localcluster.rest import CONNECTION_ERRORS, ApiError
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import install_crd, operator_behind, readiness
-from tests.live.proxy import FaultProxy
+from tests.live.proxy import FaultProxy, refuse
 
 WAITS = shell("exec sleep 3600")
 LOST_VERSIONS = 300
-"""More than the cluster's own components write before the operator notices."""
+"""More than the cluster's own components write before the operator looks again."""
 RECOVERED_SECONDS = 90.0
+BUSY = refuse(429, "TooManyRequests")
 
 
 @pytest.fixture
@@ -53,13 +54,24 @@ def is_taken(lab: Lab, name: str) -> bool:
     return True
 
 
+def write_config_maps(plane: Cluster, prefix: str) -> None:
+    """Have the cluster come to a version that is so much higher."""
+    for number in range(LOST_VERSIONS):
+        body = {"metadata": {"name": f"{prefix}-{number}"}}
+        plane.client.create(f"{CORE}/namespaces/default/configmaps", body)
+
+
 def pod_uid(lab: Lab, job: str) -> str:
     (pod,) = lab.pods(job)
     assert "deletionTimestamp" not in pod["metadata"]
     return str(pod["metadata"]["uid"])
 
 
-def test_jobs_go_on_after_a_restore_and_running_pods_stay(plane: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_behind", [True, False], ids=["behind", "beyond"])
+def test_jobs_go_on_after_a_restore_and_running_pods_stay(
+    plane: Cluster, tmp_path: Path, is_behind: bool
+) -> None:
+    """When the operator looks again, versions may have come beyond those that it knows."""
     lab = Lab(plane, "default")
     with (
         closing(FaultProxy(plane)) as proxy,
@@ -71,16 +83,18 @@ def test_jobs_go_on_after_a_restore_and_running_pods_stay(plane: Cluster, tmp_pa
         snapshot = tmp_path / "snapshot"
         shutil.copytree(stop_etcd(plane, tmp_path), snapshot)
         start_etcd(plane)
-        for number in range(LOST_VERSIONS):
-            body = {"metadata": {"name": f"lost-{number}"}}
-            plane.client.create(f"{CORE}/namespaces/default/configmaps", body)
+        write_config_maps(plane, "lost") if is_behind else None
         lab.wait(lambda: is_taken(lab, "lost"), "the API server is back")
         lab.wait_phase("lost", "Running")
-        data = stop_etcd(plane, tmp_path)
-        shutil.rmtree(data)
-        shutil.copytree(snapshot, data)
-        start_etcd(plane)
-        lab.wait(lambda: is_taken(lab, "after"), "the API server is back")
+        with ExitStack() as unheard:
+            data = stop_etcd(plane, tmp_path)
+            shutil.rmtree(data)
+            shutil.copytree(snapshot, data)
+            if not is_behind:
+                unheard.enter_context(proxy.rule("", "", BUSY))
+            start_etcd(plane)
+            lab.wait(lambda: is_taken(lab, "after"), "the API server is back")
+            write_config_maps(plane, "new") if not is_behind else None
         lab.wait(lambda: lab.pods("after"), "pods of after", RECOVERED_SECONDS)
         lab.wait(lambda: readiness(operator) == 200, "ready")
         assert pod_uid(lab, "before") == uid

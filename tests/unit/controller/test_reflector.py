@@ -78,9 +78,18 @@ def bookmark(version: int) -> dict:
     return event("BOOKMARK", {"metadata": {"resourceVersion": str(version)}})
 
 
-def start(running: Running, server, *steps) -> None:
-    """Run the script; the server hangs after it, as a quiet watch does."""
-    server.steps = [*steps, stream(end=server.hang)]
+def watched(step: Step, *pods: dict) -> Step:
+    """The step for a watch; a list meanwhile has these pods."""
+
+    def do(handler) -> None:
+        (step if "watch=true" in handler.path else reply(200, page(*pods)))(handler)
+
+    return do
+
+
+def start(running: Running, server, *steps, listed: tuple[dict, ...] = ()) -> None:
+    """Run the script; the server hangs after it, as a quiet watch does, and lists these pods."""
+    server.steps = [*steps, watched(stream(end=server.hang), *listed)]
     running.thread.start()
 
 
@@ -300,21 +309,31 @@ def test_while_nobody_answers_it_is_tried_every_other_second(running, server, cl
     assert sum(clock.waits) >= 19.0
 
 
-@pytest.mark.parametrize(("drops", "listed"), [(2, 1), (20, 2)])
-def test_a_server_that_was_away_for_long_is_listed_anew(running, server, drops, listed):
+AWAY = {
+    "nobody answers": [drop] * 4,
+    "it is throttled": [stream(end=drop), *[reply(429, status(429, "TooManyRequests"))] * 3],
+    "watches are cut": [stream(end=drop)] * 3,
+    "its pauses are long": [*[stream(end=drop), stream(bookmark(42))] * 3, stream(end=drop)],
+}
+
+
+@pytest.mark.parametrize("away", AWAY.values(), ids=AWAY)
+def test_a_server_that_was_not_watched_for_long_is_listed_anew(running, server, away):
     """Its etcd may have been restored, and be beyond our version already."""
-    steps = [reply(200, page(pod("a"))), *[drop] * drops]
-    restored = [reply(200, page(pod("b"), version=12))] if listed > 1 else []
-    start(running, server, *steps, *restored)
-    eventually(lambda: len(watches(server)) + len(lists(server)) > drops + listed)
-    assert running.names() == ["b" if listed > 1 else "a"]
-    assert f"resourceVersion={12 if listed > 1 else 10}" in watches(server)[-1]
+    start(running, server, reply(200, page(pod("a"))), *away, listed=(pod("b"),))
+    eventually(lambda: running.names() == ["b"])
+
+
+def test_a_server_that_was_not_watched_for_a_moment_is_watched_on(running, server):
+    start(running, server, reply(200, page(pod("a"))), drop, listed=(pod("b"),))
+    eventually(lambda: len(watches(server)) == 2)
+    assert len(lists(server)) == 1
+    assert running.names() == ["a"]
 
 
 def test_a_watch_that_ends_at_once_and_empty_backs_off(running, server, clock):
-    start(running, server, reply(200, page()), *[stream()] * 5)
-    eventually(lambda: len(watches(server)) == 6)
-    assert len(clock.waits) == 5
+    start(running, server, reply(200, page()), *[watched(stream())] * 8)
+    eventually(lambda: len(clock.waits) >= 5)
     assert clock.waits[4] >= 12.8
 
 
@@ -332,7 +351,7 @@ def test_a_failing_kind_is_not_healthy_until_it_is_read_again(running, server):
         stream(bookmark(42), end=server.hang)(handler)
 
     forbidden = reply(403, status(403, "Forbidden"))
-    start(running, server, reply(200, page()), *[forbidden] * 8, wait_then_tell)
+    start(running, server, reply(200, page()), *[forbidden] * 8, *[watched(wait_then_tell)] * 2)
     eventually(lambda: not running.reflector.is_healthy and running.reflector.has_listed)
     release.set()
     eventually(lambda: running.reflector.is_healthy)
@@ -348,14 +367,14 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
 def test_a_watch_that_can_be_opened_and_brings_nothing_is_not_healthy(running, server, broken):
-    start(running, server, reply(200, page()), *[broken] * 8)
-    eventually(lambda: len(watches(server)) == 9)
+    start(running, server, reply(200, page()), *[watched(broken)] * 16)
+    eventually(lambda: len(server.seen) > 17)
     assert not running.reflector.is_healthy
 
 
 def test_a_quiet_watch_is_healthy_once_it_has_stood_for_a_while(running, server, clock):
-    start(running, server, reply(200, page()), *[stream()] * 8)
-    eventually(lambda: len(watches(server)) == 9)
+    start(running, server, reply(200, page()), *[watched(stream())] * 16)
+    eventually(lambda: len(server.seen) > 17)
 
     def has_stood() -> bool:
         clock.step(STEADY_SECONDS)  # again, for the stream may only be about to be opened
@@ -366,13 +385,13 @@ def test_a_quiet_watch_is_healthy_once_it_has_stood_for_a_while(running, server,
 
 def test_a_watch_that_broke_after_it_had_stood_begins_to_fail_anew(running, server, clock):
     def stand_then_break(handler) -> None:
-        eventually(lambda: running.asked == 1)
+        eventually(lambda: running.reflector._opened_at is not None)
         clock.step(FAILING_SECONDS * 10)
         drop(handler)
 
     half_an_event = stream(b'{"type":', end=stand_then_break)
     start(running, server, reply(200, page()), stream(), half_an_event)
-    eventually(lambda: len(watches(server)) == 3)
+    eventually(lambda: len(clock.waits) == 2 and len(server.seen) > 3)
     assert running.reflector.is_healthy
 
 
@@ -444,8 +463,8 @@ def test_a_kind_counts_as_absent_before_its_objects_go(client, clock, metrics, l
 
 @pytest.mark.parametrize("answer", [PLAIN, ABSENT, NOT_FOUND], ids=["proxy", "plain", "Status"])
 def test_a_kind_of_the_core_is_never_taken_for_absent(running, server, answer):
-    start(running, server, reply(200, page(pod("a"))), *[answer] * 6)
-    eventually(lambda: len(watches(server)) == 7)
+    start(running, server, reply(200, page(pod("a"))), *[answer] * 8, listed=(pod("a"),))
+    eventually(lambda: len(server.seen) > 9)
     assert running.names() == ["a"]
     assert running.keys == [OWNER]
     assert not running.reflector.is_healthy
@@ -464,8 +483,8 @@ def test_an_answer_that_is_not_the_api_servers_makes_no_kind_absent(
     client, clock, metrics, log, server, answers
 ):
     running = Running(client, clock, metrics, log, VOLCANO_POD_GROUP, is_optional=True)
-    start(running, server, reply(200, page(pod("a"))), *answers * 3)
-    eventually(lambda: len(watches(server)) == 4)
+    start(running, server, reply(200, page(pod("a"))), *answers * 3, listed=(pod("a"),))
+    eventually(lambda: len(server.seen) > 1 + 3 * len(answers))
     running.stop()
     assert running.reflector.is_served
     assert running.store.has(VOLCANO_POD_GROUP, Key("ns", "a"))

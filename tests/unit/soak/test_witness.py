@@ -107,3 +107,12 @@ def test_a_violation_is_told_once_but_for_what_is_still_there() -> None:
     witness.see("ADDED", a_pod(2, "second"))
     assert witness.take_violations()
     assert not witness.take_violations()
+
+
+def test_what_went_while_nobody_looked_is_not_taken_for_live() -> None:
+    witness = Witness()
+    witness.see("ADDED", a_pod(1, "first"))
+    witness.see_list("Pod", [a_pod(3, "second")])
+    assert not witness.take_violations()
+    witness.see_list("Pod", [a_pod(3, "second"), a_pod(4, "third")])
+    assert witness.take_violations()

@@ -1,0 +1,181 @@
+"""New connections take long, or must prove themselves anew: the lease holds all the same."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localcluster import Cluster, clock
+from tests.conftest import new_namespace
+from tests.live.certificates import write_certificate
+from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.operated import operator_behind
+from tests.live.proxy import NOT_COUNTED, WRITES, FaultProxy, cut, first, refuse
+
+WAITS = {"worker": (1, shell("exec sleep 3600"))}
+WRITE_SECONDS = 10.0
+"""For so long after its last renewal an operator may write."""
+HANDSHAKE_SECONDS = 2.7
+"""Less than the 3 s after which no connection counts as made."""
+LATE_SECONDS = 1.0
+"""So long the proxy may take to see what was sent; without a gate it sees writes for 2.7 s."""
+BEGINS_SECONDS, ENDS_SECONDS = 5.0, 10.5
+PODS_SECONDS = 60.0
+PLUGIN_SECONDS = 30.0
+RENEWALS = 8
+"""In 16 s: a lease that nobody renews is lost after 10 s."""
+
+
+@pytest.fixture
+def lab(unattended: Cluster) -> Iterator[Lab]:
+    with new_namespace(unattended) as namespace:
+        yield Lab(unattended, namespace)
+
+
+class Renewals:
+    """When the proxy saw the lease renewed: a rule that passes everything on."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    def __call__(self, _handler: BaseHTTPRequestHandler) -> bool:
+        self.times.append(time.monotonic())
+        return False
+
+    def seconds(self) -> float:
+        """Since the last one."""
+        return time.monotonic() - self.times[-1]
+
+
+@contextmanager
+def leader(
+    proxy: FaultProxy, lab: Lab, folder: Path
+) -> Iterator[tuple[subprocess.Popen[bytes], Renewals]]:
+    """An operator that leads, and has run a job."""
+    flags = ("--leader-elect", f"--leader-election-namespace={lab.namespace}")
+    renewals = Renewals()
+    with (
+        proxy.rule("PUT", "/leases/", renewals),
+        operator_behind(proxy, lab.namespace, folder, *flags) as operator,
+    ):
+        lab.submit(paddle_job("before", WAITS))
+        lab.wait_phase("before", "Running")
+        lab.wait(lambda: renewals.times, "the lease is renewed")
+        yield operator, renewals
+
+
+def test_nothing_is_written_by_a_connection_that_came_about_after_the_lease(
+    lab: Lab, tmp_path: Path
+) -> None:
+    written: list[float] = []
+
+    def note_and_close(handler: BaseHTTPRequestHandler) -> bool:
+        handler.close_connection = True
+        if handler.command in WRITES and not any(part in handler.path for part in NOT_COUNTED):
+            written.append(renewals.seconds())
+        return False
+
+    with (
+        closing(FaultProxy(lab.cluster, certificate=write_certificate(tmp_path))) as proxy,
+        leader(proxy, lab, tmp_path) as (operator, renewals),
+        proxy.rule("", "", note_and_close),
+    ):
+        lab.wait(lambda: len(proxy.watches()) >= 4, "every watch is open again")
+        known = len(renewals.times)
+        lab.wait(lambda: len(renewals.times) > known, "the lease is renewed once more")
+        written.clear()
+        proxy.handshake_seconds = HANDSHAKE_SECONDS
+        with proxy.rule("", "/leases/", cut):
+            submit_until_the_lease_ends(lab, renewals)
+            lab.wait(lambda: operator.poll() is not None, "the operator has ended")
+    assert max(written, default=0.0) > BEGINS_SECONDS, "it wrote while it might"
+    assert max(written) <= WRITE_SECONDS + LATE_SECONDS
+
+
+def submit_until_the_lease_ends(lab: Lab, renewals: Renewals) -> None:
+    """A job every moment, each of which wants to be written about."""
+    clock.sleep(BEGINS_SECONDS - renewals.seconds())
+    number = 0
+    while renewals.seconds() < ENDS_SECONDS:
+        number += 1
+        path = f"{PADDLE_JOBS}/namespaces/{lab.namespace}/paddlejobs"
+        lab.cluster.client.create(path, paddle_job(f"late-{number}", WAITS))
+        clock.sleep(0.2)
+
+
+def test_standby_leads_when_the_api_servers_authority_was_replaced(
+    lab: Lab, tmp_path: Path
+) -> None:
+    hold_lease(lab)
+    certificate = write_certificate(tmp_path)
+    flags = ("--leader-elect", f"--leader-election-namespace={lab.namespace}")
+    old = certificate.authority.read_bytes()
+    with (
+        closing(FaultProxy(lab.cluster, certificate=certificate)) as proxy,
+        operator_behind(proxy, lab.namespace, tmp_path, *flags),
+    ):
+        lab.wait(lambda: len(proxy.watches()) >= 4, "the standby watches")
+        replaced = write_certificate(tmp_path)
+        new = replaced.authority.read_bytes()
+        replaced.authority.write_bytes(old)
+        proxy.prove_by(replaced)
+        lab.wait(lambda: "certificate verify failed" in log_of(tmp_path), "it does not trust that")
+        replaced.authority.write_bytes(new)
+        lab.kubectl("delete", "lease", lease_name(lab))
+        lab.submit(paddle_job("led", WAITS))
+        lab.wait(lambda: lab.pods("led"), "its pods", PODS_SECONDS)
+
+
+def lease_name(lab: Lab) -> str:
+    return f"paddlejob-operator-{lab.namespace}"
+
+
+def hold_lease(lab: Lab) -> None:
+    """Somebody else leads for a minute."""
+    spec = {"holderIdentity": "somebody", "leaseDurationSeconds": 60}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
+    lab.submit({**lease, "metadata": {"name": lease_name(lab)}})
+
+
+def log_of(folder: Path) -> str:
+    return (folder / "log").read_text()
+
+
+PLUGIN = """
+import json, pathlib, time
+while pathlib.Path("HANGS").exists():
+    time.sleep(0.2)
+api = "client.authentication.k8s.io/v1"
+print(json.dumps({"apiVersion": api, "kind": "ExecCredential", "status": {"token": "any"}}))
+"""
+
+
+def test_lease_is_kept_while_a_credential_plugin_hangs(lab: Lab, tmp_path: Path) -> None:
+    hangs = tmp_path / "hangs"
+    with ExitStack() as stack:
+        proxy = stack.enter_context(closing(FaultProxy(lab.cluster)))
+        program = tmp_path / "plugin.py"
+        program.write_text(PLUGIN.replace("HANGS", str(hangs)))
+        proxy.user = ask(program)
+        operator, renewals = stack.enter_context(leader(proxy, lab, tmp_path))
+        stack.callback(hangs.unlink)
+        hangs.touch()
+        refused = first(1, refuse(401, "Unauthorized"))
+        stack.enter_context(proxy.rule("POST", "/pods", refused))
+        known = len(renewals.times)
+        lab.submit(paddle_job("after", WAITS))
+        lab.wait(lambda: lab.pods("after"), "its pods", PLUGIN_SECONDS)
+        lab.wait(lambda: len(renewals.times) >= known + RENEWALS, "the lease is renewed on")
+        assert operator.poll() is None
+
+
+def ask(program: Path) -> dict[str, Any]:
+    """A user of a kubeconfig whose token a program tells."""
+    command = {"command": sys.executable, "args": [str(program)], "interactiveMode": "Never"}
+    return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", **command}}
