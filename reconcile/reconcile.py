@@ -191,13 +191,13 @@ def _status_wait(view: View, status: JobStatus) -> float:
 
 
 def _first_status_wait(view: View, status: JobStatus) -> float:
-    """Seconds for which the first status is deferred: until no other job waits for a worker.
+    """Seconds for which the first status is deferred: while other jobs wait for a worker.
 
-    It costs the API server about as much as two pods, and a job that runs by then writes only the
-    status that says so. Deadlines count from the start that this status tells; half of one leaves
-    time to look at the job again.
+    A job with pods was deferred before, and then waits for them. A status costs the API server
+    about as much as two pods, and a job that runs by then writes only the one that says so.
+    Deadlines count from the start that this status tells; half of one leaves time to look again.
     """
-    if not view.observed.is_backlogged:
+    if not view.observed.is_backlogged and not view.pods:
         return 0.0
     spec = view.job.spec
     deadlines = (spec.active_deadline_seconds, spec.starting_deadline_seconds)

@@ -1,4 +1,4 @@
-"""A pool of HTTP connections to one API server, on the standard library's http.client.
+"""A pool of HTTP connections to one API server; http.client reads the answers.
 
 Nothing is retried, redirected or decompressed here. A connection belongs to one thread while it is
 in use; any thread may use the pool.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from http.client import HTTPConnection, HTTPException, HTTPResponse, IncompleteRead
+from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -26,6 +26,8 @@ there. ValueError: a token that no header may hold."""
 IDLE_SECONDS = 30.0
 """A connection that nobody has used for so long may be dead, though it looks alive."""
 _READ_BYTES = 65536
+_MAX_LINE_BYTES = 65536
+_MAX_HEADERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,80 +95,98 @@ class Response:
     is_cut: bool = False
 
 
-class _Connection(HTTPConnection):
-    """One connection to an endpoint, through a proxy where there is one, in TLS where asked for."""
+class _Answer(HTTPResponse):
+    """As http.client has it, but the headers are a plain dictionary, with names in lower case.
+
+    The parser of email, which http.client takes, needs more time than all else of a request.
+    """
+
+    headers: Any
+
+    def begin(self) -> None:
+        """Read the head. Raises HTTPException where it is none."""
+        version = self._read_head()
+        while self.status == HTTPStatus.CONTINUE:
+            version = self._read_head()
+        self.chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
+        self.chunk_left = None
+        length = self.headers.get("content-length", "")
+        self.length = int(length) if length.isdecimal() and not self.chunked else None
+        if self.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+            self.length = 0
+        connection = self.headers.get("connection", "").lower()
+        is_last = "keep-alive" not in connection if version == "HTTP/1.0" else "close" in connection
+        self.will_close = is_last or not (self.chunked or self.length is not None)
+
+    def _read_head(self) -> str:
+        """The version; all else that the head says is set."""
+        version, _, rest = self._read_line().partition(" ")
+        if not version.startswith("HTTP/1.") or not rest[:3].isdecimal():
+            raise HTTPException(f"the answer is no HTTP/1: {version[:100]!r}")
+        self.status, self.reason, self.headers = int(rest[:3]), rest[3:].strip(), {}
+        for _ in range(_MAX_HEADERS):
+            if not (line := self._read_line()):
+                return version
+            name, _, value = line.partition(":")
+            self.headers[name.lower()] = value.strip()
+        raise HTTPException("the answer has too many headers")
+
+    def _read_line(self) -> str:
+        line = self.fp.readline(_MAX_LINE_BYTES)
+        if not line.endswith(b"\n"):
+            raise HTTPException("the answer ends within its head, or has a line too long")
+        return line.rstrip(b"\r\n").decode("latin-1")
+
+
+class _Connection:
+    """One connection to an endpoint, through a proxy where there is one, in TLS where asked for.
+
+    Raises NETWORK_ERRORS.
+    """
 
     def __init__(self, endpoint: Endpoint, connect_seconds: float) -> None:
-        proxy = urlsplit(endpoint.proxy) if endpoint.proxy else None
-        host, port = endpoint.host, endpoint.port
-        if proxy is not None:
-            host, port = proxy.hostname or "", proxy.port or 80
-        super().__init__(host, port, timeout=connect_seconds)
-        self._endpoint = endpoint
-        self._proxy = proxy
+        self._authority = endpoint.authority
+        self._socket = _connect(endpoint, connect_seconds)
+        self._answer: _Answer | None = None
         self.answered_at = 0.0
-        self._unsent: list[bytes] = []
 
-    def connect(self) -> None:
-        """Open the socket; http.client calls it before the first request."""
-        super().connect()
-        for option in self._endpoint.socket_options:
-            self.sock.setsockopt(*option)
-        if self._proxy is not None:
-            self._open_tunnel(_proxy_headers(self._proxy.username, self._proxy.password))
-        if self._endpoint.tls is not None:
-            name = self._endpoint.tls_server_name or self._endpoint.host
-            self.sock = self._endpoint.tls.wrap_socket(self.sock, server_hostname=name)
-        # http.client lets go of `sock` when an answer is to be the last.
-        self.opened = self.sock
-
-    def _open_tunnel(self, headers: dict[str, str]) -> None:
-        # Not set_tunnel: it speaks HTTP/1.0, and names IPv6 hosts without brackets.
-        authority = self._endpoint.authority
-        lines = [f"{name}: {value}" for name, value in {"Host": authority, **headers}.items()]
-        head = "\r\n".join([f"CONNECT {authority} HTTP/1.1", *lines, "", ""])
-        self.sock.sendall(head.encode())
-        with HTTPResponse(self.sock, method="CONNECT") as answer:
-            answer.begin()
-        if answer.status != HTTPStatus.OK:
-            raise OSError(f"the proxy refuses: {answer.status} {answer.reason}")
-
-    def send_request(self, request: Request, read_seconds: float) -> HTTPResponse:
+    def send_request(self, request: Request, read_seconds: float) -> _Answer:
         """Send it and read the head of the answer."""
-        headers = {"Host": self._endpoint.authority, **request.headers}
-        # http.client lets some through, and its errors would show the token.
-        if not all(value.isprintable() for value in headers.values()):
-            raise ValueError("a control character in a header")
-        if self.sock is None:
-            self._connect()
-        self.sock.settimeout(min(read_seconds, request.allowed_seconds()))
-        self.request(request.method, request.target, request.body, headers)
-        self.sock.sendall(b"".join(self._unsent))
-        self._unsent.clear()
-        answer = self.getresponse()
-        if answer.status < HTTPStatus.OK:  # another answer follows, and http.client drops it
+        headers = {"Host": self._authority, **request.headers}
+        if request.body is not None:
+            headers["Content-Length"] = str(len(request.body))
+        head = _encode_head(request.method, request.target, headers)
+        self._socket.settimeout(min(read_seconds, request.allowed_seconds()))
+        self._socket.sendall(head + (request.body or b""))
+        answer = self._answer = _Answer(self._socket, method=request.method)
+        answer.begin()
+        if answer.status < HTTPStatus.OK:  # another answer follows
             raise HTTPException(f"an interim answer: {answer.status}")
         return answer
 
-    def send(self, data: Any) -> None:
-        """Called by http.client for the head and for the body, which go out as one."""
-        self._unsent.append(data)
-
-    def _connect(self) -> None:
-        try:
-            self.connect()
-        except ssl.SSLCertVerificationError:
-            self._endpoint.trust_again()  # for the next try
-            raise
-        except TimeoutError as error:
-            raise ConnectionError(f"no connection in time: {error}") from error
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the answer that was read leaves the connection open."""
+        return self._answer is not None and not self._answer.will_close
 
     @property
     def is_stale(self) -> bool:
         """Whether an idle connection has ended, or has brought bytes that nobody asked for."""
         poll = select.poll()
-        poll.register(self.sock, select.POLLIN)
+        poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(0))
+
+    def shut_down(self) -> None:
+        """End any read at once; the one thing that another thread may do."""
+        with suppress(OSError):  # closed already
+            # Past the TLS layer, which another thread is using.
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection, and what was being read from it."""
+        if self._answer is not None:
+            self._answer.close()
+        self._socket.close()
 
 
 class Stream:
@@ -194,13 +214,10 @@ class Stream:
     def close(self) -> None:
         """End the reading."""
         self._is_closed = True
-        with suppress(OSError):  # closed already
-            # Past the TLS layer, which another thread is using.
-            socket.socket.shutdown(self._connection.opened, socket.SHUT_RDWR)
+        self._connection.shut_down()
 
     def release(self) -> None:
         """Give the connection up; for the reader, when it is done."""
-        self._response.close()
         self._connection.close()
 
 
@@ -235,9 +252,8 @@ class Pool:
         started = self._clock.monotonic()
         try:
             answer = connection.send_request(request, timeouts.read)
-            headers = {name.lower(): value for name, value in answer.headers.items()}
             if is_stream and answer.status == HTTPStatus.OK:
-                return Response(answer.status, headers), Stream(connection, answer)
+                return Response(answer.status, answer.headers), Stream(connection, answer)
             body, is_cut = _read_body(answer, max_bytes)
         except BaseException as error:
             connection.close()
@@ -248,7 +264,7 @@ class Pool:
             connection.close()
         else:
             self._give_back(connection)
-        return Response(answer.status, headers, body, is_cut), None
+        return Response(answer.status, answer.headers, body, is_cut), None
 
     def close(self) -> None:
         """Close the idle connections; those that are in use are closed when they are given back."""
@@ -276,8 +292,7 @@ class Pool:
             connection.close()
 
     def _give_back(self, connection: _Connection) -> None:
-        # http.client has closed the socket where the server does not keep the connection.
-        if connection.sock is not None:
+        if connection.is_reusable:
             connection.answered_at = self._clock.monotonic()
             with self._lock:
                 if len(self._idle) < self._size:
@@ -295,6 +310,51 @@ def _read_body(answer: HTTPResponse, max_bytes: int | None) -> tuple[bytes, bool
     if answer.length and not is_cut:  # it has ended too soon, and with a limit nothing says so
         raise IncompleteRead(body, answer.length)
     return body, is_cut
+
+
+def _connect(endpoint: Endpoint, seconds: float) -> socket.socket:
+    try:
+        return _open(endpoint, seconds)
+    except ssl.SSLCertVerificationError:
+        endpoint.trust_again()  # for the next try
+        raise
+    except TimeoutError as error:
+        raise ConnectionError(f"no connection in time: {error}") from error
+
+
+def _open(endpoint: Endpoint, seconds: float) -> socket.socket:
+    proxy = urlsplit(endpoint.proxy) if endpoint.proxy else None
+    host, port = (proxy.hostname, proxy.port or 80) if proxy else (endpoint.host, endpoint.port)
+    opened = socket.create_connection((host or "", port), seconds)
+    try:
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for option in endpoint.socket_options:
+            opened.setsockopt(*option)
+        if proxy is not None:
+            _open_tunnel(opened, endpoint.authority, _proxy_headers(proxy.username, proxy.password))
+        if endpoint.tls is None:
+            return opened
+        name = endpoint.tls_server_name or endpoint.host
+        return endpoint.tls.wrap_socket(opened, server_hostname=name)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _open_tunnel(opened: socket.socket, authority: str, headers: dict[str, str]) -> None:
+    opened.sendall(_encode_head("CONNECT", authority, {"Host": authority, **headers}))
+    with _Answer(opened, method="CONNECT") as answer:
+        answer.begin()
+    if answer.status != HTTPStatus.OK:
+        raise OSError(f"the proxy refuses: {answer.status} {answer.reason}")
+
+
+def _encode_head(method: str, target: str, headers: dict[str, str]) -> bytes:
+    """The head of a request. Raises ValueError on what would be another one."""
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {each}" for name, each in headers.items())]
+    if " " in target or not all(map(str.isprintable, lines)):
+        raise ValueError("a space or a control character in a header")  # it may be the token's
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def _proxy_headers(user: str | None, password: str | None) -> dict[str, str]:

@@ -35,6 +35,8 @@ BATCH_SECONDS = 0.2
 """A job rests at least so long after its pass: events come in bursts while pods come up, and the
 next pass sees them all. One that moves or creates on does not wait. docs/performance.md says why.
 """
+BACKLOGGED_BATCH_SECONDS = 1.0
+"""The same while jobs wait for a worker: what they wait for is other jobs' passes."""
 REST_FACTOR = 10.0
 """A job rests so many times as long as looking at it took: it takes a tenth of one thread."""
 CONFLICT_SECONDS = 1.0
@@ -104,7 +106,8 @@ class Worker:
         outcome = self._settle(key, uid, plan, result, log)
         if plan.is_move:
             return outcome, 0.0
-        least_seconds = 0.0 if result.is_partial else BATCH_SECONDS
+        batch_seconds = BACKLOGGED_BATCH_SECONDS if is_backlogged else BATCH_SECONDS
+        least_seconds = 0.0 if result.is_partial else batch_seconds
         return outcome, max(least_seconds, looked_seconds * REST_FACTOR)
 
     def _decide(self, key: Key, family: Family, is_backlogged: bool) -> Plan:

@@ -6,6 +6,7 @@ delayed or resting one is due.
 
 import heapq
 import threading
+from collections import OrderedDict
 
 from api.ownership import Key
 from controller.clock import Clock
@@ -56,14 +57,16 @@ class WorkQueue:
         """The keys in _turns, and since when they wait for a worker."""
         self._working: dict[Key, float] = {}
         """Keys that workers have, and since when. None of them waits."""
-        self._resting: dict[Key, float] = {}
-        """Keys that rest, and until when. None of them waits, and no worker has one."""
         self._again: set[Key] = set()
-        """Keys that were added while a worker had them or they rested."""
+        """Keys that were added while a worker had them."""
+        self._resting: OrderedDict[Key, float] = OrderedDict()
+        """Until when keys rest. Those that have rested go when another begins to."""
+        self._rested: dict[Key, float] = {}
+        """When keys that were added while they rested begin to wait."""
         self._due: dict[Key, float] = {}
         """When a key is to be added."""
         self._timers: list[tuple[float, Key]] = []
-        """A heap of the times in _due and _resting. One that is in neither is out of date; when
+        """A heap of the times in _due and _rested. One that is in neither is out of date; when
         most are, they go, for the deadline of a busy job would leave one behind at every pass."""
         self._timekeeper: object | None = None
         """Stands for the waiting worker that wakes for the next timer. While workers wait, there is
@@ -139,10 +142,10 @@ class WorkQueue:
             now = self._clock.monotonic()
             self._metrics.worked(now - self._working.pop(key))
             if rest_seconds > 0:
-                self._resting[key] = now + min(rest_seconds, MAX_REST_SECONDS)
-                self._set_timer_locked(self._resting[key], key)
-            else:
-                self._release_locked(key)
+                self._rest_locked(key, now, min(rest_seconds, MAX_REST_SECONDS))
+            if key in self._again:
+                self._again.remove(key)
+                self._line_up_locked(key)
             if not self._is_open:
                 self._changed.notify_all()
 
@@ -158,24 +161,28 @@ class WorkQueue:
             return self._changed.wait_for(lambda: not self._working, seconds)
 
     def _add_locked(self, key: Key) -> None:
-        if not self._is_open:
+        is_added = key in self._waiting or key in self._again or key in self._rested
+        if is_added or not self._is_open:
             return
-        if key in self._working or key in self._resting:
-            if key not in self._again:
-                self._metrics.added()
-                self._again.add(key)
-        elif key not in self._waiting:
-            self._metrics.added()
+        self._metrics.added()
+        if key in self._working:
+            self._again.add(key)
+        else:
             self._line_up_locked(key)
 
-    def _release_locked(self, key: Key) -> None:
-        """The key is free; if it was added meanwhile, it waits for a worker from now on."""
-        if key in self._again:
-            self._again.remove(key)
-            self._line_up_locked(key)
+    def _rest_locked(self, key: Key, now: float, seconds: float) -> None:
+        while self._resting and next(iter(self._resting.values())) <= now:
+            self._resting.popitem(last=False)
+        self._resting[key] = now + seconds
 
     def _line_up_locked(self, key: Key) -> None:
-        self._waiting[key] = self._clock.monotonic()
+        """From now on the key waits for a worker, or from when it has rested."""
+        now, rests_until = self._clock.monotonic(), self._resting.get(key, 0.0)
+        if rests_until > now:
+            self._rested[key] = rests_until
+            self._set_timer_locked(rests_until, key)
+            return
+        self._waiting[key] = now
         self._turns.add(key.namespace, key)
         self._changed.notify()
 
@@ -193,13 +200,14 @@ class WorkQueue:
         if waited_seconds >= BACKLOG_SECONDS:
             self._backlogged_until = now + BACKLOG_LASTS_SECONDS
         self._working[key] = now
+        self._resting.pop(key, None)
         if self._timekeeper is None or self._next_turn_locked() is not None:
             self._changed.notify()
         return key
 
     def _set_timer_locked(self, at: float, key: Key) -> None:
-        if len(self._timers) > _FEW_TIMERS + 2 * (len(self._due) + len(self._resting)):
-            times = (*self._due.items(), *self._resting.items())
+        if len(self._timers) > _FEW_TIMERS + 2 * (len(self._due) + len(self._rested)):
+            times = (*self._due.items(), *self._rested.items())
             self._timers = sorted((until, other) for other, until in times)
         heapq.heappush(self._timers, (at, key))
         if self._timers[0] == (at, key):
@@ -210,9 +218,9 @@ class WorkQueue:
         now = self._clock.monotonic()
         while self._timers and self._timers[0][0] <= now:
             at, key = heapq.heappop(self._timers)
-            if self._resting.get(key) == at:
-                del self._resting[key]
-                self._release_locked(key)
+            if self._rested.get(key) == at:
+                del self._rested[key]
+                self._line_up_locked(key)
             if self._due.get(key) == at:
                 del self._due[key]
                 self._add_locked(key)

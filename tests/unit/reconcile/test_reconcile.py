@@ -295,14 +295,21 @@ def test_a_first_status_waits_for_other_jobs_half_a_minute_at_most(world: World)
     assert world.phase() == "Pending"
 
 
-def test_a_first_status_waits_only_while_other_jobs_do(world: World) -> None:
+def test_a_first_status_that_was_deferred_waits_for_the_pods_then(world: World) -> None:
     world.submit(a_job().with_workers(2))
     world.is_backlogged = True
     world.settle()
-    assert world.phase() == ""
     world.is_backlogged = False
+    world.advance(seconds=27)
+    assert (world.work().status, world.work().requeue_after) == (None, 3)
+    world.advance(seconds=3)
     world.settle()
     assert world.phase() == "Pending"
+
+
+def test_a_first_status_waits_for_nothing_before_there_are_pods(world: World) -> None:
+    world.submit(a_job().with_workers(2))
+    assert world.work().status is not None
 
 
 @pytest.mark.parametrize("field", ["activeDeadlineSeconds", "startingDeadlineSeconds"])
