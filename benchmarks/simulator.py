@@ -6,7 +6,7 @@ goes at once, nodes send heartbeats. A simulated pod runs whether its ConfigMap 
 
 from pathlib import Path
 
-from localcluster.gobuild import Binary, Pins
+from localcluster.gobuild import Pins
 from localcluster.process import Command, Process
 from localcluster.rest import Raw
 
@@ -23,7 +23,7 @@ PINS = Pins(
     name="kwok",
     version=VERSION,
     folder=Path(__file__).parent / "go",
-    binaries=(Binary("kwok", f"{MODULE}/cmd/kwok"),),
+    binaries={"kwok": f"{MODULE}/cmd/kwok"},
     values=(f"{MODULE}/pkg/consts.Version={VERSION}",),
     module=MODULE,
     files=STAGES,

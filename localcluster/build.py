@@ -4,18 +4,11 @@ import os
 from pathlib import Path
 
 from localcluster.errors import BuildError
-from localcluster.gobuild import Binary, Pins, ensure_built
+from localcluster.gobuild import Pins, ensure_built
 from localcluster.golang import parse_version
 from localcluster.report import Report
 
 KUBERNETES_VERSION = "v1.36.3"
-BINARIES = (
-    Binary("etcd", "go.etcd.io/etcd/server/v3"),
-    Binary("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"),
-    Binary("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"),
-    Binary("kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"),
-    Binary("kubectl", "k8s.io/kubernetes/cmd/kubectl"),
-)
 
 
 def ensure_binaries(report: Report = print) -> Path:
@@ -23,7 +16,7 @@ def ensure_binaries(report: Report = print) -> Path:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
         return ensure_built(PINS, report)
-    missing = ", ".join(binary.name for binary in PINS.missing_binaries(Path(assets)))
+    missing = ", ".join(PINS.missing_binaries(Path(assets)))
     if missing:
         raise BuildError(f"KUBEBUILDER_ASSETS={assets} lacks {missing}; unset it to build them")
     return Path(assets).absolute()
@@ -46,6 +39,12 @@ PINS = Pins(
     name="kubernetes",
     version=KUBERNETES_VERSION,
     folder=Path(__file__).parent / "go",
-    binaries=BINARIES,
+    binaries={
+        "etcd": "go.etcd.io/etcd/server/v3",
+        "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+        "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+        "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
+        "kubectl": "k8s.io/kubernetes/cmd/kubectl",
+    },
     values=_version_values(),
 )

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,16 +24,8 @@ LAST_LINES = 20
 
 
 @dataclass(frozen=True)
-class Binary:
-    """A program and the Go package that it is built from."""
-
-    name: str
-    package: str
-
-
-@dataclass(frozen=True)
 class Pins:
-    """A folder with go.mod and go.sum, and the programs to build from it.
+    """A folder with go.mod and go.sum, and the programs to build from it, by their names.
 
     `title` is for people, `name` for folders; `values` are set by the linker in variables. `files`
     of `module`, by their paths in it, are kept beside the binaries.
@@ -42,7 +35,7 @@ class Pins:
     name: str
     version: str
     folder: Path
-    binaries: tuple[Binary, ...]
+    binaries: Mapping[str, str]
     values: tuple[str, ...] = ()
     module: str = ""
     files: tuple[str, ...] = ()
@@ -59,9 +52,9 @@ class Pins:
         """Where a file of the module belongs, fetched or not."""
         return self.home() / path
 
-    def missing_binaries(self, folder: Path) -> list[Binary]:
+    def missing_binaries(self, folder: Path) -> list[str]:
         """Those that are not in the folder yet."""
-        return [binary for binary in self.binaries if not os.access(folder / binary.name, os.X_OK)]
+        return [name for name in self.binaries if not os.access(folder / name, os.X_OK)]
 
     def minimum_go(self) -> str:
         """The version of Go that go.mod asks for."""
@@ -131,21 +124,21 @@ def _build_missing(pins: Pins, folder: Path, report: Report) -> None:
         lock.release()
 
 
-def _build(pins: Pins, missing: list[Binary], report: Report) -> None:
+def _build(pins: Pins, missing: list[str], report: Report) -> None:
     go, folder = find_go(pins.minimum_go(), report), pins.binaries_folder()
     folder.mkdir(parents=True, exist_ok=True)
     report(f"building {pins.title} {pins.version} into {folder} (once, some minutes)")
     flags = " ".join(["-s", "-w", *(f"-X {value}" for value in pins.values)])
     command = [str(go), "build", "-trimpath", "-ldflags", flags, "-o"]
-    for number, binary in enumerate(missing, start=1):
-        unfinished = folder / f".{binary.name}.{os.getpid()}"
-        title = f"{binary.name} ({number} of {len(missing)}): building"
+    for number, name in enumerate(missing, start=1):
+        unfinished = folder / f".{name}.{os.getpid()}"
+        title = f"{name} ({number} of {len(missing)}): building"
         try:
-            command_line = [*command, str(unfinished), binary.package]
+            command_line = [*command, str(unfinished), pins.binaries[name]]
             code, said = run_to_end(command_line, title, report, pins.folder, go_environment())
             if code:
                 lines = said.splitlines()[-LAST_LINES:]
-                raise BuildError(f"cannot build {binary.name}:\n" + "\n".join(lines))
-            unfinished.replace(folder / binary.name)
+                raise BuildError(f"cannot build {name}:\n" + "\n".join(lines))
+            unfinished.replace(folder / name)
         finally:
             unfinished.unlink(missing_ok=True)

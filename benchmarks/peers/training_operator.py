@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.adapter import Adapter, build_roles
-from localcluster.gobuild import Binary, Pins, ensure_built
+from localcluster.gobuild import Pins, ensure_built
 from localcluster.report import Report
 from localcluster.rest import Raw
 
@@ -18,7 +18,7 @@ PINS = Pins(
     name="training-operator",
     version=VERSION,
     folder=Path(__file__).parent / "go",
-    binaries=(Binary("training-operator", "."),),
+    binaries={"training-operator": "."},
     module="github.com/kubeflow/training-operator",
     files=(CRD,),
 )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from localcluster.gobuild import Binary, Pins, ensure_built
+from localcluster.gobuild import Pins, ensure_built
 
 SOURCES = Path(__file__).parent / "go"
 PROGRAMS = ("crdcheck", "crdcheck125")
@@ -15,6 +15,6 @@ def build(name: str) -> Path:
         name=name,
         version="local",
         folder=SOURCES / name,
-        binaries=(Binary(name, "."),),
+        binaries={name: "."},
     )
     return ensure_built(pins) / name

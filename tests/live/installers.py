@@ -13,7 +13,7 @@ import yaml
 
 from localcluster import Cluster
 from localcluster.errors import LocalClusterError
-from localcluster.gobuild import Binary, Pins, ensure_built
+from localcluster.gobuild import Pins, ensure_built
 from localcluster.report import Report
 
 Raw = dict[str, Any]
@@ -30,7 +30,7 @@ HELM = Pins(
     name="helm",
     version=HELM_VERSION,
     folder=SOURCES / "helm",
-    binaries=(Binary("helm", "helm.sh/helm/v3/cmd/helm"),),
+    binaries={"helm": "helm.sh/helm/v3/cmd/helm"},
     values=(
         f"helm.sh/helm/v3/internal/version.version={HELM_VERSION}",
         # What `helm template` takes the cluster for; nothing else tells it outside of a checkout.
@@ -43,7 +43,7 @@ KUSTOMIZE = Pins(
     name="kustomize",
     version="v5.7.1",
     folder=SOURCES / "kustomize",
-    binaries=(Binary("kustomize", "sigs.k8s.io/kustomize/kustomize/v5"),),
+    binaries={"kustomize": "sigs.k8s.io/kustomize/kustomize/v5"},
 )
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from localcluster import clock, golang
-from localcluster.build import BINARIES, PINS, ensure_binaries
+from localcluster.build import PINS, ensure_binaries
 from localcluster.errors import BuildError
 from localcluster.filelock import FileLock
-from localcluster.gobuild import Binary, Pins, ensure_built
+from localcluster.gobuild import Pins, ensure_built
 
 DEADLINE_SECONDS = 60.0
-ALL = [binary.name for binary in BINARIES]
+ALL = [*PINS.binaries]
 HOLDER = """
 import pathlib, sys
 from localcluster.filelock import FileLock
@@ -39,7 +39,7 @@ def pins(tmp_path: Path) -> Pins:
     folder.mkdir()
     (folder / "go.mod").write_text("module broken\n\ngo 1.20\n")
     (folder / "go.sum").write_text("")
-    return Pins("Broken", "broken", "v1", folder, (Binary("it", "broken/no-such-package"),))
+    return Pins("Broken", "broken", "v1", folder, {"it": "broken/no-such-package"})
 
 
 def put_programs(folder: Path, names: list[str]) -> None:

@@ -14,7 +14,7 @@ FILES = ("a/one.yaml", "b/two.yaml")
 def pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> gobuild.Pins:
     """Pins whose files are to be kept below the temporary folder."""
     monkeypatch.setattr(gobuild.Pins, "home", lambda _: tmp_path / "kept")
-    return gobuild.Pins("a program", "program", "v1", Path("nowhere"), (), files=FILES)
+    return gobuild.Pins("a program", "program", "v1", Path("nowhere"), {}, files=FILES)
 
 
 def test_a_missing_file_is_copied_and_one_that_is_there_stays(
