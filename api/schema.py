@@ -153,17 +153,12 @@ def _behaviour() -> Raw:
                 "queue": a_string("The batch scheduler's queue.", 253),
                 "priorityClass": a_string("The gang's PriorityClass.", 253),
                 "minResources": a_map(
-                    "The least resources that the whole gang needs.", _quantity()
+                    "The least resources that the whole gang needs.",
+                    _pod_fields(load_pod_template())["overhead"]["additionalProperties"],
                 ),
             },
         ),
     }
-
-
-def _quantity() -> Raw:
-    limits = load_pod_template()["properties"]["spec"]["properties"]["overhead"]
-    quantity: Raw = limits["additionalProperties"]
-    return quantity
 
 
 def _failure() -> Raw:

@@ -18,8 +18,4 @@ def trainer_name(pod_spec: Raw) -> str:
 def trainer_of(pod_spec: Raw) -> Raw:
     """The trainer container of a pod spec; empty where there is no container."""
     name = trainer_name(pod_spec)
-    for container in pod_spec.get("containers") or ():
-        if container.get("name") == name:
-            found: Raw = container
-            return found
-    return {}
+    return next((c for c in pod_spec.get("containers") or () if c.get("name") == name), {})

@@ -132,11 +132,9 @@ def _heter_env(view: View, role: Role) -> list[Raw]:
 
 
 def _device_type(view: View, role: Role) -> str:
-    for container in view.job.spec.roles[role].pod_spec.get("containers") or ():
-        limits = (container.get("resources") or {}).get("limits") or {}
-        if any("gpu" in name for name in limits):
-            return "gpu"
-    return "cpu"
+    containers = view.job.spec.roles[role].pod_spec.get("containers") or ()
+    limits = ((each.get("resources") or {}).get("limits") or {} for each in containers)
+    return "gpu" if any("gpu" in name for limit in limits for name in limit) else "cpu"
 
 
 def _elastic_env(view: View, name: str) -> list[Raw]:

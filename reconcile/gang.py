@@ -102,10 +102,8 @@ def own_name(view: View) -> str:
 
 def own_pod_group(view: View) -> Raw | None:
     """The operator's own PodGroup of this job, if it exists."""
-    for group in view.observed.pod_groups:
-        if name_of(group) == own_name(view) and not is_deleting(group):
-            return group
-    return None
+    found = (each for each in view.observed.pod_groups if name_of(each) == own_name(view))
+    return next((each for each in found if not is_deleting(each)), None)
 
 
 def users_pod_group(view: View) -> Raw | None:

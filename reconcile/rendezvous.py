@@ -114,10 +114,8 @@ def build_variables(view: View) -> dict[str, str]:
 
 def oversized_variable(variables: dict[str, str]) -> str | None:
     """The name of a variable that the kernel would refuse, or None."""
-    for name, value in variables.items():
-        if len(value.encode()) > MAX_ENV_VALUE_BYTES:
-            return name
-    return None
+    sizes = {name: len(value.encode()) for name, value in variables.items()}
+    return next((name for name, size in sizes.items() if size > MAX_ENV_VALUE_BYTES), None)
 
 
 def moved_pods(view: View) -> list[str]:

@@ -95,10 +95,8 @@ class View:
     def config_map(self) -> Raw | None:
         """This attempt's ConfigMap, if it exists and is not being deleted."""
         name = config_map_name(self.job.name, self.attempt)
-        for config_map in self.observed.config_maps:
-            if name_of(config_map) == name and not is_deleting(config_map):
-                return config_map
-        return None
+        found = (each for each in self.observed.config_maps if name_of(each) == name)
+        return next((each for each in found if not is_deleting(each)), None)
 
     @cached_property
     def has_started(self) -> bool:

@@ -9,6 +9,7 @@ import platform
 from dataclasses import dataclass
 
 from localcluster import clock
+from localcluster.build import KUBERNETES_VERSION
 from localcluster.config import ClusterConfig
 from localcluster.node.pod.containers import rfc3339
 from localcluster.node.pod.status import keep_times
@@ -18,7 +19,6 @@ LEASE_SECONDS = 40
 REFUSED = (400, 422)
 """A node that is refused so was not configured well."""
 RETRY_SECONDS = 0.2
-KUBELET_VERSION = "v1.36.3"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 HEALTHY = (
     ("MemoryPressure", "False", "KubeletHasSufficientMemory"),
@@ -109,7 +109,7 @@ class Registration:
                 "containerRuntimeVersion": f"process://{platform.python_version()}",
                 "kernelVersion": platform.release(),
                 "kubeProxyVersion": "",
-                "kubeletVersion": KUBELET_VERSION,
+                "kubeletVersion": KUBERNETES_VERSION,
                 "machineID": self.name,
                 "operatingSystem": "linux",
                 "osImage": "Linux processes",
