@@ -47,7 +47,7 @@ def test_kubeconfig_is_all_that_kubectl_needs(cluster: Cluster, tmp_path: Path) 
 
 @pytest.mark.parametrize("path", ["kubeconfig", "ca_file", "audit_log"])
 def test_files_are_private(cluster: Cluster, path: str) -> None:
-    file: Path = getattr(cluster, path)
+    file: Path = getattr(cluster.plane, path)
     assert file.stat().st_mode & 0o077 == 0
 
 
