@@ -35,7 +35,7 @@ from api.objects import Raw
 from api.ownership import Key
 from controller.backoff import Backoff
 from controller.cache.event_handler import EventHandler
-from controller.cache.store import Entry
+from controller.cache.store import Entry, Room
 from controller.client import protobuf
 from controller.client.api import JSON, ApiClient, Query, Stream
 from controller.client.discovery import is_served
@@ -229,7 +229,7 @@ class Reflector:
 
     def _read_pages(self, limit: int) -> tuple[list[Entry], str]:
         entries: list[Entry] = []
-        query = self._query
+        query, room = self._query, Room()
         while True:
             max_bytes = MAX_PAGE_BYTES if limit > 1 else None
             try:
@@ -238,7 +238,9 @@ class Reflector:
             except TooLarge:
                 limit //= 2
                 continue
-            entries += self._pack_all(page.get("items") or ())
+            # Bounded page by page: what the store would not keep does not wait for the last one.
+            packed = self._pack_all(page.get("items") or ())
+            entries += [room.admit(self._resource, entry) for entry in packed]
             metadata: Raw = page.get("metadata") or {}
             version = str(metadata.get("resourceVersion") or "")
             if not version:

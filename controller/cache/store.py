@@ -70,6 +70,28 @@ def pack(resource: Resource, obj: Raw) -> Entry:
     )
 
 
+class Room:
+    """Bounds what the ConfigMaps of each namespace take together."""
+
+    def __init__(self) -> None:
+        self._taken: Counter[str] = Counter()
+        """In bytes, by namespace."""
+
+    def admit(self, resource: Resource, entry: Entry) -> Entry:
+        """The object; a ConfigMap without its data where those of its namespace take too much."""
+        if resource is not CONFIG_MAP:
+            return entry
+        if self._taken[entry.key.namespace] + len(entry.packed) > MAX_CONFIG_MAP_BYTES:
+            entry = entry._replace(packed=marshal.dumps(entry.unpack() | {"data": {}}))
+        self._taken[entry.key.namespace] += len(entry.packed)
+        return entry
+
+    def release(self, resource: Resource, entry: Entry) -> None:
+        """An object that was admitted is gone."""
+        if resource is CONFIG_MAP:
+            self._taken[entry.key.namespace] -= len(entry.packed)
+
+
 class Store:
     """Objects by kind and key, and by the job that they belong to.
 
@@ -84,8 +106,7 @@ class Store:
         self._by_owner: dict[Owner, dict[tuple[Resource, Key], Entry]] = {}
         self._versions: dict[tuple[Resource, str], int] = {}
         """By kind and the namespace that is watched, empty where all are."""
-        self._config_map_bytes: Counter[str] = Counter()
-        """What the ConfigMaps of each namespace take."""
+        self._room = Room()
 
     def replace(
         self, resource: Resource, entries: list[Entry], version: str, namespace: str = ""
@@ -168,26 +189,16 @@ class Store:
 
     def _put_locked(self, resource: Resource, entry: Entry) -> Entry | None:
         before = self._remove_locked(resource, entry.key)
-        if resource is CONFIG_MAP:
-            entry = self._bound_locked(entry)
+        entry = self._room.admit(resource, entry)
         self._tables[resource][entry.key] = entry
         if entry.owner is not None:
             self._by_owner.setdefault(entry.owner, {})[(resource, entry.key)] = entry
         return before
 
-    def _bound_locked(self, config_map: Entry) -> Entry:
-        """The ConfigMap, without its data where those of its namespace take too much."""
-        namespace = config_map.key.namespace
-        if self._config_map_bytes[namespace] + len(config_map.packed) > MAX_CONFIG_MAP_BYTES:
-            bare = config_map.unpack() | {"data": {}}
-            config_map = config_map._replace(packed=marshal.dumps(bare))
-        self._config_map_bytes[namespace] += len(config_map.packed)
-        return config_map
-
     def _remove_locked(self, resource: Resource, key: Key) -> Entry | None:
         before = self._tables[resource].pop(key, None)
-        if before is not None and resource is CONFIG_MAP:
-            self._config_map_bytes[key.namespace] -= len(before.packed)
+        if before is not None:
+            self._room.release(resource, before)
         if before is not None and before.owner is not None:
             owned = self._by_owner[before.owner]
             del owned[(resource, key)]

@@ -790,8 +790,8 @@ MUTANTS = (
     Mutant(
         "keep the endpoints of any number of ConfigMaps",
         "controller/cache/store.py",
-        "Store._bound_locked",
-        "self._config_map_bytes[namespace] + len(config_map.packed) > MAX_CONFIG_MAP_BYTES",
+        "Room.admit",
+        "self._taken[entry.key.namespace] + len(entry.packed) > MAX_CONFIG_MAP_BYTES",
         "False",
         "controller/test_store.py",
     ),

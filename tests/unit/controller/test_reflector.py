@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import structlog
 
+from api.constants import LABEL_ATTEMPT
+from api.job import config_map_name
 from api.ownership import Key
-from controller.cache import reflector
+from controller.cache import reflector, store
 from controller.cache.event_handler import EventHandler
 from controller.cache.reflector import (
     FAILING_SECONDS,
@@ -20,9 +22,9 @@ from controller.cache.reflector import (
     Reflector,
     Scope,
 )
-from controller.cache.store import Store
+from controller.cache.store import Entry, Store
 from controller.client import protobuf
-from controller.client.resources import PADDLE_JOB, POD, VOLCANO_POD_GROUP
+from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP
 from tests.unit.controller.fakes import Step, drop, eventually, reply, status, stream
 from tests.unit.controller.stored import a_job, a_pod, put
 from tests.unit.controller.test_protobuf import an_answer, field
@@ -137,6 +139,26 @@ def test_a_page_that_is_too_large_is_read_in_smaller_ones(running, server, monke
     limits = re.findall(r"limit=(\d+)", " ".join(lists(server)))
     assert limits == ["250", "125", "62", "124"]
     assert ["continue" in path for path in lists(server)] == [False, False, False, True]
+
+
+def test_what_the_store_would_not_keep_is_let_go_page_by_page(
+    client, clock, metrics, log, server, monkeypatch
+):
+    monkeypatch.setattr(store, "MAX_CONFIG_MAP_BYTES", 10_000)
+    read: list[Entry] = []
+    monkeypatch.setattr(EventHandler, "replace", lambda _, entries, _version: read.extend(entries))
+    running = Running(client, clock, metrics, log, CONFIG_MAP)
+    pages = [[a_rendezvous(attempt) for attempt in range(at, at + 5)] for at in (2, 7)]
+    start(running, server, reply(200, page(*pages[0], token="x")), reply(200, page(*pages[1])))
+    eventually(lambda: len(read) == 10)
+    running.stop()
+    assert [bool(entry.unpack()["data"]) for entry in read] == [True] * 2 + [False] * 8
+
+
+def a_rendezvous(attempt: int) -> dict:
+    config_map = a_pod(config_map_name("train", attempt), JOB)
+    config_map["metadata"]["labels"][LABEL_ATTEMPT] = str(attempt)
+    return config_map | {"data": {"PADDLE_TRAINER_ENDPOINTS": "x" * 4000}}
 
 
 def test_an_object_alone_may_be_large(running, server, monkeypatch):
