@@ -540,6 +540,22 @@ MUTANTS = (
         "controller/test_event_handler.py",
     ),
     Mutant(
+        "wake a worker that may not have the key",
+        "controller/workqueue/queue.py",
+        "WorkQueue._line_up_locked",
+        "self._next_turn_locked() is not None",
+        "True",
+        "controller/test_queue.py",
+    ),
+    Mutant(
+        "let a key that was added while it rests wait for nothing",
+        "controller/workqueue/queue.py",
+        "WorkQueue._line_up_locked",
+        "self._set_timer_locked(rests_until, key)",
+        "None",
+        "controller/test_queue.py",
+    ),
+    Mutant(
         "nobody wakes for delayed keys while the one who would is at work",
         "controller/workqueue/queue.py",
         "WorkQueue._take_locked",
