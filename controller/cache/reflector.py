@@ -37,7 +37,7 @@ from controller.backoff import Backoff
 from controller.cache.event_handler import EventHandler
 from controller.cache.store import Entry, Room
 from controller.client import protobuf
-from controller.client.api import JSON, ApiClient, Query, Stream
+from controller.client.api import JSON, ApiClient, Query, read_events
 from controller.client.discovery import is_served
 from controller.client.errors import (
     ApiError,
@@ -50,6 +50,7 @@ from controller.client.errors import (
     Unreachable,
     error_from_status,
 )
+from controller.client.http import Stream
 from controller.clock import Clock
 from metrics.runtime import ClientMetrics
 
@@ -274,7 +275,7 @@ class Reflector:
         events_before = self._events
         stream = self._open()
         try:
-            for event in stream.events():
+            for event in read_events(stream):
                 self._take(event)
         finally:
             with self._stream_lock:

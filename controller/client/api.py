@@ -5,15 +5,16 @@ Nothing is retried here, with one exception: when a token is refused, it is read
 request is sent once more. Any thread may call; the threads of one client share its connections.
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
+from http import HTTPStatus
 from urllib.parse import urlencode
 
 import orjson
 
 from api.objects import Raw
-from controller.client import http, protobuf
+from controller.client import protobuf
 from controller.client.connection import Connection
 from controller.client.errors import (
     ApiError,
@@ -25,7 +26,7 @@ from controller.client.errors import (
     Unreachable,
     error_from_status,
 )
-from controller.client.http import NETWORK_ERRORS, Pool, Request, Response, Timeouts
+from controller.client.http import NETWORK_ERRORS, Pool, Request, Response, Stream, Timeouts
 from controller.client.parsing import parse_json
 from metrics import Metrics
 
@@ -39,29 +40,9 @@ METADATA_ONLY = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
 """For answers to writes: only names and versions in them are needed, and a pod is large."""
 
 Query = dict[str, str | int]
+_Answer = tuple[Response, Stream | None]
 UNCHECKED: Query = {"fieldValidation": "Ignore"}
 """Nobody reads warnings about unknown fields, and looking for them takes a tenth of a create."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    method: str
-    url: str
-    read_seconds: float
-    body: bytes | None = None
-    content_type: str = JSON
-    accept: str = JSON
-    is_stream: bool = False
-    allowed_seconds: Callable[[], float] = lambda: math.inf
-    max_bytes: int | None = None
-
-    def request(self, authorization: str | None) -> Request:
-        headers = {"Accept": self.accept, "User-Agent": USER_AGENT}
-        if self.body is not None:
-            headers["Content-Type"] = self.content_type
-        if authorization:
-            headers["Authorization"] = authorization
-        return Request(self.method, self.url, headers, self.body, self.allowed_seconds)
 
 
 class ApiClient:
@@ -99,8 +80,11 @@ class ApiClient:
         Raises TooLarge where it is longer than `max_bytes`.
         """
         seconds = LIST_READ_TIMEOUT_SECONDS if query else self._read_timeout
-        url = self._url(path, query)
-        return self._read(_Call("GET", url, seconds, accept=accept, max_bytes=max_bytes))
+        request = Request("GET", self._url(path, query), _headers(accept))
+        response, _ = self._send(request, seconds, max_bytes=max_bytes)
+        if response.is_cut:
+            raise TooLarge(f"{request.target}: more than {max_bytes} bytes")
+        return _decode(response)
 
     def create(self, path: str, body: Raw) -> Raw:
         """POST to a collection; the metadata of the object as the API server made it."""
@@ -124,14 +108,13 @@ class ApiClient:
 
     def watch(
         self, path: str, query: Query, read_timeout_seconds: float, accept: str = JSON
-    ) -> "Stream":
-        """An answer that goes on, event by event; the caller releases it."""
-        url = self._url(path, query)
-        call = _Call("GET", url, read_timeout_seconds, accept=accept, is_stream=True)
-        response, stream = self._exchange(call)
+    ) -> Stream:
+        """An answer that goes on; `read_events` reads it, and the caller releases it."""
+        request = Request("GET", self._url(path, query), _headers(accept))
+        response, stream = self._send(request, read_timeout_seconds, is_stream=True)
         if stream is None:
-            raise _error_from(response)
-        return Stream(stream, _is_protobuf(response))
+            raise Transient(f"{request.target}: {response.status} is no stream")
+        return stream
 
     def close(self) -> None:
         """Close the connections that lie idle."""
@@ -152,80 +135,68 @@ class ApiClient:
             return seconds
 
         allowed_seconds()  # not even a connection, then
-        call = _Call(method, url, self._read_timeout, _encode(body), content_type, accept)
-        return self._read(replace(call, allowed_seconds=allowed_seconds))
+        headers = {**_headers(accept), "Content-Type": content_type}
+        request = Request(method, url, headers, _encode(body), allowed_seconds)
+        return _decode(self._send(request, self._read_timeout)[0])
 
     def _url(self, path: str, query: Query | None = None) -> str:
         return f"{self._prefix}{path}?{urlencode(query)}" if query else self._prefix + path
 
-    def _read(self, call: _Call) -> Raw:
-        response, _ = self._exchange(call)
+    def _send(
+        self,
+        request: Request,
+        read_seconds: float,
+        is_stream: bool = False,
+        max_bytes: int | None = None,
+    ) -> _Answer:
+        """A success; with the token read again, and the request sent again, where it is refused."""
+        timeouts = Timeouts(CONNECT_TIMEOUT_SECONDS, read_seconds)
+        exchange = partial(
+            self._pool.exchange, timeouts=timeouts, is_stream=is_stream, max_bytes=max_bytes
+        )
+        authorization = self._credentials.header()
+        response, stream = self._transmit(exchange, request, authorization)
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            self._credentials.renew(refused=authorization)
+            response, stream = self._transmit(exchange, request, self._credentials.header())
         if response.status >= 300:
             raise _error_from(response)
-        if response.is_cut:
-            raise TooLarge(f"{call.url}: more than {call.max_bytes} bytes")
-        return _decode(response)
-
-    def _exchange(self, call: _Call) -> tuple[Response, http.Stream | None]:
-        """Send; when the token is refused, once more with the token read again."""
-        authorization = self._credentials.header()
-        response, stream = self._transmit(call, authorization)
-        if response.status != 401:
-            return response, stream
-        self._credentials.renew(refused=authorization)
-        return self._transmit(call, self._credentials.header())
+        return response, stream
 
     def _transmit(
-        self, call: _Call, authorization: str | None
-    ) -> tuple[Response, http.Stream | None]:
+        self, exchange: Callable[[Request], _Answer], request: Request, authorization: str | None
+    ) -> _Answer:
         code = 0
-        timeouts = Timeouts(CONNECT_TIMEOUT_SECONDS, call.read_seconds)
+        if authorization:
+            headers = {**request.headers, "Authorization": authorization}
+            request = replace(request, headers=headers)
         try:
-            request = call.request(authorization)
-            answer = self._pool.exchange(request, timeouts, call.is_stream, call.max_bytes)
+            answer = exchange(request)
             code = answer[0].status
             return answer
         except TimeoutError as error:  # connected, so somebody is there
-            raise Transient(f"{call.method} {call.url}: {error}") from error
+            raise Transient(f"{request.method} {request.target}: {error}") from error
         except NETWORK_ERRORS as error:
-            raise Unreachable(f"{call.method} {call.url}: {error}") from error
+            raise Unreachable(f"{request.method} {request.target}: {error}") from error
         finally:
-            self._metrics.requested(code, call.method, self._host)
+            self._metrics.requested(code, request.method, self._host)
 
 
-class Stream:
-    """The events of an answer that does not end by itself, in lines of JSON or in protobuf.
+def read_events(stream: Stream) -> Iterator[Raw]:
+    """Every event as it comes, in lines of JSON or in protobuf; ends with the answer.
 
-    One thread reads and releases; any other may close, which ends the reading at once.
+    Raises Transient when it breaks, Silent where nothing has come for the read timeout.
     """
-
-    def __init__(self, stream: http.Stream, is_protobuf: bool) -> None:
-        self._stream = stream
-        self.is_protobuf = is_protobuf
-
-    def events(self) -> Iterator[Raw]:
-        """Every event as it comes; ends with the answer. Raises Transient when it breaks.
-
-        Silent where nothing has come for the read timeout.
-        """
-        chunks = self._stream.chunks()
-        try:
-            if self.is_protobuf:
-                yield from map(protobuf.decode_event, protobuf.split_frames(chunks))
-            else:
-                yield from map(parse_json, _split_lines(chunks))
-        except TimeoutError as error:
-            raise Silent(f"nothing came: {error}") from error
-        except NETWORK_ERRORS as error:
-            raise Transient(f"the stream broke: {error}") from error
-
-    def close(self) -> None:
-        """End the reading."""
-        self._stream.close()
-
-    def release(self) -> None:
-        """Give the connection up; for the reader, when it is done."""
-        self._stream.release()
+    chunks = stream.chunks()
+    try:
+        if _is_protobuf(stream.headers):
+            yield from map(protobuf.decode_event, protobuf.split_frames(chunks))
+        else:
+            yield from map(parse_json, _split_lines(chunks))
+    except TimeoutError as error:
+        raise Silent(f"nothing came: {error}") from error
+    except NETWORK_ERRORS as error:
+        raise Transient(f"the stream broke: {error}") from error
 
 
 def _split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -243,12 +214,16 @@ def _encode(body: Raw) -> bytes:
         raise Invalid(f"the object cannot be sent: {error}") from error
 
 
-def _is_protobuf(response: Response) -> bool:
-    return response.headers.get("content-type", "").startswith(protobuf.MEDIA_TYPE)
+def _headers(accept: str) -> dict[str, str]:
+    return {"Accept": accept, "User-Agent": USER_AGENT}
+
+
+def _is_protobuf(headers: dict[str, str]) -> bool:
+    return headers.get("content-type", "").startswith(protobuf.MEDIA_TYPE)
 
 
 def _decode(response: Response) -> Raw:
-    read = protobuf.decode if _is_protobuf(response) else parse_json
+    read = protobuf.decode if _is_protobuf(response.headers) else parse_json
     return read(response.body)
 
 

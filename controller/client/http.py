@@ -195,7 +195,8 @@ class Stream:
     One thread reads and releases; any other may close, which ends the reading at once.
     """
 
-    def __init__(self, connection: _Connection, response: HTTPResponse) -> None:
+    def __init__(self, connection: _Connection, response: _Answer) -> None:
+        self.headers: dict[str, str] = response.headers
         self._connection = connection
         self._response = response
         self._is_closed = False

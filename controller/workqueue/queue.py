@@ -184,7 +184,8 @@ class WorkQueue:
             return
         self._waiting[key] = now
         self._turns.add(key.namespace, key)
-        self._changed.notify()
+        if self._next_turn_locked() is not None:
+            self._changed.notify()
 
     def _next_turn_locked(self) -> str | None:
         """The first namespace that may have another worker."""

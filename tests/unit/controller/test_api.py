@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from controller.client import protobuf
-from controller.client.api import Stream
+from controller.client.api import read_events
 from controller.client.errors import (
     AlreadyExists,
     ApiError,
@@ -309,7 +309,7 @@ def test_one_connection_serves_many_requests(server, client):
 def events_of(client, read_timeout_seconds=5.0) -> list[dict[str, int]]:
     opened = client.watch("/w", {"watch": "true"}, read_timeout_seconds)
     try:
-        return list(opened.events())
+        return list(read_events(opened))
     finally:
         opened.release()
 
@@ -350,7 +350,7 @@ def test_closing_ends_a_read_at_once(server, client):
     server.steps = [stream(b"{}\n", end=server.hang)]
     opened = client.watch("/w", {}, 30.0)
     got: list[dict[str, int]] = []
-    reader = threading.Thread(target=lambda: got.extend(opened.events()))
+    reader = threading.Thread(target=lambda: got.extend(read_events(opened)))
     reader.start()
     opened_is_read(server)
     opened.close()
@@ -365,8 +365,8 @@ def opened_is_read(server) -> None:
 
 def test_closing_twice_or_after_the_end_is_harmless(server, client):
     server.steps = [stream(b"{}\n")]
-    opened: Stream = client.watch("/w", {}, 5.0)
-    list(opened.events())
+    opened = client.watch("/w", {}, 5.0)
+    list(read_events(opened))
     opened.release()
     opened.close()
     opened.close()

@@ -15,7 +15,7 @@ from controller.workqueue.queue import (
     MAX_REST_SECONDS,
     WorkQueue,
 )
-from tests.unit.controller.fakes import an_open_queue, eventually
+from tests.unit.controller.fakes import SteppedClock, an_open_queue, eventually
 
 MARKS = itertools.count()
 MANY_WORKERS = 100
@@ -290,6 +290,31 @@ def test_a_waiting_worker_gets_a_key_that_comes(queue):
     queue.add(A)
     worker.join(30)
     assert got == [A]
+
+
+def test_a_waiting_worker_sleeps_on_when_a_key_comes_that_it_may_not_have(metrics):
+    """Each time it wakes it looks at the clock, and takes the time of those that work."""
+    looks: list[str] = []
+
+    class Clock(SteppedClock):
+        def monotonic(self) -> float:
+            looks.append(threading.current_thread().name)
+            return super().monotonic()
+
+    queue = an_open_queue(Clock(), metrics, shared=1)
+    queue.add(A)
+    queue.get()
+    worker = threading.Thread(target=queue.get, name="spare")
+    worker.start()
+    eventually(lambda: "spare" in looks)
+    queue.is_backlogged()  # has the lock, so the worker sleeps by now
+    looks.clear()
+    queue.add(B)
+    worker.join(0.2)
+    seen = [*looks]
+    queue.shut_down()
+    worker.join(30)
+    assert "spare" not in seen
 
 
 def test_a_key_due_in_centuries_stops_no_worker(queue):
