@@ -175,6 +175,31 @@ def test_lease_is_kept_while_a_credential_plugin_hangs(lab: Lab, tmp_path: Path)
         assert operator.poll() is None
 
 
+def test_jobs_go_on_when_the_token_is_replaced_by_a_file_that_was_empty_and_gone(
+    lab: Lab, tmp_path: Path
+) -> None:
+    token, valid = tmp_path / "token", ["one"]
+
+    def is_refused(handler: BaseHTTPRequestHandler) -> bool:
+        return handler.headers["Authorization"] != f"Bearer {valid[0]}" and unauthorized(handler)
+
+    unauthorized = refuse(401, "Unauthorized")
+    token.write_text("one")
+    with closing(FaultProxy(lab.cluster)) as proxy, proxy.rule("", "", is_refused):
+        proxy.user = {"tokenFile": str(token)}
+        with leader(proxy, lab, tmp_path) as (operator, _):
+            valid[0] = "two"
+            for damage in (lambda: token.write_text(""), token.unlink):
+                damage()
+                proxy.cut_all()
+                refused = log_of(tmp_path).count("Unauthorized")
+                lab.wait(lambda n=refused: log_of(tmp_path).count("Unauthorized") > n, "refused")
+            token.write_text("two")
+            lab.submit(paddle_job("after", WAITS))
+            lab.wait(lambda: lab.pods("after"), "its pods", PODS_SECONDS)
+            assert operator.poll() is None
+
+
 def ask(program: Path) -> dict[str, Any]:
     """A user of a kubeconfig whose token a program tells."""
     command = {"command": sys.executable, "args": [str(program)], "interactiveMode": "Never"}

@@ -93,6 +93,29 @@ def test_two_thousand_jobs_do_not_hold_up_others(crowd: Lab) -> None:
         assert median(took) <= SECONDS_IN_A_CROWD, took
 
 
+@pytest.fixture
+def wide(unattended: Cluster) -> Iterator[Lab]:
+    """A job of somebody whose many pods are being made; they wait for a scheduler there is not."""
+    template = shell("true")
+    template["spec"]["schedulerName"] = "nobody"
+    with (
+        new_namespace(unattended) as namespace,
+        operator_beside(unattended, namespace=""),
+    ):
+        wide = Lab(unattended, namespace)
+        wide.submit(paddle_job("wide", {"worker": (CROWD, template)}))
+        wide.wait(lambda: pod_count(wide), "the operator has begun")
+        yield wide
+
+
+def test_job_of_two_thousand_pods_does_not_hold_up_others(wide: Lab) -> None:
+    with new_namespace(wide.cluster) as namespace:
+        neighbour = Lab(wide.cluster, namespace)
+        took = [seconds_to_pods(neighbour, f"calm-{number}") for number in range(NEIGHBOURS)]
+        assert pod_count(wide) < CROWD, "all of its pods are there"
+        assert median(took) <= SECONDS_IN_A_CROWD, took
+
+
 def pod_count(lab: Lab) -> int:
     """How many pods there are, without reading them."""
     found = lab.get(CORE, "pods?limit=1")
