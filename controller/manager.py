@@ -259,5 +259,5 @@ class Manager:
 
 
 def _threads(workers: int) -> int:
-    """The workers that any namespace may have, and a quarter more for namespaces that have none."""
-    return workers + max(1, workers // 4)
+    """The workers that any namespace may have, and half as many for those that have none."""
+    return workers + max(1, workers // 2)

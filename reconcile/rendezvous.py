@@ -21,7 +21,7 @@ from api.constants import (
 from api.job import PaddleJob, config_map_name
 from api.objects import Raw
 from reconcile.addresses import endpoints_of, format_endpoint, host_of, hosts_of, job_port, port_of
-from reconcile.pods import PodView
+from reconcile.pods import PodState, PodView
 from reconcile.view import View
 
 GLOO_RENDEZVOUS_HTTP = "3"
@@ -56,9 +56,13 @@ def rendezvous_key(job: PaddleJob) -> str:
 
 
 def all_have_addresses(view: View) -> bool:
-    """Whether every wanted pod exists, lives and has its address."""
+    """Whether every wanted pod exists and has its address, and lives or has ended well.
+
+    One that has ended well was told its peers; others may wait for a ConfigMap deleted since.
+    """
     return len(view.pods) == len(view.wanted) and all(
-        pod.address and pod.is_live for pod in view.pods.values()
+        pod.address and (pod.is_live or pod.state is PodState.SUCCEEDED)
+        for pod in view.pods.values()
     )
 
 

@@ -180,6 +180,14 @@ MUTANTS = (
         "reconcile/test_rendezvous.py",
     ),
     Mutant(
+        "make no ConfigMap again once a pod has ended",
+        "reconcile/rendezvous.py",
+        "all_have_addresses",
+        "pod.is_live or pod.state is PodState.SUCCEEDED",
+        "pod.is_live",
+        "reconcile/test_rendezvous.py",
+    ),
+    Mutant(
         "never mind a changed address",
         "reconcile/rendezvous.py",
         "moved_pods",

@@ -143,7 +143,8 @@ class Soak:
 
     def _tick(self) -> None:
         """Do what is due, and look after everything."""
-        while self._due and self._due[0][0] <= clock.monotonic():
+        now = clock.monotonic()  # what is tried again is for the next time: something may not run
+        while self._due and self._due[0][0] <= now:
             heapq.heappop(self._due)[2]()
         self.place.tend()
         self.record.violations += self._witnessed()

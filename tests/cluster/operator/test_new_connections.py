@@ -21,10 +21,13 @@ from tests.live.proxy import NOT_COUNTED, WRITES, FaultProxy, cut, first, refuse
 WAITS = {"worker": (1, shell("exec sleep 3600"))}
 WRITE_SECONDS = 10.0
 """For so long after its last renewal an operator may write."""
-HANDSHAKE_SECONDS = 2.7
+HANDSHAKE_SECONDS = 2.5
 """Less than the 3 s after which no connection counts as made."""
+SILENT_SECONDS = 4.0
+"""More than the 3 s for which a renewal is waited for. The second one that fails is under way when
+the lease ends: began at once, each comes 2 s after the last has failed."""
 LATE_SECONDS = 1.0
-"""So long the proxy may take to see what was sent; without a gate it sees writes for 2.7 s."""
+"""So long the proxy may take to see what was sent; without a gate it sees writes for 2.5 s."""
 BEGINS_SECONDS, ENDS_SECONDS = 5.0, 10.5
 PODS_SECONDS = 60.0
 PLUGIN_SECONDS = 30.0
@@ -91,11 +94,17 @@ def test_nothing_is_written_by_a_connection_that_came_about_after_the_lease(
         lab.wait(lambda: len(renewals.times) > known, "the lease is renewed once more")
         written.clear()
         proxy.handshake_seconds = HANDSHAKE_SECONDS
-        with proxy.rule("", "/leases/", cut):
+        with proxy.rule("", "/leases/", unanswered):
             submit_until_the_lease_ends(lab, renewals)
             lab.wait(lambda: operator.poll() is not None, "the operator has ended")
     assert max(written, default=0.0) > BEGINS_SECONDS, "it wrote while it might"
     assert max(written) <= WRITE_SECONDS + LATE_SECONDS
+
+
+def unanswered(handler: BaseHTTPRequestHandler) -> bool:
+    """Say nothing until nobody waits any more."""
+    clock.sleep(SILENT_SECONDS)
+    return cut(handler)
 
 
 def submit_until_the_lease_ends(lab: Lab, renewals: Renewals) -> None:
@@ -173,6 +182,31 @@ def test_lease_is_kept_while_a_credential_plugin_hangs(lab: Lab, tmp_path: Path)
         lab.wait(lambda: lab.pods("after"), "its pods", PLUGIN_SECONDS)
         lab.wait(lambda: len(renewals.times) >= known + RENEWALS, "the lease is renewed on")
         assert operator.poll() is None
+
+
+def test_jobs_go_on_when_the_token_is_replaced_by_a_file_that_was_empty_and_gone(
+    lab: Lab, tmp_path: Path
+) -> None:
+    token, valid = tmp_path / "token", ["one"]
+
+    def is_refused(handler: BaseHTTPRequestHandler) -> bool:
+        return handler.headers["Authorization"] != f"Bearer {valid[0]}" and unauthorized(handler)
+
+    unauthorized = refuse(401, "Unauthorized")
+    token.write_text("one")
+    with closing(FaultProxy(lab.cluster)) as proxy, proxy.rule("", "", is_refused):
+        proxy.user = {"tokenFile": str(token)}
+        with leader(proxy, lab, tmp_path) as (operator, _):
+            valid[0] = "two"
+            for damage in (lambda: token.write_text(""), token.unlink):
+                damage()
+                proxy.cut_all()
+                refused = log_of(tmp_path).count("Unauthorized")
+                lab.wait(lambda n=refused: log_of(tmp_path).count("Unauthorized") > n, "refused")
+            token.write_text("two")
+            lab.submit(paddle_job("after", WAITS))
+            lab.wait(lambda: lab.pods("after"), "its pods", PODS_SECONDS)
+            assert operator.poll() is None
 
 
 def ask(program: Path) -> dict[str, Any]:

@@ -19,13 +19,14 @@ from localcluster.errors import LocalClusterError
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, install_crd
 from tests.live.processes import listening_ports
-from tests.live.proxy import FaultProxy
+from tests.live.proxy import FaultProxy, audit_entries
 
 ROOT = Path(__file__).parents[3]
 HAND_OVER_SECONDS = 9.0
 """Less than a standby waits for a lease that nobody has given up: 13 s from its last renewal."""
 MAX_LEASE_SECONDS = 60.0
 WAIT_SECONDS = 120.0
+WIDE = 500
 LEASE = "paddlejob-operator-all"
 TEMPLATE = shell("sleep 3600")
 
@@ -146,18 +147,66 @@ def test_a_leader_that_is_told_to_stop_hands_over_at_once(
 def test_a_leader_that_was_frozen_past_its_lease_ends_and_writes_nothing(
     plane: Cluster, lab: Lab, start_operator: StartOperator
 ) -> None:
-    first = start_operator("first", "--leader-elect")
+    first = start_operator("first", "--leader-elect", *known_as("frozen", plane))
     first.wait_for("working")
     second = start_operator("second", "--leader-elect")
+    submit(lab, "before")
+    wait(lambda: has_pods(lab, "before"), "pods")
     first.process.send_signal(signal.SIGSTOP)
     wait(lambda: second.said("working"), "the standby works")
-    successor = holder(plane)
+    successor, written = holder(plane), writes_of("frozen", plane)
+    assert written, "it wrote before"
     submit(lab, "thawed")
     first.process.send_signal(signal.SIGCONT)
     assert first.process.wait(WAIT_SECONDS) != 0
     assert first.said("lease_lost")
     assert holder(plane) == successor
     wait(lambda: has_pods(lab, "thawed"), "pods")
+    assert writes_of("frozen", plane) == written
+
+
+def known_as(name: str, plane: Cluster) -> tuple[str, str]:
+    """Flags of an operator that the API server's log calls by this name."""
+    plane.kubectl("create", "serviceaccount", name)
+    rights = ("--clusterrole=cluster-admin", f"--serviceaccount=default:{name}")
+    plane.kubectl("create", "clusterrolebinding", name, *rights)
+    return "--kubeconfig", str(plane.kubeconfig_for("default", name))
+
+
+def writes_of(name: str, plane: Cluster) -> list[str]:
+    """What it has asked to be changed, the lease included, whatever came of it."""
+    return [
+        f"{entry['verb']} {entry['requestURI']}"
+        for entry in audit_entries(plane)
+        if entry["user"]["username"] == f"system:serviceaccount:default:{name}"
+        and entry["verb"] not in ("get", "list", "watch")
+    ]
+
+
+def test_a_leader_that_is_told_to_stop_in_the_middle_of_many_pods_leaves_the_rest_to_the_next(
+    plane: Cluster, lab: Lab, start_operator: StartOperator
+) -> None:
+    first = start_operator("first", "--leader-elect")
+    first.wait_for("working")
+    second = start_operator("second", "--leader-elect")
+    wait(lambda: second.log.read_text().count('"listed"') >= 4, "the standby's caches are full")
+    lab.submit(paddle_job("wide", {"worker": (WIDE, TEMPLATE)}))
+    wait(lambda: len(lab.pods("wide")) > 0, "the first pods")
+    first.process.send_signal(signal.SIGTERM)
+    assert first.process.wait(WAIT_SECONDS) == 0
+    assert first.said("lease_released")
+    assert len(lab.pods("wide")) < WIDE, "it was not in the middle"
+    wait(lambda: second.said("working"), "the standby works", HAND_OVER_SECONDS)
+    wait(lambda: len(lab.pods("wide")) == WIDE, "all pods")
+    created = [
+        entry["objectRef"]["name"]
+        for entry in audit_entries(plane)
+        if entry["verb"] == "create"
+        and entry.get("objectRef", {}).get("resource") == "pods"
+        and entry.get("responseStatus", {}).get("code") == 201
+        and entry["objectRef"]["name"].startswith("wide-worker-")
+    ]
+    assert sorted(created) == sorted(f"wide-worker-{index}" for index in range(WIDE))
 
 
 def hold_lease(plane: Cluster, seconds: int) -> None:

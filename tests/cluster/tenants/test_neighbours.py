@@ -4,6 +4,7 @@ import itertools
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
@@ -95,16 +96,29 @@ def test_two_thousand_jobs_do_not_hold_up_others(crowd: Lab) -> None:
 
 
 @pytest.fixture
+def wide(unattended: Cluster) -> Iterator[Lab]:
+    """A job of somebody whose many pods are being made."""
+    with someone_alone(unattended) as lab:
+        lab.submit(paddle_job("wide", {"worker": (CROWD, waiting_for_ever())}))
+        lab.wait(lambda: pod_count(lab), "the operator has begun")
+        yield lab
+
+
+def test_job_of_two_thousand_pods_does_not_hold_up_others(wide: Lab) -> None:
+    with new_namespace(wide.cluster) as namespace:
+        neighbour = Lab(wide.cluster, namespace)
+        took = [seconds_to_pods(neighbour, f"calm-{number}") for number in range(NEIGHBOURS)]
+        assert pod_count(wide) < CROWD, "all of its pods are there"
+        assert median(took) <= SECONDS_IN_A_CROWD, took
+
+
+@pytest.fixture
 def admitted(unattended: Cluster) -> Iterator[Lab]:
     """Three jobs of three thousand pods, all refused so far, when the quota lets their pods in."""
-    with (
-        new_namespace(unattended) as namespace,
-        operator_beside(unattended, namespace=""),
-    ):
-        unattended.kubectl("-n", namespace, "create", "quota", "late", "--hard=pods=0")
+    with someone_alone(unattended) as late:
+        late.kubectl("create", "quota", "late", "--hard=pods=0")
         names = [f"late-{number}" for number in range(WIDE_JOBS)]
         roles = {"worker": (WIDE, waiting_for_ever())}
-        late = Lab(unattended, namespace)
         late.submit(*(paddle_job(name, roles) for name in names))
         for name in names:
             late.wait(lambda n=name: late.condition(n, "Pending").get("message"), "quota is told")
@@ -120,6 +134,16 @@ def test_wide_jobs_that_are_admitted_late_do_not_hold_up_others(admitted: Lab) -
         took = [seconds_to_pods(neighbour, f"calm-{number}") for number in range(NEIGHBOURS)]
         assert pod_count(admitted) < WIDE * WIDE_JOBS, "all have come in already"
         assert median(took) <= SECONDS, took
+
+
+@contextmanager
+def someone_alone(unattended: Cluster) -> Iterator[Lab]:
+    """A namespace beside an operator of its own."""
+    with (
+        new_namespace(unattended) as namespace,
+        operator_beside(unattended, namespace=""),
+    ):
+        yield Lab(unattended, namespace)
 
 
 def waiting_for_ever() -> Raw:

@@ -3,7 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from tests.live.operated import operator_behind
 from tests.live.proxy import FaultProxy
 
 SLOW_JOBS = 60
+HANGING = 3
 OTHER_JOBS = 12
 LATE_SECONDS = 3.0
 TOLD_SECONDS = 30.0
@@ -27,10 +28,18 @@ WAITS = shell("exec sleep 3600")
 
 @dataclass
 class Scene:
-    """Two namespaces of one operator."""
+    """Namespaces of one operator: those that are to be slow, and another one."""
 
-    slow: Lab
+    slow: list[Lab]
     other: Lab
+    deaf: int
+
+    def hang(self, lab: Lab) -> None:
+        """From now on the namespace's webhook hangs, and has many jobs to hang on."""
+        configuration = json.dumps(webhook(lab.namespace, self.deaf))
+        lab.cluster.kubectl("create", "-f", "-", stdin=configuration)
+        jobs = [paddle_job(f"slow-{n}", {"worker": (1, WAITS)}) for n in range(SLOW_JOBS)]
+        lab.submit(*jobs)
 
 
 @pytest.fixture
@@ -42,15 +51,15 @@ def deaf() -> Iterator[int]:
 
 @pytest.fixture
 def scene(unattended: Cluster, deaf: int, tmp_path: Path) -> Iterator[Scene]:
-    with (
-        new_namespace(unattended) as slow,
-        new_namespace(unattended) as other,
-        closing(FaultProxy(unattended)) as proxy,
-        operator_behind(proxy, "", tmp_path),
-    ):
-        unattended.kubectl("create", "-f", "-", stdin=json.dumps(webhook(slow, deaf)))
-        yield Scene(Lab(unattended, slow), Lab(unattended, other))
-        unattended.kubectl("delete", "validatingwebhookconfiguration", slow)
+    with ExitStack() as stack:
+        names = [stack.enter_context(new_namespace(unattended)) for _ in range(HANGING + 1)]
+        proxy = stack.enter_context(closing(FaultProxy(unattended)))
+        stack.enter_context(operator_behind(proxy, "", tmp_path))
+        other, *slow = [Lab(unattended, name) for name in names]
+        yield Scene(slow, other, deaf)
+        for lab in slow:
+            configuration = "validatingwebhookconfiguration"
+            unattended.kubectl("delete", configuration, lab.namespace, "--ignore-not-found")
 
 
 def seconds_to_pods(lab: Lab, name: str) -> float:
@@ -61,16 +70,27 @@ def seconds_to_pods(lab: Lab, name: str) -> float:
 
 
 def test_jobs_of_others_do_not_wait_and_the_slow_ones_say_why(scene: Scene) -> None:
+    slow, *_ = scene.slow
     seconds_to_pods(scene.other, "warm")
-    jobs = [paddle_job(f"slow-{n}", {"worker": (1, WAITS)}) for n in range(SLOW_JOBS)]
-    scene.slow.submit(*jobs)
+    scene.hang(slow)
     submitted = clock.monotonic()
-    took = [seconds_to_pods(scene.other, f"quick-{number}") for number in range(OTHER_JOBS)]
-    assert max(took) <= LATE_SECONDS, took
+    check_quick(scene.other)
     left = submitted + TOLD_SECONDS - clock.monotonic()
-    scene.slow.wait(
-        lambda: len(told(scene.slow)) >= SHARED_WORKERS, "they say what they wait for", left
-    )
+    slow.wait(lambda: len(told(slow)) >= SHARED_WORKERS, "they say what they wait for", left)
+
+
+def test_three_namespaces_that_hang_hold_up_no_fourth(scene: Scene) -> None:
+    """Not even where the first had time to take all workers that it may have."""
+    seconds_to_pods(scene.other, "warm")
+    for lab in scene.slow:
+        scene.hang(lab)
+    check_quick(scene.other)
+
+
+def check_quick(lab: Lab) -> None:
+    """New jobs get their pods as if nobody hung."""
+    took = [seconds_to_pods(lab, f"quick-{number}") for number in range(OTHER_JOBS)]
+    assert max(took) <= LATE_SECONDS, took
 
 
 def told(lab: Lab) -> list[str]:

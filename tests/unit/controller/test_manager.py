@@ -12,11 +12,14 @@ import pytest
 from kubernetes.client import Configuration
 
 from api.objects import name_of
+from controller.cache.reflector import Reflector
 from controller.client.connection import Credentials, build_connection
 from controller.clock import Clock, SystemClock
 from controller.health import DISABLED
+from controller.leader import LeaderElector
 from controller.manager import EXIT_FAILED, SYNC_SECONDS, Foundation, Manager
 from controller.options import parse_options
+from controller.work.events import EventRecorder
 from metrics import Metrics
 from reconcile import reconcile
 from reconcile.plan import Plan
@@ -323,6 +326,12 @@ def exit_thread(*_) -> Plan:
 
 def test_a_worker_that_ends_unasked_ends_the_process(start):
     assert start(decide=exit_thread).is_dead.wait(DEADLINE_SECONDS)
+
+
+@pytest.mark.parametrize("loop", [Reflector, LeaderElector, EventRecorder])
+def test_any_other_thread_that_ends_unasked_ends_it_too(start, monkeypatch, loop):
+    monkeypatch.setattr(loop, "run", exit_thread)
+    assert start(*ELECTED).is_dead.wait(DEADLINE_SECONDS)
 
 
 @pytest.mark.parametrize("probe", ["/healthz", "/readyz"])

@@ -90,6 +90,9 @@ JOB = a_job().with_workers(2).build()
         ),
         pytest.param(a_pod(JOB, index=1).ended(1), False, id="failed"),
         pytest.param(
+            a_pod(JOB, index=1).bound().with_address("10.0.1.2").ended(0), True, id="ended-well"
+        ),
+        pytest.param(
             a_pod(JOB, index=1, attempt=2).bound().with_address("10.0.1.2"),
             False,
             id="of-another-attempt",
