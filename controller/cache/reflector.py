@@ -69,7 +69,7 @@ RECONNECT_SECONDS = (0.5, 1.0)
 """The first and the longest pause while nobody answers, before they are stretched."""
 AWAY_SECONDS = 2.0
 """After so long without a watch the server is not believed to have the same history. An etcd that
-was restored soon comes to the version seen last, and a watch from there would miss all before it."""
+was restored soon comes to the version seen last, and a watch from there misses all before it."""
 RELIST_SECONDS = 30.0
 """A list that expires sooner than this is not followed by another at once."""
 STEADY_SECONDS = 2.0
