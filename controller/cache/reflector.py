@@ -10,8 +10,7 @@ watch goes on from the last version that was seen, bookmarks included. Its end d
     cut, garbage, refused, ERROR    the next watch, after a growing pause
     nobody answers                  the next watch, after two seconds at most, for then no other
                                     is heard either, and a look costs nobody anything
-    no watch for two seconds,       a new list: etcd may have been restored meanwhile
-    whatever the reason
+    no watch for two seconds        a new list: etcd may have been restored meanwhile
     410, also as an ERROR event     a new list, at once unless the last one is as young as that;
                                     what vanished meanwhile becomes deletions
     404 of a kind that discovery    the kind is not served: empty, and asked for again
@@ -71,8 +70,7 @@ RECONNECT_SECONDS = (0.5, 1.0)
 """The first and the longest pause while nobody answers, before they are stretched."""
 AWAY_SECONDS = 2.0
 """After so long without a watch the server is not believed to have the same history. An etcd that
-was restored soon comes to the version seen last, and a watch from there would miss all before it.
-The pauses of a loop that keeps failing are longer, and whoever answers then may be another."""
+was restored soon comes to the version seen last, and a watch from there misses all before it."""
 RELIST_SECONDS = 30.0
 """A list that expires sooner than this is not followed by another at once."""
 STEADY_SECONDS = 2.0
