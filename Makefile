@@ -6,6 +6,9 @@ STAMP := $(VENV)/.installed
 BIN := $(VENV)/bin
 # Each of several test processes has a network of its own, which not every user may make.
 TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),3,0)
+PYTEST = $(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder
+# What takes as long as all other tests.
+RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
 
 .PHONY: help
 help: ## List every target
@@ -60,8 +63,12 @@ prepare: $(STAMP) ## Build and install what the tests need, once per user
 	@$(BIN)/python -m tests.live.prepare
 
 .PHONY: test
-test: prepare ## Run every test: unit, against the real API server, and real training
-	$(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --ignore=tests/production
+test: prepare ## Run every test of what the operator does: unit, on a real API server, real training
+	$(PYTEST) $(addprefix --ignore=,$(RESILIENCE) tests/production)
+
+.PHONY: resilience
+resilience: prepare ## Run the tests of hostile tenants, failing surroundings and faults at random
+	$(PYTEST) $(RESILIENCE)
 
 .PHONY: test-again
 test-again: $(STAMP) ## Run the tests that failed last once more, one after the other
