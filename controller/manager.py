@@ -132,7 +132,7 @@ class Manager:
         self._worker.applier.stop()
         is_drained = self._queue.drain(DRAIN_SECONDS)
         self._recorder.stop()
-        self._threads.join_one("events", EVENTS_SECONDS)
+        self._threads.join(EVENTS_SECONDS, "events")
         if not is_drained:
             # Something may still write: the lease is left to expire instead of handed over.
             self._base.log.warning("not_drained", seconds=DRAIN_SECONDS)
@@ -230,20 +230,14 @@ class Manager:
 
     def _routes(self) -> dict[str, dict[str, Route]]:
         """Paths by address; one server where both addresses are the same."""
-        routes: dict[str, dict[str, Route]] = {}
-        for address, own in (
-            (self._base.options.health_probe_bind_address, self._health_routes()),
-            (
-                self._base.options.metrics_bind_address,
-                {"/metrics": exposition(self._base.metrics)},
-            ),
-        ):
+        options, routes = self._base.options, dict[str, dict[str, Route]]()
+        health = {"/healthz": check(self._dead_threads), "/readyz": check(self._not_ready)}
+        metrics = {"/metrics": exposition(self._base.metrics)}
+        addresses = (options.health_probe_bind_address, options.metrics_bind_address)
+        for address, own in zip(addresses, (health, metrics), strict=True):
             if address != DISABLED:
                 routes.setdefault(address, {}).update(own)
         return routes
-
-    def _health_routes(self) -> dict[str, Route]:
-        return {"/healthz": check(self._dead_threads), "/readyz": check(self._not_ready)}
 
     def _dead_threads(self) -> list[str]:
         return [f"thread {name} has ended" for name in self._threads.dead()]

@@ -232,9 +232,6 @@ def _error_from(response: Response) -> ApiError:
         status = _decode(response)
     except Transient:
         status = {}
-    return error_from_status(response.status, status, _retry_after(response))
-
-
-def _retry_after(response: Response) -> float | None:
-    text = response.headers.get("retry-after", "")
-    return float(text) if text.isdecimal() else None
+    retry_after = response.headers.get("retry-after", "")
+    seconds = float(retry_after) if retry_after.isdecimal() else None
+    return error_from_status(response.status, status, seconds)

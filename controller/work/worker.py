@@ -35,7 +35,7 @@ BATCH_SECONDS = 0.2
 """A job rests at least so long after its pass: events come in bursts while pods come up, and the
 next pass sees them all. One that moves or creates on does not wait. docs/performance.md says why.
 """
-BACKLOGGED_BATCH_SECONDS = 1.0
+BACKLOGGED_BATCH_SECONDS = 0.5
 """The same while jobs wait for a worker: what they wait for is other jobs' passes."""
 REST_FACTOR = 10.0
 """A job rests so many times as long as looking at it took: it takes a tenth of one thread."""
@@ -73,7 +73,9 @@ class Worker:
             self.queue.add_after(key, AWAIT_SECONDS)
             self.queue.done(key)
             return
-        log = self.log.bind(job=f"{key.namespace}/{key.name}", pass_id=_new_id())
+        log = self.log.bind(
+            job=f"{key.namespace}/{key.name}", pass_id=f"{random.getrandbits(32):08x}"
+        )
         started = self.clock.monotonic()
         self.metrics.reconcile.started()
         outcome, rest_seconds = "error", 0.0
@@ -190,7 +192,3 @@ class Worker:
 
 def _earlier(plan: Plan, seconds: float) -> float:
     return seconds if plan.requeue_after is None else min(seconds, plan.requeue_after)
-
-
-def _new_id() -> str:
-    return f"{random.getrandbits(32):08x}"
