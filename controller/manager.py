@@ -14,6 +14,7 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from api.constants import FAILURE_REASONS, TERMINAL_PHASES
 from controller.cache.census import take_census
@@ -21,7 +22,7 @@ from controller.cache.event_handler import EventHandler
 from controller.cache.reflector import Reflector, Scope
 from controller.cache.store import Store
 from controller.cache.watches import Watches, watched
-from controller.client.api import READ_TIMEOUT_SECONDS, ApiClient
+from controller.client.api import ApiClient
 from controller.client.connection import Connection
 from controller.client.resources import PADDLE_JOB, Resource
 from controller.clock import Clock
@@ -76,17 +77,13 @@ class Manager:
         self._threads = Threads(foundation.clock, foundation.log, die)
         namespaces = foundation.options.namespaces
         self._store = Store((resource for resource, _ in watched("")), namespaces)
-        self._queue = WorkQueue(
-            foundation.clock, foundation.metrics.queue, foundation.options.workers
-        )
+        workers = foundation.options.workers
+        self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, workers)
         self._clients: list[ApiClient] = []
         self._watches = self._build_watches(namespaces)
         self._elector = self._build_elector(die)
         self._recorder, self._worker = self._build_worker(decide)
-        self._servers = [
-            HealthServer(address, routes, foundation.clock)
-            for address, routes in self._routes().items()
-        ]
+        self._servers = self._build_servers()
 
     def run(self) -> int:
         """Start everything, wait for `stop`, end everything; the process's exit code."""
@@ -174,16 +171,8 @@ class Manager:
 
     # Building
 
-    def _build_client(
-        self,
-        pool_size: int,
-        write_seconds: Callable[[], float] = lambda: float("inf"),
-        read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
-    ) -> ApiClient:
-        base = self._base
-        client = ApiClient(
-            base.connection, base.metrics, pool_size, write_seconds, read_timeout_seconds
-        )
+    def _build_client(self, pool_size: int, **limits: Any) -> ApiClient:
+        client = ApiClient(self._base.connection, self._base.metrics, pool_size, **limits)
         self._clients.append(client)
         return client
 
@@ -211,7 +200,7 @@ class Manager:
         base, queue = self._base, self._queue
         threads = _threads(base.options.workers) + MAX_PARALLEL
         writes = self._elector.write_seconds if self._elector else lambda: float("inf")
-        client = self._build_client(threads + 4, writes)
+        client = self._build_client(threads + 4, write_seconds=writes)
         memory = JobMemory(self._store, base.clock)
         recorder = EventRecorder(client, base.clock, base.metrics, base.log, queue.is_backlogged)
         worker = Worker(
@@ -228,29 +217,21 @@ class Manager:
         )
         return recorder, worker
 
-    def _routes(self) -> dict[str, dict[str, Route]]:
-        """Paths by address; one server where both addresses are the same."""
-        routes: dict[str, dict[str, Route]] = {}
-        for address, own in (
-            (self._base.options.health_probe_bind_address, self._health_routes()),
-            (
-                self._base.options.metrics_bind_address,
-                {"/metrics": exposition(self._base.metrics)},
-            ),
-        ):
-            if address != DISABLED:
-                routes.setdefault(address, {}).update(own)
-        return routes
-
-    def _health_routes(self) -> dict[str, Route]:
-        return {"/healthz": check(self._dead_threads), "/readyz": check(self._not_ready)}
+    def _build_servers(self) -> list[HealthServer]:
+        """One for both addresses where they are the same."""
+        base, options = self._base, self._base.options
+        health = {"/healthz": check(self._dead_threads), "/readyz": check(self._not_ready)}
+        routes: dict[str, dict[str, Route]] = {options.health_probe_bind_address: health}
+        metrics = {"/metrics": exposition(base.metrics)}
+        routes.setdefault(options.metrics_bind_address, {}).update(metrics)
+        routes.pop(DISABLED, None)
+        return [HealthServer(address, own, base.clock) for address, own in routes.items()]
 
     def _dead_threads(self) -> list[str]:
         return [f"thread {name} has ended" for name in self._threads.dead()]
 
     def _not_ready(self) -> list[str]:
-        problems = self._dead_threads()
-        problems += self._watches.problems()
+        problems = self._dead_threads() + self._watches.problems()
         if self._watches.lacks_paddle_jobs():
             problems.append("the PaddleJob CRD is not served")
         if self._elector is not None and not self._elector.is_led:

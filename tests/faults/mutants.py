@@ -607,7 +607,7 @@ MUTANTS = (
         "take the lease of a leader that renews it",
         "controller/leader.py",
         "LeaderElector._acquire_or_renew",
-        "self._is_anothers() and not self._has_expired()",
+        "self._is_anothers() and self._seconds_to_expiry() > 0",
         "False",
         "controller/test_leader.py",
     ),
