@@ -88,8 +88,7 @@ class ApiClient:
 
     def create(self, path: str, body: Raw) -> Raw:
         """POST to a collection; the metadata of the object as the API server made it."""
-        url = self._url(path, UNCHECKED)
-        return self._write("POST", url, body, accept=METADATA_ONLY)
+        return self._write("POST", self._url(path, UNCHECKED), body, accept=METADATA_ONLY)
 
     def replace(self, path: str, body: Raw) -> Raw:
         """PUT a whole object. With a resourceVersion in it, only over that version."""
@@ -232,9 +231,5 @@ def _error_from(response: Response) -> ApiError:
         status = _decode(response)
     except Transient:
         status = {}
-    return error_from_status(response.status, status, _retry_after(response))
-
-
-def _retry_after(response: Response) -> float | None:
-    text = response.headers.get("retry-after", "")
-    return float(text) if text.isdecimal() else None
+    wait = response.headers.get("retry-after", "")
+    return error_from_status(response.status, status, float(wait) if wait.isdecimal() else None)

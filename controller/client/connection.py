@@ -114,9 +114,12 @@ def _load_in_cluster(clock: Clock) -> Connection:
     )
     # A proxy of the environment is for the world outside; the service address is inside.
     configuration.proxy = None
-    token = Path(incluster_config.SERVICE_TOKEN_FILENAME)
-    credentials = Credentials(lambda: _read_token(token), TOKEN_PERIOD_SECONDS, clock)
-    return build_connection(configuration, credentials)
+
+    def read() -> str | None:
+        token = Path(incluster_config.SERVICE_TOKEN_FILENAME).read_text().strip()
+        return f"Bearer {token}" if token else None
+
+    return build_connection(configuration, Credentials(read, TOKEN_PERIOD_SECONDS, clock))
 
 
 def _load_kubeconfig(path: str, clock: Clock) -> Connection:
@@ -136,11 +139,6 @@ def _read_kubeconfig(path: str) -> Configuration:
         path, client_configuration=configuration
     )
     return configuration
-
-
-def _read_token(path: Path) -> str | None:
-    token = path.read_text().strip()
-    return f"Bearer {token}" if token else None
 
 
 def build_connection(configuration: Configuration, credentials: Credentials) -> Connection:
