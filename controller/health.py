@@ -49,21 +49,15 @@ def check(problems: Callable[[], list[str]]) -> Route:
 
     def answer(_accept: str) -> Answer:
         found = problems()
-        if found:
-            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, "\n".join([*found, ""]).encode())
-        return Answer(HTTPStatus.OK, b"ok\n")
+        status = HTTPStatus.SERVICE_UNAVAILABLE if found else HTTPStatus.OK
+        return Answer(status, "\n".join([*(found or ["ok"]), ""]).encode())
 
     return answer
 
 
 def exposition(metrics: Metrics) -> Route:
     """A route that prints the metrics."""
-
-    def answer(accept: str) -> Answer:
-        body, content_type = metrics.exposition(accept)
-        return Answer(HTTPStatus.OK, body, content_type)
-
-    return answer
+    return lambda accept: Answer(HTTPStatus.OK, *metrics.exposition(accept))
 
 
 class _Connection:

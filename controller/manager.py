@@ -129,7 +129,7 @@ class Manager:
         self._worker.applier.stop()
         is_drained = self._queue.drain(DRAIN_SECONDS)
         self._recorder.stop()
-        self._threads.join_one("events", EVENTS_SECONDS)
+        self._threads.join(EVENTS_SECONDS, "events")
         if not is_drained:
             # Something may still write: the lease is left to expire instead of handed over.
             self._base.log.warning("not_drained", seconds=DRAIN_SECONDS)
@@ -181,7 +181,7 @@ class Manager:
         client = self._build_client(len(watched("")) * max(1, len(namespaces)) + 4)
 
         def build(resource: Resource, scope: Scope) -> Reflector:
-            handler = EventHandler(resource, self._store, self._queue, scope.namespace)
+            handler = EventHandler(resource, self._store, self._queue.add, scope.namespace)
             return Reflector(client, handler, scope, base.clock, base.metrics.client, base.log)
 
         return Watches(namespaces, build)

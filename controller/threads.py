@@ -40,18 +40,16 @@ class Threads:
         """Names of threads that have ended."""
         return [thread.name for thread in self._threads if not thread.is_alive()]
 
-    def join_one(self, name: str, seconds: float) -> None:
-        """Wait for the thread of this name, if there is one."""
-        for thread in self._threads:
-            if thread.name == name:
-                thread.join(seconds)
+    def join(self, seconds: float, name: str = "") -> list[str]:
+        """Wait for all threads, or the one of this name, so many seconds altogether.
 
-    def join(self, seconds: float) -> list[str]:
-        """Wait for all threads, so many seconds altogether; the names of those that still run."""
+        Returns the names of those that still run.
+        """
+        threads = [thread for thread in self._threads if name in ("", thread.name)]
         deadline = self._clock.monotonic() + seconds
-        for thread in self._threads:
+        for thread in threads:
             thread.join(max(0.0, deadline - self._clock.monotonic()))
-        return [thread.name for thread in self._threads if thread.is_alive()]
+        return [thread.name for thread in threads if thread.is_alive()]
 
     def _guard(self, name: str, run: Callable[[], None]) -> None:
         _tell_kernel(name)

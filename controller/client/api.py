@@ -120,12 +120,7 @@ class ApiClient:
         self._pool.close()
 
     def _write(
-        self,
-        method: str,
-        url: str,
-        body: Raw,
-        content_type: str = JSON,
-        accept: str = JSON,
+        self, method: str, url: str, body: Raw, content_type: str = JSON, accept: str = JSON
     ) -> Raw:
         def allowed_seconds() -> float:
             seconds = self._write_seconds()

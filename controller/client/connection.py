@@ -143,14 +143,9 @@ def _read_kubeconfig(path: str) -> Configuration:
 
 def build_connection(configuration: Configuration, credentials: Credentials) -> Connection:
     """The connection that a configuration of the package describes."""
-    prefix = urlsplit(configuration.host).path.rstrip("/")
-    return Connection(_build_endpoint(configuration), prefix, credentials)
-
-
-def _build_endpoint(configuration: Configuration) -> Endpoint:
     base = urlsplit(configuration.host)
     is_tls = base.scheme == "https"
-    return Endpoint(
+    endpoint = Endpoint(
         host=base.hostname or "",
         port=base.port or (443 if is_tls else 80),
         tls=_build_tls(configuration) if is_tls else None,
@@ -159,6 +154,7 @@ def _build_endpoint(configuration: Configuration) -> Endpoint:
         socket_options=tuple(tcp_keepalive_socket_options()),
         ca_file=configuration.ssl_ca_cert or "",
     )
+    return Connection(endpoint, base.path.rstrip("/"), credentials)
 
 
 def _build_tls(configuration: Configuration) -> ssl.SSLContext:

@@ -775,8 +775,8 @@ MUTANTS = (
         "let the failures of one tenant hold up another's retries",
         "controller/workqueue/rate_limiter.py",
         "RetryLimiter.next_delay",
-        "self._bucket_locked(key.namespace)",
-        'self._bucket_locked("")',
+        "self._buckets.setdefault(key.namespace, new)",
+        'self._buckets.setdefault("", new)',
         "controller/test_rate_limiter.py",
     ),
     Mutant(
