@@ -167,7 +167,7 @@ MUTANTS = (
         "take any ConfigMap of that name",
         "reconcile/environment.py",
         "build_env",
-        "_rendezvous(view)",
+        '{"name": RENDEZVOUS_VARIABLE, **source}',
         "*()",
         "reconcile/test_environment.py",
     ),
