@@ -14,7 +14,6 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from api.constants import FAILURE_REASONS, TERMINAL_PHASES
 from controller.cache.census import take_census
@@ -80,6 +79,7 @@ class Manager:
         workers = foundation.options.workers
         self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, workers)
         self._clients: list[ApiClient] = []
+        """To be closed at the end."""
         self._watches = self._build_watches(namespaces)
         self._elector = self._build_elector(die)
         self._recorder, self._worker = self._build_worker(decide)
@@ -171,14 +171,11 @@ class Manager:
 
     # Building
 
-    def _build_client(self, pool_size: int, **limits: Any) -> ApiClient:
-        client = ApiClient(self._base.connection, self._base.metrics, pool_size, **limits)
-        self._clients.append(client)
-        return client
-
     def _build_watches(self, namespaces: tuple[str, ...]) -> Watches:
         base = self._base
-        client = self._build_client(len(watched("")) * max(1, len(namespaces)) + 4)
+        pool_size = len(watched("")) * max(1, len(namespaces)) + 4
+        client = ApiClient(base.connection, base.metrics, pool_size)
+        self._clients.append(client)
 
         def build(resource: Resource, scope: Scope) -> Reflector:
             handler = EventHandler(resource, self._store, self._queue.add, scope.namespace)
@@ -193,14 +190,18 @@ class Manager:
         identity = f"{socket.gethostname()}_{os.getpid()}_{random.getrandbits(32):08x}"
         candidate = Candidate(options.leader_election_namespace, options.lease_name, identity)
         # A client of its own: renewals must not queue behind the pods of a wide job.
-        client = self._build_client(2, read_timeout_seconds=REQUEST_TIMEOUT_SECONDS)
+        client = ApiClient(
+            base.connection, base.metrics, 2, read_timeout_seconds=REQUEST_TIMEOUT_SECONDS
+        )
+        self._clients.append(client)
         return LeaderElector(client, candidate, base.clock, base.metrics, base.log, die)
 
     def _build_worker(self, decide: Decide) -> tuple[EventRecorder, Worker]:
         base, queue = self._base, self._queue
         threads = _threads(base.options.workers) + MAX_PARALLEL
         writes = self._elector.write_seconds if self._elector else lambda: float("inf")
-        client = self._build_client(threads + 4, write_seconds=writes)
+        client = ApiClient(base.connection, base.metrics, threads + 4, writes)
+        self._clients.append(client)
         memory = JobMemory(self._store, base.clock)
         recorder = EventRecorder(client, base.clock, base.metrics, base.log, queue.is_backlogged)
         worker = Worker(
