@@ -49,48 +49,40 @@ def check(problems: Callable[[], list[str]]) -> Route:
 
     def answer(_accept: str) -> Answer:
         found = problems()
-        if found:
-            return Answer(HTTPStatus.SERVICE_UNAVAILABLE, "\n".join([*found, ""]).encode())
-        return Answer(HTTPStatus.OK, b"ok\n")
+        status = HTTPStatus.SERVICE_UNAVAILABLE if found else HTTPStatus.OK
+        return Answer(status, "\n".join([*(found or ["ok"]), ""]).encode())
 
     return answer
 
 
 def exposition(metrics: Metrics) -> Route:
     """A route that prints the metrics."""
-
-    def answer(accept: str) -> Answer:
-        body, content_type = metrics.exposition(accept)
-        return Answer(HTTPStatus.OK, body, content_type)
-
-    return answer
+    return lambda accept: Answer(HTTPStatus.OK, *metrics.exposition(accept))
 
 
 class _Connection:
-    """One request and its answer."""
+    """One request and its answer, which is empty until the request has come."""
 
     def __init__(self, opened: socket.socket, opened_at: float) -> None:
         opened.setblocking(False)
         self.socket = opened
         self.opened_at = opened_at
         self._head = b""
-        self._answer = b""
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether the request has come, and what remains is to send the answer."""
-        return bool(self._answer)
+        self.answer = b""
 
     def advance(self, routes: dict[str, Route]) -> bool:
-        """Read or write what can be without waiting; whether it is over. Raises OSError."""
-        if not self._answer:
-            received = self.socket.recv(MAX_HEAD_BYTES + 1 - len(self._head))
-            self._head += received
-            self._answer = _respond(self._head, routes)
-            if not self._answer:
-                return not received
-        self._answer = self._answer[self.socket.send(self._answer) :]
-        return not self._answer
+        """Read or write what can be without waiting; whether it is over, or the client gone."""
+        try:
+            if not self.answer:
+                received = self.socket.recv(MAX_HEAD_BYTES + 1 - len(self._head))
+                self._head += received
+                self.answer = _respond(self._head, routes)
+                if not self.answer:
+                    return not received
+            self.answer = self.answer[self.socket.send(self.answer) :]
+        except OSError:
+            return True
+        return not self.answer
 
 
 class HealthServer:
@@ -138,7 +130,7 @@ class HealthServer:
         for connection in [*self._connections]:
             is_over = self._age(connection) > REQUEST_SECONDS
             if connection.socket.fileno() in ready:
-                is_over |= self._advance(connection)
+                is_over |= connection.advance(self._routes)
             if is_over:
                 self._close(connection)
         if can_accept:
@@ -148,19 +140,13 @@ class HealthServer:
         """The descriptors with something to do; the listener only counts while there is room."""
         poll = select.poll()
         for connection in self._connections:
-            event = select.POLLOUT if connection.is_answered else select.POLLIN
+            event = select.POLLOUT if connection.answer else select.POLLIN
             poll.register(connection.socket, event)
         has_room = self._has_room()
         if has_room:
             poll.register(self._listener, select.POLLIN)
         seconds = _POLL_SECONDS if has_room else GRACE_SECONDS
         return {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
-
-    def _advance(self, connection: _Connection) -> bool:
-        try:
-            return connection.advance(self._routes)
-        except OSError:  # the client is gone
-            return True
 
     def _accept(self) -> None:
         if len(self._connections) >= MAX_CONNECTIONS:
@@ -179,7 +165,7 @@ class HealthServer:
 
     def _next_to_go(self) -> _Connection:
         """The oldest that has not sent its request; where all have, the oldest."""
-        silent = (each for each in self._connections if not each.is_answered)
+        silent = (each for each in self._connections if not each.answer)
         return next(silent, self._connections[0])
 
     def _age(self, connection: _Connection) -> float:
@@ -201,15 +187,15 @@ def parse_address(address: str) -> tuple[str, int]:
 def _respond(head: bytes, routes: dict[str, Route]) -> bytes:
     """The answer to a request, empty while more of it has to come."""
     if len(head) > MAX_HEAD_BYTES:
-        return _encode(_failure(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE))
+        return _refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
     if b"\r\n\r\n" not in head:
         return b""
     method, _, rest = head.partition(b" ")
     route = routes.get(re.split(rb"[ ?\r]", rest, maxsplit=1)[0].decode("latin-1"))
     if route is None:
-        return _encode(_failure(HTTPStatus.NOT_FOUND))
+        return _refuse(HTTPStatus.NOT_FOUND)
     if method != b"GET":
-        return _encode(_failure(HTTPStatus.METHOD_NOT_ALLOWED))
+        return _refuse(HTTPStatus.METHOD_NOT_ALLOWED)
     accept = _ACCEPT.search(head)
     try:
         return _encode(route(accept[1].strip().decode("latin-1") if accept else ""))
@@ -217,8 +203,8 @@ def _respond(head: bytes, routes: dict[str, Route]) -> bytes:
         return _encode(Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error!r}\n".encode()))
 
 
-def _failure(status: HTTPStatus) -> Answer:
-    return Answer(status, f"{status.phrase}\n".encode())
+def _refuse(status: HTTPStatus) -> bytes:
+    return _encode(Answer(status, f"{status.phrase}\n".encode()))
 
 
 def _encode(answer: Answer) -> bytes:

@@ -108,8 +108,11 @@ class LeaderElector:
         self.acquired.set()
         while not self._clock.wait(self._stop, min(RENEW_PERIOD_SECONDS, self.write_seconds())):
             if not self._keep():
-                self._lose()
+                self._stop_writes()
+                self._log.error("lease_lost", holder=self._holder())
+                self._on_lost()
                 return
+        self._stop_writes()
         self._release()
 
     def stop(self) -> None:
@@ -137,11 +140,10 @@ class LeaderElector:
     def _acquire_or_renew(self) -> bool:
         if not self._is_mine():
             self._read()
-            if self._is_anothers() and not self._has_expired():
+            if self._is_anothers() and self._seconds_to_expiry() > 0:
                 return False
         started = self._clock.monotonic()
-        written = self._write(self._me.identity, LEASE_SECONDS)
-        self._see(written)
+        self._see(self._write(self._me.identity, LEASE_SECONDS))
         return self._note_renewal(started)
 
     def _note_renewal(self, sent_at: float) -> bool:
@@ -183,16 +185,10 @@ class LeaderElector:
         spec["holderIdentity"] = holder
         spec["leaseDurationSeconds"] = duration_seconds
         spec["renewTime"] = now
-        metadata = self._lease.get("metadata") or {
-            "name": self._me.name,
-            "namespace": self._me.namespace,
-        }
-        return {
-            "apiVersion": LEASE.api_version,
-            "kind": LEASE.kind,
-            "metadata": metadata,
-            "spec": spec,
-        }
+        named = {"name": self._me.name, "namespace": self._me.namespace}
+        metadata = self._lease.get("metadata") or named
+        head = {"apiVersion": LEASE.api_version, "kind": LEASE.kind}
+        return {**head, "metadata": metadata, "spec": spec}
 
     def _holder(self) -> str:
         return str((self._lease.get("spec") or {}).get("holderIdentity") or "")
@@ -202,9 +198,6 @@ class LeaderElector:
 
     def _is_anothers(self) -> bool:
         return self._holder() not in ("", self._me.identity)
-
-    def _has_expired(self) -> bool:
-        return self._seconds_to_expiry() <= 0
 
     def _seconds_to_expiry(self) -> float:
         return self._expires_at - self._clock.monotonic()
@@ -218,16 +211,9 @@ class LeaderElector:
     def _stop_writes(self) -> None:
         with self._lock:
             self._renewed_at = None
-
-    def _lose(self) -> None:
-        self._stop_writes()
         self._metrics.set_leader(self._me.name, False)
-        self._log.error("lease_lost", holder=self._holder())
-        self._on_lost()
 
     def _release(self) -> None:
-        self._stop_writes()
-        self._metrics.set_leader(self._me.name, False)
         try:
             if not self._is_mine():
                 self._read()

@@ -21,7 +21,7 @@ from controller.cache.event_handler import EventHandler
 from controller.cache.reflector import Reflector, Scope
 from controller.cache.store import Store
 from controller.cache.watches import Watches, watched
-from controller.client.api import READ_TIMEOUT_SECONDS, ApiClient
+from controller.client.api import ApiClient
 from controller.client.connection import Connection
 from controller.client.resources import PADDLE_JOB, Resource
 from controller.clock import Clock
@@ -76,17 +76,14 @@ class Manager:
         self._threads = Threads(foundation.clock, foundation.log, die)
         namespaces = foundation.options.namespaces
         self._store = Store((resource for resource, _ in watched("")), namespaces)
-        self._queue = WorkQueue(
-            foundation.clock, foundation.metrics.queue, foundation.options.workers
-        )
+        workers = foundation.options.workers
+        self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, workers)
         self._clients: list[ApiClient] = []
+        """To be closed at the end."""
         self._watches = self._build_watches(namespaces)
         self._elector = self._build_elector(die)
         self._recorder, self._worker = self._build_worker(decide)
-        self._servers = [
-            HealthServer(address, routes, foundation.clock)
-            for address, routes in self._routes().items()
-        ]
+        self._servers = self._build_servers()
 
     def run(self) -> int:
         """Start everything, wait for `stop`, end everything; the process's exit code."""
@@ -174,25 +171,14 @@ class Manager:
 
     # Building
 
-    def _build_client(
-        self,
-        pool_size: int,
-        write_seconds: Callable[[], float] = lambda: float("inf"),
-        read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
-    ) -> ApiClient:
-        base = self._base
-        client = ApiClient(
-            base.connection, base.metrics, pool_size, write_seconds, read_timeout_seconds
-        )
-        self._clients.append(client)
-        return client
-
     def _build_watches(self, namespaces: tuple[str, ...]) -> Watches:
         base = self._base
-        client = self._build_client(len(watched("")) * max(1, len(namespaces)) + 4)
+        pool_size = len(watched("")) * max(1, len(namespaces)) + 4
+        client = ApiClient(base.connection, base.metrics, pool_size)
+        self._clients.append(client)
 
         def build(resource: Resource, scope: Scope) -> Reflector:
-            handler = EventHandler(resource, self._store, self._queue, scope.namespace)
+            handler = EventHandler(resource, self._store, self._queue.add, scope.namespace)
             return Reflector(client, handler, scope, base.clock, base.metrics.client, base.log)
 
         return Watches(namespaces, build)
@@ -204,14 +190,18 @@ class Manager:
         identity = f"{socket.gethostname()}_{os.getpid()}_{random.getrandbits(32):08x}"
         candidate = Candidate(options.leader_election_namespace, options.lease_name, identity)
         # A client of its own: renewals must not queue behind the pods of a wide job.
-        client = self._build_client(2, read_timeout_seconds=REQUEST_TIMEOUT_SECONDS)
+        client = ApiClient(
+            base.connection, base.metrics, 2, read_timeout_seconds=REQUEST_TIMEOUT_SECONDS
+        )
+        self._clients.append(client)
         return LeaderElector(client, candidate, base.clock, base.metrics, base.log, die)
 
     def _build_worker(self, decide: Decide) -> tuple[EventRecorder, Worker]:
         base, queue = self._base, self._queue
         threads = _threads(base.options.workers) + MAX_PARALLEL
         writes = self._elector.write_seconds if self._elector else lambda: float("inf")
-        client = self._build_client(threads + 4, writes)
+        client = ApiClient(base.connection, base.metrics, threads + 4, writes)
+        self._clients.append(client)
         memory = JobMemory(self._store, base.clock)
         recorder = EventRecorder(client, base.clock, base.metrics, base.log, queue.is_backlogged)
         worker = Worker(
@@ -228,23 +218,21 @@ class Manager:
         )
         return recorder, worker
 
-    def _routes(self) -> dict[str, dict[str, Route]]:
-        """Paths by address; one server where both addresses are the same."""
-        options, routes = self._base.options, dict[str, dict[str, Route]]()
+    def _build_servers(self) -> list[HealthServer]:
+        """One for both addresses where they are the same."""
+        base, options = self._base, self._base.options
         health = {"/healthz": check(self._dead_threads), "/readyz": check(self._not_ready)}
-        metrics = {"/metrics": exposition(self._base.metrics)}
-        addresses = (options.health_probe_bind_address, options.metrics_bind_address)
-        for address, own in zip(addresses, (health, metrics), strict=True):
-            if address != DISABLED:
-                routes.setdefault(address, {}).update(own)
-        return routes
+        routes: dict[str, dict[str, Route]] = {options.health_probe_bind_address: health}
+        metrics = {"/metrics": exposition(base.metrics)}
+        routes.setdefault(options.metrics_bind_address, {}).update(metrics)
+        routes.pop(DISABLED, None)
+        return [HealthServer(address, own, base.clock) for address, own in routes.items()]
 
     def _dead_threads(self) -> list[str]:
         return [f"thread {name} has ended" for name in self._threads.dead()]
 
     def _not_ready(self) -> list[str]:
-        problems = self._dead_threads()
-        problems += self._watches.problems()
+        problems = self._dead_threads() + self._watches.problems()
         if self._watches.lacks_paddle_jobs():
             problems.append("the PaddleJob CRD is not served")
         if self._elector is not None and not self._elector.is_led:

@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,43 +50,12 @@ class Options:
 
 def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Options:
     """The options of a command line. Prints usage and exits on a wrong one."""
-    parser = build_parser(environment)
-    found = parser.parse_args(arguments)
-    low, high = found.host_port_range
-    return Options(
-        namespaces=found.namespace,
-        kubeconfig=found.kubeconfig,
-        workers=found.workers,
-        metrics_bind_address=found.metrics_bind_address,
-        health_probe_bind_address=found.health_probe_bind_address,
-        leader_elect=found.leader_elect,
-        leader_election_namespace=found.leader_election_namespace or _own_namespace(),
-        log_format=found.log_format,
-        log_level=found.log_level,
-        settings=Settings(
-            scheduling=found.scheduling,
-            elastic_server=found.elastic_server,
-            elastic_timeout_seconds=found.elastic_timeout,
-            force_delete_after_seconds=found.force_delete_after,
-            config_error_grace_seconds=found.config_error_after,
-            image_pull_grace_seconds=found.image_error_after,
-            host_port_range=(low, high),
-            host_port_share=found.host_port_share or (1.0 if len(found.namespace) == 1 else 0.25),
-        ),
-    )
-
-
-def _naming(variable: str, value: str, parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    """The parser; where it refuses what a variable says, the error names the variable."""
-
-    def parse_and_name(text: str) -> Any:
-        try:
-            return parse(text)
-        except argparse.ArgumentTypeError as error:
-            source = f"{variable}: " if text == value else ""
-            raise argparse.ArgumentTypeError(f"{source}{error}") from error
-
-    return parse_and_name
+    found = vars(build_parser(environment).parse_args(arguments))
+    namespaces = found.pop("namespace")
+    found["leader_election_namespace"] = found["leader_election_namespace"] or _own_namespace()
+    found["host_port_share"] = found["host_port_share"] or (1.0 if len(namespaces) == 1 else 0.25)
+    settings = Settings(**{each.name: found.pop(each.name) for each in fields(Settings)})
+    return Options(namespaces=namespaces, settings=settings, **found)
 
 
 def _add(
@@ -95,60 +64,64 @@ def _add(
     name: str,
     default: str,
     text: str,
-    type: Callable[[str], Any] = str,
+    parse: Callable[[str], Any] = str,
     **more: Any,
 ) -> None:
-    """Add a flag; a default is parsed as an argument would be."""
+    """Add a flag; a default is parsed as an argument would be.
+
+    Where the parser refuses what a variable says, the error names the variable.
+    """
     variable = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
     value = environment.get(variable)
-    if value is not None:
-        default, type = value, _naming(variable, value, type)
-    more |= {"default": default, "type": type}
+
+    def parse_argument(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            source = f"{variable}: " if text == value else ""
+            raise argparse.ArgumentTypeError(f"{source}{error}") from error
+
+    more |= {"default": default if value is None else value, "type": parse_argument}
+    more["metavar"] = name.upper().replace("-", "_")
     parser.add_argument(f"--{name}", help=f"{text} [{variable}]", **more)
 
 
 def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
-    """The flags, with defaults from the environment; docs/operator.md lists them."""
+    """The flags, with defaults from the environment; docs/operator.md lists them.
+
+    What a flag is called in `Options` or `Settings` is its `dest`.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m controller", description="The PaddleJob operator."
     )
     add = partial(_add, parser, environment)
-    watched = "watch this namespace only, or these: A,B; empty: all"
-    add("namespace", "", watched, type=_namespaces)
-    add(
-        "kubeconfig",
-        environment.get("KUBECONFIG", ""),
-        "file that says how to reach the API server",
-    )
-    add("workers", "8", "how many jobs of a namespace are reconciled at once", type=_workers)
-    add("metrics-bind-address", ":8080", "address of /metrics; 0: none", type=_address)
-    add("health-probe-bind-address", ":8081", "of /healthz, /readyz; 0: none", type=_address)
-    add(
-        "leader-elect",
-        "false",
-        "write only while holding a Lease",
-        type=_truth,
-        nargs="?",
-        const=True,
-    )
+    add("namespace", "", "watch this namespace only, or these: A,B; empty: all", _namespaces)
+    server = "file that says how to reach the API server"
+    add("kubeconfig", environment.get("KUBECONFIG", ""), server)
+    add("workers", "8", "how many jobs of a namespace are reconciled at once", _workers)
+    add("metrics-bind-address", ":8080", "address of /metrics; 0: none", _address)
+    add("health-probe-bind-address", ":8081", "of /healthz, /readyz; 0: none", _address)
+    led = "write only while holding a Lease"
+    add("leader-elect", "false", led, _truth, nargs="?", const=True)
     lease = "where the Lease is; empty: the operator's own"
-    add("leader-election-namespace", "", lease, type=_namespace)
-    add("log-format", "auto", "auto, json or text; auto: json in a cluster", type=_one_of(FORMATS))
-    add("log-level", "info", ", ".join(LEVELS), type=_one_of(LEVELS))
+    add("leader-election-namespace", "", lease, _namespace)
+    add("log-format", "auto", "auto, json or text; auto: json in a cluster", _one_of(FORMATS))
+    add("log-level", "info", ", ".join(LEVELS), _one_of(LEVELS))
     schedulers = ("none", "volcano", "kubernetes")
-    add("scheduling", "none", "make every job a gang of this scheduler", type=_one_of(schedulers))
+    add("scheduling", "none", "make every job a gang of this scheduler", _one_of(schedulers))
     etcd = "etcd of all elastic jobs, HOST:PORT; empty: that of each job's own namespace"
     add("elastic-server", "", etcd)
-    add("elastic-timeout", "120", "seconds that elastic launchers wait for peers", type=_count)
+    peers = "seconds that elastic launchers wait for peers"
+    add("elastic-timeout", "120", peers, _count, dest="elastic_timeout_seconds")
     lost = "seconds until a pod that hangs on a lost node is force-deleted"
-    add("force-delete-after", "300", lost, type=_seconds)
+    add("force-delete-after", "300", lost, _seconds, dest="force_delete_after_seconds")
     wrong = "seconds until a wrong image name or a missing key fails the job"
-    add("config-error-after", "60", wrong, type=_seconds)
+    add("config-error-after", "60", wrong, _seconds, dest="config_error_grace_seconds")
     absent = "seconds until an image or an object that does not come fails the job"
-    add("image-error-after", "600", absent, type=_seconds)
-    add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", type=_ports)
+    add("image-error-after", "600", absent, _seconds, dest="image_pull_grace_seconds")
+    add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", _ports)
     share = "part of them for one namespace at most; empty: 0.25, or 1 with one --namespace"
-    add("host-port-share", "", share, type=_share)
+    add("host-port-share", "", share, _share)
     return parser
 
 
@@ -161,20 +134,20 @@ def _own_namespace() -> str:
 
 def _count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+        raise ValueError(f"{text!r} is not a positive number")
     return int(text)
 
 
 def _workers(text: str) -> int:
     count = _count(text)
     if count > MAX_WORKERS:
-        raise argparse.ArgumentTypeError(f"{text!r} is more than {MAX_WORKERS}")
+        raise ValueError(f"{text!r} is more than {MAX_WORKERS}")
     return count
 
 
 def _namespace(text: str) -> str:
     if text and not re.fullmatch("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a namespace")
+        raise ValueError(f"{text!r} is not the name of a namespace")
     return text
 
 
@@ -182,25 +155,21 @@ def _namespaces(text: str) -> tuple[str, ...]:
     """Each once; an empty name among others is a slip, and must not mean all of them."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(","))) if text else ()
     if "" in names:
-        raise argparse.ArgumentTypeError(f"{text!r} has an empty name in it")
+        raise ValueError(f"{text!r} has an empty name in it")
     return tuple(_namespace(name) for name in names)
 
 
 def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds") from error
-    if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return seconds
+    if not re.fullmatch(r"\d{1,12}(\.\d+)?", text):
+        raise ValueError(f"{text!r} is not a number of seconds")
+    return float(text)
 
 
 def _share(text: str) -> float | None:
     if not text:
         return None
     if not re.fullmatch(r"[01]|[01]?\.\d+", text) or not 0 < float(text) <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share such as 0.25")
+        raise ValueError(f"{text!r} is not a share such as 0.25")
     return float(text)
 
 
@@ -208,32 +177,29 @@ def _truth(text: str | bool) -> bool:
     words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     value = words.get(str(text).lower())
     if value is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+        raise ValueError(f"{text!r} is neither true nor false")
     return value
 
 
 def _address(text: str) -> str:
     if text != DISABLED:
-        try:
-            parse_address(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
+        parse_address(text)
     return text
 
 
 def _ports(text: str) -> tuple[int, int]:
     low, dash, high = text.partition("-")
     if not (dash and low.isdecimal() and high.isdecimal() and 1 <= int(low) < int(high) <= 65535):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range of ports such as 30000-60999")
+        raise ValueError(f"{text!r} is not a range of ports such as 30000-60999")
     if int(high) - int(low) + 1 < PORTS_PER_POD:
-        raise argparse.ArgumentTypeError(f"{text!r} has less than a pod's {PORTS_PER_POD} ports")
+        raise ValueError(f"{text!r} has less than a pod's {PORTS_PER_POD} ports")
     return int(low), int(high)
 
 
 def _one_of(words: Sequence[str]) -> Any:
     def parse(text: str) -> str:
         if text not in words:
-            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
+            raise ValueError(f"{text!r} is none of {', '.join(words)}")
         return text
 
     return parse

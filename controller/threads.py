@@ -41,12 +41,12 @@ class Threads:
         return [thread.name for thread in self._threads if not thread.is_alive()]
 
     def join(self, seconds: float, name: str = "") -> list[str]:
-        """Wait for all threads, or for those of a name, so many seconds altogether.
+        """Wait for all threads, or the one of this name, so many seconds altogether.
 
-        The names of those that still run.
+        Returns the names of those that still run.
         """
-        deadline = self._clock.monotonic() + seconds
         threads = [thread for thread in self._threads if name in ("", thread.name)]
+        deadline = self._clock.monotonic() + seconds
         for thread in threads:
             thread.join(max(0.0, deadline - self._clock.monotonic()))
         return [thread.name for thread in threads if thread.is_alive()]

@@ -50,8 +50,9 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
     """The operator's entries for one pod, in an order in which `$(VAR)` resolves."""
     if view.job.spec.is_elastic:
         return _elastic_env(view, name)
+    source = _from_config_map(_config_map(view), rendezvous_key(view.job))
     env = [
-        _rendezvous(view),
+        {"name": RENDEZVOUS_VARIABLE, **source},
         *_address_env(view, name),
         _literal("TRAINING_ROLE", TRAINING_ROLES[role]),
         _literal("PADDLE_TRAINING_ROLE", TRAINING_ROLES[role]),
@@ -60,11 +61,6 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
     if Role.HETER in view.job.spec.roles:
         env += _heter_env(view, role)
     return env
-
-
-def _rendezvous(view: View) -> Raw:
-    source = _from_config_map(_config_map(view), rendezvous_key(view.job))
-    return {"name": RENDEZVOUS_VARIABLE, **source}
 
 
 def build_env_from(view: View) -> list[Raw]:
@@ -110,7 +106,8 @@ def _address_env(view: View, name: str) -> list[Raw]:
 def _pod_ip(view: View, name: str) -> Raw:
     if view.job.spec.intranet is Intranet.SERVICE:
         return _literal("POD_IP", host_of(view, name))
-    return _field("POD_IP", "status.podIP")
+    source = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
+    return {"name": "POD_IP", "valueFrom": source}
 
 
 def _heter_env(view: View, role: Role) -> list[Raw]:
@@ -172,10 +169,6 @@ def _config_map(view: View) -> str:
 
 def _literal(name: str, value: str) -> Raw:
     return {"name": name, "value": value}
-
-
-def _field(name: str, path: str) -> Raw:
-    return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
 def _from_config_map(config_map: str, key: str) -> Raw:

@@ -151,8 +151,8 @@ def own_pod_group_patches(view: View, gang: Gang) -> tuple[Patch, ...]:
     group = None if gang.is_users else own_pod_group(view)
     if group is None:
         return ()
-    wanted = _build_spec(view, gang.kind)
-    if gang.kind is not GangKind.VOLCANO or _covers(group.get("spec") or {}, wanted):
+    spec, wanted = group.get("spec") or {}, _build_spec(view, gang.kind)
+    if gang.kind is not GangKind.VOLCANO or spec | wanted == spec:
         return ()
     return (Patch(ObjectReference.of(group), {"spec": wanted}),)
 
@@ -214,7 +214,3 @@ def _build_spec(view: View, kind: GangKind) -> Raw:
         }
         spec |= {key: value for key, value in optional.items() if value}
     return spec
-
-
-def _covers(existing: Raw, wanted: Raw) -> bool:
-    return all(existing.get(key) == value for key, value in wanted.items())

@@ -48,30 +48,22 @@ def explain_leftovers(view: View) -> Wait | None:
 def _tell_refused(refusals: Sequence[Refusal]) -> Wait | None:
     if not refusals:
         return None
-    first = refusals[0]
+    reason, message = _explain_refusal(refusals[0])
     more = len(refusals) - 1
-    suffix = f" (and {more} more)" if more else ""
-    return Wait(_refusal_reason(first), _refusal_message(first) + suffix)
+    return Wait(reason, message + (f" (and {more} more)" if more else ""))
 
 
-def _refusal_reason(refusal: Refusal) -> Reason:
+def _explain_refusal(refusal: Refusal) -> tuple[Reason, str]:
+    child = f"{refusal.kind} {refusal.name}"
     if refusal.reason == "AlreadyExists":
-        return Reason.NAME_CONFLICT
+        message = f"{child} exists and does not belong to this job; it is left untouched"
+        return Reason.NAME_CONFLICT, message
     if "exceeded quota" in refusal.message:
-        return Reason.QUOTA_EXCEEDED
-    return Reason.DELETE_REFUSED if refusal.is_delete else Reason.CREATE_REFUSED
-
-
-def _refusal_message(refusal: Refusal) -> str:
-    if refusal.reason == "AlreadyExists":
-        return (
-            f"{refusal.kind} {refusal.name} exists and does not belong to this job; "
-            "it is left untouched"
-        )
-    if "exceeded quota" in refusal.message:
-        return f"quota exceeded: {refusal.message}"[:MAX_REASON_CHARACTERS]
+        message = f"quota exceeded: {refusal.message}"
+        return Reason.QUOTA_EXCEEDED, message[:MAX_REASON_CHARACTERS]
     what = "cannot be deleted: " if refusal.is_delete else ""
-    return f"{refusal.kind} {refusal.name}: {what}{refusal.message}"[:MAX_REASON_CHARACTERS]
+    reason = Reason.DELETE_REFUSED if refusal.is_delete else Reason.CREATE_REFUSED
+    return reason, f"{child}: {what}{refusal.message}"[:MAX_REASON_CHARACTERS]
 
 
 def _terminating(view: View) -> Wait | None:

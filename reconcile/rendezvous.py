@@ -128,25 +128,21 @@ def moved_pods(view: View) -> list[str]:
 
 
 def has_moved(view: View, pod: PodView) -> bool:
-    """Whether the pod has another address than the attempt's ConfigMap tells its peers."""
+    """Whether the pod has another address than the attempt's ConfigMap tells its peers.
+
+    It counts as not moved where the store has no endpoints: those of a namespace whose ConfigMaps
+    take too much memory.
+    """
     if view.config_map is None or not pod.address:
         return False
-    return not _is_published(view, view.config_map.get("data") or {}, pod)
-
-
-def _is_published(view: View, published: dict[str, str], pod: PodView) -> bool:
-    """Whether the endpoint at the pod's index is the pod's, as far as can be told.
-
-    The store keeps no endpoints of a namespace whose ConfigMaps take too much memory.
-    """
     if pod.role is None:
-        return False
-    told = published.get(ENDPOINT_LISTS[pod.role])
-    if told is None:
         return True
+    told = (view.config_map.get("data") or {}).get(ENDPOINT_LISTS[pod.role])
+    if told is None:
+        return False
     endpoints = told.split(",")
     endpoint = format_endpoint(host_of(view, pod.name), port_of(view, pod.name))
-    return pod.index < len(endpoints) and endpoints[pod.index] == endpoint
+    return pod.index >= len(endpoints) or bool(endpoints[pod.index] != endpoint)
 
 
 def _server_variables(view: View) -> dict[str, str]:

@@ -80,7 +80,8 @@ def _count_role(view: View, role: Role) -> RoleStatus:
 
 
 def _decide_phase(view: View) -> Phase:
-    if view.previous_pods or _waits_for_restart(view):
+    waits_for_restart = view.job.status.is_true(Condition.RESTARTING) and not view.pods
+    if view.previous_pods or waits_for_restart:
         return Phase.RESTARTING
     if _all_run(view):
         return Phase.COMPLETING if view.completed.get(Role.WORKER) else Phase.RUNNING
@@ -89,10 +90,6 @@ def _decide_phase(view: View) -> Phase:
     if _all_scheduled(view):
         return Phase.STARTING
     return Phase.PENDING
-
-
-def _waits_for_restart(view: View) -> bool:
-    return view.job.status.is_true(Condition.RESTARTING) and not view.pods
 
 
 def _has_run_this_attempt(view: View) -> bool:

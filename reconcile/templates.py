@@ -131,13 +131,11 @@ def _with_rendezvous(view: View, container: Raw, name: str, role: Role, index: i
         "envFrom": [*(container.get("envFrom") or ()), *build_env_from(view)],
     }
     if view.job.spec.intranet is Intranet.HOST:
-        container["ports"] = _with_host_port(container.get("ports") or [], port_of(view, name))
+        port = port_of(view, name)
+        own = {"name": "paddle", "containerPort": port, "hostPort": port, "protocol": "TCP"}
+        others = (p for p in container.get("ports") or () if p.get("name") != "paddle")
+        container["ports"] = [*others, own]
     return container
-
-
-def _with_host_port(ports: list[Raw], port: int) -> list[Raw]:
-    declared = {"name": "paddle", "containerPort": port, "hostPort": port, "protocol": "TCP"}
-    return [*(p for p in ports if p.get("name") != "paddle"), declared]
 
 
 def _affinity(view: View, template: Raw, role: Role) -> Raw:

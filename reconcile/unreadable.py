@@ -20,6 +20,7 @@ from reconcile.plan import EmitEvent, Plan
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int}
 TIMES = ("time", "startTime", "completionTime", "lastTransitionTime")
 SHOWN_CHARACTERS = 60
+_schema = cache(status_schema)
 
 
 def find_unreadable(status: Any) -> str | None:
@@ -47,11 +48,6 @@ def _readable(conditions: Any) -> JobStatus:
     schema = _schema()["properties"]["conditions"]
     is_well = conditions is not None and not any(_wrong(schema, conditions, ""))
     return parse_status({"conditions": conditions if is_well else []})
-
-
-@cache
-def _schema() -> Raw:
-    return status_schema()
 
 
 def _wrong(schema: Raw, value: Any, path: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ An event first changes the store, then adds the key of the job that it concerns.
 gets its pass at once is the queue's affair. One thread per kind.
 """
 
-from typing import Protocol
+from collections.abc import Callable
 
 from api.objects import Raw
 from api.ownership import Key
@@ -14,21 +14,19 @@ from controller.client.parsing import Unreadable
 from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
 
 
-class Queue(Protocol):
-    """The part of the work queue that an event handler needs."""
-
-    def add(self, key: Key) -> None:
-        """Wake the job."""
-
-
 class EventHandler:
-    """Takes what a reflector reads of one kind, in one namespace or, where it is empty, in all."""
+    """Takes what a reflector reads of one kind, in one namespace or, where it is empty, in all.
 
-    def __init__(self, resource: Resource, store: Store, queue: Queue, namespace: str = "") -> None:
+    `wake` adds a job to the queue.
+    """
+
+    def __init__(
+        self, resource: Resource, store: Store, wake: Callable[[Key], None], namespace: str = ""
+    ) -> None:
         self.resource = resource
         self._namespace = namespace
         self._store = store
-        self._queue = queue
+        self._wake_job = wake
 
     def pack(self, obj: Raw) -> Entry:
         """The part of an object that the store keeps, packed; the rest can be freed at once.
@@ -70,7 +68,7 @@ class EventHandler:
 
     def _wake(self, entry: Entry) -> None:
         if self.resource is PADDLE_JOB:
-            self._queue.add(entry.key)
+            self._wake_job(entry.key)
             return
         # A user's own PodGroup has no owner; it belongs to the job by its name.
         named = entry.key if self.resource is VOLCANO_POD_GROUP else None
@@ -78,4 +76,4 @@ class EventHandler:
         # No pass for a job that the store does not have. If it was deleted, thousands of its pods
         # may still send events; if it is new, its own event wakes it.
         if job is not None and self._store.has(PADDLE_JOB, job):
-            self._queue.add(job)
+            self._wake_job(job)

@@ -127,7 +127,8 @@ class Reflector:
         self._version: str | None = None
         self._listed_at = clock.monotonic()
         self._is_served: bool | None = None
-        self._is_refused = False
+        self.is_refused = False
+        """Whether the operator has no right to it, as in a namespace that does not exist."""
         self._heard_at = clock.monotonic()
         self._failing_since: float | None = None
         self._left_at = clock.monotonic()
@@ -148,11 +149,6 @@ class Reflector:
     def is_served(self) -> bool:
         """Whether the API server serves the kind."""
         return bool(self._is_served)
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether the operator has no right to it, as in a namespace that does not exist."""
-        return self._is_refused
 
     @property
     def is_healthy(self) -> bool:
@@ -216,7 +212,7 @@ class Reflector:
         self._log.info("listed", objects=len(entries), seconds=seconds)
         self._version = version
         self._listed_at = self._left_at = self._heard_at = self._clock.monotonic()
-        self._is_served, self._is_refused = True, False
+        self._is_served, self.is_refused = True, False
         return 0.0
 
     def _read_list(self) -> tuple[list[Entry], str]:
@@ -333,7 +329,7 @@ class Reflector:
     def _hear(self) -> None:
         self._heard_at = self._clock.monotonic()
         self._failing_since = None
-        self._is_refused = False
+        self.is_refused = False
 
     def _become_absent(self) -> float:
         was_absent, self._is_served = self._is_served is False, False
@@ -348,7 +344,7 @@ class Reflector:
         if self._stop.is_set():
             return 0.0
         is_away = isinstance(error, Unreachable)
-        self._is_refused = isinstance(error, Forbidden)
+        self.is_refused = isinstance(error, Forbidden)
         seconds = (self._reconnects if is_away else self._backoff).next_delay()
         if self._failing_since is None:
             self._failing_since = self._clock.monotonic()

@@ -10,7 +10,7 @@ Built once; `start` and `stop` are the manager's, everything else any thread may
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from operator import or_
 
 from api.constants import LABEL_JOB_UID
 from controller.cache.reflector import Reflector, Scope
@@ -30,23 +30,8 @@ EVERYWHERE = ("",)
 _POLL_SECONDS = 0.05
 
 Build = Callable[[Resource, Scope], Reflector]
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    """The watches of one namespace, or of all where it is empty."""
-
-    namespace: str
-    reflectors: dict[Resource, Reflector]
-
-    def has_listed(self) -> bool:
-        return all(each.has_listed for each in self.reflectors.values())
-
-    def is_refused(self) -> bool:
-        return any(each.is_refused for each in self.reflectors.values())
-
-    def have_children_listed(self) -> bool:
-        return all(e.has_listed for r, e in self.reflectors.items() if r is not PADDLE_JOB)
+_Group = dict[Resource, Reflector]
+"""The watches of one namespace, or of all."""
 
 
 class Watches:
@@ -54,18 +39,15 @@ class Watches:
 
     def __init__(self, namespaces: Sequence[str], build: Build) -> None:
         self._stop = threading.Event()
-        self._groups = {
-            namespace: _Group(
-                namespace,
-                {resource: build(resource, scope) for resource, scope in watched(namespace)},
-            )
+        self._groups: dict[str, _Group] = {
+            namespace: {resource: build(resource, scope) for resource, scope in watched(namespace)}
             for namespace in namespaces or EVERYWHERE
         }
 
     def start(self, start_thread: Callable[[str, Callable[[], None]], None]) -> None:
         """Start a thread for each, by its name."""
         for group in self._groups.values():
-            for resource, reflector in group.reflectors.items():
+            for resource, reflector in group.items():
                 waits = resource is PADDLE_JOB and self._is_list
                 run = self._after_children(group, reflector) if waits else reflector.run
                 start_thread(f"watch-{self._name(reflector)}", run)
@@ -78,11 +60,12 @@ class Watches:
 
     def are_full(self) -> bool:
         """Whether work can begin: all is listed, but for namespaces of a list that are refused."""
-        groups = self._groups.values()
+        groups = [group.values() for group in self._groups.values()]
+        full = [all(each.has_listed for each in group) for group in groups]
         if not self._is_list:
-            return all(group.has_listed() for group in groups)
-        settled = all(group.has_listed() or group.is_refused() for group in groups)
-        return settled and any(group.has_listed() for group in groups)
+            return all(full)
+        refused = [any(each.is_refused for each in group) for group in groups]
+        return any(full) and all(map(or_, full, refused))
 
     def empty(self) -> list[str]:
         """The watches that have not listed yet."""
@@ -101,12 +84,12 @@ class Watches:
     def is_served(self, resource: Resource, namespace: str = "") -> bool:
         """Whether the API server serves the kind, to the operator, in this namespace."""
         group = self._groups.get(namespace) or self._groups.get("")
-        reflector = group.reflectors.get(resource) if group is not None else None
+        reflector = group.get(resource) if group is not None else None
         return reflector is not None and reflector.is_served
 
     def lacks_paddle_jobs(self) -> bool:
         """Whether the API server says that there is no such kind."""
-        found = [group.reflectors[PADDLE_JOB] for group in self._groups.values()]
+        found = [group[PADDLE_JOB] for group in self._groups.values()]
         return not any(each.is_served for each in found)
 
     @property
@@ -114,14 +97,16 @@ class Watches:
         return len(self._groups) > 1
 
     def _all(self) -> list[Reflector]:
-        return [each for group in self._groups.values() for each in group.reflectors.values()]
+        return [each for group in self._groups.values() for each in group.values()]
 
     def _name(self, reflector: Reflector) -> str:
         return f"{reflector.kind} in {reflector.namespace}" if self._is_list else reflector.kind
 
     def _after_children(self, group: _Group, reflector: Reflector) -> Callable[[], None]:
+        children = [each for resource, each in group.items() if resource is not PADDLE_JOB]
+
         def run() -> None:
-            while not group.have_children_listed():
+            while not all(each.has_listed for each in children):
                 if self._stop.wait(_POLL_SECONDS):
                     return
             reflector.run()

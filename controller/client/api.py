@@ -88,8 +88,7 @@ class ApiClient:
 
     def create(self, path: str, body: Raw) -> Raw:
         """POST to a collection; the metadata of the object as the API server made it."""
-        url = self._url(path, UNCHECKED)
-        return self._write("POST", url, body, accept=METADATA_ONLY)
+        return self._write("POST", self._url(path, UNCHECKED), body, accept=METADATA_ONLY)
 
     def replace(self, path: str, body: Raw) -> Raw:
         """PUT a whole object. With a resourceVersion in it, only over that version."""
@@ -121,12 +120,7 @@ class ApiClient:
         self._pool.close()
 
     def _write(
-        self,
-        method: str,
-        url: str,
-        body: Raw,
-        content_type: str = JSON,
-        accept: str = JSON,
+        self, method: str, url: str, body: Raw, content_type: str = JSON, accept: str = JSON
     ) -> Raw:
         def allowed_seconds() -> float:
             seconds = self._write_seconds()
@@ -232,6 +226,5 @@ def _error_from(response: Response) -> ApiError:
         status = _decode(response)
     except Transient:
         status = {}
-    retry_after = response.headers.get("retry-after", "")
-    seconds = float(retry_after) if retry_after.isdecimal() else None
-    return error_from_status(response.status, status, seconds)
+    wait = response.headers.get("retry-after", "")
+    return error_from_status(response.status, status, float(wait) if wait.isdecimal() else None)

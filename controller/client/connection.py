@@ -114,9 +114,12 @@ def _load_in_cluster(clock: Clock) -> Connection:
     )
     # A proxy of the environment is for the world outside; the service address is inside.
     configuration.proxy = None
-    token = Path(incluster_config.SERVICE_TOKEN_FILENAME)
-    credentials = Credentials(lambda: _read_token(token), TOKEN_PERIOD_SECONDS, clock)
-    return build_connection(configuration, credentials)
+
+    def read() -> str | None:
+        token = Path(incluster_config.SERVICE_TOKEN_FILENAME).read_text().strip()
+        return f"Bearer {token}" if token else None
+
+    return build_connection(configuration, Credentials(read, TOKEN_PERIOD_SECONDS, clock))
 
 
 def _load_kubeconfig(path: str, clock: Clock) -> Connection:
@@ -138,21 +141,11 @@ def _read_kubeconfig(path: str) -> Configuration:
     return configuration
 
 
-def _read_token(path: Path) -> str | None:
-    token = path.read_text().strip()
-    return f"Bearer {token}" if token else None
-
-
 def build_connection(configuration: Configuration, credentials: Credentials) -> Connection:
     """The connection that a configuration of the package describes."""
-    prefix = urlsplit(configuration.host).path.rstrip("/")
-    return Connection(_build_endpoint(configuration), prefix, credentials)
-
-
-def _build_endpoint(configuration: Configuration) -> Endpoint:
     base = urlsplit(configuration.host)
     is_tls = base.scheme == "https"
-    return Endpoint(
+    endpoint = Endpoint(
         host=base.hostname or "",
         port=base.port or (443 if is_tls else 80),
         tls=_build_tls(configuration) if is_tls else None,
@@ -161,6 +154,7 @@ def _build_endpoint(configuration: Configuration) -> Endpoint:
         socket_options=tuple(tcp_keepalive_socket_options()),
         ca_file=configuration.ssl_ca_cert or "",
     )
+    return Connection(endpoint, base.path.rstrip("/"), credentials)
 
 
 def _build_tls(configuration: Configuration) -> ssl.SSLContext:

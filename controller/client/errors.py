@@ -1,22 +1,7 @@
 """Everything that can go wrong between the operator and the API server.
 
-The client raises nothing else, whatever http.client, ssl or the server raise:
-
-    ApiError
-    ├── Invalid         400, 413, 415, 422: the object itself is refused
-    ├── Unauthorized    401, also after the token was read again
-    ├── Forbidden       403: RBAC, quota, pod security, a webhook, a namespace going away
-    ├── NotFound        404: no such object, or a kind that the server does not serve
-    ├── AlreadyExists   409 on create
-    ├── Conflict        409 otherwise: a UID or version precondition does not hold
-    ├── Gone            410: the resource version is too old to go on from
-    ├── Throttled       429, 503 with Retry-After, a kind that admission does not know yet:
-    │                   come back after `retry_after` seconds
-    ├── TooLarge        the answer is longer than the caller takes
-    ├── Transient       no answer, or any other: the outcome of a write is not known
-    │   ├── Unreachable no connection, or one that ended without an answer
-    │   └── Silent      a stream that has brought nothing for so long that it must be dead
-    └── NotLeader       the write was not sent, for this process may not write (any more)
+The client raises nothing else, whatever http.client, ssl or the server raise. Each class says which
+answers it stands for.
 
 Only a Status object is the API server's word. A load balancer without a backend says 404 as well,
 and it knows nothing of the object: such an answer is Transient whatever its code.
@@ -53,31 +38,31 @@ class ApiError(Exception):
 
 
 class Invalid(ApiError):
-    """The API server refuses the object."""
+    """400, 405, 413, 415, 422: the object itself is refused."""
 
 
 class Unauthorized(ApiError):
-    """The token is not accepted."""
+    """401, also after the token was read again."""
 
 
 class Forbidden(ApiError):
-    """Not allowed: by RBAC, a quota, pod security or a webhook."""
+    """403: RBAC, a quota, pod security, a webhook, a namespace that is going away."""
 
 
 class NotFound(ApiError):
-    """The API server itself says: no such object, or it does not serve the kind."""
+    """404: no such object, or a kind that the API server does not serve."""
 
 
 class AlreadyExists(ApiError):
-    """The name is taken."""
+    """409 on create: the name is taken."""
 
 
 class Conflict(ApiError):
-    """A precondition does not hold."""
+    """409 otherwise: a UID or version precondition does not hold."""
 
 
 class Gone(ApiError):
-    """The resource version is too old."""
+    """410: the resource version is too old to go on from."""
 
 
 class TooLarge(ApiError):
@@ -85,7 +70,10 @@ class TooLarge(ApiError):
 
 
 class Throttled(ApiError):
-    """Too many requests. `retry_after` is in seconds, None where the server did not say."""
+    """429, 503 with Retry-After, or a kind that admission does not know yet: come back later.
+
+    `retry_after` is in seconds, None where the server did not say.
+    """
 
     def __init__(self, message: str, *, retry_after: float | None, code: int = 429) -> None:
         super().__init__(message, code=code, reason="TooManyRequests")
@@ -93,19 +81,19 @@ class Throttled(ApiError):
 
 
 class Transient(ApiError):
-    """May work when tried again; a write may have happened all the same."""
+    """No answer, or any other: may work when tried again, and a write may have happened."""
 
 
 class Unreachable(Transient):
-    """Nobody answers: the API server is away, or what leads to it."""
+    """No connection, or one that ended without an answer."""
 
 
 class Silent(Transient):
-    """A stream that brings nothing any more, not even a bookmark."""
+    """A stream that has brought nothing for so long, not even a bookmark, that it must be dead."""
 
 
 class NotLeader(ApiError):
-    """Not sent: the lease does not cover the write."""
+    """Not sent: the lease does not cover the write (any more)."""
 
 
 _YOUNG_KIND = "cannot find RESTMapping"

@@ -38,38 +38,34 @@ _MAP = "map"
 """The type of a map from string to string."""
 
 _Table = dict[str, tuple[int, str]]
+
+
+def _strings(**numbers: int) -> _Table:
+    return {field: (number, "string") for field, number in numbers.items()}
+
+
 _MESSAGES: dict[str, _Table] = {
     "WatchEvent": {"type": (1, "string"), "object": (2, "RawExtension")},
     "RawExtension": {"raw": (1, "bytes")},
     "Unknown": {"typeMeta": (1, "TypeMeta"), "raw": (2, "bytes")},
-    "TypeMeta": {"apiVersion": (1, "string"), "kind": (2, "string")},
+    "TypeMeta": _strings(apiVersion=1, kind=2),
     "Status": {
-        "message": (3, "string"),
-        "reason": (4, "string"),
+        **_strings(message=3, reason=4),
         "details": (5, "StatusDetails"),
         "code": (6, "int32"),
     },
     "StatusDetails": {"causes": (4, "StatusCause*"), "retryAfterSeconds": (5, "int32")},
-    "StatusCause": {"reason": (1, "string"), "message": (2, "string")},
-    "PodList": {"metadata": (1, "ListMeta"), "items": (2, "Pod*")},
-    "ServiceList": {"metadata": (1, "ListMeta"), "items": (2, "Service*")},
-    "ConfigMapList": {"metadata": (1, "ListMeta"), "items": (2, "ConfigMap*")},
+    "StatusCause": _strings(reason=1, message=2),
+    **{f"{kind}List": {"metadata": (1, "ListMeta"), "items": (2, f"{kind}*")} for kind in KINDS},
     "BareList": {"metadata": (1, "ListMeta"), "items": (2, "bytes*")},
     "Bare": {"metadata": (1, "BareMeta")},
-    "BareMeta": {
-        "name": (1, "string"),
-        "namespace": (3, "string"),
-        "resourceVersion": (6, "string"),
-    },
+    "BareMeta": _strings(name=1, namespace=3, resourceVersion=6),
     "ListMeta": {"resourceVersion": (2, "string"), "continue": (3, "string")},
     "Service": {"metadata": (1, "ObjectMeta")},
     "ConfigMap": {"metadata": (1, "ObjectMeta"), "data": (2, "map")},
     "Pod": {"metadata": (1, "ObjectMeta"), "spec": (2, "PodSpec"), "status": (3, "PodStatus")},
     "ObjectMeta": {
-        "name": (1, "string"),
-        "namespace": (3, "string"),
-        "uid": (5, "string"),
-        "resourceVersion": (6, "string"),
+        **_strings(name=1, namespace=3, uid=5, resourceVersion=6),
         "generation": (7, "int64"),
         "creationTimestamp": (8, "Time"),
         "deletionTimestamp": (9, "Time"),
@@ -79,35 +75,22 @@ _MESSAGES: dict[str, _Table] = {
         "ownerReferences": (13, "OwnerReference*"),
     },
     "OwnerReference": {
-        "kind": (1, "string"),
-        "name": (3, "string"),
-        "uid": (4, "string"),
-        "apiVersion": (5, "string"),
+        **_strings(kind=1, name=3, uid=4, apiVersion=5),
         "controller": (6, "bool?"),
         "blockOwnerDeletion": (7, "bool?"),
     },
     "Time": {"seconds": (1, "int64")},
-    "PodSpec": {
-        "restartPolicy": (3, "string"),
-        "nodeName": (10, "string"),
-    },
+    "PodSpec": _strings(restartPolicy=3, nodeName=10),
     "PodStatus": {
-        "phase": (1, "string"),
+        **_strings(phase=1, message=3, reason=4, hostIP=5, podIP=6),
         "conditions": (2, "PodCondition*"),
-        "message": (3, "string"),
-        "reason": (4, "string"),
-        "hostIP": (5, "string"),
-        "podIP": (6, "string"),
         "startTime": (7, "Time"),
         "containerStatuses": (8, "ContainerStatus*"),
         "initContainerStatuses": (10, "ContainerStatus*"),
     },
     "PodCondition": {
-        "type": (1, "string"),
-        "status": (2, "string"),
+        **_strings(type=1, status=2, reason=5, message=6),
         "lastTransitionTime": (4, "Time"),
-        "reason": (5, "string"),
-        "message": (6, "string"),
     },
     "ContainerStatus": {
         "name": (1, "string"),
@@ -122,13 +105,12 @@ _MESSAGES: dict[str, _Table] = {
         "running": (2, "ContainerStateRunning?"),
         "terminated": (3, "ContainerStateTerminated?"),
     },
-    "ContainerStateWaiting": {"reason": (1, "string"), "message": (2, "string")},
+    "ContainerStateWaiting": _strings(reason=1, message=2),
     "ContainerStateRunning": {"startedAt": (1, "Time")},
     "ContainerStateTerminated": {
         "exitCode": (1, "int32!"),
         "signal": (2, "int32"),
-        "reason": (3, "string"),
-        "message": (4, "string"),
+        **_strings(reason=3, message=4),
         "startedAt": (5, "Time"),
         "finishedAt": (6, "Time"),
     },

@@ -130,7 +130,11 @@ class EventRecorder:
         return may_wait and self._is_backlogged()
 
     def _deliver(self, note: _Note) -> None:
-        if not self._budget(note.uid).try_take():
+        budget = self._budgets.get(note.uid) or TokenBucket(
+            RATE_PER_JOB, BURST_PER_JOB, self._clock
+        )
+        self._budgets[note.uid] = budget  # also an old one: it is kept from now on
+        if not budget.try_take():
             self._metrics.event_dropped("rate_limited")
             return
         for _ in range(_TRIES):
@@ -151,14 +155,10 @@ class EventRecorder:
     def _send(self, note: _Note) -> None:
         sent = self._sent.get(note)
         if sent is None or not self._raise_count(note, *sent):
-            self._create(note)
-
-    def _create(self, note: _Note) -> None:
-        # The name as every Event of a component has it: the object's and something unique.
-        suffix = f"{note.at.timestamp():.0f}{random.getrandbits(32):08x}"
-        name = f"{note.job}.{suffix}"
-        self._client.create(EVENT.path(note.namespace), _build_event(note, name))
-        self._sent[note] = (name, 1)
+            # The name as every Event of a component has it: the object's and something unique.
+            name = f"{note.job}.{note.at.timestamp():.0f}{random.getrandbits(32):08x}"
+            self._client.create(EVENT.path(note.namespace), _build_event(note, name))
+            self._sent[note] = (name, 1)
 
     def _raise_count(self, note: _Note, name: str, count: int) -> bool:
         """Whether the Event was still there."""
@@ -169,13 +169,6 @@ class EventRecorder:
             return False
         self._sent[note] = (name, count + 1)
         return True
-
-    def _budget(self, uid: str) -> TokenBucket:
-        budget = self._budgets.get(uid)
-        if budget is None:
-            budget = TokenBucket(RATE_PER_JOB, BURST_PER_JOB, self._clock)
-        self._budgets[uid] = budget
-        return budget
 
 
 def _build_event(note: _Note, name: str) -> Raw:

@@ -75,10 +75,7 @@ class RetryLimiter:
         """How many keys of a namespace are in it."""
 
     def next_delay(
-        self,
-        key: Key,
-        asked_seconds: float | None = None,
-        most_seconds: float = RETRY_MAX_SECONDS,
+        self, key: Key, asked_seconds: float | None = None, most_seconds: float = RETRY_MAX_SECONDS
     ) -> float:
         """Count a failure of the key; the seconds to wait, if need be longer than the most.
 
@@ -91,7 +88,8 @@ class RetryLimiter:
             failures, since = self._failures.get(key, (0, self._clock.monotonic()))
             self._failures[key] = failures + 1, since
             self._failing[key.namespace] += failures == 0
-            bucket = self._bucket_locked(key.namespace)
+            new = TokenBucket(RETRY_RATE, RETRY_BURST, self._clock)
+            bucket = self._buckets.setdefault(key.namespace, new)
             longest = max(RETRY_USUAL_SECONDS, self._failing[key.namespace] / RETRY_RATE)
         # The exponent is bounded, or a key that fails for weeks would overflow a float.
         doubled = min(longest, RETRY_FIRST_SECONDS * 2.0 ** min(failures, 30))
@@ -111,7 +109,3 @@ class RetryLimiter:
         """When the first of its failures in a row was; infinite where there is none."""
         with self._lock:
             return self._failures.get(key, (0, float("inf")))[1]
-
-    def _bucket_locked(self, namespace: str) -> TokenBucket:
-        new = TokenBucket(RETRY_RATE, RETRY_BURST, self._clock)
-        return self._buckets.setdefault(namespace, new)

@@ -183,7 +183,7 @@ class Operator:
         store = self._store if is_warm else Store(RESOURCES.values())
         self._store = store
         self.queue = StepQueue(self._clock, _METRICS.queue, 1)
-        self._handlers = {k: EventHandler(r, store, self.queue) for k, r in RESOURCES.items()}
+        self._handlers = {k: EventHandler(r, store, self.queue.add) for k, r in RESOURCES.items()}
         if not is_warm:
             self._list_all()
         memory = JobMemory(store, self._clock)

@@ -30,7 +30,7 @@ class Listener:
         resources = (PADDLE_JOB, POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP)
         self.store = Store(resources)
         self.woken: list[Key] = []
-        self.handlers = {r: EventHandler(r, self.store, self) for r in resources}
+        self.handlers = {r: EventHandler(r, self.store, self.add) for r in resources}
         put(self.store, PADDLE_JOB, JOB)
 
     def add(self, key: Key) -> None:

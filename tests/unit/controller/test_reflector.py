@@ -40,7 +40,7 @@ class Running:
         self.store = Store((PADDLE_JOB, POD, VOLCANO_POD_GROUP))
         put(self.store, PADDLE_JOB, JOB)
         self.keys: list[Key] = []
-        handler = EventHandler(resource, self.store, self)
+        handler = EventHandler(resource, self.store, self.add)
         self.reflector = Reflector(client, handler, Scope(**scope), clock, metrics.client, log)
         self.thread = threading.Thread(target=self.reflector.run)
 
