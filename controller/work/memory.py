@@ -89,7 +89,7 @@ class JobMemory:
         self._paused: dict[str, set[Key]] = {}
         """By namespace, the jobs whose creates pause, or did until they were last tried."""
         self._hangs: dict[str, _Hang] = {}
-        """By namespace; where no job pauses, there is none."""
+        """By namespace. A hang goes with the last job that pauses for it, at the latest."""
         self._records: TTLCache[Key, _Record] = TTLCache(
             _MAX_JOBS, _KEEP_SECONDS, timer=clock.monotonic
         )
