@@ -12,6 +12,10 @@ somebody does something about it. The reconcile turns refusals into conditions. 
 creates pause, for 10 s and then for 30 s each time, and everything else about the job goes on. Of
 many such jobs ten a second have their turn, so their pauses are longer, up to 5 min.
 
+A create that takes long to fail, as with a webhook that hangs, takes a worker for as long. So its
+refusal counts for all jobs of the namespace that lack such a child: every few seconds one of them
+tries, the others say what they wait for, and the first create that succeeds ends all their pauses.
+
 Port ranges that were just given: other jobs must not be given them before the store shows whose
 they are.
 
@@ -19,7 +23,8 @@ Losing all of it, as a restart does, costs a few requests and no more. Any threa
 """
 
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from cachetools import TTLCache
@@ -29,7 +34,7 @@ from api.ownership import Key
 from controller.cache.store import Store, version_of
 from controller.client.resources import Resource
 from controller.clock import Clock
-from reconcile.plan import Refusal
+from reconcile.plan import Create, Refusal
 
 AWAIT_SECONDS = 120.0
 """Longer than the 70 s after which a half-open watch is found, and the store catches up."""
@@ -39,6 +44,8 @@ MAX_PAUSE_SECONDS = 300.0
 PAUSE_SECONDS_PER_JOB = 0.1
 """Of all the jobs of a namespace that pause, so that they ask for no more than ten creates a second
 together."""
+PROBE_SECONDS = 4.0
+"""So often a create is tried in a namespace where creates hang."""
 _MAX_JOBS = 100_000
 _KEEP_SECONDS = 3600.0
 """A job is forgotten when nothing has been noted of it for so long."""
@@ -61,6 +68,16 @@ class _Record:
     status_written_at: datetime | None = None
 
 
+@dataclass(slots=True)
+class _Hang:
+    """Creates of a kind take long to fail in a namespace."""
+
+    refusal: Refusal
+    probe_at: float
+    line_ends_at: float = 0.0
+    """When the last of the jobs that wait looks again."""
+
+
 class JobMemory:
     """Records by job, under one lock."""
 
@@ -71,6 +88,8 @@ class JobMemory:
         """Guards all that follows."""
         self._paused: dict[str, set[Key]] = {}
         """By namespace, the jobs whose creates pause, or did until they were last tried."""
+        self._hangs: dict[str, _Hang] = {}
+        """By namespace. A hang goes with the last job that pauses for it, at the latest."""
         self._records: TTLCache[Key, _Record] = TTLCache(
             _MAX_JOBS, _KEEP_SECONDS, timer=clock.monotonic
         )
@@ -129,14 +148,43 @@ class JobMemory:
         """
         with self._lock:
             record = self._of_uid_locked(job, uid)
-            is_new = any(record.refusals.get((r.kind, r.name)) != r for r in refusals)
-            record.refusals |= {(r.kind, r.name): r for r in refusals}
             if pauses and self._clock.monotonic() >= record.resume_at:
-                self._paused.setdefault(job.namespace, set()).add(job)
-                doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
-                record.pause_seconds = min(self._longest_pause_locked(job.namespace), doubled)
-                record.resume_at = self._clock.monotonic() + record.pause_seconds
-            return is_new
+                self._pause_locked(job, record)
+            return _add(record, refusals)
+
+    def note_hang(self, namespace: str, refusal: Refusal) -> None:
+        """A create took long to fail: others of the namespace and the kind would as well."""
+        with self._lock:
+            # One tries at once: it may have been a connection alone that was dead.
+            self._hangs.setdefault(namespace, _Hang(refusal, self._clock.monotonic()))
+
+    def join_hang(self, job: Key, uid: str, creates: Iterable[Iterable[Create]]) -> bool:
+        """Pause a job whose creates would hang, unless it is to try; whether that is news of it."""
+        with self._lock:
+            now, hang = self._clock.monotonic(), self._hangs.get(job.namespace)
+            if hang is None:
+                return False
+            record = self._of_uid_locked(job, uid)
+            lacking = (c for group in creates for c in group if c.kind == hang.refusal.kind)
+            if (lacks := next(lacking, None)) is None or now < record.resume_at:
+                return False
+            if now >= hang.probe_at:
+                hang.probe_at = now + PROBE_SECONDS
+                return False
+            self._pause_locked(job, record)
+            return _add(record, (replace(hang.refusal, name=lacks.name),))
+
+    def end_hang(self, namespace: str, created: Iterable[Child]) -> set[Key]:
+        """These were created: if their like hung, no pause counts any more; whose it was."""
+        with self._lock:
+            hang = self._hangs.get(namespace)
+            if hang is None or all(kind != hang.refusal.kind for kind, _ in created):
+                return set()
+            del self._hangs[namespace]
+            paused = self._paused.pop(namespace, set())
+            for record in filter(None, map(self._records.get, paused)):
+                record.pause_seconds = record.resume_at = 0.0
+            return paused
 
     def pause_seconds(self, job: Key, uid: str) -> float:
         """For how long nothing is to be created for the job with this UID."""
@@ -201,9 +249,21 @@ class JobMemory:
 
     def _unpause_locked(self, job: Key) -> None:
         paused = self._paused.get(job.namespace, set())
+        if paused == {job}:
+            del self._paused[job.namespace]
+            self._hangs.pop(job.namespace, None)
         paused.discard(job)
-        if not paused:
-            self._paused.pop(job.namespace, None)
+
+    def _pause_locked(self, job: Key, record: _Record) -> None:
+        now, hang = self._clock.monotonic(), self._hangs.get(job.namespace)
+        self._paused.setdefault(job.namespace, set()).add(job)
+        if hang is not None:
+            at = max(hang.line_ends_at + PAUSE_SECONDS_PER_JOB, now + PROBE_SECONDS)
+            hang.line_ends_at = record.resume_at = min(at, now + MAX_PAUSE_SECONDS)
+            return
+        doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
+        record.pause_seconds = min(self._longest_pause_locked(job.namespace), doubled)
+        record.resume_at = now + record.pause_seconds
 
     def _longest_pause_locked(self, namespace: str) -> float:
         together = len(self._paused[namespace]) * PAUSE_SECONDS_PER_JOB
@@ -219,3 +279,10 @@ class JobMemory:
         if any(self._store.version(r, namespace) < version for r, version in written):
             return False
         return not any(self._store.is_standing(*at, uid) for at, uid in record.deleted.items())
+
+
+def _add(record: _Record, refusals: Iterable[Refusal]) -> bool:
+    """Note refusals; whether any of them is new."""
+    known = dict(record.refusals)
+    record.refusals |= {(r.kind, r.name): r for r in refusals}
+    return record.refusals != known

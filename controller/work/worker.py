@@ -23,7 +23,7 @@ from controller.work.memory import AWAIT_SECONDS, JobMemory
 from controller.work.observer import Observer, is_on_host
 from controller.workqueue.queue import WorkQueue
 from metrics import Metrics
-from reconcile.plan import Observed, Plan, Settings
+from reconcile.plan import Observed, Plan, Refusal, Settings
 
 Decide = Callable[[Observed, datetime, Settings], Plan]
 
@@ -97,6 +97,8 @@ class Worker:
             return self._forget(key), 0.0
         uid, is_backlogged = uid_of(family.job), self.queue.is_backlogged()
         plan = self._decide(key, family, is_backlogged)
+        if self.memory.join_hang(key, uid, plan.creates):
+            plan = self._decide(key, family, is_backlogged)
         looked_seconds = self.clock.monotonic() - started
         paused_seconds = self.memory.pause_seconds(key, uid) if plan.creates else 0.0
         if paused_seconds:
@@ -105,6 +107,11 @@ class Worker:
         result = self.applier.apply(family, plan, is_backlogged=is_backlogged)
         if result.created or result.deleted:
             self.memory.drop_refusals(key, frozenset(result.created | result.deleted))
+        for other in self.memory.end_hang(key.namespace, result.created):
+            self.queue.add(other)
+        refused = _create_that_failed(result)
+        if refused and self.clock.monotonic() - started >= PERSISTENT_SECONDS:
+            self.memory.note_hang(key.namespace, refused)
         outcome = self._settle(key, uid, plan, result, log)
         if plan.is_move:
             return outcome, 0.0
@@ -188,6 +195,12 @@ class Worker:
         if self.store.has(PADDLE_JOB, key):  # made again meanwhile, and perhaps forgotten
             self.queue.add(key)
         return "success"
+
+
+def _create_that_failed(result: Result) -> Refusal | None:
+    """The create that failed though the API server had it and did not ask to send it later."""
+    is_known = any(isinstance(error, (Throttled, Unreachable)) for error in result.errors)
+    return result.failed if result.failed and not (is_known or result.failed.is_delete) else None
 
 
 def _earlier(plan: Plan, seconds: float) -> float:

@@ -780,6 +780,22 @@ MUTANTS = (
         "controller/test_rate_limiter.py",
     ),
     Mutant(
+        "let every job try where creates hang",
+        "controller/work/memory.py",
+        "JobMemory.join_hang",
+        "now >= hang.probe_at",
+        "True",
+        "controller/test_memory.py",
+    ),
+    Mutant(
+        "take any child that is created for the end of a hang",
+        "controller/work/memory.py",
+        "JobMemory.end_hang",
+        "all(kind != hang.refusal.kind for kind, _ in created)",
+        "False",
+        "controller/test_memory.py",
+    ),
+    Mutant(
         "let the refused jobs of one tenant lengthen another's pauses",
         "controller/work/memory.py",
         "JobMemory._longest_pause_locked",

@@ -5,12 +5,19 @@ import pytest
 from api.ownership import Key
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
-from controller.work.memory import AWAIT_SECONDS, JobMemory
-from reconcile.plan import Refusal
+from controller.work.memory import (
+    AWAIT_SECONDS,
+    MAX_PAUSE_SECONDS,
+    PAUSE_SECONDS_PER_JOB,
+    PROBE_SECONDS,
+    JobMemory,
+)
+from reconcile.plan import Create, Refusal
 from tests.unit.controller.stored import a_job, a_pod, put, remove
 
 JOB, OTHER = Key("ns", "train"), Key("ns", "other")
 QUOTA = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
+HANGS = Refusal("Pod", "train-worker-0", "InternalError", "deadline exceeded", 500)
 
 
 @pytest.fixture
@@ -170,6 +177,70 @@ def test_a_create_that_succeeds_settles_it(memory):
     memory.drop_refusals(JOB, frozenset({("Pod", "train-worker-0")}))
     assert memory.refusals(JOB, "u") == ()
     assert memory.pause_seconds(JOB, "u") == 0
+
+
+def creates(job: Key, kind: str = "Pod") -> tuple[tuple[Create, ...], ...]:
+    return ((Create(kind, f"{job.name}-worker-0", dict),),)
+
+
+def test_where_creates_hang_one_job_tries_and_the_others_say_so(memory, clock):
+    memory.note_hang("ns", HANGS)
+    assert not memory.join_hang(OTHER, "o", creates(OTHER))
+    assert memory.pause_seconds(OTHER, "o") == 0
+    assert memory.join_hang(JOB, "u", creates(JOB))
+    assert memory.refusals(JOB, "u") == (HANGS,)
+    assert memory.pause_seconds(JOB, "u") == PROBE_SECONDS
+    clock.step(PROBE_SECONDS)
+    assert not memory.join_hang(JOB, "u", creates(JOB))
+    assert memory.pause_seconds(JOB, "u") == 0
+
+
+def test_a_job_that_waits_on_where_creates_hang_has_no_news(memory, clock):
+    memory.note_hang("ns", HANGS)
+    for _ in range(3):
+        memory.join_hang(OTHER, "o", creates(OTHER))
+        news = memory.join_hang(JOB, "u", creates(JOB))
+        clock.step(PROBE_SECONDS)
+    assert not news
+
+
+def test_the_first_create_that_succeeds_ends_the_pauses_of_its_namespace(memory):
+    memory.note_hang("ns", HANGS)
+    memory.join_hang(OTHER, "o", creates(OTHER))
+    memory.join_hang(JOB, "u", creates(JOB))
+    assert memory.end_hang("ns", [("ConfigMap", "train")]) == set()
+    assert memory.end_hang("ns", [("Pod", "other-worker-0")]) == {JOB}
+    assert memory.pause_seconds(JOB, "u") == 0
+    assert not memory.join_hang(JOB, "u", creates(JOB))
+    assert memory.end_hang("ns", [("Pod", "other-worker-0")]) == set()
+
+
+def test_creates_that_hang_hold_up_no_other_namespace_and_no_other_kind(memory):
+    memory.note_hang("ns", HANGS)
+    memory.join_hang(OTHER, "o", creates(OTHER))
+    far = Key("far", "train")
+    for job, kind in ((far, "Pod"), (JOB, "Service")):
+        assert not memory.join_hang(job, "u", creates(job, kind))
+        assert memory.pause_seconds(job, "u") == 0
+
+
+def test_many_jobs_whose_creates_hang_look_again_one_after_the_other(memory):
+    memory.note_hang("ns", HANGS)
+    jobs = [Key("ns", f"job-{number}") for number in range(5000)]
+    for job in jobs:
+        memory.join_hang(job, "u", creates(job))
+    pauses = [memory.pause_seconds(job, "u") for job in jobs[1:]]
+    assert pauses[:2] == pytest.approx([PROBE_SECONDS, PROBE_SECONDS + PAUSE_SECONDS_PER_JOB])
+    assert pauses[-1] == MAX_PAUSE_SECONDS
+
+
+def test_once_all_that_waited_are_gone_creates_are_tried_at_once(memory):
+    memory.note_hang("ns", HANGS)
+    memory.join_hang(OTHER, "o", creates(OTHER))
+    memory.join_hang(JOB, "u", creates(JOB))
+    memory.forget(JOB)
+    assert not memory.join_hang(JOB, "v", creates(JOB))
+    assert memory.pause_seconds(JOB, "v") == 0
 
 
 def test_a_create_of_another_child_settles_nothing(memory):
