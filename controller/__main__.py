@@ -6,7 +6,7 @@ import sys
 import threading
 
 from controller.client.connection import ConfigurationError, load_connection
-from controller.clock import SystemClock
+from controller.clock import Clock
 from controller.logs import Log, build_log, forward_library_warnings
 from controller.manager import Foundation, Manager
 from controller.options import parse_options
@@ -19,7 +19,7 @@ def main() -> int:
     options = parse_options(sys.argv[1:])
     log = build_log(options.log_format, options.log_level)
     forward_library_warnings(log)
-    clock = SystemClock()
+    clock = Clock()
     try:
         connection = load_connection(options.kubeconfig or None, clock)
         manager = Manager(Foundation(options, connection, clock, log, Metrics()), reconcile)

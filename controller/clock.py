@@ -7,24 +7,10 @@ a change of the wall clock must not affect. The two are never mixed. Any thread 
 import threading
 import time
 from datetime import UTC, datetime
-from typing import Protocol
 
 
-class Clock(Protocol):
-    """What the operator needs of time. Tests have one that they step."""
-
-    def now(self) -> datetime:
-        """The wall clock, aware, in UTC."""
-
-    def monotonic(self) -> float:
-        """Seconds that only grow."""
-
-    def wait(self, event: threading.Event, seconds: float) -> bool:
-        """Wait until the event is set, at most so long; whether it is set."""
-
-
-class SystemClock:
-    """The machine's clock.
+class Clock:
+    """The machine's clock; tests have one that they step.
 
     Where the kernel has it, `monotonic` also counts the time that the machine was suspended:
     a virtual machine that was paused past its lease must find the lease expired.

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from controller.clock import Clock, SystemClock
+from controller.clock import Clock
 from pdj.text.terminal import Screen
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Session:
     screen: Screen = field(default_factory=Screen)
     notes: Screen = field(default_factory=lambda: Screen(sys.stderr))
     """For people: what a program that reads the output must not meet."""
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Clock = field(default_factory=Clock)
 
     @cached_property
     def target(self) -> "Target":

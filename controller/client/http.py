@@ -18,7 +18,7 @@ from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from controller.clock import Clock, SystemClock
+from controller.clock import Clock
 
 NETWORK_ERRORS = (OSError, HTTPException, ValueError)
 """What a request may raise. OSError: sockets, TLS; TimeoutError: no answer on a connection that was
@@ -232,7 +232,7 @@ class Pool:
     def __init__(self, endpoint: Endpoint, size: int, clock: Clock | None = None) -> None:
         self._endpoint = endpoint
         self._size = size
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._lock = threading.Lock()
         """Guards _idle."""
         self._idle: list[_Connection] = []

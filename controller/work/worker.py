@@ -31,12 +31,10 @@ PERSISTENT_SECONDS = 5.0
 """A create that has failed for so long, or takes so long to fail, is told in the conditions."""
 LEAST_WAIT_SECONDS = 1.0
 """After a pass that failed, a deadline brings the next one no sooner than this."""
-BATCH_SECONDS = 0.2
+BATCH_SECONDS = 0.1
 """A job rests at least so long after its pass: events come in bursts while pods come up, and the
 next pass sees them all. One that moves or creates on does not wait. docs/performance.md says why.
 """
-BACKLOGGED_BATCH_SECONDS = 0.5
-"""The same while jobs wait for a worker: what they wait for is other jobs' passes."""
 REST_FACTOR = 10.0
 """A job rests so many times as long as looking at it took: it takes a tenth of one thread."""
 CONFLICT_SECONDS = 1.0
@@ -115,8 +113,7 @@ class Worker:
         outcome = self._settle(key, uid, plan, result, log)
         if plan.is_move:
             return outcome, 0.0
-        batch_seconds = BACKLOGGED_BATCH_SECONDS if is_backlogged else BATCH_SECONDS
-        least_seconds = 0.0 if result.is_partial else batch_seconds
+        least_seconds = 0.0 if result.is_partial else BATCH_SECONDS
         return outcome, max(least_seconds, looked_seconds * REST_FACTOR)
 
     def _decide(self, key: Key, family: Family, is_backlogged: bool) -> Plan:

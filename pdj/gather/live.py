@@ -5,7 +5,7 @@ from types import TracebackType
 
 from api.constants import Phase
 from api.objects import Raw
-from controller.clock import Clock, SystemClock
+from controller.clock import Clock
 from pdj.access.client import Client
 from pdj.errors import FAILED, OK, Problem, TimedOut
 from pdj.gather.jobs import JobPicture, check_served, pods_of
@@ -61,7 +61,7 @@ class Deadline:
     """When to give up, in seconds from now; None for never."""
 
     def __init__(self, seconds: float | None, clock: Clock | None = None) -> None:
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._seconds = seconds
         self._at = None if seconds is None else self._clock.monotonic() + seconds
 

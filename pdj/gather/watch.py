@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from api.objects import Raw, uid_of
 from controller.client.errors import ApiError, Gone, Throttled, Transient
 from controller.client.http import Stream
-from controller.clock import Clock, SystemClock
+from controller.clock import Clock
 from pdj.access.client import Client, Query, lines_of
 from pdj.access.parsing import parse_json
 
@@ -39,7 +39,7 @@ class Watch:
         self._client = client
         self._path = path
         self._query = query
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._closed = threading.Event()
         self._known: dict[str, Raw] = {}
         self._lock = threading.Lock()

@@ -14,7 +14,7 @@ import pytest
 from controller.client.api import ApiClient
 from controller.client.connection import load_connection
 from controller.client.errors import NotFound
-from controller.clock import SystemClock
+from controller.clock import Clock
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.components import CONTROLLER_MANAGER, SCHEDULER
 from metrics import Metrics
@@ -40,7 +40,7 @@ def client() -> Iterator[ApiClient]:
         volcano.install_pod_groups(cluster)
         for name in (CONTROLLER_MANAGER, SCHEDULER):
             cluster.stop(name)
-        connection = load_connection(str(cluster.kubeconfig), SystemClock())
+        connection = load_connection(str(cluster.kubeconfig), Clock())
         client = ApiClient(connection, Metrics(), AT_ONCE + len(RESOURCES))
         # A new kind is served a moment after its definition is there.
         assert clock.wait_until(lambda: serves_all(client), SERVED_SECONDS)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from controller import __main__ as program
-from controller.clock import SystemClock
+from controller.clock import Clock
 from reconcile import templates
 
 RELEASE = "example.com/release"
@@ -24,12 +24,12 @@ def main() -> int:
 
 def shift_clock(file: Path) -> None:
     """Have the wall clock show other times; durations are measured by another one."""
-    tell = SystemClock.now
+    tell = Clock.now
 
-    def now(self: SystemClock) -> datetime:
+    def now(self: Clock) -> datetime:
         return tell(self) + timedelta(seconds=float(file.read_text()))
 
-    SystemClock.now = now  # type: ignore[method-assign]
+    Clock.now = now  # type: ignore[method-assign]
 
 
 def label_pods() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from api.constants import FAILURE_REASONS
 from api.objects import Raw
+from controller.clock import Clock
 from controller.work.applier import Applier
 from controller.work.memory import JobMemory
 from reconcile.plan import EmitEvent, Outcome
@@ -25,7 +26,7 @@ def an_applier(client: Client, memory: JobMemory, recorder: "Recorder", metrics:
     return applier
 
 
-class StepClock:
+class StepClock(Clock):
     """The world's time."""
 
     def __init__(self, world: "World") -> None:

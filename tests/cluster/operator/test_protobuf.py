@@ -13,7 +13,7 @@ from controller.client.api import JSON, ApiClient, Query, read_events
 from controller.client.connection import load_connection
 from controller.client.errors import Invalid
 from controller.client.resources import CONFIG_MAP, POD, SERVICE, Resource
-from controller.clock import SystemClock
+from controller.clock import Clock
 from localcluster import Cluster
 from metrics import Metrics
 from tests.conftest import new_namespace
@@ -143,7 +143,7 @@ def pods(cluster: Cluster) -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def client(cluster: Cluster) -> Iterator[ApiClient]:
-    connection = load_connection(str(cluster.kubeconfig), SystemClock())
+    connection = load_connection(str(cluster.kubeconfig), Clock())
     client = ApiClient(connection, Metrics(), pool_size=2)
     yield client
     client.close()

@@ -24,7 +24,7 @@ DEADLINE_SECONDS = 60.0
 SOON_SECONDS = 15.0
 
 
-class SteppedClock:
+class SteppedClock(Clock):
     """Stands still but for `step` and `wait`; a wait takes no real time."""
 
     def __init__(self) -> None:

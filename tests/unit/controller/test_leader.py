@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from controller.clock import Clock
 from controller.leader import Candidate, LeaderElector
 from tests.unit.controller.fakes import DEADLINE_SECONDS, START, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
@@ -15,7 +16,7 @@ PATH = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/operator"
 LEASE_SECONDS = 15
 
 
-class Timetable:
+class Timetable(Clock):
     """A clock for several threads, of which one runs at a time; it stands still but for the test.
 
     A thread runs until it waits. `let_pass` wakes each when it is due, in their order.

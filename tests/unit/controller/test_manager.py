@@ -14,7 +14,7 @@ from kubernetes.client import Configuration
 from api.objects import name_of
 from controller.cache.reflector import Reflector
 from controller.client.connection import Credentials, build_connection
-from controller.clock import Clock, SystemClock
+from controller.clock import Clock
 from controller.health import DISABLED
 from controller.leader import LeaderElector
 from controller.manager import EXIT_FAILED, SYNC_SECONDS, Foundation, Manager
@@ -126,7 +126,7 @@ def start(api, server, log) -> Iterator[Callable[..., Operator]]:
     running: list[Operator] = []
 
     def start(*flags: str, clock: Clock | None = None, **how) -> Operator:
-        running.append(Operator(server.url, log, clock or SystemClock(), *flags, **how))
+        running.append(Operator(server.url, log, clock or Clock(), *flags, **how))
         return running[-1]
 
     yield start

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from controller.clock import SystemClock
+from controller.clock import Clock
 from tests.memory.builders import a_job
 from tests.unit.controller.fakes import eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi
@@ -39,7 +39,7 @@ def start(api, server, log) -> Iterator[Callable[[], Operator]]:
 
     def start() -> Operator:
         flags = f"--namespace={','.join(TEAMS)}"
-        running.append(Operator(server.url, log, SystemClock(), flags))
+        running.append(Operator(server.url, log, Clock(), flags))
         return running[-1]
 
     yield start

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from api.ownership import Key
-from controller.clock import SystemClock
+from controller.clock import Clock
 from controller.workqueue.queue import (
     BACKLOG_LASTS_SECONDS,
     BACKLOG_SECONDS,
@@ -331,7 +331,7 @@ def test_a_key_due_in_centuries_stops_no_worker(queue):
 
 def test_waiting_workers_wake_for_what_becomes_due(metrics):
     """All of them wait; each delay wakes one, the next its successor."""
-    queue = an_open_queue(SystemClock(), metrics, MANY_WORKERS)
+    queue = an_open_queue(Clock(), metrics, MANY_WORKERS)
     got: list[Key | None] = []
     workers = [threading.Thread(target=lambda: got.append(queue.get())) for _ in range(3)]
     for worker in workers:
@@ -345,7 +345,7 @@ def test_waiting_workers_wake_for_what_becomes_due(metrics):
 
 def test_when_the_worker_that_watches_the_time_gets_a_key_another_watches_it(metrics):
     """The one that began to wait first watches the time, and is the first to be woken."""
-    queue = an_open_queue(SystemClock(), metrics, MANY_WORKERS)
+    queue = an_open_queue(Clock(), metrics, MANY_WORKERS)
     queue.add_after(B, 0.5)
     got: list[Key | None] = []
     workers = [threading.Thread(target=lambda: got.append(queue.get())) for _ in range(2)]

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from api.ownership import Key
-from controller.clock import SystemClock
+from controller.clock import Clock
 from controller.workqueue.queue import MAX_REST_SECONDS, WorkQueue
 from tests.unit.controller.fakes import an_open_queue, eventually
 
@@ -21,7 +21,7 @@ class Model:
     """What the queue owes: when each key has to be out."""
 
     def __init__(self, queue: WorkQueue) -> None:
-        self.queue, self.clock = queue, SystemClock()
+        self.queue, self.clock = queue, Clock()
         self.lock = threading.Lock()
         self.owed: dict[Key, float] = {}
         self.busy: set[Key] = set()
@@ -66,7 +66,7 @@ class Model:
 
 @pytest.mark.parametrize("workers", [1, 2, 8])
 def test_whatever_threads_do_each_key_comes_out_alone_and_in_time(metrics, workers):
-    model = Model(an_open_queue(SystemClock(), metrics, workers))
+    model = Model(an_open_queue(Clock(), metrics, workers))
     consumers = [threading.Thread(target=model.work, args=(seed,)) for seed in range(workers)]
     producers = [threading.Thread(target=model.produce, args=(seed,)) for seed in range(100, 103)]
     for thread in (*consumers, *producers):

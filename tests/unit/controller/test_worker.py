@@ -17,7 +17,6 @@ from controller.work.events import EventRecorder
 from controller.work.memory import AWAIT_SECONDS, PROBE_SECONDS, JobMemory
 from controller.work.observer import Observer
 from controller.work.worker import (
-    BACKLOGGED_BATCH_SECONDS,
     BATCH_SECONDS,
     CONFLICT_SECONDS,
     LEAST_WAIT_SECONDS,
@@ -454,14 +453,6 @@ def test_a_job_rests_by_what_looking_at_it_took(bench):
 def test_a_job_rests_a_moment_however_quick_the_look_was(bench):
     bench.run()
     assert bench.queue.rested == BATCH_SECONDS
-
-
-def test_a_job_rests_longer_while_others_wait_for_a_worker(bench):
-    bench.queue.add(Key("ns", "waits"))
-    bench.clock.step(BACKLOG_SECONDS)
-    bench.queue.done(bench.queue.get())
-    bench.run()
-    assert bench.queue.rested == BACKLOGGED_BATCH_SECONDS
 
 
 def test_a_job_whose_plan_was_longer_than_a_pass_goes_on_at_once(bench, monkeypatch):

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from controller.clock import SystemClock
+from controller.clock import Clock
 from pdj.gather.logs import NANOSECONDS, Position, parse_moment, whole_second
 from pdj.gather.merge import Line, Merger, Source
 
@@ -22,7 +22,7 @@ def line(index: int, moment: int) -> Line:
 
 def merger(hold_seconds: float, *indexes: int) -> Merger:
     """A merger with the logs of these workers open."""
-    made = Merger(SystemClock(), hold_seconds)
+    made = Merger(Clock(), hold_seconds)
     for index in indexes:
         made.open(source(index))
     return made
