@@ -10,10 +10,9 @@ import yaml
 from localcluster import clock
 from localcluster.cluster import Cluster
 from localcluster.errors import LocalClusterError
-from localcluster.rest import Client, Raw
+from localcluster.rest import Raw
 
 SERVED_SECONDS = 60.0
-AGGREGATED_DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
 def install(
@@ -52,34 +51,13 @@ def parse_stream(text: str) -> list[Raw]:
 
 
 def _wait_served(cluster: Cluster, crd: Raw) -> None:
-    """Wait until objects can be created and kubectl finds their kind.
-
-    Both come a moment after the condition Established, in either order.
-    """
+    """Wait until kubectl finds the kind and may list it: a moment after the CRD is Established."""
     spec = crd["spec"]
     for version in (each["name"] for each in spec["versions"] if each["served"]):
-        kind = (spec["group"], version, spec["names"]["plural"])
-        if not clock.wait_until(partial(_is_served, cluster.client, *kind), SERVED_SECONDS):
-            name = "/".join(kind)
-            raise LocalClusterError(f"not served within {SERVED_SECONDS:.0f} s: {name}")
+        kind = f"{spec['names']['plural']}.{version}.{spec['group']}"
+        if not clock.wait_until(partial(_is_listed, cluster, kind), SERVED_SECONDS):
+            raise LocalClusterError(f"not served within {SERVED_SECONDS:.0f} s: {kind}")
 
 
-def _is_served(client: Client, group: str, version: str, plural: str) -> bool:
-    is_listed = client.is_ok(f"/apis/{group}/{version}/{plural}?limit=1")
-    return is_listed and plural in _discovered(client, group, version)
-
-
-def _discovered(client: Client, group: str, version: str) -> set[str]:
-    """The resources of a version in the one answer by which kubectl learns of all kinds.
-
-    https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
-    """
-    groups = json.loads(client.send("GET", "/apis", accept=AGGREGATED_DISCOVERY))["items"]
-    return {
-        resource["resource"]
-        for each in groups
-        if each["metadata"]["name"] == group
-        for served in each["versions"]
-        if served["version"] == version
-        for resource in served.get("resources", [])
-    }
+def _is_listed(cluster: Cluster, kind: str) -> bool:
+    return cluster.kubectl("get", kind, check=False).returncode == 0

@@ -73,7 +73,8 @@ class _Run:
         shown = self.cluster.kubectl("get", "-o", "json", "-f", "-", stdin=wanted).stdout
         things = parse_stream(shown)
         for thing in [*things, *self._pods()]:
-            self._tell(_title(thing), thing.get("status", {}).get("phase") or _conditions(thing))
+            title = f"{thing['kind'].lower()} {thing['metadata']['name']}"
+            self._tell(title, thing.get("status", {}).get("phase") or _conditions(thing))
         self._tell_warnings()
         return things
 
@@ -104,10 +105,6 @@ class _Run:
         where = ("-n", metadata["namespace"], metadata["name"], "--all-containers")
         log = self.cluster.kubectl("logs", f"--tail={LOG_TAIL}", *where, check=False)
         print(f"--- {metadata['name']}, last lines:\n{log.stdout or log.stderr}".rstrip())
-
-
-def _title(thing: Raw) -> str:
-    return f"{thing['kind'].lower()} {thing['metadata']['name']}"
 
 
 def _conditions(thing: Raw) -> str:

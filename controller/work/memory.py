@@ -74,8 +74,6 @@ class _Hang:
 
     refusal: Refusal
     probe_at: float
-    line_ends_at: float = 0.0
-    """When the last of the jobs that wait looks again."""
 
 
 class JobMemory:
@@ -255,19 +253,16 @@ class JobMemory:
         paused.discard(job)
 
     def _pause_locked(self, job: Key, record: _Record) -> None:
-        now, hang = self._clock.monotonic(), self._hangs.get(job.namespace)
-        self._paused.setdefault(job.namespace, set()).add(job)
-        if hang is not None:
-            at = max(hang.line_ends_at + PAUSE_SECONDS_PER_JOB, now + PROBE_SECONDS)
-            hang.line_ends_at = record.resume_at = min(at, now + MAX_PAUSE_SECONDS)
-            return
-        doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
-        record.pause_seconds = min(self._longest_pause_locked(job.namespace), doubled)
-        record.resume_at = now + record.pause_seconds
-
-    def _longest_pause_locked(self, namespace: str) -> float:
-        together = len(self._paused[namespace]) * PAUSE_SECONDS_PER_JOB
-        return min(MAX_PAUSE_SECONDS, max(USUAL_PAUSE_SECONDS, together))
+        paused = self._paused.setdefault(job.namespace, set())
+        paused.add(job)
+        together = len(paused) * PAUSE_SECONDS_PER_JOB
+        if job.namespace in self._hangs:
+            record.pause_seconds = max(PROBE_SECONDS, together)
+        else:
+            doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
+            record.pause_seconds = min(max(USUAL_PAUSE_SECONDS, together), doubled)
+        record.pause_seconds = min(record.pause_seconds, MAX_PAUSE_SECONDS)
+        record.resume_at = self._clock.monotonic() + record.pause_seconds
 
     def _awaiting_locked(self, job: Key) -> _Record:
         record = self._touched_locked(job)

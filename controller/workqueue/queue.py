@@ -10,11 +10,7 @@ from collections import OrderedDict
 
 from api.ownership import Key
 from controller.clock import Clock
-from controller.workqueue.rate_limiter import (
-    RECONNECT_SECONDS,
-    RETRY_MAX_SECONDS,
-    RetryLimiter,
-)
+from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_MAX_SECONDS, RetryLimiter
 from controller.workqueue.turns import Turns
 from metrics.runtime import QueueMetrics
 

@@ -86,7 +86,7 @@ MUTANTS = (
     Mutant(
         "pause for minutes where a few jobs are refused",
         "controller/work/memory.py",
-        "JobMemory._longest_pause_locked",
+        "JobMemory._pause_locked",
         "max(USUAL_PAUSE_SECONDS, together)",
         "MAX_PAUSE_SECONDS",
         *RANDOM_FAULTS,
@@ -486,7 +486,7 @@ MUTANTS = (
     Mutant(
         "let jobs that are refused ask again however many they are",
         "controller/work/memory.py",
-        "JobMemory._longest_pause_locked",
+        "JobMemory._pause_locked",
         "max(USUAL_PAUSE_SECONDS, together)",
         "USUAL_PAUSE_SECONDS",
         "controller/test_memory.py",
@@ -790,8 +790,8 @@ MUTANTS = (
     Mutant(
         "let the refused jobs of one tenant lengthen another's pauses",
         "controller/work/memory.py",
-        "JobMemory._longest_pause_locked",
-        "len(self._paused[namespace])",
+        "JobMemory._pause_locked",
+        "len(paused)",
         "sum(map(len, self._paused.values()))",
         "controller/test_memory.py",
     ),
