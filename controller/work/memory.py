@@ -12,9 +12,9 @@ somebody does something about it. The reconcile turns refusals into conditions. 
 creates pause, for 10 s and then for 30 s each time, and everything else about the job goes on. Of
 many such jobs ten a second have their turn, so their pauses are longer, up to 5 min.
 
-A create that takes long to fail, as with a webhook that hangs, takes a worker for as long. So its
-refusal counts for all jobs of the namespace that lack such a child: every few seconds one of them
-tries, the others say what they wait for, and the first create that succeeds ends all their pauses.
+A create that takes long to fail, as with a webhook that hangs, takes a worker for as long. So for a
+while its refusal is that of other jobs of the namespace too which lack such a child and have not
+been refused one themselves: each says so, and tries a moment later.
 
 Port ranges that were just given: other jobs must not be given them before the store shows whose
 they are.
@@ -44,8 +44,11 @@ MAX_PAUSE_SECONDS = 300.0
 PAUSE_SECONDS_PER_JOB = 0.1
 """Of all the jobs of a namespace that pause, so that they ask for no more than ten creates a second
 together."""
-PROBE_SECONDS = 4.0
-"""So often a create is tried in a namespace where creates hang."""
+HANG_SECONDS = 30.0
+"""So long a create that took long to fail speaks for the others of its namespace."""
+HANG_PAUSE_SECONDS = 2.0
+"""So long a job that says so waits before it tries itself: the others are told meanwhile."""
+_MAX_NAMESPACES = 10_000
 _MAX_JOBS = 100_000
 _KEEP_SECONDS = 3600.0
 """A job is forgotten when nothing has been noted of it for so long."""
@@ -68,14 +71,6 @@ class _Record:
     status_written_at: datetime | None = None
 
 
-@dataclass(slots=True)
-class _Hang:
-    """Creates of a kind take long to fail in a namespace."""
-
-    refusal: Refusal
-    probe_at: float
-
-
 class JobMemory:
     """Records by job, under one lock."""
 
@@ -86,11 +81,13 @@ class JobMemory:
         """Guards all that follows."""
         self._paused: dict[str, set[Key]] = {}
         """By namespace, the jobs whose creates pause, or did until they were last tried."""
-        self._hangs: dict[str, _Hang] = {}
-        """By namespace. A hang goes with the last job that pauses for it, at the latest."""
         self._records: TTLCache[Key, _Record] = TTLCache(
             _MAX_JOBS, _KEEP_SECONDS, timer=clock.monotonic
         )
+        self._hangs: TTLCache[str, Refusal] = TTLCache(
+            _MAX_NAMESPACES, HANG_SECONDS, timer=clock.monotonic
+        )
+        """By namespace, the latest create that took long to fail."""
         self._host_ports: dict[Key, tuple[int, ...]] = {}
         """Port ranges that a job's latest pass gave it."""
 
@@ -146,43 +143,32 @@ class JobMemory:
         """
         with self._lock:
             record = self._of_uid_locked(job, uid)
+            is_new = any(record.refusals.get((r.kind, r.name)) != r for r in refusals)
+            record.refusals |= {(r.kind, r.name): r for r in refusals}
             if pauses and self._clock.monotonic() >= record.resume_at:
-                self._pause_locked(job, record)
-            return _add(record, refusals)
+                self._paused.setdefault(job.namespace, set()).add(job)
+                doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
+                record.pause_seconds = min(self._longest_pause_locked(job.namespace), doubled)
+                record.resume_at = self._clock.monotonic() + record.pause_seconds
+            return is_new
 
     def note_hang(self, namespace: str, refusal: Refusal) -> None:
-        """A create took long to fail: others of the namespace and the kind would as well."""
+        """A create took long to fail: others of the namespace and the kind may as well."""
         with self._lock:
-            # One tries at once: it may have been a connection alone that was dead.
-            self._hangs.setdefault(namespace, _Hang(refusal, self._clock.monotonic()))
+            self._hangs[namespace] = refusal
 
     def join_hang(self, job: Key, uid: str, creates: Iterable[Iterable[Create]]) -> bool:
-        """Pause a job whose creates would hang, unless it is to try; whether that is news of it."""
+        """Let a job that lacks what hangs in its namespace say so, once, before it tries."""
         with self._lock:
-            now, hang = self._clock.monotonic(), self._hangs.get(job.namespace)
-            if hang is None:
+            if (hang := self._hangs.get(job.namespace)) is None:
                 return False
-            record = self._of_uid_locked(job, uid)
-            lacking = (c for group in creates for c in group if c.kind == hang.refusal.kind)
-            if (lacks := next(lacking, None)) is None or now < record.resume_at:
+            lacking = (each for group in creates for each in group if each.kind == hang.kind)
+            lacks, record = next(lacking, None), self._of_uid_locked(job, uid)
+            if lacks is None or record.refusals:
                 return False
-            if now >= hang.probe_at:
-                hang.probe_at = now + PROBE_SECONDS
-                return False
-            self._pause_locked(job, record)
-            return _add(record, (replace(hang.refusal, name=lacks.name),))
-
-    def end_hang(self, namespace: str, created: Iterable[Child]) -> set[Key]:
-        """These were created: if their like hung, no pause counts any more; whose it was."""
-        with self._lock:
-            hang = self._hangs.get(namespace)
-            if hang is None or all(kind != hang.refusal.kind for kind, _ in created):
-                return set()
-            del self._hangs[namespace]
-            paused = self._paused.pop(namespace, set())
-            for record in filter(None, map(self._records.get, paused)):
-                record.pause_seconds = record.resume_at = 0.0
-            return paused
+            record.refusals[(hang.kind, lacks.name)] = replace(hang, name=lacks.name)
+            record.resume_at = self._clock.monotonic() + HANG_PAUSE_SECONDS
+            return True
 
     def pause_seconds(self, job: Key, uid: str) -> float:
         """For how long nothing is to be created for the job with this UID."""
@@ -247,22 +233,13 @@ class JobMemory:
 
     def _unpause_locked(self, job: Key) -> None:
         paused = self._paused.get(job.namespace, set())
-        if paused == {job}:
-            del self._paused[job.namespace]
-            self._hangs.pop(job.namespace, None)
         paused.discard(job)
+        if not paused:
+            self._paused.pop(job.namespace, None)
 
-    def _pause_locked(self, job: Key, record: _Record) -> None:
-        paused = self._paused.setdefault(job.namespace, set())
-        paused.add(job)
-        together = len(paused) * PAUSE_SECONDS_PER_JOB
-        if job.namespace in self._hangs:
-            record.pause_seconds = max(PROBE_SECONDS, together)
-        else:
-            doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
-            record.pause_seconds = min(max(USUAL_PAUSE_SECONDS, together), doubled)
-        record.pause_seconds = min(record.pause_seconds, MAX_PAUSE_SECONDS)
-        record.resume_at = self._clock.monotonic() + record.pause_seconds
+    def _longest_pause_locked(self, namespace: str) -> float:
+        together = len(self._paused[namespace]) * PAUSE_SECONDS_PER_JOB
+        return min(MAX_PAUSE_SECONDS, max(USUAL_PAUSE_SECONDS, together))
 
     def _awaiting_locked(self, job: Key) -> _Record:
         record = self._touched_locked(job)
@@ -274,10 +251,3 @@ class JobMemory:
         if any(self._store.version(r, namespace) < version for r, version in written):
             return False
         return not any(self._store.is_standing(*at, uid) for at, uid in record.deleted.items())
-
-
-def _add(record: _Record, refusals: Iterable[Refusal]) -> bool:
-    """Note refusals; whether any of them is new."""
-    known = dict(record.refusals)
-    record.refusals |= {(r.kind, r.name): r for r in refusals}
-    return record.refusals != known

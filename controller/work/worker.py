@@ -23,7 +23,7 @@ from controller.work.memory import AWAIT_SECONDS, JobMemory
 from controller.work.observer import Observer, is_on_host
 from controller.workqueue.queue import WorkQueue
 from metrics import Metrics
-from reconcile.plan import Observed, Plan, Refusal, Settings
+from reconcile.plan import Observed, Plan, Settings
 
 Decide = Callable[[Observed, datetime, Settings], Plan]
 
@@ -102,14 +102,12 @@ class Worker:
         if paused_seconds:
             plan = replace(plan, creates=(), requeue_after=_earlier(plan, paused_seconds))
         self._keep_time(key, plan)
+        began = self.clock.monotonic()
         result = self.applier.apply(family, plan, is_backlogged=is_backlogged)
         if result.created or result.deleted:
             self.memory.drop_refusals(key, frozenset(result.created | result.deleted))
-        for other in self.memory.end_hang(key.namespace, result.created):
-            self.queue.add(other)
-        refused = _create_that_failed(result)
-        if refused and self.clock.monotonic() - started >= PERSISTENT_SECONDS:
-            self.memory.note_hang(key.namespace, refused)
+        elif self.clock.monotonic() - began >= PERSISTENT_SECONDS:
+            self._note_hang(key.namespace, result)
         outcome = self._settle(key, uid, plan, result, log)
         if plan.is_move:
             return outcome, 0.0
@@ -122,6 +120,12 @@ class Worker:
             plan = self.decide(observed, self.clock.now(), self.settings)
             self.memory.note_host_ports(key, plan.given_host_ports)
         return plan
+
+    def _note_hang(self, namespace: str, result: Result) -> None:
+        """A pass that did nothing took long: if a create failed, the API server had it so long."""
+        is_known = any(isinstance(error, (Throttled, Unreachable)) for error in result.errors)
+        if result.failed and not (is_known or result.failed.is_delete):
+            self.memory.note_hang(namespace, result.failed)
 
     def _settle(self, key: Key, uid: str, plan: Plan, result: Result, log: Log) -> str:
         """The one table of outcomes: when the key comes back, and what the pass counts as."""
@@ -192,12 +196,6 @@ class Worker:
         if self.store.has(PADDLE_JOB, key):  # made again meanwhile, and perhaps forgotten
             self.queue.add(key)
         return "success"
-
-
-def _create_that_failed(result: Result) -> Refusal | None:
-    """The create that failed though the API server had it and did not ask to send it later."""
-    is_known = any(isinstance(error, (Throttled, Unreachable)) for error in result.errors)
-    return result.failed if result.failed and not (is_known or result.failed.is_delete) else None
 
 
 def _earlier(plan: Plan, seconds: float) -> float:

@@ -7,9 +7,8 @@ from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.memory import (
     AWAIT_SECONDS,
-    MAX_PAUSE_SECONDS,
-    PAUSE_SECONDS_PER_JOB,
-    PROBE_SECONDS,
+    HANG_PAUSE_SECONDS,
+    HANG_SECONDS,
     JobMemory,
 )
 from reconcile.plan import Create, Refusal
@@ -183,65 +182,43 @@ def creates(job: Key, kind: str = "Pod") -> tuple[tuple[Create, ...], ...]:
     return ((Create(kind, f"{job.name}-worker-0", dict),),)
 
 
-def test_where_creates_hang_one_job_tries_and_the_others_say_so(memory, clock):
+def test_where_creates_hang_other_jobs_say_so_once_and_then_try(memory, clock):
     memory.note_hang("ns", HANGS)
-    assert not memory.join_hang(OTHER, "o", creates(OTHER))
-    assert memory.pause_seconds(OTHER, "o") == 0
     assert memory.join_hang(JOB, "u", creates(JOB))
     assert memory.refusals(JOB, "u") == (HANGS,)
-    assert memory.pause_seconds(JOB, "u") == PROBE_SECONDS
-    clock.step(PROBE_SECONDS)
+    assert memory.pause_seconds(JOB, "u") == HANG_PAUSE_SECONDS
+    clock.step(HANG_PAUSE_SECONDS)
     assert not memory.join_hang(JOB, "u", creates(JOB))
     assert memory.pause_seconds(JOB, "u") == 0
 
 
-def test_a_job_that_waits_on_where_creates_hang_has_no_news(memory, clock):
+def test_a_job_that_was_refused_something_itself_keeps_its_own_words(memory):
+    memory.add_refusals(JOB, "u", (QUOTA,))
     memory.note_hang("ns", HANGS)
-    for _ in range(3):
-        memory.join_hang(OTHER, "o", creates(OTHER))
-        news = memory.join_hang(JOB, "u", creates(JOB))
-        clock.step(PROBE_SECONDS)
-    assert not news
+    assert not memory.join_hang(JOB, "u", creates(JOB))
+    assert memory.refusals(JOB, "u") == (QUOTA,)
 
 
-def test_the_first_create_that_succeeds_ends_the_pauses_of_its_namespace(memory):
+def test_a_create_that_succeeds_takes_back_what_was_said_of_others(memory):
     memory.note_hang("ns", HANGS)
-    memory.join_hang(OTHER, "o", creates(OTHER))
     memory.join_hang(JOB, "u", creates(JOB))
-    assert memory.end_hang("ns", [("ConfigMap", "train")]) == set()
-    assert memory.end_hang("ns", [("Pod", "other-worker-0")]) == {JOB}
+    memory.drop_refusals(JOB, frozenset({("Pod", "train-worker-0")}))
+    assert memory.refusals(JOB, "u") == ()
     assert memory.pause_seconds(JOB, "u") == 0
-    assert not memory.join_hang(JOB, "u", creates(JOB))
-    assert memory.end_hang("ns", [("Pod", "other-worker-0")]) == set()
 
 
 def test_creates_that_hang_hold_up_no_other_namespace_and_no_other_kind(memory):
     memory.note_hang("ns", HANGS)
-    memory.join_hang(OTHER, "o", creates(OTHER))
     far = Key("far", "train")
     for job, kind in ((far, "Pod"), (JOB, "Service")):
         assert not memory.join_hang(job, "u", creates(job, kind))
         assert memory.pause_seconds(job, "u") == 0
 
 
-def test_the_more_jobs_hang_the_later_each_looks_again(memory):
+def test_creates_that_hung_are_forgotten_soon(memory, clock):
     memory.note_hang("ns", HANGS)
-    jobs = [Key("ns", f"job-{number}") for number in range(5000)]
-    for job in jobs:
-        memory.join_hang(job, "u", creates(job))
-    pauses = [memory.pause_seconds(job, "u") for job in jobs[1:]]
-    assert pauses[0] == PROBE_SECONDS
-    assert pauses[999] == pytest.approx(1000 * PAUSE_SECONDS_PER_JOB)
-    assert pauses[-1] == MAX_PAUSE_SECONDS
-
-
-def test_once_all_that_waited_are_gone_creates_are_tried_at_once(memory):
-    memory.note_hang("ns", HANGS)
-    memory.join_hang(OTHER, "o", creates(OTHER))
-    memory.join_hang(JOB, "u", creates(JOB))
-    memory.forget(JOB)
-    assert not memory.join_hang(JOB, "v", creates(JOB))
-    assert memory.pause_seconds(JOB, "v") == 0
+    clock.step(HANG_SECONDS)
+    assert not memory.join_hang(JOB, "u", creates(JOB))
 
 
 def test_a_create_of_another_child_settles_nothing(memory):

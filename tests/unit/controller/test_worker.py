@@ -14,7 +14,7 @@ from controller.client.errors import Transient
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.applier import Applier
 from controller.work.events import EventRecorder
-from controller.work.memory import AWAIT_SECONDS, PROBE_SECONDS, JobMemory
+from controller.work.memory import AWAIT_SECONDS, HANG_PAUSE_SECONDS, JobMemory
 from controller.work.observer import Observer
 from controller.work.worker import (
     BATCH_SECONDS,
@@ -318,10 +318,9 @@ def test_an_error_that_takes_long_to_come_is_told_in_the_same_pass_and_creates_p
     assert len(bench.api.paths("POST")) == 1
 
 
-def test_a_create_that_takes_long_to_fail_counts_for_its_namespace_until_one_succeeds(bench):
-    tries, waits = Key("ns", "tries"), Key("ns", "waits")
-    for key in (tries, waits):
-        put(bench.store, PADDLE_JOB, a_job(key.name, uid=key.name))
+def test_a_create_that_takes_long_to_fail_is_told_by_the_others_of_its_namespace(bench):
+    waits = Key("ns", "waits")
+    put(bench.store, PADDLE_JOB, a_job(waits.name, uid=waits.name))
 
     def time_out(*_) -> Step:
         bench.clock.step(PERSISTENT_SECONDS)
@@ -335,18 +334,21 @@ def test_a_create_that_takes_long_to_fail_counts_for_its_namespace_until_one_suc
     bench.plan = CREATE
     bench.api.fault = time_out
     bench.run()
-    bench.api.fault = lambda *_: WEBHOOK_DOWN
-    run(tries)
-    assert len(bench.api.paths("POST")) == 2
+    bench.api.fault = lambda *_: None
+    run(waits)
+    assert len(bench.api.paths("POST")) == 1
+    assert "webhook" in bench.observed[-1].refusals[0].message
+    assert bench.queue.asked[-1] == pytest.approx(HANG_PAUSE_SECONDS)
+    bench.clock.step(HANG_PAUSE_SECONDS)
     run(waits)
     assert len(bench.api.paths("POST")) == 2
-    assert "webhook" in bench.observed[-1].refusals[0].message
-    assert bench.queue.asked[-1] == pytest.approx(bench.memory.pause_seconds(waits, "waits"))
-    bench.api.fault = lambda *_: None
-    bench.clock.step(PROBE_SECONDS)
+
+
+def test_a_create_that_fails_at_once_is_told_by_its_own_job_alone(bench):
+    bench.plan = CREATE
+    bench.api.fault = lambda *_: WEBHOOK_DOWN
     bench.run()
-    assert bench.memory.pause_seconds(waits, "waits") == 0
-    assert bench.queue.get() == waits
+    assert not bench.memory.join_hang(Key("ns", "waits"), "waits", CREATE.creates)
 
 
 def test_a_create_that_nobody_answers_in_time_is_told_and_does_not_pause(
