@@ -15,9 +15,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from api.objects import Raw, name_of, uid_of
-from controller.client.api import ApiClient
+from controller.client.api import ApiClient, read_events
 from controller.client.errors import NotFound, Transient
-from controller.client.resources import PADDLE_JOB, POD
+from controller.client.http import Stream
+from controller.client.resources import PADDLE_JOB, POD, Resource
 from tests.memory.builders import JobBuilder
 from tests.memory.client import RESOURCES, Client, place_of
 from tests.memory.world import Change, World
@@ -60,14 +61,14 @@ class Feed:
         for thread in self._threads:
             thread.join()
 
-    def _open(self, client: ApiClient, resource: Any) -> Any:
+    def _open(self, client: ApiClient, resource: Resource) -> Stream:
         version = client.get(resource.path(), {"limit": 1})["metadata"]["resourceVersion"]
         query = {"watch": "true", "resourceVersion": version}
         return client.watch(resource.path(), query, READ_SECONDS)
 
-    def _read(self, stream: Any) -> None:
+    def _read(self, stream: Stream) -> None:
         with contextlib.suppress(Transient):
-            for event in stream.events():
+            for event in read_events(stream):
                 with self._condition:
                     self._events[event["object"]["metadata"]["namespace"]].append(event)
                     self._condition.notify_all()
