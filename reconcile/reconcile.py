@@ -184,7 +184,8 @@ def _status_wait(view: View, status: JobStatus) -> float:
     if not view.job.status.phase:
         return _first_status_wait(view, status)
     written = view.observed.status_written_at
-    if written is None:
+    has_new_cause = _is_on_its_way(view.job.status) and not _is_on_its_way(status)
+    if written is None or has_new_cause:
         return 0.0
     # abs: a clock that was set back does not make it wait until it has caught up.
     return max(0.0, STATUS_INTERVAL_SECONDS - abs((view.now - written).total_seconds()))

@@ -172,7 +172,8 @@ class Worker:
         log.warning("write_failed", error=str(error), reason=error.reason)
         asked = error.retry_after if isinstance(error, Throttled) else None
         persistent = self.queue.failing_seconds(key) >= PERSISTENT_SECONDS
-        if persistent and result.failed is not None:
+        # Not while the store has yet to show what this pass wrote: nothing is decided on less.
+        if persistent and result.failed is not None and not self.memory.awaits_writes(key):
             # Without an answer it may be the connection alone that was dead.
             pauses = asked is None and error.code > 0
             if self.memory.add_refusals(key, uid, (result.failed,), pauses=pauses):
@@ -180,12 +181,8 @@ class Worker:
         self.queue.retry(key, asked, is_away=isinstance(error, Unreachable))
 
     def _tell(self, key: Key) -> None:
-        """Write the status that follows from a failure now: the job's next turn may be far away.
-
-        Not while the store has yet to show what this pass wrote: nothing is decided on less.
-        """
-        family = None if self.memory.awaits_writes(key) else self.store.family(key)
-        if family is not None:
+        """Write the status that follows from a failure now: the job's next turn may be far away."""
+        if (family := self.store.family(key)) is not None:
             plan = self._decide(key, family, is_backlogged=False)
             told = replace(plan, deletes=(), patches=(), creates=(), delete_job=False)
             self.applier.apply(family, told)
