@@ -23,7 +23,8 @@ from localcluster.manifests import install, without
 from localcluster.report import Report
 from localcluster.rest import Client, Endpoint, has_condition
 
-SETTLED_SECONDS = 1.5
+SETTLED_SECONDS = 6.0
+"""Longer than a first status is deferred once no job waits for a worker."""
 SETTLE_POLL_SECONDS = 0.5
 SETTLE_TIMEOUT_SECONDS = 120.0
 READY_SECONDS = 60.0

@@ -203,7 +203,8 @@ def _first_status_wait(view: View, status: JobStatus) -> float:
     spec = view.job.spec
     deadlines = (spec.active_deadline_seconds, spec.starting_deadline_seconds)
     limits = [seconds / 2 for seconds in deadlines if seconds is not None]
-    limits.append(FIRST_STATUS_SECONDS if _is_on_its_way(status) else CAUSE_SECONDS)
+    is_usual = view.observed.is_backlogged and _is_on_its_way(status)
+    limits.append(FIRST_STATUS_SECONDS if is_usual else CAUSE_SECONDS)
     return min(CAUSE_SECONDS, max(0.0, min(limits) - view.age_seconds))
 
 

@@ -296,11 +296,12 @@ def test_a_first_status_waits_for_other_jobs_half_a_minute_at_most(world: World)
 
 
 def test_a_first_status_that_was_deferred_waits_for_the_pods_then(world: World) -> None:
+    """Five seconds from the job's creation at most."""
     world.submit(a_job().with_workers(2))
     world.is_backlogged = True
     world.settle()
     world.is_backlogged = False
-    world.advance(seconds=27)
+    world.advance(seconds=2)
     assert (world.work().status, world.work().requeue_after) == (None, 3)
     world.advance(seconds=3)
     world.settle()
