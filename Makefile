@@ -17,6 +17,8 @@ help: ## List every target
 $(STAMP): requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 		f"Python 3.11 is needed, {sys.executable} is {sys.version.split()[0]}: make PYTHON=...")'
+	@test ! -L $(VENV) || { echo "$(VENV) is a link to $$(readlink $(VENV)), whose packages are older than" \
+		"requirements/dev.txt: run make setup there, or remove the link"; exit 1; } >&2
 	@echo "setting up $(VENV) ..."
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements/dev.txt
@@ -51,8 +53,8 @@ mutants: $(STAMP) ## Break the operator in every listed way; each has to fail th
 check: lint types unit ## Format, lint, types and unit tests
 
 .PHONY: run
-run: $(STAMP) ## Train a job from nothing: local cluster, operator, PaddlePaddle
-	@$(BIN)/python -m examples.quickstart $(FILE)
+run: $(STAMP) ## Train a job from nothing, on a cluster of its own: FILE=job.yaml IMAGES=table.yaml
+	@$(BIN)/python -m examples.quickstart $(FILE) $(addprefix --images=,$(IMAGES))
 
 .PHONY: manual
 manual: $(STAMP) ## Run the operator's manual with kubectl, from install to uninstall, and show it
@@ -62,38 +64,58 @@ manual: $(STAMP) ## Run the operator's manual with kubectl, from install to unin
 prepare: $(STAMP) ## Build and install what the tests need, once per user
 	@$(BIN)/python -m tests.live.prepare
 
+.PHONY: packages
+packages: $(STAMP) ## Install the packages of Debian that some tests need; says what it cannot install
+	@$(BIN)/python -m tests.live.debian
+
 .PHONY: test
 test: prepare ## Run every test of what the operator does: unit, on a real API server, real training
-	$(PYTEST) $(addprefix --ignore=,$(RESILIENCE) tests/production)
+	$(PYTEST) $(addprefix --ignore=,$(RESILIENCE) tests/production tests/e2e)
 
 .PHONY: resilience
 resilience: prepare ## Run the tests of hostile tenants, failing surroundings and faults at random
 	$(PYTEST) $(RESILIENCE)
 
 .PHONY: test-again
-test-again: $(STAMP) ## Run the tests that failed last once more, one after the other
-	$(BIN)/pytest --last-failed --last-failed-no-failures=none --ignore=tests/production
+test-again: $(STAMP) ## Run the files of the tests that failed last once more, one after the other
+	files=$$($(BIN)/python -m tests.live.failed) && $(BIN)/pytest $$files
 
 .PHONY: production
-production: $(STAMP) ## Run the tests of installation, with Helm and kustomize built from source
+production: $(STAMP) ## Run the tests of installation and monitoring, with Helm, kustomize and Prometheus built from source
 	@$(BIN)/python -m tests.live.installers
 	$(BIN)/pytest tests/production
+
+.PHONY: e2e
+e2e: $(STAMP) ## Run the tests on a real node: kubelet, containerd, CoreDNS, images; root alone may
+	@$(BIN)/python -m tests.e2e
+
+.PHONY: pythons
+pythons: $(STAMP) ## Run the unit tests and train a job on every other Python from 3.11 that is here
+	@$(BIN)/python -m tests.live.pythons
 
 .PHONY: cluster-binaries
 cluster-binaries: $(STAMP) ## Build etcd and Kubernetes for the local cluster, once per user
 	@$(BIN)/python -m localcluster up --build-only
 
 .PHONY: up
-up: $(STAMP) ## Start a local cluster in the background; prints how kubectl finds it
-	@$(BIN)/python -m localcluster up
+up: $(STAMP) ## Start a local cluster in the background, prints how kubectl finds it: NODES=2 IMAGES=table.yaml
+	@$(BIN)/python -m localcluster up $(if $(NODES),--nodes=$(NODES)) $(addprefix --images=,$(IMAGES))
 
 .PHONY: down
 down: $(STAMP) ## Stop the local cluster
 	@$(BIN)/python -m localcluster down
 
+.PHONY: pictures
+pictures: prepare ## Renew the pictures of docs/tools.md from the page of kubectl pdj ui
+	@PDJ_PICTURES=1 $(BIN)/pytest tests/cluster/ui/test_page.py -k test_the_documents_show_the_page
+
 .PHONY: pdj
 pdj: $(STAMP) ## Build kubectl pdj as one file, build/kubectl-pdj, which needs Python 3.11 and nothing else
 	@$(BIN)/python -m pdj.build build/kubectl-pdj
+
+.PHONY: pdj-release
+pdj-release: $(STAMP) ## Its archive and krew manifest in build/, for a release whose archive will lie at URL=...
+	@$(BIN)/python -m pdj.release $(URL) build
 
 .PHONY: generate
 generate: $(STAMP) ## Write the generated manifests

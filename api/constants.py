@@ -7,6 +7,8 @@ meaning. An API cannot be taken back: change a value only together with a new AP
 from enum import StrEnum
 from typing import Final
 
+RELEASE: Final = "0.1.0"
+"""Of the operator, its image and its chart."""
 GROUP: Final = "batch.paddlepaddle.org"
 VERSION: Final = "v1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
@@ -17,6 +19,8 @@ SHORT_NAME: Final = "pdj"
 CONTROLLER_NAME: Final = "paddlejob.batch.paddlepaddle.org/operator"
 """The value of spec.managedBy that means this operator; so does an unset field."""
 OWN_MANAGERS: Final = ("", CONTROLLER_NAME)
+FORMER_FINALIZER: Final = "finalizers.paddlepaddle.org"
+"""On every job of paddle-operator 0.3, which alone takes it off. This operator has none."""
 
 # Labels on every child. The operator's own values overwrite a template's.
 LABEL_JOB_NAME: Final = f"{GROUP}/job-name"
@@ -40,6 +44,8 @@ LABEL_APP_COMPONENT: Final = "app.kubernetes.io/component"
 LABEL_APP_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
 APP_NAME: Final = "paddlejob"
 MANAGED_BY: Final = "paddlejob-operator"
+OPERATOR_LABELS: Final = {LABEL_APP_NAME: MANAGED_BY}
+"""On all that belongs to the operator itself, but for its namespace: uninstalling selects by it."""
 
 ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 """On a job, set by its user: each new value asks for one new attempt."""
@@ -121,6 +127,8 @@ class Condition(StrEnum):
     SUSPENDED = "Suspended"  # True while spec.suspend holds the job without pods
     COMPLETED = "Completed"  # True once the workers have ended well; final
     FAILED = "Failed"  # True once the job has ended without its result; says why; final
+    ADOPTED = "Adopted"  # True while the pods are those that another operator has made
+    FINISHED = "Finished"  # True once the job has ended, well or not; final
 
 
 class Reason(StrEnum):
@@ -128,6 +136,7 @@ class Reason(StrEnum):
 
     # How the job gets on
     CREATED = "Created"  # the operator has seen the job for the first time
+    ADOPTED = "Adopted"  # another operator has started the job, and its pods run on
     PODS_CREATED = "PodsCreated"  # a restart is over: the pods of the next attempt exist
     ALL_PODS_RUNNING = "AllPodsRunning"  # every pod runs, or has ended well
     ALL_PODS_SCHEDULED = "AllPodsScheduled"  # every pod has a node
@@ -137,6 +146,8 @@ class Reason(StrEnum):
     SUSPENDED = "Suspended"  # spec.suspend is true
     RESUMED = "Resumed"  # spec.suspend is false again
     ENDED = "Ended"  # the attempt or the job to which the condition belonged is over
+    COMPLETED = "Completed"  # the job has ended with its result
+    FAILED = "Failed"  # the job has ended without its result
     # What a pending job waits for
     UNSCHEDULABLE = "Unschedulable"  # the scheduler finds no node for a pod
     WAITING_FOR_PODS = "WaitingForPods"  # pods are on their way; nothing holds them up
@@ -149,7 +160,8 @@ class Reason(StrEnum):
     NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's
     STATUS_UNREADABLE = "StatusUnreadable"  # the operator cannot go on from what another tool wrote
     NO_FREE_PORTS = "NoFreePorts"  # with intranet Host: every port range is held by another job
-    PODS_TERMINATING = "PodsTerminating"  # pods of the last attempt are still there
+    PODS_TERMINATING = "PodsTerminating"  # pods of the last attempt or of a former job stay yet
+    CHILDREN_TERMINATING = "ChildrenTerminating"  # the job is being deleted, and a child stays
     BACK_OFF = "BackOff"  # the next attempt waits for its back-off to pass
     # What ends an attempt
     POD_FAILED = "PodFailed"  # a trainer exited with an error
@@ -168,7 +180,7 @@ class Reason(StrEnum):
     STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"  # not every pod has run in time
     IMAGE_ERROR = "ImageError"  # an image's name is invalid, or a pull has failed for too long
     CONFIG_ERROR = "ConfigError"  # a container's configuration named a missing object for too long
-    INVALID_SPEC = "InvalidSpec"  # the spec breaks a rule that the API server could not check
+    INVALID_SPEC = "InvalidSpec"  # the spec breaks a rule, or a child made from it is invalid
     ENDPOINTS_TOO_LONG = "EndpointsTooLong"  # no environment variable may hold so many endpoints
     # Only reported
     OWNED_VARIABLE = "OwnedVariable"  # a template's value of a variable that the operator sets
@@ -187,6 +199,40 @@ FAILURE_REASONS: Final = (
     Reason.ENDPOINTS_TOO_LONG,
 )
 """The reasons with which a job may fail: the values of a metric's label."""
+
+ATTEMPT_ENDS: Final = (
+    Reason.POD_FAILED,
+    Reason.POD_EVICTED,
+    Reason.POD_VANISHED,
+    Reason.ADDRESS_CHANGED,
+    Reason.NODE_LOST,
+    Reason.TRAINER_ASKED_RESTART,
+    Reason.FAILURE_POLICY_IGNORE,
+    Reason.ELASTIC_UNTRAINED,
+    Reason.RESTART_REQUESTED,
+)
+"""The reasons with which an attempt may end and another follow: the same of another metric."""
+
+WAITS: Final = (
+    Reason.UNSCHEDULABLE,
+    Reason.WAITING_FOR_PODS,
+    Reason.QUOTA_EXCEEDED,
+    Reason.POD_GROUP_PENDING,
+    Reason.POD_GROUP_UNAVAILABLE,
+    Reason.POD_GROUP_INVALID,
+    Reason.CREATE_REFUSED,
+    Reason.DELETE_REFUSED,
+    Reason.NAME_CONFLICT,
+    Reason.STATUS_UNREADABLE,
+    Reason.NO_FREE_PORTS,
+    Reason.PODS_TERMINATING,
+    Reason.CHILDREN_TERMINATING,
+    Reason.BACK_OFF,
+    Reason.IMAGE_ERROR,
+    Reason.CONFIG_ERROR,
+    Reason.INVALID_SPEC,
+)
+"""The reasons of the condition Pending while it is true."""
 
 EXIT_CODE_ELASTIC_RESTART: Final = 101
 """PaddlePaddle's launcher asks to be started again after membership changed."""

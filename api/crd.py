@@ -1,6 +1,6 @@
 """The CustomResourceDefinition of PaddleJob, for apiextensions.k8s.io/v1."""
 
-from api.constants import GROUP, KIND, PLURAL, SHORT_NAME, SINGULAR, VERSION
+from api.constants import GROUP, KIND, OPERATOR_LABELS, PLURAL, SHORT_NAME, SINGULAR, VERSION
 from api.objects import Raw
 from api.schema import job_schema
 
@@ -12,6 +12,13 @@ COLUMNS = (
     ("Worker", "string", ".status.worker.ready", "Workers that run, of those wanted."),
     ("Age", "date", ".metadata.creationTimestamp", "Time since the job was created."),
 )
+WIDE_COLUMNS = (
+    ("Heter", "string", ".status.heter.ready", "Heter workers that run, of those wanted."),
+    ("Attempt", "integer", ".status.attempt", "Which start of the whole gang this is."),
+    ("Reason", "string", ".status.reason", "Why the job is as it is, in one word."),
+    ("Message", "string", ".status.message", "Why the job is as it is."),
+)
+"""What `-o wide` adds."""
 SCALE = {
     "specReplicasPath": ".spec.worker.replicas",
     "statusReplicasPath": ".status.replicas",
@@ -24,7 +31,7 @@ def build_crd() -> Raw:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": CRD_NAME},
+        "metadata": {"name": CRD_NAME, "labels": dict(OPERATOR_LABELS)},
         "spec": {
             "group": GROUP,
             "names": names(),
@@ -58,6 +65,7 @@ def names() -> Raw:
 def columns(path_key: str) -> list[Raw]:
     """What `kubectl get pdj` prints after the name; v1beta1 spells `jsonPath` otherwise."""
     return [
-        {"name": name, "type": kind, path_key: path, "description": description}
-        for name, kind, path, description in COLUMNS
+        {"name": name, "type": kind, path_key: path, "description": description} | more
+        for table, more in ((COLUMNS, {}), (WIDE_COLUMNS, {"priority": 1}))
+        for name, kind, path, description in table
     ]

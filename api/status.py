@@ -32,6 +32,8 @@ CLOCK_SKEW = timedelta(seconds=5)
 """So far ahead may a status be: another leader wrote it, by another clock."""
 MAX_MESSAGE_CHARACTERS = 1024
 """A condition's message is cut to this; metav1.Condition allows 32768."""
+MAX_HEADLINE_CHARACTERS = 100
+"""`status.message` is cut to this: a column of `kubectl get`."""
 
 
 def _field(schema: Raw, default: Any = "") -> Any:
@@ -109,9 +111,13 @@ class Failure:
     exit_code: int | None = _field(
         {"description": "The trainer container's exit code.", **INT32}, None
     )
-    signal: int | None = _field({"description": "The signal that ended it.", **INT32}, None)
+    signal: int | None = _field(
+        {"description": "The signal that ended it, or a process of it.", **INT32}, None
+    )
     reason: str = _text("Why, in one word.")
-    message: str = _text("The last lines of its log, or what the node said.")
+    message: str = _text(
+        "Why, in its first line, and the last lines of its log; or what the node said."
+    )
     time: str = _time("When.")
 
 
@@ -136,6 +142,8 @@ class JobStatus:
         "Completing, Completed, Failed or Terminating."
     )
     mode: str = _text("How the job trains: PS, Collective, Heter or Single.")
+    reason: str = _text("The reason of the condition that says most about where the job stands.")
+    message: str = _text("The first words of that condition's message.")
     conditions: tuple[JobCondition, ...] = _list(
         "What is true of the job, since when and why.", _CONDITION, **_BY_TYPE
     )
@@ -159,6 +167,10 @@ class JobStatus:
     avoid_nodes: tuple[str, ...] = _list(
         "Nodes where the job failed; new pods prefer others.", {"type": "string"}
     )
+    lost_since: str = _time(
+        "Since when nothing trains, after an attempt ended; until all pods run."
+    )
+    lost_reason: str = _text("Why that attempt ended.")
     pod_group: str = _text("The PodGroup that holds the gang together.")
     host_ports: dict[str, int] = field(
         default_factory=dict,
@@ -193,6 +205,15 @@ class JobStatus:
             return replace(self, conditions=(*self.conditions, new))
         conditions = tuple(new if c.type == new.type else c for c in self.conditions)
         return replace(self, conditions=conditions)
+
+    def with_headline(self, condition: JobCondition | None) -> "JobStatus":
+        """The status with this condition's reason and first words at its top."""
+        if condition is None:
+            return replace(self, reason="", message="")
+        first, *_ = condition.message.splitlines() or [""]
+        if len(first) > MAX_HEADLINE_CHARACTERS:
+            first = first[: MAX_HEADLINE_CHARACTERS - 1] + "…"
+        return replace(self, reason=str(condition.reason), message=first)
 
     def with_failure(self, failure: Failure) -> "JobStatus":
         """The status with one more failure record, without the oldest beyond MAX_FAILURES."""
@@ -244,7 +265,7 @@ def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
     The clock was set back, then, and whoever waits since one of these times would wait until it has
     caught up. They are moved together: what lies between them is what deadlines are read off.
     """
-    told = [status.start_time, status.completion_time]
+    told = [status.start_time, status.completion_time, status.lost_since]
     told += [condition.last_transition_time for condition in status.conditions]
     ahead = max((moment - now for text in told if (moment := parse_time(text))), default=CLOCK_SKEW)
     if ahead <= CLOCK_SKEW:
@@ -258,6 +279,7 @@ def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
         status,
         start_time=move(status.start_time),
         completion_time=move(status.completion_time),
+        lost_since=move(status.lost_since),
         conditions=tuple(
             replace(condition, last_transition_time=move(condition.last_transition_time))
             for condition in status.conditions

@@ -2,13 +2,15 @@
 
 Each address has its own server and thread. Anybody in the cluster may connect, so a server has a
 bound for everything: connections, bytes of a request, and seconds for a request and its answer.
-Nothing in it blocks. When it is full, the connection that has kept it waiting longest makes room
-for the next, so a probe gets through beside any number of slow clients.
+Nothing in it blocks, a TLS handshake no more than a request. When it is full, the connection that
+has kept it waiting longest makes room for the next, so a probe gets through beside any number of
+slow clients.
 """
 
 import re
 import select
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,26 +30,42 @@ DISABLED = "0"
 _BACKLOG = 4096
 """Who does not fit is tried again by the client's kernel a second later: late for a probe."""
 _POLL_SECONDS = 0.1
-_ACCEPT = re.compile(rb"^accept:(.*)$", re.IGNORECASE | re.MULTILINE)
+_PENDING_POLL_SECONDS = 0.01
+"""How often a route that has no answer yet is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What to send back."""
+    """What to send back; `headers` are further ones, each a whole line."""
 
     status: HTTPStatus
     body: bytes
     content_type: str = "text/plain; charset=utf-8"
+    headers: tuple[str, ...] = ()
 
 
-Route = Callable[[str], Answer]
-"""Answers a GET; takes the request's Accept header."""
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What routes may look at: the headers of a GET, as they came."""
+
+    head: str
+
+    def header(self, name: str) -> str:
+        """The value of the first header of this name, in lower case; empty without one."""
+        found = re.search(rf"^{name}:(.*)$", self.head, re.IGNORECASE | re.MULTILINE)
+        return found[1].strip() if found else ""
+
+
+Route = Callable[[Request], Answer | None]
+"""Answers a GET. None: not yet, and it is to be asked again in a moment."""
+Encryption = Callable[[], ssl.SSLContext]
+"""The TLS of the next connection."""
 
 
 def check(problems: Callable[[], list[str]]) -> Route:
     """A route that says ok, or 503 with one problem per line."""
 
-    def answer(_accept: str) -> Answer:
+    def answer(_request: Request) -> Answer:
         found = problems()
         status = HTTPStatus.SERVICE_UNAVAILABLE if found else HTTPStatus.OK
         return Answer(status, "\n".join([*(found or ["ok"]), ""]).encode())
@@ -57,41 +75,66 @@ def check(problems: Callable[[], list[str]]) -> Route:
 
 def exposition(metrics: Metrics) -> Route:
     """A route that prints the metrics."""
-    return lambda accept: Answer(HTTPStatus.OK, *metrics.exposition(accept))
+    return lambda request: Answer(HTTPStatus.OK, *metrics.exposition(request.header("accept")))
 
 
 class _Connection:
-    """One request and its answer, which is empty until the request has come."""
+    """One request and its answer, which is empty until the request has come and is judged.
+
+    `awaits` is what the poll is to wait for; 0 while the route has no answer yet.
+    """
 
     def __init__(self, opened: socket.socket, opened_at: float) -> None:
         opened.setblocking(False)
         self.socket = opened
         self.opened_at = opened_at
+        self.awaits = select.POLLIN
+        self.has_asked = False
         self._head = b""
-        self.answer = b""
+        self._answer = b""
 
     def advance(self, routes: dict[str, Route]) -> bool:
-        """Read or write what can be without waiting; whether it is over, or the client gone."""
+        """Do what can be done without waiting; whether it is over, or the client gone."""
         try:
-            if not self.answer:
-                received = self.socket.recv(MAX_HEAD_BYTES + 1 - len(self._head))
-                self._head += received
-                self.answer = _respond(self._head, routes)
-                if not self.answer:
-                    return not received
-            self.answer = self.answer[self.socket.send(self.answer) :]
+            return self._advance(routes)
+        except ssl.SSLWantReadError:
+            self.awaits = select.POLLIN
+        except (ssl.SSLWantWriteError, BlockingIOError):
+            self.awaits = select.POLLOUT
         except OSError:
             return True
-        return not self.answer
+        return False
+
+    def _advance(self, routes: dict[str, Route]) -> bool:
+        if not self.has_asked:
+            received = self.socket.recv(MAX_HEAD_BYTES + 1 - len(self._head))
+            self._head += received
+            self.has_asked = len(self._head) > MAX_HEAD_BYTES or b"\r\n\r\n" in self._head
+            self.awaits = select.POLLIN
+            if not self.has_asked:
+                return not received
+        self._answer = self._answer or _respond(self._head, routes)
+        if not self._answer:
+            self.awaits = 0
+            return False
+        self._answer = self._answer[self.socket.send(self._answer) :]
+        self.awaits = select.POLLOUT
+        return not self._answer
 
 
 class HealthServer:
     """One address and its routes. Binds when made: a taken port fails the start at once.
 
-    Raises OSError with the address in its words.
+    Raises OSError with the address in its words. Speaks TLS where `encryption` is given.
     """
 
-    def __init__(self, address: str, routes: dict[str, Route], clock: Clock) -> None:
+    def __init__(
+        self,
+        address: str,
+        routes: dict[str, Route],
+        clock: Clock,
+        encryption: Encryption | None = None,
+    ) -> None:
         host, port = parse_address(address)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
@@ -101,6 +144,7 @@ class HealthServer:
         self._listener.setblocking(False)
         self._routes = routes
         self._clock = clock
+        self._encryption = encryption
         self._connections: list[_Connection] = []
         """The oldest first."""
         self._stop = threading.Event()
@@ -129,7 +173,7 @@ class HealthServer:
         can_accept = self._listener.fileno() in ready
         for connection in [*self._connections]:
             is_over = self._age(connection) > REQUEST_SECONDS
-            if connection.socket.fileno() in ready:
+            if not connection.awaits or connection.socket.fileno() in ready:
                 is_over |= connection.advance(self._routes)
             if is_over:
                 self._close(connection)
@@ -139,13 +183,16 @@ class HealthServer:
     def _wait_for_any(self) -> set[int]:
         """The descriptors with something to do; the listener only counts while there is room."""
         poll = select.poll()
+        seconds = _POLL_SECONDS
         for connection in self._connections:
-            event = select.POLLOUT if connection.answer else select.POLLIN
-            poll.register(connection.socket, event)
-        has_room = self._has_room()
-        if has_room:
+            if connection.awaits:
+                poll.register(connection.socket, connection.awaits)
+            else:
+                seconds = _PENDING_POLL_SECONDS
+        if self._has_room():
             poll.register(self._listener, select.POLLIN)
-        seconds = _POLL_SECONDS if has_room else GRACE_SECONDS
+        else:
+            seconds = GRACE_SECONDS
         return {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
 
     def _accept(self) -> None:
@@ -153,11 +200,20 @@ class HealthServer:
             self._close(self._next_to_go())
         try:
             accepted, _ = self._listener.accept()
+            accepted = self._encrypt(accepted)
         except OSError:
             # The client is gone; or the process has no descriptor left, and would be asked again.
             self._clock.wait(self._stop, GRACE_SECONDS)
             return
         self._connections.append(_Connection(accepted, self._clock.monotonic()))
+
+    def _encrypt(self, accepted: socket.socket) -> socket.socket:
+        """The connection as it is, or under TLS, whose handshake begins with the first read."""
+        if self._encryption is None:
+            return accepted
+        return self._encryption().wrap_socket(
+            accepted, server_side=True, do_handshake_on_connect=False
+        )
 
     def _has_room(self) -> bool:
         is_full = len(self._connections) >= MAX_CONNECTIONS
@@ -165,7 +221,7 @@ class HealthServer:
 
     def _next_to_go(self) -> _Connection:
         """The oldest that has not sent its request; where all have, the oldest."""
-        silent = (each for each in self._connections if not each.answer)
+        silent = (each for each in self._connections if not each.has_asked)
         return next(silent, self._connections[0])
 
     def _age(self, connection: _Connection) -> float:
@@ -185,22 +241,20 @@ def parse_address(address: str) -> tuple[str, int]:
 
 
 def _respond(head: bytes, routes: dict[str, Route]) -> bytes:
-    """The answer to a request, empty while more of it has to come."""
+    """The answer to a request; empty while there is none yet."""
     if len(head) > MAX_HEAD_BYTES:
         return _refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-    if b"\r\n\r\n" not in head:
-        return b""
     method, _, rest = head.partition(b" ")
     route = routes.get(re.split(rb"[ ?\r]", rest, maxsplit=1)[0].decode("latin-1"))
     if route is None:
         return _refuse(HTTPStatus.NOT_FOUND)
     if method != b"GET":
         return _refuse(HTTPStatus.METHOD_NOT_ALLOWED)
-    accept = _ACCEPT.search(head)
     try:
-        return _encode(route(accept[1].strip().decode("latin-1") if accept else ""))
+        answer = route(Request(head.decode("latin-1")))
     except Exception as error:  # a fault of ours must not end the thread, and with it the process
-        return _encode(Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error!r}\n".encode()))
+        answer = Answer(HTTPStatus.INTERNAL_SERVER_ERROR, f"{error!r}\n".encode())
+    return _encode(answer) if answer else b""
 
 
 def _refuse(status: HTTPStatus) -> bytes:
@@ -212,6 +266,7 @@ def _encode(answer: Answer) -> bytes:
         f"HTTP/1.1 {answer.status.value} {answer.status.phrase}\r\n"
         f"Content-Type: {answer.content_type}\r\n"
         f"Content-Length: {len(answer.body)}\r\n"
-        "Connection: close\r\n\r\n"
+        + "".join(f"{line}\r\n" for line in answer.headers)
+        + "Connection: close\r\n\r\n"
     )
     return head.encode() + answer.body

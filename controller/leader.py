@@ -20,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from api.constants import OPERATOR_LABELS
 from api.objects import Raw, format_micro_time
 from controller.client.api import ApiClient
 from controller.client.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -186,7 +187,8 @@ class LeaderElector:
         spec["leaseDurationSeconds"] = duration_seconds
         spec["renewTime"] = now
         named = {"name": self._me.name, "namespace": self._me.namespace}
-        metadata = self._lease.get("metadata") or named
+        metadata = dict(self._lease.get("metadata") or named)
+        metadata["labels"] = {**(metadata.get("labels") or {}), **OPERATOR_LABELS}
         head = {"apiVersion": LEASE.api_version, "kind": LEASE.kind}
         return {**head, "metadata": metadata, "spec": spec}
 

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from api.constants import FAILURE_REASONS, TERMINAL_PHASES
+from api.constants import ATTEMPT_ENDS, FAILURE_REASONS, TERMINAL_PHASES
 from controller.cache.census import take_census
 from controller.cache.event_handler import EventHandler
 from controller.cache.reflector import Reflector, Scope
@@ -25,6 +25,7 @@ from controller.client.api import ApiClient
 from controller.client.connection import Connection
 from controller.client.resources import PADDLE_JOB, Resource
 from controller.clock import Clock
+from controller.gate import ASK_SECONDS, THREADS, Gate
 from controller.health import DISABLED, HealthServer, Route, check, exposition
 from controller.leader import REQUEST_TIMEOUT_SECONDS, Candidate, LeaderElector
 from controller.logs import Log
@@ -83,13 +84,14 @@ class Manager:
         self._watches = self._build_watches(namespaces)
         self._elector = self._build_elector(die)
         self._recorder, self._worker = self._build_worker(decide)
+        self._gate = self._build_gate()
         self._servers = self._build_servers()
 
     def run(self) -> int:
         """Start everything, wait for `stop`, end everything; the process's exit code."""
         options, threads = self._base.options, self._threads
-        self._base.metrics.jobs.preset_failures(FAILURE_REASONS)
-        self._base.metrics.count_state(lambda: take_census(self._store))
+        self._base.metrics.jobs.preset(FAILURE_REASONS, ATTEMPT_ENDS)
+        self._base.metrics.count_state(lambda: take_census(self._store, self._base.clock.now()))
         # Health first: a kubelet asks while the caches still fill.
         for server in self._servers:
             threads.start(f"serve-{server.port}", server.run)
@@ -138,6 +140,8 @@ class Manager:
         self._watches.stop()
         for server in self._servers:
             server.stop()
+        if self._gate is not None:
+            self._gate.close()
         self._worker.applier.close()
         left = self._threads.join(JOIN_SECONDS)
         for client in self._clients:
@@ -208,7 +212,7 @@ class Manager:
             queue=queue,
             store=self._store,
             memory=memory,
-            observer=Observer(self._store, memory, self._watches.is_served),
+            observer=Observer(self._store, memory, self._watches.is_served, client.get),
             applier=Applier(client, memory, recorder, base.metrics),
             clock=base.clock,
             metrics=base.metrics,
@@ -218,15 +222,32 @@ class Manager:
         )
         return recorder, worker
 
+    def _build_gate(self) -> Gate | None:
+        base, options = self._base, self._base.options
+        if not options.metrics_secure or options.metrics_bind_address == DISABLED:
+            return None
+        client = ApiClient(base.connection, base.metrics, THREADS, read_timeout_seconds=ASK_SECONDS)
+        self._clients.append(client)
+        return Gate(client, base.clock, base.log)
+
     def _build_servers(self) -> list[HealthServer]:
-        """One for both addresses where they are the same."""
+        """One for both addresses where they are the same and nobody needs a token."""
         base, options = self._base, self._base.options
         health = {"/healthz": check(self._dead_threads), "/readyz": check(self._not_ready)}
         routes: dict[str, dict[str, Route]] = {options.health_probe_bind_address: health}
-        metrics = {"/metrics": exposition(base.metrics)}
-        routes.setdefault(options.metrics_bind_address, {}).update(metrics)
+        metrics, encryption = exposition(base.metrics), None
+        if self._gate is not None:
+            # Its cryptography takes 10 MB, which only those have who want it.
+            from controller.certificates import load_encryption
+
+            metrics = self._gate.guard("/metrics", metrics)
+            encryption = load_encryption(options.metrics_cert_dir, base.clock, base.log)
+        routes.setdefault(options.metrics_bind_address, {})["/metrics"] = metrics
         routes.pop(DISABLED, None)
-        return [HealthServer(address, own, base.clock) for address, own in routes.items()]
+        return [
+            HealthServer(address, own, base.clock, encryption if "/metrics" in own else None)
+            for address, own in routes.items()
+        ]
 
     def _dead_threads(self) -> list[str]:
         return [f"thread {name} has ended" for name in self._threads.dead()]

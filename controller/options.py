@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from api.constants import PORTS_PER_POD
+from api.constants import PORTS_PER_POD, RELEASE
 from controller.health import DISABLED, parse_address
 from controller.logs import FORMATS, LEVELS
 from reconcile.plan import Settings
 
 ENVIRONMENT_PREFIX = "PADDLEJOB_"
+REVISION = "PADDLEJOB_OPERATOR_REVISION"
 MAX_WORKERS = 256
 """Each is a thread with a connection: more of them only wait for one another."""
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -32,6 +33,8 @@ class Options:
     kubeconfig: str
     workers: int
     metrics_bind_address: str
+    metrics_secure: bool
+    metrics_cert_dir: str
     health_probe_bind_address: str
     leader_elect: bool
     leader_election_namespace: str
@@ -50,7 +53,9 @@ class Options:
 
 def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Options:
     """The options of a command line. Prints usage and exits on a wrong one."""
-    found = vars(build_parser(environment).parse_args(arguments))
+    parser = build_parser(environment)
+    found = vars(parser.parse_args(arguments))
+    _check_metrics(parser, found)
     namespaces = found.pop("namespace")
     found["leader_election_namespace"] = found["leader_election_namespace"] or _own_namespace()
     found["host_port_share"] = found["host_port_share"] or (1.0 if len(namespaces) == 1 else 0.25)
@@ -86,6 +91,11 @@ def _add(
     parser.add_argument(f"--{name}", help=f"{text} [{variable}]", **more)
 
 
+def _version(environment: Mapping[str, str]) -> str:
+    """Release and revision; the image tells the latter."""
+    return f"paddlejob-operator {RELEASE}, revision {environment.get(REVISION, 'unknown')}"
+
+
 def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     """The flags, with defaults from the environment; docs/operator.md lists them.
 
@@ -94,12 +104,17 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m controller", description="The PaddleJob operator."
     )
+    parser.add_argument("--version", action="version", version=_version(environment))
     add = partial(_add, parser, environment)
     add("namespace", "", "watch this namespace only, or these: A,B; empty: all", _namespaces)
     server = "file that says how to reach the API server"
     add("kubeconfig", environment.get("KUBECONFIG", ""), server)
     add("workers", "8", "how many jobs of a namespace are reconciled at once", _workers)
     add("metrics-bind-address", ":8080", "address of /metrics; 0: none", _address)
+    secure = "/metrics by HTTPS, for those whose token may get it"
+    add("metrics-secure", "false", secure, _truth, nargs="?", const=True)
+    files = "folder of tls.crt and tls.key for it; empty: a certificate of its own"
+    add("metrics-cert-dir", "", files)
     add("health-probe-bind-address", ":8081", "of /healthz, /readyz; 0: none", _address)
     led = "write only while holding a Lease"
     add("leader-elect", "false", led, _truth, nargs="?", const=True)
@@ -115,7 +130,7 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("elastic-timeout", "120", peers, _count, dest="elastic_timeout_seconds")
     lost = "seconds until a pod that hangs on a lost node is force-deleted"
     add("force-delete-after", "300", lost, _seconds, dest="force_delete_after_seconds")
-    wrong = "seconds until a wrong image name or a missing key fails the job"
+    wrong = "seconds until a wrong image name, a missing key or an invalid child fails the job"
     add("config-error-after", "60", wrong, _seconds, dest="config_error_grace_seconds")
     absent = "seconds until an image or an object that does not come fails the job"
     add("image-error-after", "600", absent, _seconds, dest="image_pull_grace_seconds")
@@ -123,6 +138,15 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     share = "part of them for one namespace at most; empty: 0.25, or 1 with one --namespace"
     add("host-port-share", "", share, _share)
     return parser
+
+
+def _check_metrics(parser: argparse.ArgumentParser, found: dict[str, Any]) -> None:
+    """Refuse what no single flag shows."""
+    if found["metrics_cert_dir"] and not found["metrics_secure"]:
+        parser.error("--metrics-cert-dir is for --metrics-secure, which is off")
+    address = found["metrics_bind_address"]
+    if found["metrics_secure"] and address == found["health_probe_bind_address"] != DISABLED:
+        parser.error("--metrics-secure needs an address of its own: probes have no token")
 
 
 def _own_namespace() -> str:

@@ -1,20 +1,31 @@
-"""The command line: `python -m localcluster up | down | run FILE... | kubeconfig`."""
+"""The command line: `python -m localcluster up | down | images | run FILE... | kubeconfig`."""
 
 import argparse
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from localcluster import background, clock
+from localcluster import background, clock, ownimages
 from localcluster.build import ensure_binaries
 from localcluster.cluster import check_platform
 from localcluster.config import ClusterConfig
 from localcluster.errors import LocalClusterError
+from localcluster.images import ImageTable
 from localcluster.run import run_files
+from localcluster.statefolder import DEFAULT_NAME
 
-DEFAULT_NAME = "default"
+FIELDS = {
+    "nodes": "nodes",
+    "capacity": "node_capacity",
+    "label": "labels",
+    "taint": "taints",
+    "images": "images",
+    "nfs_root": "nfs_root",
+    "host_path_root": "host_path_root",
+}
 EXPOSURE = """\
 Pods are processes of yours: run manifests that you trust. This machine's folders are their image:
 they read what you may read, and what they write goes with them. A hostPath volume is the machine's
@@ -53,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     up.set_defaults(command=_up)
     stop = "stop it and remove all that is its"
     add("down", help=stop, parents=[named]).set_defaults(command=_down)
+    _add_image_commands(add("images", help="what image names stand for"), named)
     throw_away = "run manifests to their end in a throw-away cluster"
     run = add("run", help=throw_away, epilog=EXPOSURE, parents=[sized])
     run.add_argument("files", nargs="+", metavar="FILE", help="manifest, created in this order")
@@ -65,6 +77,29 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_image_commands(parser: argparse.ArgumentParser, named: argparse.ArgumentParser) -> None:
+    add = parser.add_subparsers(required=True, metavar="COMMAND").add_parser
+    program = "let an image name stand for a folder, which pods see a copy of as /workspace"
+    new = add("add", help=program, description=program, parents=[named])
+    new.add_argument("image", type=_named_folder, metavar="NAME=FOLDER")
+    packages = "what pip installs for this image alone, besides PaddlePaddle"
+    new.add_argument("--requirements", type=Path, metavar="FILE", help=packages)
+    new.set_defaults(command=_add_image)
+    old = add("remove", help="take away an image that was added", parents=[named])
+    old.add_argument("image", metavar="NAME")
+    old.set_defaults(command=_remove_image)
+    add("list", help="name, folders, packages and table of each", parents=[named]).set_defaults(
+        command=_list_images
+    )
+
+
+def _named_folder(text: str) -> tuple[str, Path]:
+    try:
+        return ownimages.parse_pair(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 def _name(text: str) -> str:
     # It names a folder that `down` removes.
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", text):
@@ -73,14 +108,15 @@ def _name(text: str) -> str:
 
 
 def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
-    add, usual = parser.add_argument, ClusterConfig()
-    many: dict[str, Any] = {"action": "append", "default": []}
+    # What is not given is absent, so that `up` knows what was asked for.
+    add, usual = partial(parser.add_argument, default=argparse.SUPPRESS), ClusterConfig()
+    many: dict[str, Any] = {"action": "append"}
     capacity = "of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4"
     images = "image table for the nodes (repeatable)"
     nfs = "what NFS volumes show, as <server>/<path> (a folder of the cluster's own)"
     host_path = "what pods see as the hosts' folders (this machine's own)"
-    add("--nodes", type=_count, default=usual.nodes, help="how many (%(default)s)")
-    add("--capacity", type=_pairs, default=usual.node_capacity, metavar="K=V,...", help=capacity)
+    add("--nodes", type=_count, help=f"how many ({usual.nodes})")
+    add("--capacity", type=_pairs, metavar="K=V,...", help=capacity)
     add("--label", type=_pairs, metavar="K=V", help="of every node (repeatable)", **many)
     add("--taint", metavar="K=V:EFFECT", help="of every node (repeatable)", **many)
     add("--images", type=Path, metavar="FILE", help=images, **many)
@@ -101,39 +137,72 @@ def _pairs(text: str) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a ClusterConfig that the command line names."""
+    given = {field: vars(options)[name] for name, field in FIELDS.items() if name in options}
+    if "labels" in given:
+        given["labels"] = {k: v for pairs in given["labels"] for k, v in pairs.items()}
+    if "images" in given:  # a daemon may read them from another folder
+        given["images"] = [table.absolute() for table in given["images"]]
+        ImageTable(given["images"])  # raises where one cannot be read
+    return given
+
+
 def _config(options: argparse.Namespace) -> ClusterConfig:
-    return ClusterConfig(
-        nodes=options.nodes,
-        node_capacity=options.capacity,
-        labels={name: value for pairs in options.label for name, value in pairs.items()},
-        taints=options.taint,
-        images=options.images,
-        nfs_root=options.nfs_root,
-        host_path_root=options.host_path_root,
-        report=_tell,
-    )
+    return ClusterConfig(**_given(options), report=_tell)
+
+
+def _refuse_other(options: argparse.Namespace) -> None:
+    """Raise LocalClusterError where options ask for what the running cluster is not."""
+    runs = background.config_of(options.name)
+    names = {field: name.replace("_", "-") for name, field in FIELDS.items()}
+    other = [f"--{names[field]}" for field, value in _given(options).items()
+             if value != getattr(runs, field)]  # fmt: skip
+    if other:
+        raise LocalClusterError(
+            f"cluster {options.name} is already running, with another {', '.join(other)}: stop it"
+            " first (python -m localcluster down, or make down), or start another with --name;"
+            " python -m localcluster images add changes the images of a running one"
+        )
 
 
 def _up(options: argparse.Namespace) -> int:
     binaries = ensure_binaries(_tell)
     if options.build_only:
         return 0
-    pid = background.running_pid(options.name)
-    if pid is not None:
-        _tell(f"cluster {options.name} is already running (process {pid})")
-    else:
-        started = clock.monotonic()
-        _tell(f"starting cluster {options.name} ...")
-        background.start(options.name, _config(options), _tell)
+    started = clock.monotonic()
+    if background.start(options.name, _config(options), _tell):
         _tell(f"ready after {clock.monotonic() - started:.1f} s; to use it:")
+    else:
+        _refuse_other(options)
+        pid = background.running_pid(options.name)
+        _tell(f"cluster {options.name} is already running (process {pid})")
     print(f"export KUBECONFIG={background.kubeconfig_of(options.name)}")
     print(f"export PATH={binaries}:$PATH")
     return 0
 
 
 def _down(options: argparse.Namespace) -> int:
-    was_running = background.stop(options.name)
+    was_running = background.stop(options.name, _tell)
     _tell(f"cluster {options.name} {'is stopped' if was_running else 'was not running'}")
+    return 0
+
+
+def _add_image(options: argparse.Namespace) -> int:
+    name, folder = options.image
+    file = ownimages.add(options.name, name, folder, options.requirements, _tell)
+    _tell(f"{name} is {folder.absolute()} from the next pull on: {file}")
+    return 0
+
+
+def _remove_image(options: argparse.Namespace) -> int:
+    file = ownimages.remove(options.name, options.image)
+    _tell(f"{options.image} is no longer in {file}")
+    return 0
+
+
+def _list_images(options: argparse.Namespace) -> int:
+    print(ownimages.describe(options.name))
     return 0
 
 

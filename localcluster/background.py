@@ -1,8 +1,8 @@
 """Clusters by name that run in the background until they are told to stop.
 
 `start` spawns a daemon that holds the cluster, and returns when it is ready; `stop` ends it. A
-cluster runs iff its folder's lock is held. Both take one lock for all names, so that two of them
-never meet.
+cluster runs iff its folder's lock is held, and is ready once its configuration lies there. Both
+take one lock for all names, so that two of them never meet: the second says that it waits.
 
 The daemon is this module as a program, `python -m localcluster.background FOLDER`, with the pickled
 configuration on its standard input. It tells its progress over standard output, then in one line
@@ -17,6 +17,8 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from localcluster import clock
@@ -24,47 +26,49 @@ from localcluster.cluster import PROJECT, Cluster
 from localcluster.config import ClusterConfig
 from localcluster.errors import LocalClusterError, StartError
 from localcluster.filelock import FileLock
+from localcluster.kubeconfig import write_private
 from localcluster.report import Report
-from localcluster.statefolder import LOCK, remove_tree
+from localcluster.statefolder import LOCK, folder_of, remove_tree
 
+CONFIG = "config"
 READY = "cluster is ready"
 STOP_DEADLINE_SECONDS = 30.0
 CHECK_SECONDS = 1.0
 RESTART_SECONDS = 10.0
 
 
-def folder_of(name: str) -> Path:
-    """The state folder of the cluster with this name."""
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "paddlejob-operator" / name
-
-
 def kubeconfig_of(name: str) -> Path:
-    """Its kubeconfig; raises when it does not run."""
+    """Its kubeconfig; raises when it does not run, or not yet."""
     if running_pid(name) is None:
         raise LocalClusterError(
             f"no cluster {name} is running; start it: python -m localcluster up"
         )
+    if not _is_ready(name):
+        raise LocalClusterError(f"cluster {name} is starting, or ending: try again in a moment")
     return folder_of(name) / "kubeconfig"
+
+
+def config_of(name: str) -> ClusterConfig:
+    """What a running cluster was started with."""
+    config: ClusterConfig = pickle.loads((folder_of(name) / CONFIG).read_bytes())
+    return config
 
 
 def running_pid(name: str) -> int | None:
     """The pid of the daemon of a running cluster."""
-    folder = folder_of(name)
-    if not (folder / LOCK).exists():
-        return None
-    lock = FileLock(folder / LOCK)
-    if lock.acquire(wait=False):
-        lock.release()
-        return None
-    return lock.holder_pid()
+    lock = FileLock(folder_of(name) / LOCK)
+    return lock.holder_pid() if lock.is_held() else None
 
 
-def start(name: str, config: ClusterConfig, report: Report) -> None:
-    """Start a daemon and relay what it tells until its cluster is ready; raises StartError."""
-    with _command_lock():
-        if running_pid(name) is not None:
-            raise LocalClusterError(f"cluster {name} is already running")
+def start(name: str, config: ClusterConfig, report: Report) -> bool:
+    """Start a daemon and relay what it tells until its cluster is ready; False if it was already.
+
+    Raises StartError.
+    """
+    with _command_lock(report):
+        if _is_running(name, config.start_timeout_seconds):
+            return False
+        report(f"starting cluster {name} ...")
         folder = folder_of(name).absolute()
         process = subprocess.Popen(
             [sys.executable, "-m", "localcluster.background", str(folder)],
@@ -78,12 +82,14 @@ def start(name: str, config: ClusterConfig, report: Report) -> None:
             _relay(process, dataclasses.replace(config, report=print, state_dir=folder), report)
         except BaseException:
             process.terminate()  # whoever has interrupted us wants no cluster
+            process.wait()  # so that whoever waits for the lock finds none
             raise
+    return True
 
 
-def stop(name: str) -> bool:
+def stop(name: str, report: Report) -> bool:
     """End the cluster and remove its folder; False when there was none."""
-    with _command_lock():
+    with _command_lock(report):
         pid = running_pid(name)
         if pid is not None:
             _end(name, pid)
@@ -92,8 +98,32 @@ def stop(name: str) -> bool:
         return pid is not None
 
 
-def _command_lock() -> FileLock:
-    return FileLock(folder_of(".lock"))
+@contextmanager
+def _command_lock(report: Report) -> Iterator[None]:
+    lock = FileLock(folder_of(".lock"))
+    if not lock.acquire(wait=False):
+        report(f"another up or down is at work (process {lock.holder_pid()}): waiting for its end")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _is_ready(name: str) -> bool:
+    return (folder_of(name) / CONFIG).exists()
+
+
+def _is_running(name: str, timeout_seconds: float) -> bool:
+    """Whether it runs and is ready; raises StartError where neither comes about in time.
+
+    A daemon that is neither has lost the `up` that started it, and ends.
+    """
+    clock.wait_until(lambda: _is_ready(name) or running_pid(name) is None, timeout_seconds)
+    pid = running_pid(name)
+    if pid is not None and not _is_ready(name):
+        raise StartError(f"cluster {name} is neither ready nor ended (process {pid})")
+    return pid is not None
 
 
 def _relay(process: subprocess.Popen[bytes], config: ClusterConfig, report: Report) -> None:
@@ -133,6 +163,7 @@ def hold(config: ClusterConfig) -> int:
         signal.signal(number, end)
     try:
         with Cluster(config) as cluster:
+            write_private(cluster.plane.state.path / CONFIG, pickle.dumps(config))
             started.set()
             _detach(cluster.log("daemon"))
             _supervise(cluster, ended)

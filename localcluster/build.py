@@ -22,7 +22,7 @@ def ensure_binaries(report: Report = print) -> Path:
     return Path(assets).absolute()
 
 
-def _version_values() -> tuple[str, ...]:
+def version_values() -> tuple[str, ...]:
     """What makes the programs tell their version: nothing else knows it outside of a checkout."""
     major, minor, _ = parse_version(KUBERNETES_VERSION)
     package = "k8s.io/component-base/version"
@@ -46,5 +46,5 @@ PINS = Pins(
         "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
         "kubectl": "k8s.io/kubernetes/cmd/kubectl",
     },
-    values=_version_values(),
+    values=version_values(),
 )

@@ -20,13 +20,16 @@ from localcluster.build import ensure_binaries
 from localcluster.components import COMPONENTS
 from localcluster.config import ClusterConfig
 from localcluster.controlplane import ControlPlane
-from localcluster.errors import LocalClusterError
+from localcluster.errors import LocalClusterError, StartError
 from localcluster.kubeconfig import write_private
 from localcluster.process import Command, Process, ProcessGroup
 from localcluster.rest import CONNECTION_ERRORS, ApiError, Client, Raw, has_condition
 from localcluster.statefolder import StateFolder, claim
 
 PROJECT = Path(__file__).parent.parent
+NETWORK = "network"
+NETWORK_PROGRAM = (sys.executable, "-m", "localcluster.node.runtime.fabric")
+NETWORK_FILE = "network.json"
 NODE_PROGRAM = (sys.executable, "-m", "localcluster.node")
 NOT_READY_TAINT = "node.kubernetes.io/not-ready"
 STOP_GRACE_SECONDS = 2.0  # an API server with open watches takes all that it gets
@@ -52,6 +55,7 @@ class Cluster:
         self.bin_dir = Path()  # of kubectl and the components
         self._state: StateFolder | None = None
         self._plane: ControlPlane | None = None
+        self._has_network = self.config.pod_networks
 
     def start(self) -> None:
         """Build what is missing, start, and return when every component and node is ready.
@@ -64,6 +68,9 @@ class Cluster:
         try:
             self._plane = ControlPlane(self.config, self.bin_dir, self._state, self._processes)
             deadline = clock.monotonic() + self.config.start_timeout_seconds
+            if self.config.nodes:
+                self._start_network()
+                self._wait_for_network(NETWORK, deadline)
             self._plane.start(deadline)
             self.config.report(f"control plane is ready: {self.server}")
             for name in self.config.node_names:
@@ -76,8 +83,9 @@ class Cluster:
 
     def stop_all(self) -> None:
         """Stop nodes, then components; returns when no process is left. Harmless twice."""
-        for name in [name for name in self._processes if name not in COMPONENTS]:
+        for name in [name for name in self._processes if name not in (*COMPONENTS, NETWORK)]:
             self._processes.stop(name)
+        self._processes.stop(NETWORK)
         plane, self._plane = self._plane, None
         if plane is not None:
             plane.stop()
@@ -191,6 +199,9 @@ class Cluster:
         if name in COMPONENTS:
             self.plane.start_component(name)
             wait_for = self.plane.wait_ready
+        elif name == NETWORK:
+            self._start_network()
+            wait_for = self._wait_for_network
         else:
             self._start_node(name)
             wait_for = self._wait_for_node
@@ -204,7 +215,37 @@ class Cluster:
             raise LocalClusterError("the cluster is not running")
         return self._plane
 
+    def _start_network(self) -> None:
+        """Begin to make the pods' network, unless it is there or cannot be."""
+        process = self._processes.get(NETWORK)
+        if not self._has_network or (process is not None and process.is_running):
+            return
+        run, server = self.plane.state.run, self.server.removeprefix("https://")
+        (run / NETWORK_FILE).unlink(missing_ok=True)
+        arguments = [*NETWORK_PROGRAM, str(run), server]
+        self._processes.start(Command(NETWORK, arguments, self.log(NETWORK), PROJECT))
+
+    def _wait_for_network(self, name: str, deadline: float) -> None:
+        """Wait until the network is there, or cannot be."""
+        process = self._processes.get(name)
+        if process is None:
+            return
+        file = self.plane.state.run / NETWORK_FILE
+        clock.wait_until(
+            lambda: file.exists() or not process.is_running, deadline - clock.monotonic()
+        )
+        if not process.is_running and process.exit_code == 0:
+            self._has_network = False
+            self.config.report(process.last_log_lines())
+            self._processes.stop(name)
+        elif not file.exists():
+            process.raise_if_dead()
+            raise StartError(f"{name} was not ready in time")
+
     def _start_node(self, name: str) -> None:
+        self._start_network()
+        deadline = clock.monotonic() + self.config.start_timeout_seconds
+        self._wait_for_network(NETWORK, deadline)
         folder = self.plane.state.run / name
         folder.mkdir(exist_ok=True)
         self.plane.write_node_kubeconfig(folder / "kubeconfig", name)
@@ -224,7 +265,7 @@ class Cluster:
         config = self.config
         return replace(
             config,
-            images=[table.absolute() for table in config.images],
+            images=[*self.plane.state.images, *(table.absolute() for table in config.images)],
             nfs_root=(config.nfs_root or self.plane.state.run / "nfs").absolute(),
             host_path_root=config.host_path_root and config.host_path_root.absolute(),
             report=print,

@@ -4,7 +4,7 @@ They run in one private folder and name their files relative to it; etcd listens
 whose paths are thus short enough for the kernel and closed to other users.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from localcluster.ports import HOST
 
@@ -19,6 +19,7 @@ ETCD_CLIENTS = "unix://localhost:1"
 ETCD_PEERS = "unix://localhost:2"
 
 SERVICE_CIDR = "10.96.0.0/16"
+API_SERVICE = "10.96.0.1"  # as pods with a network of their own see it
 SERVICE_ACCOUNT_ISSUER = "https://kubernetes.default.svc.cluster.local"
 AUDIT_POLICY = """\
 apiVersion: audit.k8s.io/v1
@@ -51,6 +52,12 @@ def command_lines(ports: Mapping[str, int], audit_log: str) -> dict[str, list[st
         CONTROLLER_MANAGER: _controller_manager(ports[CONTROLLER_MANAGER]),
         SCHEDULER: _controllers(SCHEDULER, ports[SCHEDULER]),
     }
+
+
+def with_further(own: Sequence[str], further: Sequence[str]) -> list[str]:
+    """A component's arguments and further ones, which win: some flags add up if given twice."""
+    given = {each.partition("=")[0] for each in further}
+    return [*(each for each in own if each.partition("=")[0] not in given), *further]
 
 
 def _etcd() -> list[str]:

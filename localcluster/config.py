@@ -20,10 +20,12 @@ class ClusterConfig:
     tables (the node has its own without one); `taints` are `key=value:effect`.
     `nfs_root` holds what NFS volumes show, as <server>/<path> (without it, a folder of the run),
     and `host_path_root` what pods see as the hosts' folders (the machine's own without it).
+    With `pod_networks` each pod has a network of its own, where this machine lets one be made.
     `backoff_seconds` is the first delay of a crash loop and of a pull. A missing ConfigMap is
     looked for after `config_retry_seconds` and up to half as long again; a change of the pod's
     annotations hurries that. A node renews its Lease every `renew_seconds`.
-    `component_arguments` are further ones of a component ("kube-controller-manager").
+    `component_arguments` are further ones of a component ("kube-controller-manager"); a flag among
+    them stands in place of the component's own.
     """
 
     nodes: int = 1
@@ -36,6 +38,7 @@ class ClusterConfig:
     images: Sequence[Path] = ()
     nfs_root: Path | None = None
     host_path_root: Path | None = None
+    pod_networks: bool = True
     renew_seconds: float = 10.0
     backoff_seconds: float = 10.0
     config_retry_seconds: float = CONFIG_RETRY_SECONDS

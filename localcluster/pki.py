@@ -13,6 +13,15 @@ from cryptography.x509.oid import NameOID
 from localcluster import clock
 
 VALID_FOR = datetime.timedelta(days=365)
+OTHER_USES = (
+    "digital_signature",
+    "content_commitment",
+    "key_encipherment",
+    "data_encipherment",
+    "key_agreement",
+    "encipher_only",
+    "decipher_only",
+)
 CLOCK_SKEW = datetime.timedelta(hours=1)
 
 
@@ -31,10 +40,17 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = _name("localcluster-ca")
         constraint = x509.BasicConstraints(ca=True, path_length=None)
+        # Python 3.13 asks a CA for it.
+        usage = x509.KeyUsage(
+            key_cert_sign=True,
+            crl_sign=True,
+            **dict.fromkeys(OTHER_USES, False),
+        )
         identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         certificate = (
             self._builder(self._name, self._key)
             .add_extension(constraint, critical=True)
+            .add_extension(usage, critical=True)
             .add_extension(identifier, critical=False)
             .sign(self._key, hashes.SHA256())
         )

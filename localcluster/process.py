@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,8 +41,7 @@ class Process:
         with theirs, command.log.open("ab") as log:
             self._guard = subprocess.Popen(
                 [
-                    *(sys.executable, "-I", "-S", guard.__file__),
-                    *(str(theirs.fileno()), str(command.grace_seconds)),
+                    *guard.command_line(theirs.fileno(), command.grace_seconds),
                     *command.arguments,
                 ],
                 cwd=command.folder,

@@ -2,11 +2,12 @@
 
 import contextlib
 import os
+import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from localcluster import clock
+from localcluster import clock, guard
 
 Report = Callable[[str], None]
 PROGRESS_SECONDS = 10.0
@@ -19,17 +20,28 @@ def run_to_end(
     folder: Path | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> tuple[int, str]:
-    """Run a command, and tell now and then how long it has; its exit code and all that it said."""
+    """Run a command, and tell now and then how long it has; its exit code and all that it said.
+
+    It runs under a guard: whatever ends this process, or the wait, ends all that it has begun.
+    """
     started = clock.monotonic()
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    ) as process:
+    lifeline, theirs = socket.socketpair()
+    with (
+        lifeline,
+        theirs,
+        subprocess.Popen(
+            [*guard.command_line(theirs.fileno()), *command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            pass_fds=[theirs.fileno()],
+        ) as process,
+    ):
+        theirs.close()
         try:
             while True:
                 report(f"  {title}, {clock.monotonic() - started:.0f} s")
@@ -37,4 +49,4 @@ def run_to_end(
                     said = process.communicate(timeout=PROGRESS_SECONDS)[0]
                     return process.returncode, said
         finally:
-            process.kill()
+            lifeline.close()

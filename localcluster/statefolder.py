@@ -7,14 +7,30 @@ run works in a sub-folder of its own, because processes of the killed one may st
 import os
 import shutil
 import tempfile
+from functools import partial
 from pathlib import Path
 
+from localcluster import clock
 from localcluster.errors import LocalClusterError
 from localcluster.filelock import FileLock
 
+DEFAULT_NAME = "default"
 LOCK = "lock"
+IMAGES = "images.yaml"
 RUN_PREFIX = "run-"
 TEMPORARY_PREFIX = "cluster-"
+ASKING_SECONDS = 2.0
+
+
+def folder_of(name: str) -> Path:
+    """The state folder of the background cluster with this name."""
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "paddlejob-operator" / name
+
+
+def name_of(folder: Path) -> str:
+    """The inverse; nothing for the folder of a cluster that has no name."""
+    return folder.name if folder == folder_of(folder.name).absolute() else ""
 
 
 class StateFolder:
@@ -27,6 +43,10 @@ class StateFolder:
         self.run = Path(tempfile.mkdtemp(prefix=RUN_PREFIX, dir=path))
         self.logs = path / "logs"
         self.logs.mkdir()
+        # What is added while it runs; a cluster that nobody can name has none.
+        self.images = [path / IMAGES] if name_of(path) else []
+        for table in self.images:
+            table.touch(0o600)
 
     def release(self) -> None:
         """Remove the run, and the whole folder if it is temporary; logs stay otherwise."""
@@ -60,7 +80,8 @@ def remove_tree(path: Path) -> None:
 def _claim(path: Path, is_temporary: bool) -> StateFolder:
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(path / LOCK)
-    if not lock.acquire(wait=False):
+    # Whoever asks whether a cluster runs holds the lock for a moment.
+    if not clock.wait_until(partial(lock.acquire, wait=False), ASKING_SECONDS):
         holder = lock.holder_pid()
         raise LocalClusterError(f"{path} belongs to the running cluster of process {holder}")
     for entry in path.iterdir():

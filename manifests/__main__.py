@@ -7,7 +7,9 @@ from pathlib import Path
 import yaml
 
 from api.crd import build_crd
+from manifests.alerts import build_rules
 from manifests.chart.files import CHART, render_chart
+from manifests.dashboard import render_dashboard
 from manifests.operator import Variant, build_operator, build_rights
 from manifests.text import to_yaml
 from manifests.v1beta1 import build_v1beta1_crd
@@ -18,8 +20,11 @@ ETCD = ROOT / "manifests" / "elastic" / "etcd.yaml"
 
 def render() -> dict[str, str]:
     """Every generated file: its path in the checkout, and its text."""
+    watched = {"alerts.yaml": to_yaml([build_rules()]), "dashboard.json": render_dashboard()}
     chart = render_chart(list(yaml.safe_load_all(ETCD.read_text())))
+    chart |= {f"files/{name}": text for name, text in watched.items()}
     return {
+        **{f"manifests/monitoring/{name}": text for name, text in watched.items()},
         **{f"manifests/{path}": text for path, text in _plain().items()},
         **{f"manifests/kustomize/{path}": text for path, text in _bases().items()},
         **{f"charts/{CHART}/{path}": text for path, text in chart.items()},

@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 
+from api.constants import OPERATOR_LABELS, RELEASE
 from api.objects import Raw
 from manifests.rbac import (
     AGGREGATE,
     CLUSTER_RULES,
     LEASE_RULES,
+    METRICS_PATH,
+    REVIEW_RULES,
     RULES,
     USER_ROLES,
     Table,
@@ -15,8 +18,7 @@ from manifests.rbac import (
 
 NAMESPACE = "paddle-system"
 NAME = "paddle-controller-manager"
-IMAGE = "paddlejob-operator:0.1.0"
-LABELS = {"app.kubernetes.io/name": "paddlejob-operator"}
+IMAGE = f"paddlejob-operator:{RELEASE}"
 RBAC = "rbac.authorization.k8s.io"
 METRICS_PORT = 8080
 HEALTH_PORT = 8081
@@ -41,6 +43,7 @@ SECURITY_CONTEXT: Raw = {
 class Variant:
     """One way to install: for one namespace's jobs or all, on a Kubernetes of today or 1.15.
 
+    That for all asks who reads the metrics, for which it needs a right in the whole cluster.
     A movable one names no namespace in its arguments, so that kustomize can move it.
     """
 
@@ -56,21 +59,22 @@ def build_operator(variant: Variant) -> list[Raw]:
         _namespace(),
         account,
         *_roles(variant),
-        *(build_user_roles() if variant.all_namespaces else ()),
+        *((*_metrics_roles(), *build_user_roles()) if variant.all_namespaces else ()),
         _deployment(variant),
         _metrics_service(),
     ]
 
 
 def _object(api_version: str, kind: str, name: str, *, in_cluster_scope: bool = False) -> Raw:
-    metadata: Raw = {"name": name, "labels": dict(LABELS)}
+    metadata: Raw = {"name": name, "labels": dict(OPERATOR_LABELS)}
     if not in_cluster_scope:
         metadata["namespace"] = NAMESPACE
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
 
 
 def _namespace() -> Raw:
-    return _object("v1", "Namespace", NAMESPACE, in_cluster_scope=True)
+    """Without a label: whoever deletes by it keeps what else is in the namespace."""
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
 
 
 def _roles(variant: Variant) -> list[Raw]:
@@ -100,6 +104,14 @@ def build_user_roles() -> list[Raw]:
     return roles
 
 
+def _metrics_roles() -> list[Raw]:
+    """What the operator needs to ask who reads the metrics, and what these need."""
+    auth = _role_and_binding(f"{NAME}-metrics-auth", REVIEW_RULES, in_cluster_scope=True)
+    reader = _object(f"{RBAC}/v1", "ClusterRole", f"{NAME}-metrics-reader", in_cluster_scope=True)
+    reader["rules"] = [{"nonResourceURLs": [METRICS_PATH], "verbs": ["get"]}]
+    return [*auth, reader]
+
+
 def _role_and_binding(name: str, table: Table, *, in_cluster_scope: bool = False) -> list[Raw]:
     kind = "ClusterRole" if in_cluster_scope else "Role"
     role = _object(f"{RBAC}/v1", kind, name, in_cluster_scope=in_cluster_scope)
@@ -114,9 +126,9 @@ def _deployment(variant: Variant) -> Raw:
     deployment = _object("apps/v1", "Deployment", NAME)
     deployment["spec"] = {
         "replicas": REPLICAS,
-        "selector": {"matchLabels": dict(LABELS)},
+        "selector": {"matchLabels": dict(OPERATOR_LABELS)},
         "template": {
-            "metadata": {"labels": dict(LABELS)} | _seccomp_annotation(variant),
+            "metadata": {"labels": dict(OPERATOR_LABELS)} | _seccomp_annotation(variant),
             "spec": {
                 "serviceAccountName": NAME,
                 "securityContext": POD_SECURITY_CONTEXT | _seccomp_field(variant),
@@ -149,6 +161,7 @@ def _container(variant: Variant) -> Raw:
             f"--health-probe-bind-address={HEALTH_ADDRESS}",
             "--leader-elect",
             f"--metrics-bind-address={METRICS_ADDRESS}",
+            *(["--metrics-secure"] if variant.all_namespaces else []),
         ],
         "env": [
             _field("POD_IP", "status.podIP"),
@@ -183,7 +196,7 @@ def _field(variable: str, path: str) -> Raw:
 def _metrics_service() -> Raw:
     service = _object("v1", "Service", f"{NAME}-metrics")
     service["spec"] = {
-        "selector": dict(LABELS),
+        "selector": dict(OPERATOR_LABELS),
         "ports": [{"name": "metrics", "port": METRICS_PORT, "targetPort": "metrics"}],
     }
     return service

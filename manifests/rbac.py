@@ -34,6 +34,14 @@ CLUSTER_RULES: Table = (("", "nodes", READ),)
 LEASE_RULES: Table = (("coordination.k8s.io", "leases", ("create", "get", "update")),)
 """In the operator's own namespace: leader election."""
 
+REVIEW_RULES: Table = (
+    ("authentication.k8s.io", "tokenreviews", ("create",)),
+    ("authorization.k8s.io", "subjectaccessreviews", ("create",)),
+)
+"""In the whole cluster, only with --metrics-secure: who asks for metrics, and may they?"""
+
+METRICS_PATH = "/metrics"
+
 VIEW_RULES: Table = (
     (GROUP, PLURAL, ("get", *READ)),
     (GROUP, f"{PLURAL}/status", ("get",)),

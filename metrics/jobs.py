@@ -5,6 +5,7 @@ fails and comes again counts once. The gauges are computed from the store at eve
 cannot drift. No label holds a name that a user chose. Any thread may call.
 """
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -24,10 +25,15 @@ _TO_COMPLETION_BUCKETS = (
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """How many there are now: jobs by (phase, mode), pods by (role, phase)."""
+    """How many there are now: jobs by (phase, mode), pods by (role, phase).
+
+    `waiting` are jobs by (mode, reason), and `waited_seconds` for how long the first of them waits.
+    """
 
     jobs: dict[tuple[str, str], int] = field(default_factory=dict)
     pods: dict[tuple[str, str], int] = field(default_factory=dict)
+    waiting: dict[tuple[str, str], int] = field(default_factory=dict)
+    waited_seconds: dict[tuple[str, str], float] = field(default_factory=dict)
 
 
 class JobMetrics:
@@ -45,6 +51,13 @@ class JobMetrics:
         self._failed = Counter(
             "paddlejob_failed_total", "Jobs that failed", ["mode", "reason"], registry=registry
         )
+        self._lost, self._lost_gpus = (
+            Counter(f"paddlejob_{name}_total", text, ["mode", "reason"], registry=registry)
+            for name, text in (
+                ("lost_seconds", "Time without training after attempts ended"),
+                ("lost_gpu_seconds", "The same, times the GPUs that the jobs ask for"),
+            )
+        )
         self._seconds = {
             kind: Histogram(
                 f"paddlejob_{kind}_seconds", text, ["mode"], buckets=buckets, registry=registry
@@ -58,17 +71,29 @@ class JobMetrics:
             for family in (*self._totals.values(), *self._seconds.values()):
                 family.labels(mode)
 
-    def preset_failures(self, reasons: Iterable[str]) -> None:
-        """Set the failures of every mode to zero for each reason that a job may fail with."""
-        for reason in reasons:
-            for mode in MODES:
-                self._failed.labels(mode, reason)
+    def preset(self, failures: Iterable[str], losses: Iterable[str]) -> None:
+        """Set to zero what jobs may fail with, and what attempts may end with, of every mode."""
+        losses = tuple(losses)
+        for family, reasons in (
+            (self._failed, failures),
+            (self._lost, losses),
+            (self._lost_gpus, losses),
+        ):
+            for mode, reason in itertools.product(MODES, reasons):
+                family.labels(mode, reason)
 
-    def record(self, kind: str, mode: str, reason: str, seconds: float | None) -> None:
-        """Count created, running, completed, failed or restarted.
+    def record(
+        self, kind: str, mode: str, reason: str = "", seconds: float | None = None, gpus: int = 0
+    ) -> None:
+        """Count created, running, completed, failed, restarted or lost.
 
-        `seconds` is the time since the job's creation, for running, completed and failed.
+        `seconds` is the time since the job's creation, for running, completed and failed, and the
+        time that was lost of `gpus`.
         """
+        if kind == "lost":
+            self._lost.labels(mode, reason).inc(seconds or 0.0)
+            self._lost_gpus.labels(mode, reason).inc((seconds or 0.0) * gpus)
+            return
         if kind == "failed":
             self._failed.labels(mode, reason).inc()
         elif kind in self._totals:
@@ -93,4 +118,15 @@ class StateCollector(Collector):
             jobs.add_metric(labels, count)
         for labels, count in sorted(census.pods.items()):
             pods.add_metric(labels, count)
-        return (jobs, pods)
+        waiting, waited = (
+            GaugeMetricFamily(name, text, labels=["mode", "reason"])
+            for name, text in (
+                ("paddlejob_waiting_jobs", "Jobs that wait for something"),
+                ("paddlejob_longest_wait_seconds", "For how long the first of them waits"),
+            )
+        )
+        for key, count in sorted(census.waiting.items()):
+            waiting.add_metric(key, count)
+        for key, seconds in sorted(census.waited_seconds.items()):
+            waited.add_metric(key, seconds)
+        return (jobs, pods, waiting, waited)

@@ -1,17 +1,24 @@
 """`python -m pdj.build FILE`: the tool as one file that runs on a bare Python 3.11.
 
-A zip that Python runs as it is, of our packages and PyYAML's Python half. Nothing in it has to be
-built for a machine, so nothing is unpacked into a cache when it runs.
+A zip that Python runs as it is, of our packages, PyYAML's Python half, and what serves the page.
+Nothing in it has to be built for a machine, so nothing is unpacked into a cache when it runs.
 """
 
 import compileall
+import importlib
 import shutil
 import sys
 import tempfile
 import zipapp
+from configparser import ConfigParser
 from pathlib import Path
 
+from pdj.commands.version import VERSION_FILE
+
+ROOT = Path(__file__).parents[1]
 PACKAGES = ("api", "reconcile", "pdj", "controller")
+LIBRARIES = ("yaml", "starlette", "uvicorn", "anyio", "click", "h11", "typing_extensions")
+"""Of Python alone; uvicorn and starlette with all that they import."""
 LEFT_OUT = ("__pycache__", "*.so")
 INTERPRETER = "/usr/bin/env python3"
 MAIN = "from pdj.main import run\nrun()\n"
@@ -19,19 +26,33 @@ MAIN = "from pdj.main import run\nrun()\n"
 
 def build(target: Path) -> None:
     """Write the file."""
-    import yaml
-
-    root = Path(__file__).parents[1]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for package in PACKAGES:
-            _copy(root / package, folder / package)
-        _copy(Path(yaml.__file__).parent, folder / "yaml")
+            _copy(ROOT / package, folder / package)
+        for library in LIBRARIES:
+            _copy_library(library, folder)
         (folder / "__main__.py").write_text(MAIN)
+        (folder / "pdj" / VERSION_FILE).write_text(project_version())
         # Beside their sources, where Python looks for them in a zip.
         compileall.compile_dir(folder, quiet=1, legacy=True, stripdir=name)
         zipapp.create_archive(folder, target, INTERPRETER, compressed=True)
     target.chmod(0o755)
+
+
+def project_version() -> str:
+    """The version of this checkout."""
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    return config["metadata"]["version"]
+
+
+def _copy_library(name: str, folder: Path) -> None:
+    source = Path(str(importlib.import_module(name).__file__))
+    if source.name == "__init__.py":
+        _copy(source.parent, folder / name)
+    else:
+        shutil.copy(source, folder)
 
 
 def _copy(source: Path, target: Path) -> None:

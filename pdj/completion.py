@@ -27,23 +27,40 @@ def complete(words: Sequence[str]) -> tuple[list[str], int]:
     """The candidates for the last word, and the directive."""
     *before, last = words
     command = next((word for word in before if word in COMMANDS), None)
+    parser = _parser(command)
+    option = parser._option_string_actions.get(before[-1]) if before else None
+    if option is not None and option.nargs is None:
+        return _values(option, last)
     if command is None:
         return [name for name in COMMANDS if name.startswith(last)], NO_FILES
     if last.startswith("-"):
-        return [each for each in _options(command) if each.startswith(last)], NO_FILES
+        return sorted(
+            each for each in parser._option_string_actions if each.startswith(last)
+        ), NO_FILES
     if command in WITH_FILES:
         return [], FILES
+    wanted = next((each for each in parser._actions if not each.option_strings), None)
+    if wanted is None or wanted.dest not in ("job", "jobs"):
+        return _values(wanted, last)
     try:
         return [name for name in _jobs(before) if name.startswith(last)], NO_FILES
     except (Problem, ApiError, SystemExit):
         return [], NO_FILES
 
 
-def _options(command: str) -> list[str]:
-    from pdj.main import build_parser, load_command
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    from pdj.main import build_parser, common_options, load_command
 
-    parser = build_parser(command, load_command(command))
-    return sorted(each for action in parser._actions for each in action.option_strings)
+    return build_parser(command, load_command(command)) if command else common_options()
+
+
+def _values(action: argparse.Action | None, last: str) -> tuple[list[str], int]:
+    """The words that an option or an argument takes; a file's name is the shell's to complete."""
+    if action is None:
+        return [], NO_FILES
+    takes_files = any(each in str(action.metavar) for each in ("FILE", "FOLDER"))
+    values = [str(each) for each in action.choices or () if str(each).startswith(last)]
+    return values, FILES if takes_files else NO_FILES
 
 
 def _jobs(before: Sequence[str]) -> list[str]:

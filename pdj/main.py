@@ -11,14 +11,16 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from controller.client.errors import ApiError, Forbidden, Unauthorized
+from controller.client.errors import ApiError
 from pdj.commands import COMMANDS
+from pdj.commands.complaints import complain, say
 from pdj.errors import FAILED, INTERRUPTED, USAGE, Problem
 from pdj.session import Session
 from pdj.text.terminal import plain
 
 PROGRAM = "kubectl pdj"
-MAX_LINE = 2000
+BUG = "a bug of kubectl pdj"
+DEBUG = "PDJ_DEBUG"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,16 +31,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         return _run(given)
-    except Problem as problem:
-        return _say(str(problem), problem.code)
-    except ApiError as error:
-        return _say(_explain(error), FAILED)
+    except (Problem, ApiError) as error:
+        return complain(error)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output has gone. Python would complain at its own end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()
         return FAILED
+    except OSError as error:
+        _print_no_more()
+        return say(f"{error.strerror or error}{_file_of(error)}", FAILED)
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        return say(f"{BUG}: {type(error).__name__}: {error} ({DEBUG}=1 shows where)", FAILED)
+
+
+def _print_no_more() -> None:
+    """Let nothing that is left unprinted end the process with words of Python's."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _file_of(error: OSError) -> str:
+    return f": {error.filename}" if error.filename else ""
 
 
 def run() -> None:
@@ -48,7 +64,7 @@ def run() -> None:
 
 def _run(given: list[str]) -> int:
     before, command, after = _split(given)
-    options = _common().parse_args(before)
+    options = common_options().parse_args(before)
     if command is None:
         _top().print_help()
         return USAGE
@@ -58,9 +74,19 @@ def _run(given: list[str]) -> int:
     module = load_command(command)
     words, program = _at_dashes(after)
     parser = build_parser(command, module)
-    options = parser.parse_args(words, options)
+    # Options may stand between the names of jobs or files, as for kubectl.
+    options = parser.parse_intermixed_args(words, options)
     options.program = program
+    _refuse_idle_timeout(options)
     return int(module.run(Session(options)))
+
+
+def _refuse_idle_timeout(options: argparse.Namespace) -> None:
+    """Raise Usage for `--timeout` where nothing is waited for: it would be passed over."""
+    waits = {"--wait": "wait", "--watch": "watch", "--follow": "follow", "--local": "local"}
+    has = {flag: getattr(options, name) for flag, name in waits.items() if hasattr(options, name)}
+    if getattr(options, "timeout", None) is not None and not any(has.values()):
+        raise _usage(f"--timeout takes {' or '.join(has)}: nothing is waited for")
 
 
 def load_command(name: str) -> ModuleType:
@@ -73,14 +99,14 @@ def build_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"{PROGRAM} {name}",
         description=COMMANDS[name].help,
-        parents=[_common(is_after=True)],
+        parents=[common_options(is_after=True)],
         allow_abbrev=False,
     )
     module.configure(parser)
     return parser
 
 
-def _common(is_after: bool = False) -> argparse.ArgumentParser:
+def common_options(is_after: bool = False) -> argparse.ArgumentParser:
     """Options of every command. After its name they have no defaults, or these would win."""
     parser = argparse.ArgumentParser(prog=PROGRAM, add_help=False, allow_abbrev=False)
     group = parser.add_argument_group("where")
@@ -99,7 +125,7 @@ def _top() -> argparse.ArgumentParser:
         usage=f"{PROGRAM} COMMAND [options]",
         description="Works with PaddleJobs.\n\ncommands:\n" + "\n".join(lines),
         epilog=f"`{PROGRAM} COMMAND --help` tells more.",
-        parents=[_common()],
+        parents=[common_options()],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 
@@ -131,18 +157,3 @@ def _usage(text: str) -> Problem:
     problem = Problem(text)
     problem.code = USAGE
     return problem
-
-
-def _explain(error: ApiError) -> str:
-    if isinstance(error, Unauthorized):
-        return f"the API server does not accept the login (has it expired?): {error.message}"
-    if isinstance(error, Forbidden):
-        return f"not allowed: {error.message}"
-    return error.message
-
-
-def _say(text: str, code: int) -> int:
-    line = plain(" ".join(text.split()))
-    shown = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
-    sys.stderr.write(f"error: {shown}\n")
-    return code

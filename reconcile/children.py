@@ -29,6 +29,8 @@ def change_children(view: View) -> Plan:
     """A plan without a status: deletes, and creates once no previous pod is left, or a hold."""
     if view.job.status.is_true(Condition.SUSPENDED):
         return Plan(deletes=_obsolete_deletes(view) + own_pod_group_deletes(view))
+    if view.is_adopted:
+        return Plan(deletes=_obsolete_deletes(view))
     deletes = _obsolete_deletes(view) + _replaced_deletes(view)
     if view.previous_pods:
         return Plan(deletes)
@@ -65,17 +67,11 @@ def _replaced_deletes(view: View) -> tuple[Delete, ...]:
 
 
 def _names_to_create(view: View) -> tuple[tuple[str, ...], float | None]:
-    """Missing pods that may be created now, and the seconds until the next one may be.
-
-    Once a worker of an elastic job has ended well, no pod is created any more. A new launcher would
-    wipe its peers' entries in etcd, also the one that training is over: they would train again.
-    """
+    """Missing pods that may be created now, and the seconds until the next one may be."""
     if not view.job.spec.is_elastic:
-        return view.missing, None
-    if view.completed[Role.WORKER]:
-        return (), None
+        return view.lacking, None
     names, waits = [], []
-    for name in view.missing:
+    for name in view.lacking:
         delay = replacement_delay(view, name) or seconds_to_ports(view, name)
         if delay:
             waits.append(delay)

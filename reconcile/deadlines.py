@@ -4,6 +4,7 @@ from api.constants import Condition, Reason
 from api.objects import parse_time
 from reconcile.transition import Transition, fail_job
 from reconcile.view import View
+from reconcile.wait import cause_of
 
 
 def find_expiry(view: View) -> Transition | None:
@@ -18,7 +19,7 @@ def find_expiry(view: View) -> Transition | None:
         message = f"not all pods ran within {spec.starting_deadline_seconds} s"
         pending = view.job.status.condition(Condition.PENDING)
         if pending is not None and pending.status and pending.message:
-            message = f"{message}: {pending.message}"
+            message = f"{message}: {cause_of(pending.message)}"
         return fail_job(view, Reason.STARTING_DEADLINE_EXCEEDED, message)
     return None
 

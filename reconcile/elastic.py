@@ -4,7 +4,15 @@ from api.constants import Role
 from api.objects import parse_time
 from api.status import MAX_FAILURES
 from reconcile.completion import find_untrained
-from reconcile.failure import Incident, build_failure, failed_pods, judge_pod
+from reconcile.failure import (
+    Incident,
+    build_failure,
+    describe,
+    failed_pods,
+    judge_pod,
+    name_culprit,
+    record_time,
+)
 from reconcile.plan import EmitEvent
 from reconcile.pods import PodView
 from reconcile.restart import answer_incident, restart_delay
@@ -28,7 +36,7 @@ def find_elastic_transition(view: View) -> Transition | None:
 def is_recorded(view: View, pod: PodView) -> bool:
     """Whether status has a record of this pod's failure, so that the pod may be deleted."""
     return any(
-        failure.pod == pod.name and failure.time == build_failure(view, judge_pod(view, pod)).time
+        failure.pod == pod.name and failure.time == record_time(view, pod)
         for failure in view.job.status.failures
     )
 
@@ -44,13 +52,14 @@ def replacement_delay(view: View, name: str) -> float:
 
 def _answer_failures(view: View, incidents: list[Incident]) -> Transition:
     """Record the failures, so that the pods may be replaced; or end the attempt: too few live."""
-    first = next((incident for incident in incidents if incident.is_fatal), incidents[0])
+    fatal = next((incident for incident in incidents if incident.is_fatal), None)
+    first = describe(view, fatal) if fatal else name_culprit(view, incidents)
     live = sum(peer.is_live for peer in view.of_role(Role.WORKER))
     trained = len(view.completed[Role.WORKER])
     if first.is_fatal or live + trained < view.job.spec.roles[Role.WORKER].least:
         return answer_incident(view, first)
     status = view.job.status
-    recorded = incidents[:MAX_FAILURES]
+    recorded = [describe(view, incident) for incident in incidents[:MAX_FAILURES]]
     for incident in recorded:
         status = status.with_failure(build_failure(view, incident))
     events = (EmitEvent("Warning", incident.reason, incident.message) for incident in recorded)

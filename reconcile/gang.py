@@ -22,6 +22,7 @@ from api.objects import Raw, is_deleting, name_of, parse_time
 from reconcile.plan import Create, Delete, ObjectReference, Patch, deletes_of
 from reconcile.rendezvous import child_labels
 from reconcile.view import View
+from reconcile.wait import Wait
 
 USER_POD_GROUP_WAIT_SECONDS = 5.0
 """A job waits so long for its user's PodGroup, which often comes after it in the same file."""
@@ -36,6 +37,13 @@ class GangKind(StrEnum):
     KUBERNETES = "kubernetes"
 
 
+_INSTALL = {
+    GangKind.VOLCANO: "have it installed, or leave out schedulingPolicy and schedulerName: volcano",
+    GangKind.KUBERNETES: "have GenericWorkload and GangScheduling set in API server, scheduler and "
+    "controller-manager",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Gang:
     """The gang that the job's pods join. `exists` says whether its PodGroup is there."""
@@ -44,15 +52,6 @@ class Gang:
     name: str
     exists: bool
     is_users: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """What a job waits for. `seconds` is when to look again, None where an event tells."""
-
-    reason: Reason
-    message: str
-    seconds: float | None = None
 
 
 def wanted_kind(view: View) -> GangKind | None:
@@ -74,9 +73,12 @@ def names_volcano(view: View) -> bool:
 
 
 def find_gang(view: View) -> Gang | None:
-    """The gang of the job as it stands, or None where it asks for none."""
+    """The gang of the job as it stands, or None where it asks for none.
+
+    Adopted pods were held together by their own operator's PodGroup, which goes with them.
+    """
     kind = wanted_kind(view)
-    if kind is None:
+    if kind is None or view.is_adopted:
         return None
     if kind is GangKind.VOLCANO and _joins_users(view):
         exists = users_pod_group(view) is not None
@@ -120,13 +122,16 @@ def find_hold(view: View, gang: Gang) -> Wait | None:
     if not (view.observed.volcano_served if is_volcano else view.observed.gang_served):
         what = "Volcano is not installed" if is_volcano else "gang scheduling is off"
         message = f"the API server serves no PodGroup of {_api_version(gang.kind)}: {what}"
-        return Wait(Reason.POD_GROUP_UNAVAILABLE, message, UNSERVED_RETRY_SECONDS)
+        next_step = _INSTALL[gang.kind]
+        return Wait(Reason.POD_GROUP_UNAVAILABLE, message, next_step, UNSERVED_RETRY_SECONDS)
     if gang.is_users:
         return _check_users_group(view)
     waited = _waited_seconds(view)
     if names_volcano(view) and not gang.exists and waited < USER_POD_GROUP_WAIT_SECONDS:
         message = f'waiting for a PodGroup named "{view.job.name}" before making one'
-        return Wait(Reason.POD_GROUP_PENDING, message, USER_POD_GROUP_WAIT_SECONDS - waited)
+        next_step = f"nothing, one is made after {USER_POD_GROUP_WAIT_SECONDS:.0f} s"
+        left = USER_POD_GROUP_WAIT_SECONDS - waited
+        return Wait(Reason.POD_GROUP_PENDING, message, next_step, left)
     return None
 
 
@@ -178,13 +183,13 @@ def _check_users_group(view: View) -> Wait | None:
     group = users_pod_group(view)
     if group is None:
         message = f'the pods belong to PodGroup "{view.job.name}", which is gone'
-        return Wait(Reason.POD_GROUP_UNAVAILABLE, message)
+        return Wait(Reason.POD_GROUP_UNAVAILABLE, message, "create it again")
     least = (group.get("spec") or {}).get("minMember") or 0
     total = view.job.spec.total_replicas
     if least <= total:
         return None
     message = f"PodGroup {view.job.name} wants minMember {least}, but the job has {total} pods"
-    return Wait(Reason.POD_GROUP_INVALID, message)
+    return Wait(Reason.POD_GROUP_INVALID, message, f"set its minMember to {total} or less")
 
 
 def _build_pod_group(view: View, gang: Gang) -> Raw:

@@ -33,8 +33,8 @@ def find_allocation(view: View) -> Transition | None:
 
 
 def lacks_ports(view: View) -> bool:
-    """Whether a Host job has fewer ranges than it needs at least."""
-    if view.job.spec.intranet is not Intranet.HOST:
+    """Whether a Host job has fewer ranges than it needs at least; adopted pods have theirs."""
+    if view.job.spec.intranet is not Intranet.HOST or view.is_adopted:
         return False
     held = sum(name in view.job.status.host_ports for name in view.wanted)
     return held < view.job.spec.least_replicas

@@ -1,84 +1,67 @@
 """Why a job waits, in one sentence: gathered from its pods, its PodGroup and refused writes."""
 
 import re
-from collections.abc import Sequence
+from datetime import timedelta
 
-from api.constants import Condition, Reason
-from api.objects import Raw, condition_of, name_of, parse_time
-from reconcile.gang import Wait, find_gang, find_hold, own_pod_group, users_pod_group
+from api.constants import Reason
+from api.objects import Raw, condition_of, parse_time
+from reconcile.gang import find_gang, find_hold, own_pod_group, users_pod_group
 from reconcile.host_ports import explain_shortage, lacks_ports
-from reconcile.plan import Refusal
-from reconcile.pods import PodState, PodView
-from reconcile.restart import back_off_seconds, restarting_since
-from reconcile.startup_errors import StartupError, startup_errors
+from reconcile.pods import PodState, PodView, waiting_states
+from reconcile.refused import explain_refusals
+from reconcile.restart import back_off_seconds, restart_delay, restarting_since
+from reconcile.startup_errors import explain_startup
+from reconcile.terminating import explain_previous
 from reconcile.view import View
+from reconcile.wait import MAX_CAUSE_CHARACTERS, Wait, clock_time, count
 
-MAX_REASON_CHARACTERS = 400
-MORE = re.compile(r" \(and \d+ more\)$")
+INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
+"""The scheduler's word for a resource of which no node has enough left."""
+CLAIM_MISSING = re.compile(r'persistentvolumeclaim "[^"]*" not found')
+CLAIM_UNBOUND = "unbound immediate PersistentVolumeClaims"
+DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def explain_wait(view: View) -> Wait:
-    """The most telling reason for which the job waits.
-
-    The message holds no elapsed time: it would change, and be written, with every pass.
-    """
-    causes = (
-        _tell_refused(view.observed.refusals),
-        _terminating(view),
+    """The most telling reason for which the job waits."""
+    waits = (
+        explain_refusals(view),
+        explain_previous(view),
+        explain_startup(view),  # before the PodGroup's: what it says may be of long ago
         _backing_off(view),
         _held(view),
         _ports(view),
-        _startup_error(view),
         _unscheduled(view),
+        _overlooked(view),
+        _without_sandbox(view),
     )
-    for cause in causes:
-        if cause is not None:
-            return cause
+    for wait in waits:
+        if wait is not None:
+            return wait
     total = view.job.spec.total_replicas
-    return Wait(Reason.WAITING_FOR_PODS, f"waiting for {_count(total, 'pod')} to start")
+    cause = f"waiting for {count(total, 'pod')} to start"
+    return Wait(Reason.WAITING_FOR_PODS, cause, _explain_start(view))
 
 
-def explain_leftovers(view: View) -> Wait | None:
-    """Why children of a job that has ended or is suspended stay: nobody may delete them."""
-    there = {pod.name for pod in view.all_pods} | {name_of(s) for s in view.observed.services}
-    refused = [r for r in view.observed.refusals if r.is_delete and r.name in there]
-    return _tell_refused(refused)
-
-
-def _tell_refused(refusals: Sequence[Refusal]) -> Wait | None:
-    if not refusals:
-        return None
-    reason, message = _explain_refusal(refusals[0])
-    more = len(refusals) - 1
-    return Wait(reason, message + (f" (and {more} more)" if more else ""))
-
-
-def _explain_refusal(refusal: Refusal) -> tuple[Reason, str]:
-    child = f"{refusal.kind} {refusal.name}"
-    if refusal.reason == "AlreadyExists":
-        message = f"{child} exists and does not belong to this job; it is left untouched"
-        return Reason.NAME_CONFLICT, message
-    if "exceeded quota" in refusal.message:
-        message = f"quota exceeded: {refusal.message}"
-        return Reason.QUOTA_EXCEEDED, message[:MAX_REASON_CHARACTERS]
-    what = "cannot be deleted: " if refusal.is_delete else ""
-    reason = Reason.DELETE_REFUSED if refusal.is_delete else Reason.CREATE_REFUSED
-    return reason, f"{child}: {what}{refusal.message}"[:MAX_REASON_CHARACTERS]
-
-
-def _terminating(view: View) -> Wait | None:
-    if not view.previous_pods:
-        return None
-    message = f"waiting for the {_count(len(view.previous_pods), 'pod')} of the last attempt to go"
-    return Wait(Reason.PODS_TERMINATING, message)
+def _explain_start(view: View) -> str:
+    if view.job.spec.is_elastic:
+        return "nothing, nodes pull images and start containers"
+    total = view.job.spec.total_replicas
+    if total == 1:
+        return "held until it has an address: CreateContainerConfigError is how it waits"
+    return (
+        f"held until all {total} pods have an address: CreateContainerConfigError is how they wait"
+    )
 
 
 def _backing_off(view: View) -> Wait | None:
     since = restarting_since(view.job.status)
     if since is None or not back_off_seconds(view):
         return None
-    count = view.job.status.restart_count
-    return Wait(Reason.BACK_OFF, f"backing off before attempt {view.attempt}, restart {count}")
+    restart = view.job.status.restart_count
+    cause = f"backing off before attempt {view.attempt}, restart {restart}"
+    due = since + timedelta(seconds=restart_delay(view.job.status.quick_restarts))
+    return Wait(Reason.BACK_OFF, cause, f"attempt {view.attempt} at {clock_time(due)}")
 
 
 def _held(view: View) -> Wait | None:
@@ -90,7 +73,9 @@ def _held(view: View) -> Wait | None:
         return hold
     group = users_pod_group(view) if gang.is_users else own_pod_group(view)
     text = _group_message(group or {})
-    return Wait(Reason.POD_GROUP_PENDING, text) if text else None
+    if not text:
+        return None
+    return Wait(Reason.POD_GROUP_PENDING, text, "wait for room in the queue, or ask for less")
 
 
 def _group_message(group: Raw) -> str:
@@ -101,37 +86,25 @@ def _group_message(group: Raw) -> str:
     volcanos = condition_of(group, "Unschedulable")
     condition = volcanos or condition_of(group, "PodGroupScheduled", "False") or {}
     if said := condition.get("message") or condition.get("reason"):
-        return f"PodGroup not {what}: {said}"[:MAX_REASON_CHARACTERS]
+        return f"PodGroup not {what}: {said}"[:MAX_CAUSE_CHARACTERS]
     return "PodGroup not enqueued: its queue has not let it in" if is_out else ""
 
 
 def _ports(view: View) -> Wait | None:
     if not lacks_ports(view):
         return None
-    return Wait(Reason.NO_FREE_PORTS, explain_shortage(view))
+    next_step = "wait for other jobs to end, or use intranet: PodIP"
+    return Wait(Reason.NO_FREE_PORTS, explain_shortage(view), next_step)
 
 
-def _startup_error(view: View) -> Wait | None:
-    errors = startup_errors(view)
-    if not errors:
-        return None
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    written = _written_message(view)
-    first = next((e for e in errors if written.startswith(f"{e.pod.name}: ")), errors[0])
-    message = written if _says_more(written, first) else first.message[:MAX_REASON_CHARACTERS]
-    return Wait(first.reason, message + more)
-
-
-def _written_message(view: View) -> str:
-    """The reason for the wait that status already has."""
-    pending = view.job.status.condition(Condition.PENDING)
-    return MORE.sub("", pending.message) if pending and pending.status else ""
-
-
-def _says_more(written: str, error: StartupError) -> bool:
-    """Whether status still says why the pull failed: the kubelet no longer does in its back-off."""
-    is_backing_off = error.message.startswith(f"{error.pod.name}: ImagePullBackOff: ")
-    return is_backing_off and written.startswith(f"{error.pod.name}: ErrImagePull: ")
+def _without_sandbox(view: View) -> Wait | None:
+    """A node says why it makes no container yet, as one does that waits for the ports of others."""
+    for pod in view.pods.values():
+        for _, reason, text in waiting_states(pod.raw):
+            if reason == "ContainerCreating" and text:
+                cause = f"{pod.name}: {text}"[:MAX_CAUSE_CHARACTERS]
+                return Wait(Reason.WAITING_FOR_PODS, cause, "nothing, its node tries again")
+    return None
 
 
 def _unscheduled(view: View) -> Wait | None:
@@ -140,17 +113,55 @@ def _unscheduled(view: View) -> Wait | None:
         return None
     oldest = min(str(why.get("lastTransitionTime") or "") for _, why in refused)
     since = parse_time(oldest)
-    when = f" since {since:%H:%M:%SZ}" if since else ""
+    when = f" since {clock_time(since)}" if since else ""
     total = view.job.spec.total_replicas
-    text = str(refused[0][1].get("message") or "")[:MAX_REASON_CHARACTERS]
-    message = f"{len(refused)} of {total} pods unscheduled{when}: {text}"
-    return Wait(Reason.UNSCHEDULABLE, message)
+    pod, why = refused[0]
+    text = str(why.get("message") or "")
+    cause = f"{len(refused)} of {total} pods unscheduled{when}: {text}"[:MAX_CAUSE_CHARACTERS]
+    return Wait(Reason.UNSCHEDULABLE, cause, _make_room(view, pod, text))
+
+
+def _overlooked(view: View) -> Wait | None:
+    """A scheduler that is not there, or whose name is misspelt, says nothing of any pod."""
+    for role, wanted in view.job.spec.roles.items():
+        scheduler = wanted.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
+        pods = (pod for pod in view.pods.values() if pod.role == role)
+        if scheduler != DEFAULT_SCHEDULER and any(map(_is_overlooked, pods)):
+            cause = f"scheduler {scheduler} has not looked at every pod of {role} yet"
+            next_step = "if it stays so, check that it runs and that schedulerName is right"
+            return Wait(Reason.WAITING_FOR_PODS, cause[:MAX_CAUSE_CHARACTERS], next_step)
+    return None
+
+
+def _is_overlooked(pod: PodView) -> bool:
+    is_told = any(condition_of(pod.raw, "PodScheduled", each) for each in ("True", "False"))
+    return pod.state is PodState.PENDING and not pod.node and not is_told
+
+
+def _make_room(view: View, pod: PodView, text: str) -> str:
+    """What a pod asks for of the resources of which too little is left, or how its claim binds."""
+    if CLAIM_MISSING.search(text):
+        return "create the claim, or correct claimName and submit again"
+    if CLAIM_UNBOUND in text:
+        return "see why the claim is not bound: kubectl describe pvc"
+    pod_spec = view.job.spec.roles[pod.role].pod_spec if pod.role else {}
+    wanted = dict.fromkeys(INSUFFICIENT.findall(text))
+    asked = [f"{each} {amount}" for each in wanted if (amount := _asked(pod_spec, each))]
+    if not asked:
+        return "compare selectors, affinity and tolerations with the nodes, or wait for one"
+    return f"each pod asks for {', '.join(asked)}: ask for less, or wait for room"
+
+
+def _asked(pod_spec: Raw, resource: str) -> str:
+    """How much of a resource a pod's containers ask for: `4`, or `4 + 1`."""
+    amounts = []
+    for container in pod_spec.get("containers") or ():
+        resources = container.get("resources") or {}
+        requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+        amounts.append(requests.get(resource, limits.get(resource)))
+    return " + ".join(str(amount) for amount in amounts if amount is not None)
 
 
 def _unschedulable(pod: PodView) -> Raw | None:
     is_pending = pod.state is PodState.PENDING
     return condition_of(pod.raw, "PodScheduled", "False") if is_pending else None
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -8,6 +8,8 @@ from typing import Literal
 from api.objects import Raw, is_deleting, name_of, uid_of
 
 EventType = Literal["Normal", "Warning"]
+Child = tuple[str, str]
+"""A child's kind and name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +74,16 @@ class EmitEvent:
 class Outcome:
     """Something that metrics count once, after the status write that records it.
 
-    `kind` is one of created, running, completed, failed, restarted; `seconds` is the time since
-    the job's creation, where the kind has a histogram; `reason` comes from a bounded list.
+    `kind` is one of created, running, completed, failed, restarted, lost; `seconds` is the time
+    since the job's creation, where the kind has a histogram, or the time that was lost; `reason`
+    comes from a bounded list. `gpus` are those of the job, where time was lost.
     """
 
     kind: str
     mode: str
     reason: str = ""
     seconds: float | None = None
+    gpus: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,7 @@ class Plan:
     `is_move` says that the status moves the job to another state, on which the next pass acts.
     `verify_gone` names pods that the plan takes for gone. The cache may lag behind: they are
     read from the API server first, and where one lives, nothing is applied and the key retries.
+    `moot` names children whose refusals matter no more.
     """
 
     deletes: tuple[Delete, ...] = ()
@@ -106,6 +111,7 @@ class Plan:
     delete_job: bool = False
     is_move: bool = False
     verify_gone: tuple[str, ...] = ()
+    moot: frozenset[Child] = frozenset()
 
     @property
     def given_host_ports(self) -> tuple[int, ...]:
@@ -114,12 +120,20 @@ class Plan:
         return tuple(port for port in ports.values() if port is not None)
 
 
+FORMER_JOB = "FormerJob"
+"""Reason of a refusal: the name is held by a child of a deleted job of the same name."""
+YOUNG_KIND = "YoungKind"
+"""Reason of a refusal: the API server's admission does not know PaddleJobs yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A create or a delete that the API server refused, as the last pass met it.
 
-    `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...). AlreadyExists stands
-    here only when the name is held by an object that this job does not control.
+    `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...) or one of those above.
+    AlreadyExists stands here only when the name is held by an object that this job does not
+    control.
+    `is_final`: the child as the spec makes it is invalid, which no waiting mends.
     """
 
     kind: str
@@ -128,6 +142,12 @@ class Refusal:
     message: str
     code: int
     is_delete: bool = False
+    is_final: bool = False
+
+    @property
+    def child(self) -> Child:
+        """Of which child."""
+        return self.kind, self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +162,13 @@ class Observed:
     operator may not read nodes.
     `refusals` holds what the previous passes could not create or delete, and why.
     `status_written_at` is when this process last wrote the job's status.
-    `is_backlogged`: jobs wait for a worker, or did a moment ago.
+    `is_backlogged`: jobs of the namespace wait for a worker, or did a moment ago.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
     not ended, `namespace_host_ports` how many of them are held in the job's namespace; gathered
     only for jobs with `intranet: Host`.
     `pause_seconds`: for so long nothing is created, because the API server refused a child.
+    `unseen_pods` are those that another operator has made: asked for while the job's status is
+    that operator's.
     """
 
     job: Raw
@@ -164,6 +186,7 @@ class Observed:
     taken_host_ports: frozenset[int] = frozenset()
     namespace_host_ports: int = 0
     pause_seconds: float = 0.0
+    unseen_pods: tuple[Raw, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

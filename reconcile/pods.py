@@ -11,11 +11,10 @@ from enum import StrEnum
 
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER, Role
 from api.objects import Raw, condition_of, is_deleting, labels_of, name_of, parse_time, uid_of
+from api.signals import signal_of
 
 DISRUPTION_TARGET = "DisruptionTarget"
 """The pod condition that eviction, preemption, taints and node loss set before the end."""
-SIGNAL_EXIT_BASE = 128
-"""A container that signal n ended has the exit code 128 + n."""
 CLUSTER_REASONS = frozenset(
     {"Evicted", "Preempting", "NodeLost", "NodeShutdown", "Terminated", "UnexpectedAdmissionError"}
 )
@@ -45,7 +44,7 @@ class PodState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContainerEnd:
-    """How a container ended. `signal` is set if the exit code stands for one (128 + n)."""
+    """How a container ended. `signal` ended it, or a process of it, by what its exit code says."""
 
     container: str
     exit_code: int
@@ -197,11 +196,10 @@ def _init_end(raw: Raw) -> ContainerEnd | None:
 
 def _container_end(name: str, terminated: Raw) -> ContainerEnd:
     code = terminated.get("exitCode", 0)
-    signal = code - SIGNAL_EXIT_BASE
     return ContainerEnd(
         container=name,
         exit_code=code,
-        signal=terminated.get("signal") or (signal if signal > 0 else None),
+        signal=terminated.get("signal") or signal_of(code),
         reason=terminated.get("reason", ""),
         message=terminated.get("message", ""),
         started_at=parse_time(terminated.get("startedAt")),

@@ -11,22 +11,27 @@ from datetime import datetime
 
 from api.constants import Condition, Phase, Reason
 from api.status import JobStatus, diff_status
+from reconcile.adoption import adopt, leave_alone, take_pods
 from reconcile.children import change_children
 from reconcile.cleanup import cleanup_deletes
 from reconcile.completion import find_completion, find_elastic_completion
 from reconcile.deadlines import find_expiry, seconds_to_next_deadline, seconds_to_ttl
 from reconcile.elastic import find_elastic_transition
 from reconcile.environment import overridden_variables
-from reconcile.failure import find_incident
+from reconcile.failure import find_incident, note_failure, seconds_to_verdict
 from reconcile.host_ports import find_allocation
+from reconcile.loss import count_loss
 from reconcile.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
+from reconcile.refusals import moot_refusals, standing_refusals
+from reconcile.refused import find_invalid_child, seconds_to_invalid_child
 from reconcile.rendezvous import all_have_addresses, build_variables, oversized_variable
 from reconcile.restart import answer_incident, find_exhausted_in_place
 from reconcile.restart_request import find_requested_restart
 from reconcile.startup_errors import find_startup_failure, seconds_to_startup_failure
 from reconcile.stuck import force_deletes, seconds_to_force_delete
-from reconcile.summary import FIRST_STATUS_SECONDS, summarize
+from reconcile.summary import FIRST_STATUS_SECONDS, USUAL_WAITS, summarize
 from reconcile.suspend import find_suspension
+from reconcile.terminating import seconds_to_hang
 from reconcile.transition import Transition, fail_job
 from reconcile.unreadable import find_unreadable, tell_unreadable
 from reconcile.validation import find_invalid_spec
@@ -63,12 +68,18 @@ def _decide(observed: Observed, now: datetime, settings: Settings) -> Plan:
         return _finish(view, Plan())
     if view.job.status.is_terminal:
         return _tend_ended(view)
+    if view.is_inherited:
+        return leave_alone(view) or take_pods(view) or _move(view, adopt(view))
     if view.is_behind:
         return _await_status(view)
     for find in _transitions(view):
         transition = find(view)
         if transition is not None:
             return _move(view, transition)
+    left = seconds_to_verdict(view)
+    if left:
+        noted = diff_status(view.job.raw_status, note_failure(view))
+        return Plan(status=noted, requeue_after=_earliest(left, *_timers(view)))
     return _finish(view, change_children(view))
 
 
@@ -76,6 +87,8 @@ def _transitions(view: View) -> Iterable[Callable[[View], Transition | None]]:
     """What may move the job to another state, in order: the first that does decides."""
     is_elastic = view.job.spec.is_elastic
     ending = find_elastic_completion if is_elastic else find_completion
+    if view.is_adopted:
+        return (ending, find_suspension, _find_restart, find_requested_restart, find_expiry)
     if view.job.spec.suspend:
         return (find_invalid_spec, ending, find_suspension)
     return (
@@ -88,6 +101,7 @@ def _transitions(view: View) -> Iterable[Callable[[View], Transition | None]]:
         _find_oversize,
         find_expiry,
         find_startup_failure,
+        find_invalid_child,
         find_allocation,
     )
 
@@ -134,6 +148,8 @@ def _tend_ended(view: View) -> Plan:
     left = seconds_to_ttl(view)
     if left is not None and left <= 0:
         return Plan(delete_job=True)
+    if view.is_inherited:
+        return Plan(requeue_after=left)  # its operator has tended to it, and its status stays
     return _finish(view, Plan(deletes=cleanup_deletes(view), requeue_after=left))
 
 
@@ -153,16 +169,20 @@ def _finish(view: View, plan: Plan) -> Plan:
         events=events,
         outcomes=outcomes,
         requeue_after=_earliest(plan.requeue_after, wait or None, *_timers(view)),
+        moot=moot_refusals(view),
     )
 
 
 def _timers(view: View) -> tuple[float | None, ...]:
     if view.job.status.is_terminal or view.job.is_deleting:
-        return (seconds_to_force_delete(view),)
+        hang = seconds_to_hang(view) if view.job.is_deleting else None
+        return seconds_to_force_delete(view), hang
     return (
         seconds_to_next_deadline(view),
         seconds_to_startup_failure(view),
+        seconds_to_invalid_child(view),
         seconds_to_force_delete(view),
+        seconds_to_hang(view),
         seconds_to_wake(view),
     )
 
@@ -228,6 +248,7 @@ def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[O
     mode = view.job.spec.mode
     is_new = not old.phase and not view.job.is_deleting
     now_runs = status.is_true(Condition.RUNNING) and not old.is_true(Condition.RUNNING)
+    now_runs &= not view.is_inherited  # it has run before
     if is_new:
         events += _first_events(view, status, now_runs)
         outcomes.append(Outcome("created", mode))
@@ -238,7 +259,7 @@ def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[O
         seconds = view.age_seconds if status.restart_count == 0 else None
         outcomes.append(Outcome("running", mode, seconds=seconds))
     events += _trouble_events(view, status)
-    return tuple(events), tuple(outcomes)
+    return tuple(events), (*outcomes, *count_loss(view, status))
 
 
 def _describe(view: View) -> str:
@@ -271,7 +292,9 @@ def _trouble_events(view: View, status: JobStatus) -> list[EmitEvent]:
         old, new = view.job.status.condition(type_), status.condition(type_)
         if new is None or not new.status or new.reason == Reason.ALL_PODS_RUNNING:
             continue
-        if type_ is Condition.PENDING and not view.observed.refusals:
+        if type_ is Condition.PENDING and not standing_refusals(view):
+            continue
+        if new.reason in USUAL_WAITS:
             continue
         if old is None or (old.reason, old.message) != (new.reason, new.message):
             events.append(EmitEvent("Warning", new.reason, new.message))

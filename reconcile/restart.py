@@ -6,7 +6,8 @@ from datetime import datetime
 from api.constants import Condition, Phase, Reason
 from api.objects import parse_time
 from api.status import MAX_AVOID_NODES, JobStatus, RoleStatus
-from reconcile.failure import Incident, build_failure, restarts_in_place
+from reconcile.failure import Incident, build_failure, forget_noted, restarts_in_place
+from reconcile.loss import note_loss
 from reconcile.plan import EmitEvent, Outcome
 from reconcile.transition import Transition, end_conditions, fail_job, set_condition
 from reconcile.view import View
@@ -22,7 +23,7 @@ IN_PLACE_LIMIT = 6
 
 def answer_incident(view: View, incident: Incident) -> Transition:
     """The transition that an incident leads to: the end of the job, or its next attempt."""
-    recorded = view.job.status.with_failure(build_failure(view, incident))
+    recorded = forget_noted(view).with_failure(build_failure(view, incident))
     recorded = replace(recorded, avoid_nodes=_avoid(recorded, incident))
     if incident.is_fatal:
         return _fail(view, recorded, incident, incident.reason)
@@ -38,6 +39,7 @@ def answer_incident(view: View, incident: Incident) -> Transition:
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transition:
     """Begin the next attempt. Its number alone makes the pods of this one obsolete."""
     quick_restarts = 1 if _was_stable(view) else status.quick_restarts + 1
+    status = note_loss(view, status, incident)
     status = end_conditions(status, view.now, Condition.RUNNING, Condition.PODS_SCHEDULED)
     # Ended and set again, so that an incident during a back-off starts a back-off of its own.
     status = end_conditions(status, view.now, Condition.RESTARTING)
@@ -113,7 +115,7 @@ def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
     """The nodes where this job failed, the latest last. A restart on request adds none."""
-    node = incident.pod.node if incident.pod else ""
+    node = incident.node
     blames_node = incident.reason in (Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_FAILED)
     if not node or not blames_node:
         return status.avoid_nodes

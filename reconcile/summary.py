@@ -6,29 +6,69 @@ from datetime import datetime, timedelta
 
 from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition, Phase, Reason, Role
 from api.objects import format_time
-from api.status import JobStatus, RoleStatus
-from reconcile.gang import Wait, find_gang, find_hold
+from api.status import JobCondition, JobStatus, RoleStatus
+from reconcile.gang import find_gang, find_hold
 from reconcile.indexes import format_indexes
-from reconcile.pending import explain_leftovers, explain_wait
+from reconcile.loss import forget_loss
+from reconcile.pending import explain_wait
 from reconcile.pods import PodState
+from reconcile.refused import explain_leftovers
 from reconcile.restart_request import note_request
-from reconcile.transition import set_condition
+from reconcile.terminating import explain_deletion
+from reconcile.transition import end_conditions, set_condition
 from reconcile.view import View
+from reconcile.wait import Wait, grace_flag, is_told
 
 FIRST_STATUS_SECONDS = 30.0
 """A job's first status is deferred no longer, whatever other jobs there are."""
 
 
+TELLING = (
+    Condition.FAILED,
+    Condition.COMPLETED,
+    Condition.SUSPENDED,
+    Condition.RESTARTING,
+    Condition.PENDING,
+    Condition.RUNNING,
+)
+USUAL_WAITS = frozenset({Reason.WAITING_FOR_PODS, Reason.PODS_TERMINATING, Reason.BACK_OFF})
+"""What every restart waits for in turn."""
+
+
 def summarize(view: View) -> JobStatus:
     """The status of a job whose state does not change in this pass."""
     status = note_request(view, _with_facts(view, view.job.status))
+    if view.attempt > 1:
+        status = end_conditions(status, view.now, Condition.ADOPTED)
     if view.job.is_deleting:
-        return replace(status, phase=Phase.TERMINATING)
-    if status.phase in TERMINAL_PHASES or status.is_true(Condition.SUSPENDED):
+        return _with_deletion(view, replace(status, phase=Phase.TERMINATING))
+    if _has_ended(view):
         return _set_pending(view, status, explain_leftovers(view), Reason.ENDED)
-    phase = _decide_phase(view)
-    status = replace(status, phase=phase)
-    return _with_conditions(view, status, phase)
+    if status.phase in TERMINAL_PHASES or status.is_true(Condition.SUSPENDED):
+        status = _set_pending(view, status, explain_leftovers(view), Reason.ENDED)
+    else:
+        phase = _decide_phase(view)
+        status = _with_conditions(view, replace(status, phase=phase), phase)
+    return status.with_headline(telling_condition(status))
+
+
+def telling_condition(status: JobStatus) -> JobCondition | None:
+    """The true condition that says most about where the job stands.
+
+    A restart's cause says more than that its pods are on their way, and less than what holds
+    them up.
+    """
+    pending = status.condition(Condition.PENDING)
+    is_usual = pending is None or pending.reason in USUAL_WAITS
+    order = TELLING if is_usual else [each for each in TELLING if each is not Condition.RESTARTING]
+    return next((status.condition(each) for each in order if status.is_true(each)), None)
+
+
+def _with_deletion(view: View, status: JobStatus) -> JobStatus:
+    """A deleted job's status tells of what keeps it; until something does, how it last stood."""
+    wait = explain_deletion(view)
+    status = _set_pending(view, status, wait, Reason.ENDED)
+    return status.with_headline(status.condition(Condition.PENDING)) if wait else status
 
 
 def _with_facts(view: View, status: JobStatus) -> JobStatus:
@@ -71,12 +111,20 @@ def _count_role(view: View, role: Role) -> RoleStatus:
         unknown=states[PodState.UNKNOWN],
         completed_indexes=format_indexes(view.completed[role]),
     )
-    if view.job.raw_status.get("phase") not in TERMINAL_PHASES:
+    if not _has_ended(view):
         return counts
     end = view.role_status(role)
     return replace(
         counts, failed=end.failed, succeeded=end.succeeded, completed_indexes=end.completed_indexes
     )
+
+
+def _has_ended(view: View) -> bool:
+    """Whether the stored status is that of an ended job, and not what this pass makes of it.
+
+    Such a status is hardly changed: all ended jobs' would be written after an upgrade.
+    """
+    return view.job.raw_status.get("phase") in TERMINAL_PHASES
 
 
 def _decide_phase(view: View) -> Phase:
@@ -114,6 +162,7 @@ def _all_scheduled(view: View) -> bool:
 
 def _with_conditions(view: View, status: JobStatus, phase: Phase) -> JobStatus:
     runs = phase in (Phase.RUNNING, Phase.COMPLETING)
+    status = forget_loss(status) if runs else status
     wait = None if runs else explain_wait(view)
     status = _set_pending(view, status, wait, Reason.ALL_PODS_RUNNING)
     status = _set_scheduled(view, status)
@@ -136,6 +185,9 @@ def _explain_running(view: View) -> tuple[Reason, str]:
 
 def _set_pending(view: View, status: JobStatus, wait: Wait | None, over: Reason) -> JobStatus:
     """The job waits for this; or for nothing any more, for the reason `over`."""
+    flag = grace_flag(wait.message) if wait is not None else ""
+    if wait is not None and flag and not is_told(status, wait.reason, flag):
+        status = end_conditions(status, view.now, Condition.PENDING)  # the grace counts from now
     if wait is not None:
         return set_condition(status, Condition.PENDING, True, wait.reason, wait.message, view.now)
     if status.is_true(Condition.PENDING):

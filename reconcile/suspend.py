@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from api.constants import Condition, Phase, Reason
 from api.objects import format_time
+from reconcile.loss import forget_loss
 from reconcile.plan import EmitEvent
 from reconcile.transition import Transition, end_conditions, set_condition
 from reconcile.view import View
@@ -25,7 +26,11 @@ def _suspend(view: View) -> Transition:
     A ConfigMap counts like pods: pods created later must not read the addresses in it.
     """
     status = end_conditions(
-        view.job.status, view.now, Condition.RUNNING, Condition.RESTARTING, Condition.PENDING
+        forget_loss(view.job.status),
+        view.now,
+        Condition.RUNNING,
+        Condition.RESTARTING,
+        Condition.PENDING,
     )
     message = "the job is suspended"
     status = set_condition(status, Condition.SUSPENDED, True, Reason.SUSPENDED, message, view.now)

@@ -64,8 +64,11 @@ def _end_job(
         Condition.SUSPENDED,
     )
     status = set_condition(status, condition, True, reason, message, view.now)
-    status = replace(status, phase=phase, completion_time=format_time(view.now))
     failed = phase is Phase.FAILED
+    how = Reason.FAILED if failed else Reason.COMPLETED
+    status = set_condition(status, Condition.FINISHED, True, how, "", view.now)
+    ended_at = format_time(view.now)
+    status = replace(status, phase=phase, completion_time=ended_at, lost_since="", lost_reason="")
     return Transition(
         status,
         (EmitEvent("Warning" if failed else "Normal", reason, message),),

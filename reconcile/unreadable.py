@@ -16,9 +16,10 @@ from api.schema_types import MAX_INT32
 from api.status import JobStatus, dump_status, new_condition, parse_status, status_schema
 from reconcile.indexes import parse_indexes
 from reconcile.plan import EmitEvent, Plan
+from reconcile.wait import NEXT
 
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int}
-TIMES = ("time", "startTime", "completionTime", "lastTransitionTime")
+TIMES = ("time", "startTime", "completionTime", "lastTransitionTime", "lostSince")
 SHOWN_CHARACTERS = 60
 _schema = cache(status_schema)
 
@@ -32,15 +33,17 @@ def tell_unreadable(job: Raw, wrong: str, now: datetime) -> Plan:
     """Say so in the condition Pending, and do nothing else."""
     if (job["spec"].get("managedBy") or "") not in OWN_MANAGERS:
         return Plan()
-    message = f"{wrong}: put it right or remove it, the operator does nothing before"
+    message = f"{wrong}{NEXT}put it right or remove it, the operator does nothing before"
     stored = job.get("status")
     conditions = stored.get("conditions") if isinstance(stored, dict) else None
     condition = new_condition(Condition.PENDING, True, Reason.STATUS_UNREADABLE, message, now)
-    told = dump_status(_readable(conditions).with_condition(condition))["conditions"]
-    if told == conditions:
+    status = _readable(conditions).with_condition(condition).with_headline(condition)
+    told = dump_status(status)
+    if told["conditions"] == conditions:
         return Plan()
     event = EmitEvent("Warning", Reason.STATUS_UNREADABLE, message)
-    return Plan(status={"status": {"conditions": told}}, events=(event,))
+    fields = {name: told[name] for name in ("reason", "message", "conditions")}
+    return Plan(status={"status": fields}, events=(event,))
 
 
 def _readable(conditions: Any) -> JobStatus:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from api.constants import LABEL_ATTEMPT, Phase, Role
+from api.constants import LABEL_ATTEMPT, Condition, Phase, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
 from api.objects import Raw, is_deleting, labels_of, name_of
 from api.status import RoleStatus, follow_clock
@@ -37,6 +37,16 @@ class View:
         predecessor's last pods before the status that they follow from.
         """
         return any(pod.attempt > self.attempt for pod in self.all_pods)
+
+    @cached_property
+    def is_inherited(self) -> bool:
+        """Whether the status is another operator's: ours has an attempt wherever it has a phase."""
+        return bool(self.job.status.phase) and not self.job.status.attempt
+
+    @cached_property
+    def is_adopted(self) -> bool:
+        """Whether the pods of this attempt are another operator's, which has made all of them."""
+        return self.attempt == 1 and self.job.status.is_true(Condition.ADOPTED)
 
     @cached_property
     def all_pods(self) -> tuple[PodView, ...]:
@@ -81,6 +91,17 @@ class View:
         )
 
     @cached_property
+    def lacking(self) -> tuple[str, ...]:
+        """Names of missing pods that are to be created, sooner or later.
+
+        Once a worker of an elastic job has ended well, no pod is created any more. A new launcher
+        would wipe its peers' entries in etcd, also the one that training is over: they would train
+        again.
+        """
+        is_over = self.job.spec.is_elastic and self.completed[Role.WORKER]
+        return () if is_over else self.missing
+
+    @cached_property
     def completed(self) -> dict[Role, frozenset[int]]:
         """Indexes that ended well in this attempt: seen now, or remembered in status."""
         done: dict[Role, frozenset[int]] = {}
@@ -111,6 +132,8 @@ class View:
         wide job are created over several passes.
         """
         phase = self.job.status.phase
+        if self.is_adopted:
+            return True
         return self.config_map is not None or phase not in ("", Phase.PENDING, Phase.RESTARTING)
 
     @cached_property

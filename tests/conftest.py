@@ -14,6 +14,9 @@ from xdist.remote import Producer
 
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.build import ensure_binaries
+from tests.e2e.images import IMAGES, base_archive
+from tests.e2e.node import RealNode, real_node
+from tests.e2e.world import is_inside
 from tests.live import network, rights, temporary, volcano
 from tests.live.distribution import Distribution
 from tests.live.lab import CORE, WAIT_SECONDS, Lab
@@ -66,6 +69,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Build what the tests need before their clock starts."""
     if any(item.get_closest_marker("cluster") for item in session.items):
         ensure_binaries()
+
+
+@pytest.fixture(scope="session")
+def node() -> Iterator[RealNode]:
+    """A real node, with every image on it: one for all tests that `make e2e` runs."""
+    if not is_inside():
+        pytest.skip("a real node has namespaces of its own: make e2e")
+    with real_node([base_archive(), *(image.archive() for image in IMAGES)]) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -39,6 +39,7 @@ from reconcile.rendezvous import ENDPOINT_LISTS
 MAX_TEXT = 1024
 """Of a name that another object is called by, and of what a condition says."""
 MAX_CONDITIONS = 16
+MAX_FINALIZERS = 4
 _METADATA = (
     "name",
     "namespace",
@@ -164,8 +165,11 @@ def _trim_metadata(obj: Raw) -> Raw:
     metadata = _pick(obj["metadata"], _METADATA)
     labels = _pick(labels_of(obj), _LABELS)
     owner = controller_of(obj) if owner_of(obj) else None
+    finalizers = obj["metadata"].get("finalizers") or ()
     if labels:
         metadata["labels"] = labels
+    if finalizers:
+        metadata["finalizers"] = [each[:MAX_TEXT] for each in finalizers[:MAX_FINALIZERS]]
     if owner and len(owner["name"] + owner["uid"]) <= MAX_TEXT:
         metadata["ownerReferences"] = [owner]
     return metadata

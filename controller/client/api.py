@@ -90,6 +90,10 @@ class ApiClient:
         """POST to a collection; the metadata of the object as the API server made it."""
         return self._write("POST", self._url(path, UNCHECKED), body, accept=METADATA_ONLY)
 
+    def ask(self, path: str, body: Raw) -> Raw:
+        """POST a question, such as a TokenReview; the whole answer. Nothing is stored by it."""
+        return self._write("POST", self._url(path), body)
+
     def replace(self, path: str, body: Raw) -> Raw:
         """PUT a whole object. With a resourceVersion in it, only over that version."""
         return self._write("PUT", self._url(path), body)

@@ -179,6 +179,23 @@ def _proxy_for(configuration: Configuration) -> str:
     if not proxy or should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
         return ""
     url = proxy if "://" in proxy else f"http://{proxy}"
-    if urlsplit(url).scheme != "http":
-        raise ValueError("only proxies with http:// are supported")  # it may hold a password
+    # No error tells what is in the URL, for it may hold a password.
+    if url.partition("://")[0].lower() != "http":
+        raise ValueError("only proxies with http:// are supported")
+    if not _is_whole(url):
+        raise ValueError(
+            "the proxy is no http://USER:PASSWORD@HOST:PORT; "
+            "in the password, write / as %2F, ? as %3F, # as %23 and @ as %40"
+        )
     return url
+
+
+def _is_whole(url: str) -> bool:
+    """Whether a host, perhaps with a port, is all that comes after whoever asks."""
+    try:
+        parts = urlsplit(url)
+        has_port = parts.port != 0
+    except ValueError:
+        return False
+    beyond = parts.path.strip("/") or parts.query or parts.fragment
+    return bool(parts.hostname) and has_port and not beyond

@@ -41,6 +41,10 @@ class Invalid(ApiError):
     """400, 405, 413, 415, 422: the object itself is refused."""
 
 
+class Malformed(Invalid):
+    """The object is invalid as it was sent: no retry mends it."""
+
+
 class Unauthorized(ApiError):
     """401, also after the token was read again."""
 
@@ -70,18 +74,38 @@ class TooLarge(ApiError):
 
 
 class Throttled(ApiError):
-    """429, 503 with Retry-After, or a kind that admission does not know yet: come back later.
+    """429, 503 with Retry-After: come back later.
 
     `retry_after` is in seconds, None where the server did not say.
     """
 
-    def __init__(self, message: str, *, retry_after: float | None, code: int = 429) -> None:
-        super().__init__(message, code=code, reason="TooManyRequests")
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: float | None,
+        code: int = 429,
+        reason: str = "TooManyRequests",
+    ) -> None:
+        super().__init__(message, code=code, reason=reason)
         self.retry_after = retry_after
+
+
+class YoungKind(Throttled):
+    """403 for a child of a kind that admission does not know yet: come back soon."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(
+            message, retry_after=_YOUNG_KIND_RETRY_SECONDS, code=403, reason="YoungKind"
+        )
 
 
 class Transient(ApiError):
     """No answer, or any other: may work when tried again, and a write may have happened."""
+
+
+class FormerJob(Transient):
+    """The name is held by a child of a deleted job of the same name, which is going."""
 
 
 class Unreachable(Transient):
@@ -90,6 +114,15 @@ class Unreachable(Transient):
 
 class Silent(Transient):
     """A stream that has brought nothing for so long, not even a bookmark, that it must be dead."""
+
+
+class Dropped(ApiError):
+    """A success that changed nothing: an older CRD has none of the fields that were written."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"the CRD of {kind} drops fields of the status: apply the CRD of this release"
+        )
 
 
 class NotLeader(ApiError):
@@ -131,7 +164,7 @@ def error_from_status(code: int, status: dict[str, Any], retry_after: float | No
     if throttled or (code == HTTPStatus.SERVICE_UNAVAILABLE and retry_after is not None):
         return Throttled(message, retry_after=retry_after, code=code)
     if code == HTTPStatus.FORBIDDEN and _YOUNG_KIND in message:
-        return Throttled(message, retry_after=_YOUNG_KIND_RETRY_SECONDS, code=code)
+        return YoungKind(message)
     if code == HTTPStatus.FORBIDDEN and _YOUNG_NAMESPACE in message:
         return Transient(message, code=code, reason=reason)
     if not is_told:

@@ -20,9 +20,10 @@ from urllib.parse import unquote, urlsplit
 
 from controller.clock import Clock
 
-NETWORK_ERRORS = (OSError, HTTPException, ValueError)
+NETWORK_ERRORS = (OSError, HTTPException, ValueError, OverflowError, MemoryError)
 """What a request may raise. OSError: sockets, TLS; TimeoutError: no answer on a connection that was
-there. ValueError: a token that no header may hold."""
+there. ValueError: a token that no header may hold. The last two: an answer that says to be longer
+than anything can be."""
 IDLE_SECONDS = 30.0
 """A connection that nobody has used for so long may be dead, though it looks alive."""
 _READ_BYTES = 65536
@@ -110,13 +111,21 @@ class _Answer(HTTPResponse):
             version = self._read_head()
         self.chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
         self.chunk_left = None
-        length = self.headers.get("content-length", "")
-        self.length = int(length) if length.isdecimal() and not self.chunked else None
+        self.length = None if self.chunked else self._read_length()
         if self.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
             self.length = 0
         connection = self.headers.get("connection", "").lower()
         is_last = "keep-alive" not in connection if version == "HTTP/1.0" else "close" in connection
         self.will_close = is_last or not (self.chunked or self.length is not None)
+
+    def _read_length(self) -> int | None:
+        """What the head says of it. Two lengths are an error (RFC 9112, 6.3), or what follows might
+        be taken for the next answer."""
+        told = {each.strip() for each in self.headers.get("content-length", "").split(",")}
+        length = told.pop()
+        if told or not (length.isdecimal() or not length):
+            raise HTTPException("the answer has no length that is one number")
+        return int(length) if length else None
 
     def _read_head(self) -> str:
         """The version; all else that the head says is set."""
@@ -128,7 +137,9 @@ class _Answer(HTTPResponse):
             if not (line := self._read_line()):
                 return version
             name, _, value = line.partition(":")
-            self.headers[name.lower()] = value.strip()
+            name, value = name.lower(), value.strip()
+            before = self.headers.get(name)
+            self.headers[name] = value if before is None else f"{before}, {value}"
         raise HTTPException("the answer has too many headers")
 
     def _read_line(self) -> str:

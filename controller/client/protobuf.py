@@ -55,7 +55,7 @@ _MESSAGES: dict[str, _Table] = {
         "code": (6, "int32"),
     },
     "StatusDetails": {"causes": (4, "StatusCause*"), "retryAfterSeconds": (5, "int32")},
-    "StatusCause": _strings(reason=1, message=2),
+    "StatusCause": _strings(reason=1, message=2, field=3),
     **{f"{kind}List": {"metadata": (1, "ListMeta"), "items": (2, f"{kind}*")} for kind in KINDS},
     "BareList": {"metadata": (1, "ListMeta"), "items": (2, "bytes*")},
     "Bare": {"metadata": (1, "BareMeta")},
@@ -73,6 +73,7 @@ _MESSAGES: dict[str, _Table] = {
         "labels": (11, "map"),
         "annotations": (12, "map"),
         "ownerReferences": (13, "OwnerReference*"),
+        "finalizers": (14, "string*"),
     },
     "OwnerReference": {
         **_strings(kind=1, name=3, uid=4, apiVersion=5),
@@ -259,6 +260,8 @@ def _value_reader(text: str) -> _Reader | None:
         return lambda time: _format_seconds(time.seconds) if time.HasField("seconds") else ""
     if kind == _MAP:
         return _read_map
+    if text == "string*":
+        return lambda values: [_mend(each) for each in values]
     if kind not in _MESSAGES:
         return None
     read = _read_message(kind)

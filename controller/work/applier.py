@@ -9,23 +9,32 @@ thousand. Any worker may call.
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from typing import TypeVar
 
 from api.objects import uid_of
 from api.ownership import Owner
 from api.status import MAX_MESSAGE_CHARACTERS
-from controller.cache.store import Family, key_of
+from controller.cache.store import Family, key_of, version_of
 from controller.client.api import ApiClient
-from controller.client.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NotFound
+from controller.client.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    Dropped,
+    Forbidden,
+    Invalid,
+    Malformed,
+    NotFound,
+)
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.children import ChildWriter
 from controller.work.events import EventRecorder
 from controller.work.helpers import Helpers
-from controller.work.memory import Child, JobMemory
+from controller.work.memory import JobMemory
 from metrics import Metrics
-from reconcile.plan import Plan, Refusal
+from reconcile.plan import Child, Plan, Refusal
 
 MAX_PARALLEL = 16
 """Threads that write children, for all workers together."""
@@ -34,8 +43,9 @@ MAX_BATCH = 32
 MAX_CREATES = 500
 """In one pass."""
 BACKLOGGED_CREATES = 16
-"""While other jobs wait for a worker, a job creates one child after the other, and stands in line
-again after so many. A wide job then takes little more of the API server than each small one."""
+"""While others of its namespace wait for a worker, a job creates one child after the other, and
+stands in line again after so many. A wide job then takes little more of the API server than each
+small one."""
 _REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)
 
 Item = TypeVar("Item")
@@ -159,7 +169,7 @@ class Applier:
 
         Written only over the version that the plan was made from. A UID would not do: the status
         subresource of a custom resource ignores it, and the status of a deleted job would reach
-        its namesake.
+        its namesake. A move that leaves the version as it is would be decided anew without end.
         """
         if task.plan.status is None:
             return True
@@ -176,6 +186,9 @@ class Applier:
         except ApiError as error:
             result.errors.append(error)
             return False
+        if task.plan.is_move and version_of(written) == version_of(task.family.job):
+            result.errors.append(Dropped("PaddleJob"))
+            return False
         self._memory.await_written(key, PADDLE_JOB, written)
         self._memory.note_status_written(key, task.owner.uid)
         result.is_status_written = True
@@ -185,7 +198,7 @@ class Applier:
         for event in task.plan.events:
             self._recorder.record(task.family.job, event)
         for outcome in task.plan.outcomes:
-            self._metrics.jobs.record(outcome.kind, outcome.mode, outcome.reason, outcome.seconds)
+            self._metrics.jobs.record(*astuple(outcome))
 
     def _delete_job(self, task: _Task) -> None:
         owner = task.owner
@@ -208,7 +221,8 @@ def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bo
         result.is_hopeless = True
         return
     message = error.message[:MAX_MESSAGE_CHARACTERS]
-    refusal = Refusal(*child, error.reason, message, error.code, is_delete)
+    is_final = isinstance(error, Malformed)
+    refusal = Refusal(*child, error.reason, message, error.code, is_delete, is_final)
     if isinstance(error, _REFUSED):
         result.refusals.append(refusal)
     else:

@@ -12,8 +12,17 @@ from api.constants import LABEL_JOB_UID
 from api.objects import Raw, is_deleting, labels_of
 from api.ownership import Owner
 from controller.client.api import ApiClient
-from controller.client.errors import AlreadyExists, ApiError, Conflict, NotFound, Transient
+from controller.client.errors import (
+    AlreadyExists,
+    ApiError,
+    Conflict,
+    FormerJob,
+    Invalid,
+    NotFound,
+    Transient,
+)
 from controller.client.resources import Resource, find_resource
+from controller.work.malformed import judge
 from controller.work.memory import JobMemory
 from reconcile.plan import Create, Delete, ObjectReference, Patch
 
@@ -33,6 +42,8 @@ class ChildWriter:
             obj = self._client.create(resource.path(owner.key.namespace), body)
         except AlreadyExists as error:
             return self._examine_namesake(owner, resource, item.name, error)
+        except Invalid as error:
+            return judge(error, body)
         except ApiError as error:
             return error
         self._memory.await_written(owner.key, resource, obj)
@@ -90,7 +101,7 @@ class ChildWriter:
         try:
             there = self._client.get(resource.path(owner.key.namespace, name))
         except NotFound:
-            return Transient(f"{resource.kind} {name} is just going")
+            return FormerJob(f"{resource.kind} {name} is just going")
         except ApiError as error:
             return error
         if owner.controls(there):
@@ -100,7 +111,7 @@ class ChildWriter:
             return None
         if owner.has_inherited(there):
             # Left by a deleted job of the same name; its deletion wakes this one.
-            return Transient(f"{resource.kind} {name} of a former job is still there")
+            return FormerJob(f"{resource.kind} {name} of a former job is still there")
         return taken
 
     def _delete_unseen(self, owner: Owner, there: Raw) -> ApiError:

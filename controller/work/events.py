@@ -4,9 +4,10 @@ Reconciling never waits for an Event and never fails because of one. `record` pu
 buffer, and a thread of its own sends it. Namespaces take turns, and when the buffer is full, the
 one with most Events in it loses its last. An Event that is dropped or cannot be sent is counted.
 One that repeats within ten minutes raises the count of the first. A job may send 25 Events at once,
-and one every ten seconds after that. While jobs wait for a worker, Events are deferred, by 30 s at
-most, so that the API server's time goes into starts. An Event carries the time at which it was
-recorded.
+and one every ten seconds after that. While jobs of a namespace wait for a worker, its Events are
+deferred, by 30 s at most, so that the API server's time goes into starts. An Event carries the time
+at which it was recorded. Where a write takes long, as with a webhook that hangs, it is not tried
+again, and its namespace has no turn for a minute.
 """
 
 import random
@@ -37,9 +38,14 @@ MESSAGE_CHARACTERS = 1024
 """The API server refuses a longer one."""
 DEFER_SECONDS = 30.0
 """No Event is deferred longer."""
+SLOW_SECONDS = 5.0
+"""A write that takes so long takes too much of the sender's time."""
+REST_SECONDS = 60.0
+"""For so long the namespace of such a write has no turn."""
 _LOOK_SECONDS = 0.1
 _TRIES = 3
 _MAX_SERIES = 4096
+_MAX_NAMESPACES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class EventRecorder:
         clock: Clock,
         metrics: Metrics,
         log: Log,
-        is_backlogged: Callable[[], bool] = lambda: False,
+        is_backlogged: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._client = client
         self._clock = clock
@@ -85,6 +91,10 @@ class EventRecorder:
         self._budgets: TTLCache[str, TokenBucket] = TTLCache(
             _MAX_SERIES, SAME_SECONDS, timer=clock.monotonic
         )
+        self._resting: TTLCache[str, bool] = TTLCache(
+            _MAX_NAMESPACES, REST_SECONDS, timer=clock.monotonic
+        )
+        """Namespaces where a write took long."""
 
     def record(self, job: Raw, event: EmitEvent) -> None:
         """Hand over an Event about a job. When the buffer is full, one is dropped."""
@@ -112,22 +122,30 @@ class EventRecorder:
             self._changed.notify()
 
     def _next(self) -> _Note | None:
-        """Wait for the next note; None when all are sent after a stop."""
-        with self._changed:
-            self._changed.wait_for(lambda: len(self._notes) > 0 or self._stop.is_set())
-        while self._is_deferred():
+        """Wait for the next note; None when all that can be are sent after a stop."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: len(self._notes) > 0 or self._stop.is_set())
+                is_last = self._stop.is_set()
+                namespace = self._next_turn_locked()
+                if namespace is not None:
+                    return self._notes.take(namespace)
+            if is_last:
+                return None
             self._clock.wait(self._stop, _LOOK_SECONDS)
-        with self._changed:
-            namespace = next(iter(self._notes), None)
-            return None if namespace is None else self._notes.take(namespace)
 
-    def _is_deferred(self) -> bool:
-        """Whether all notes wait while jobs wait for a worker: not until the buffer overflows."""
-        with self._changed:
-            oldest = min((note.send_by for note in self._notes.firsts()), default=0.0)
-            has_room = len(self._notes) < BUFFER_SIZE // 2
-        may_wait = has_room and self._clock.monotonic() < oldest and not self._stop.is_set()
-        return may_wait and self._is_backlogged()
+    def _next_turn_locked(self) -> str | None:
+        """The first namespace that neither rests nor defers its Events."""
+        has_room = len(self._notes) < BUFFER_SIZE // 2
+        for note in self._notes.firsts():
+            is_deferred = has_room and self._is_deferred(note)
+            if note.namespace not in self._resting and not is_deferred:
+                return note.namespace
+        return None
+
+    def _is_deferred(self, note: _Note) -> bool:
+        may_wait = self._clock.monotonic() < note.send_by and not self._stop.is_set()
+        return may_wait and self._is_backlogged(note.namespace)
 
     def _deliver(self, note: _Note) -> None:
         budget = self._budgets.get(note.uid) or TokenBucket(
@@ -139,10 +157,12 @@ class EventRecorder:
             return
         for _ in range(_TRIES):
             try:
-                self._send(note)
+                self._send_timed(note)
                 return
             except (Throttled, Transient) as error:
                 failure: ApiError = error
+                if note.namespace in self._resting:
+                    break
                 seconds = error.retry_after if isinstance(error, Throttled) else None
                 self._clock.wait(self._stop, min(5.0, seconds or random.uniform(0.5, 1.5)))
             except ApiError as error:
@@ -151,6 +171,15 @@ class EventRecorder:
         self._metrics.event_dropped("error")
         if not (isinstance(failure, NotLeader) or failure.has_cause("NamespaceTerminating")):
             self._log.warning("event_not_sent", reason=note.event.reason, error=failure.message)
+
+    def _send_timed(self, note: _Note) -> None:
+        """Send it; where that takes long, even if it goes well, the namespace rests."""
+        began = self._clock.monotonic()
+        try:
+            self._send(note)
+        finally:
+            if self._clock.monotonic() - began >= SLOW_SECONDS:
+                self._resting[note.namespace] = True
 
     def _send(self, note: _Note) -> None:
         sent = self._sent.get(note)

@@ -34,7 +34,7 @@ from api.ownership import Key
 from controller.cache.store import Store, version_of
 from controller.client.resources import Resource
 from controller.clock import Clock
-from reconcile.plan import Create, Refusal
+from reconcile.plan import Child, Create, Refusal
 
 AWAIT_SECONDS = 120.0
 """Longer than the 70 s after which a half-open watch is found, and the store catches up."""
@@ -52,9 +52,6 @@ _MAX_NAMESPACES = 10_000
 _MAX_JOBS = 100_000
 _KEEP_SECONDS = 3600.0
 """A job is forgotten when nothing has been noted of it for so long."""
-
-Child = tuple[str, str]
-"""A child's kind and name."""
 
 
 @dataclass(slots=True)
@@ -143,8 +140,8 @@ class JobMemory:
         """
         with self._lock:
             record = self._of_uid_locked(job, uid)
-            is_new = any(record.refusals.get((r.kind, r.name)) != r for r in refusals)
-            record.refusals |= {(r.kind, r.name): r for r in refusals}
+            is_new = any(record.refusals.get(r.child) != r for r in refusals)
+            record.refusals |= {r.child: r for r in refusals}
             if pauses and self._clock.monotonic() >= record.resume_at:
                 self._paused.setdefault(job.namespace, set()).add(job)
                 doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
@@ -178,7 +175,10 @@ class JobMemory:
             return max(0.0, resume_at - self._clock.monotonic())
 
     def drop_refusals(self, job: Key, done: frozenset[Child]) -> None:
-        """Forget the refusals of children that could be created or deleted after all."""
+        """Forget refusals of what was created or deleted after all, or is no longer wanted.
+
+        A job without any does not count among those that pause.
+        """
         with self._lock:
             record = self._records.get(job)
             if record is None or not record.refusals:

@@ -1,14 +1,17 @@
 """Gathers what a pass may look at, from the store and the memory, as `reconcile` takes it.
 
-Any worker may call.
+The pods of another operator are in neither: the API server is asked for them. Any worker may call.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 from api.constants import Intranet
-from api.objects import Raw, is_deleting, uid_of
-from api.ownership import Key
+from api.objects import Raw, is_deleting, name_of, uid_of
+from api.ownership import Key, Owner
 from controller.cache.store import Family, Store, key_of
+from controller.cache.trim import trim
+from controller.client.errors import NotFound
 from controller.client.resources import (
     CONFIG_MAP,
     GANG_POD_GROUP,
@@ -20,24 +23,31 @@ from controller.client.resources import (
     Resource,
 )
 from controller.work.memory import JobMemory
+from reconcile.adoption import names_to_ask_for
 from reconcile.plan import Observed
 
 
 class Observer:
     """Builds the input of `reconcile`.
 
-    `is_served` says whether the API server has a kind in a namespace.
+    `is_served` says whether the API server has a kind in a namespace; `get` reads an object from
+    it, by its path.
     """
 
     def __init__(
-        self, store: Store, memory: JobMemory, is_served: Callable[[Resource, str], bool]
+        self,
+        store: Store,
+        memory: JobMemory,
+        is_served: Callable[[Resource, str], bool],
+        get: Callable[[str], Raw],
     ) -> None:
         self._store = store
         self._memory = memory
         self._is_served = is_served
+        self._get = get
 
     def observe(self, family: Family, *, is_backlogged: bool = False) -> Observed:
-        """A family as the reconcile takes it."""
+        """A family as the reconcile takes it. Raises ApiError where it has to ask."""
         job, children = family.job, family.children
         key, uid = key_of(job), uid_of(job)
         pods = children.get(POD, ())
@@ -59,7 +69,18 @@ class Observer:
             taken_host_ports=taken_ports,
             namespace_host_ports=namespace_ports,
             pause_seconds=self._memory.pause_seconds(key, uid),
+            unseen_pods=tuple(self._unseen_pods(job, pods)),
         )
+
+    def _unseen_pods(self, job: Raw, pods: tuple[Raw, ...]) -> Iterator[Raw]:
+        """The pods that another operator has made for the job, which no watch shows."""
+        owner, known = Owner(key_of(job), uid_of(job)), {name_of(pod) for pod in pods}
+        for name in names_to_ask_for(job):
+            if name not in known:
+                with contextlib.suppress(NotFound):
+                    pod = self._get(POD.path(owner.key.namespace, name))
+                    if owner.controls(pod):
+                        yield trim(POD, pod)
 
     def _nodes(self, pods: tuple[Raw, ...]) -> dict[str, Raw] | None:
         if not self._is_served(NODE, ""):

@@ -14,7 +14,7 @@ from datetime import datetime
 from api.objects import uid_of
 from api.ownership import Key
 from controller.cache.store import Family, Store
-from controller.client.errors import Throttled, Unreachable
+from controller.client.errors import ApiError, Throttled, Unreachable, YoungKind
 from controller.client.resources import PADDLE_JOB
 from controller.clock import Clock
 from controller.logs import Log
@@ -33,7 +33,8 @@ LEAST_WAIT_SECONDS = 1.0
 """After a pass that failed, a deadline brings the next one no sooner than this."""
 BATCH_SECONDS = 0.1
 """A job rests at least so long after its pass: events come in bursts while pods come up, and the
-next pass sees them all. One that moves or creates on does not wait. docs/performance.md says why.
+next pass sees them all. One that moves, creates on or has failed does not wait.
+docs/performance.md says why.
 """
 REST_FACTOR = 10.0
 """A job rests so many times as long as looking at it took: it takes a tenth of one thread."""
@@ -76,15 +77,22 @@ class Worker:
         )
         started = self.clock.monotonic()
         self.metrics.reconcile.started()
-        outcome, rest_seconds = "error", 0.0
+        outcome: str = "error"
+        rest_seconds: float | None = None  # of a pass that raises, by what it took until then
         try:
             outcome, rest_seconds = self._pass(key, log)
+        except ApiError as error:
+            log.warning("read_failed", error=error.message, reason=error.reason)
+            self.queue.retry(key, is_away=isinstance(error, Unreachable))
         except Exception:
             self.metrics.reconcile.panicked()
             log.exception("reconcile_raised")
             self.queue.retry(key)
         finally:
-            self.metrics.reconcile.finished(outcome, self.clock.monotonic() - started)
+            took_seconds = self.clock.monotonic() - started
+            self.metrics.reconcile.finished(outcome, took_seconds)
+            if rest_seconds is None:
+                rest_seconds = took_seconds * REST_FACTOR
             self.queue.done(key, rest_seconds)
 
     def _pass(self, key: Key, log: Log) -> tuple[str, float]:
@@ -93,10 +101,11 @@ class Worker:
         family = self.store.family(key)
         if family is None:
             return self._forget(key), 0.0
-        uid, is_backlogged = uid_of(family.job), self.queue.is_backlogged()
+        uid, is_backlogged = uid_of(family.job), self.queue.is_backlogged(key.namespace)
         plan = self._decide(key, family, is_backlogged)
         if self.memory.join_hang(key, uid, plan.creates):
             plan = self._decide(key, family, is_backlogged)
+        self.memory.drop_refusals(key, plan.moot)
         looked_seconds = self.clock.monotonic() - started
         paused_seconds = self.memory.pause_seconds(key, uid) if plan.creates else 0.0
         if paused_seconds:
@@ -109,9 +118,10 @@ class Worker:
         elif self.clock.monotonic() - began >= PERSISTENT_SECONDS:
             self._note_hang(key.namespace, result)
         outcome = self._settle(key, uid, plan, result, log)
-        if plan.is_move:
+        if plan.is_move and not result.errors:
             return outcome, 0.0
-        least_seconds = 0.0 if result.is_partial else BATCH_SECONDS
+        # What failed has its back-off, too; events cut that short, and not this.
+        least_seconds = 0.0 if result.is_partial or result.errors else BATCH_SECONDS
         return outcome, max(least_seconds, looked_seconds * REST_FACTOR)
 
     def _decide(self, key: Key, family: Family, is_backlogged: bool) -> Plan:
@@ -172,6 +182,7 @@ class Worker:
         log.warning("write_failed", error=str(error), reason=error.reason)
         asked = error.retry_after if isinstance(error, Throttled) else None
         persistent = self.queue.failing_seconds(key) >= PERSISTENT_SECONDS
+        persistent |= isinstance(error, YoungKind)  # it lasts for half a minute
         # Not while the store has yet to show what this pass wrote: nothing is decided on less.
         if persistent and result.failed is not None and not self.memory.awaits_writes(key):
             # Without an answer it may be the connection alone that was dead.

@@ -8,6 +8,8 @@ import heapq
 import threading
 from collections import OrderedDict
 
+from cachetools import TTLCache
+
 from api.ownership import Key
 from controller.clock import Clock
 from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_MAX_SECONDS, RetryLimiter
@@ -16,11 +18,12 @@ from metrics.runtime import QueueMetrics
 
 MAX_REST_SECONDS = 1.0
 BACKLOG_SECONDS = 0.1
-"""If a key has waited so long for a worker, the operator is backlogged."""
+"""If a key has waited so long for a worker, its namespace is backlogged."""
 BACKLOG_LASTS_SECONDS = 1.0
 """The queue may run empty for a moment while more jobs are on their way."""
 _IDLE_SECONDS = 60.0
 """No wait is longer: a deadline may be centuries away, and threads cannot wait for that."""
+_MAX_NAMESPACES = 10_000
 _FEW_TIMERS = 100
 """So many out-of-date ones are not worth the search for them."""
 
@@ -67,7 +70,11 @@ class WorkQueue:
         self._timekeeper: object | None = None
         """Stands for the waiting worker that wakes for the next timer. While workers wait, there is
         one, or a worker that has been notified becomes it."""
-        self._backlogged_until = 0.0
+        self._backlogged: TTLCache[str, bool] = TTLCache(
+            _MAX_NAMESPACES, BACKLOG_LASTS_SECONDS, timer=clock.monotonic
+        )
+        """Namespaces whose keys have had to wait. One that has its share of the workers waits for
+        those, and no other with it."""
         self._is_open = False
         metrics.watch(lambda: len(self._waiting), self._ages)
 
@@ -116,10 +123,10 @@ class WorkQueue:
             started = self._working[key]
         return self._clock.monotonic() - min(started, self._limiter.failing_since(key))
 
-    def is_backlogged(self) -> bool:
-        """Whether keys have to wait for a free worker, or had to a moment ago."""
+    def is_backlogged(self, namespace: str) -> bool:
+        """Whether the namespace's keys have to wait for a worker, or had to a moment ago."""
         with self._changed:
-            return self._clock.monotonic() < self._backlogged_until
+            return namespace in self._backlogged
 
     def get(self) -> Key | None:
         """Wait for the next key; None once the queue is shut down. When through, call `done`."""
@@ -195,7 +202,7 @@ class WorkQueue:
         waited_seconds = now - self._waiting.pop(key)
         self._metrics.waited(waited_seconds)
         if waited_seconds >= BACKLOG_SECONDS:
-            self._backlogged_until = now + BACKLOG_LASTS_SECONDS
+            self._backlogged[namespace] = True
         self._working[key] = now
         self._resting.pop(key, None)
         if self._timekeeper is None or self._next_turn_locked() is not None:

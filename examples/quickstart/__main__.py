@@ -8,7 +8,9 @@ follows it. Exit code 0 when the job completes, 1 when it fails, with its last w
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -16,30 +18,38 @@ from examples.quickstart.follow import Follower
 from localcluster import Cluster, ClusterConfig, manifests
 from localcluster.environments import ensure_environment
 from localcluster.errors import LocalClusterError
+from localcluster.images import ImageTable, images_of
+from localcluster.training import training
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFESTS = ROOT / "manifests" / "v1"
 JOB = Path(__file__).with_name("job.yaml")
+COLLECTIVE_JOB = Path(__file__).with_name("collective.yaml")
+"""The one for a PaddlePaddle without parameter servers."""
+SERVED_ROLES = {"ps", "heter"}
 NAMESPACE = "paddle-system"
 SERVICE_ACCOUNT = "paddle-controller-manager"
+ACCOUNT_SECONDS = 100
 NOT_LINUX = (
     "This runs Kubernetes as plain processes, which takes Linux (127.0.0.0/8 as addresses, mount\n"
     "namespaces). Elsewhere, bring a cluster (kind or minikube, say) and install the operator:\n"
-    "  kubectl create -f manifests/v1/crd.yaml -f manifests/v1/operator.yaml"
+    "README.md says how."
 )
 
 
 def main() -> int:
     """Set up, run, follow; the process's exit code."""
     parser = argparse.ArgumentParser(prog="make run", description=__doc__)
-    parser.add_argument("file", nargs="?", type=Path, default=JOB, help="the PaddleJob to submit")
+    parser.add_argument("file", nargs="?", type=Path, help="the PaddleJob to submit")
+    images = "image table, for programs of one's own (repeatable)"
+    parser.add_argument("--images", type=Path, action="append", default=[], help=images)
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for the job")
     options = parser.parse_args()
     if sys.platform != "linux":
         print(NOT_LINUX)
         return 1
     try:
-        return run(options.file, options.timeout)
+        return run(options.file or default_job(), options.timeout, options.images)
     except LocalClusterError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -48,34 +58,75 @@ def main() -> int:
         return 130
 
 
-def run(file: Path, timeout_seconds: float) -> int:
+def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
     """One job on a cluster of its own."""
     started = time.monotonic()
-    name = job_name(file)
+    documents = read_documents(file)
+    job = find_job(documents, file)
+    name = job["metadata"]["name"]
+    namespace = job["metadata"].get("namespace") or "default"
+    check_images(job, ImageTable(list(images)))
+    check_servers(documents, ImageTable(list(images)))
     ensure_environment("examples", print)
     say(started, "starting etcd, kube-apiserver, controller-manager, scheduler and a node")
-    with Cluster(ClusterConfig(nodes=1)) as cluster:
+    with Cluster(ClusterConfig(nodes=1, images=images)) as cluster:
         say(started, "installing the CRD, the operator's account and its roles")
         install(cluster)
         say(started, "starting the operator")
         start_operator(cluster)
         say(started, f"kubectl create -f {file}")
-        print(cluster.kubectl("-n", NAMESPACE, "create", "-f", str(file)).stdout, end="")
-        return Follower(cluster, NAMESPACE, name).follow(timeout_seconds)
+        print(create_objects(cluster, documents, namespace), end="")
+        return Follower(cluster, namespace, name).follow(timeout_seconds)
 
 
-def job_name(file: Path) -> str:
-    """The name of the PaddleJob in the file; raises LocalClusterError where there is none."""
+def read_documents(file: Path) -> list[dict[str, Any]]:
+    """The objects in the file; raises LocalClusterError if it cannot be read."""
     try:
         documents = list(yaml.safe_load_all(file.read_text()))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise LocalClusterError(f"cannot read {file}: {error}") from error
+    return [each for each in documents if isinstance(each, dict)]
+
+
+def find_job(documents: list[dict[str, Any]], file: Path) -> dict[str, Any]:
+    """The PaddleJob among them, which has a name; raises LocalClusterError if there is none."""
     for document in documents:
-        if isinstance(document, dict) and document.get("kind") == "PaddleJob":
-            name = (document.get("metadata") or {}).get("name")
-            if name:
-                return str(name)
+        metadata = document.get("metadata")
+        has_name = isinstance(metadata, dict) and metadata.get("name")
+        if document.get("kind") == "PaddleJob" and has_name:
+            return document
     raise LocalClusterError(f"no PaddleJob with a name in {file}")
+
+
+def check_images(job: dict[str, Any], table: ImageTable) -> None:
+    """Raise LocalClusterError if the job names an image that no pod could pull here."""
+    for image in images_of(job):
+        if table.find(image) is None:
+            raise LocalClusterError(f"image {table.missing(image)}")
+
+
+def default_job() -> Path:
+    """The job that can train here; says why where it is not that with parameter servers."""
+    why = training().why_no_servers
+    if not why:
+        return JOB
+    print(f"{why}. Until then this trains collectively.")
+    return COLLECTIVE_JOB
+
+
+def check_servers(objects: list[dict[str, Any]], table: ImageTable) -> None:
+    """Raise LocalClusterError if a job needs the parameter servers that PaddlePaddle here lacks."""
+    needed = any(needs_servers(each, table) for each in objects)
+    if needed and (why := training().why_no_servers):
+        raise LocalClusterError(why)
+
+
+def needs_servers(job: dict[str, Any], table: ImageTable) -> bool:
+    """Whether this has parameter servers, or heter workers, of the PaddlePaddle of this machine."""
+    if job.get("kind") != "PaddleJob" or not SERVED_ROLES & set(job.get("spec") or ()):
+        return False
+    found = (table.find(image) for image in images_of(job))
+    return any(image.keeps_environment for image in found if image)
 
 
 def say(started: float, what: str) -> None:
@@ -86,15 +137,34 @@ def say(started: float, what: str) -> None:
 def install(cluster: Cluster) -> None:
     """All of the operator's manifests but its Deployment: it runs as a process beside."""
     manifests.install(cluster, MANIFESTS / "crd.yaml")
-    manifests.install(cluster, stdin=manifests.without("Deployment", MANIFESTS / "operator.yaml"))
+    operator = MANIFESTS / "operator-all-namespaces.yaml"
+    manifests.install(cluster, stdin=manifests.without("Deployment", operator))
+
+
+def create_objects(cluster: Cluster, objects: list[dict[str, Any]], namespace: str) -> str:
+    """Create them, in this namespace if they name none; what kubectl says of it.
+
+    Namespaces come first, the file's own or a bare one: pods need what each begins with.
+    """
+    spaces = [each for each in objects if each.get("kind") == "Namespace"]
+    others = [each for each in objects if each.get("kind") != "Namespace"]
+    said = ""
+    if spaces:  # applied, since a file may have `default` in it
+        said = cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(spaces)).stdout
+    if cluster.client.find(f"/api/v1/namespaces/{namespace}") is None:
+        cluster.kubectl("create", "namespace", namespace)
+    wait = ("wait", "--for=create", "serviceaccount/default", f"--timeout={ACCOUNT_SECONDS}s")
+    for name in {namespace, *(each["metadata"]["name"] for each in spaces)}:
+        cluster.kubectl("-n", name, *wait)
+    text = yaml.safe_dump_all(others)
+    return said + cluster.kubectl("-n", namespace, "create", "-f", "-", stdin=text).stdout
 
 
 def start_operator(cluster: Cluster) -> None:
     """The operator, with the token and so the rights of its ServiceAccount."""
     kubeconfig = cluster.kubeconfig_for(NAMESPACE, SERVICE_ACCOUNT)
     command = [sys.executable, "-m", "controller", "--kubeconfig", str(kubeconfig)]
-    command += ["--namespace", NAMESPACE, "--leader-elect"]
-    command += ["--leader-election-namespace", NAMESPACE]
+    command += ["--leader-elect", "--leader-election-namespace", NAMESPACE]
     command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
     cluster.run_beside("operator", command, ROOT)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,6 +33,8 @@ def run(make_role_maker: Callable[[], Any]) -> None:
 
     `make_role_maker` makes it; it knows who the other processes are, too.
     """
+    if not hasattr(paddle.base.core, "DistFleetWrapper"):
+        sys.exit(f"PaddlePaddle {paddle.__version__} has no parameter servers: use 2.6.2")
     settings = settings_module.from_environment()
     with tempfile.TemporaryDirectory(prefix="fleet-") as scratch:
         exit_on_sigterm()

@@ -7,6 +7,7 @@ ClusterConfig. It ends on SIGTERM or SIGINT, and when its spawner dies; its cont
 import faulthandler
 import os
 import pickle
+import select
 import signal
 import sys
 import threading
@@ -20,7 +21,9 @@ from localcluster.node.network.addresses import AddressPool
 from localcluster.node.network.hosts import Hosts
 from localcluster.node.pod.events import Recorder
 from localcluster.node.pod.node_context import NodeContext
+from localcluster.node.pod.turn import Turn
 from localcluster.node.registration import Registration
+from localcluster.node.runtime.podnetwork import PodNetwork
 from localcluster.node.runtime.runtime import Runtime
 from localcluster.node.server import KubeletServer
 from localcluster.rest import Client, Endpoint, Raw
@@ -65,12 +68,17 @@ def run_node(folder: Path, runtime: Runtime) -> None:
     config: ClusterConfig = pickle.loads((folder / "config").read_bytes())
     client = Client(Endpoint.from_kubeconfig(folder / "kubeconfig"))
     capacity = default_capacity() | dict(config.node_capacity)
-    addresses = AddressPool()
+    network = PodNetwork.read(folder.parent) if runtime.isolated else None
+    addresses = AddressPool(network.subnets) if network else AddressPool()
+    if network is not None:
+        network.attach_node(addresses.node_address, addresses.subnet)
+        ended_with(network.pid)
     server = KubeletServer(addresses.node_address, folder, client.endpoint.authority)
     hosts = Hosts()
     events = Recorder(client, folder.name)
     images = ImageTable(list(config.images))
-    node = NodeContext(folder.name, config, client, runtime, images, events, hosts)
+    turn = Turn(folder.parent / "turn", client)
+    node = NodeContext(folder.name, config, client, runtime, images, events, hosts, network, turn)
     pods = PodManager(node, addresses, folder / "pods", capacity)
     events.start()
     hosts.start()
@@ -80,6 +88,18 @@ def run_node(folder: Path, runtime: Runtime) -> None:
     address, port = addresses.node_address, server.server_port
     registration = Registration(client, config, folder.name, address, port, capacity)
     threading.Thread(target=registration.run, name="registration", daemon=True).start()
+
+
+def ended_with(pid: int) -> None:
+    """End this process when that one does: pods have no network without it."""
+
+    def watch() -> None:
+        select.select([descriptor], [], [])
+        print("the pods' network is gone", flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    descriptor = os.pidfd_open(pid)
+    threading.Thread(target=watch, name="network", daemon=True).start()
 
 
 def _follow(client: Client, pods: PodManager, hosts: Hosts) -> None:

@@ -6,10 +6,18 @@ import yaml
 
 from api.crd import build_crd
 from api.objects import Raw
-from manifests.chart.flags import flag_defaults
+from manifests.chart.flags import ELSEWHERE, flag_defaults
 from manifests.chart.tree import to_rows, to_schema, to_values
 from manifests.chart.values import TAG, VALUES
-from manifests.rbac import CLUSTER_RULES, EDIT_RULES, LEASE_RULES, RULES, VIEW_RULES, policy_rules
+from manifests.rbac import (
+    CLUSTER_RULES,
+    EDIT_RULES,
+    LEASE_RULES,
+    REVIEW_RULES,
+    RULES,
+    VIEW_RULES,
+    policy_rules,
+)
 from manifests.text import HEADER, ORIGIN, to_yaml
 
 CHART = "paddlejob-operator"
@@ -27,14 +35,14 @@ helm install paddlejob charts/paddlejob-operator --namespace paddle-system --cre
 [docs/production.md](../../docs/production.md) says how to install for some namespaces, how to
 upgrade, roll back and uninstall.
 
-A wrong or an unknown value is refused. {flags}
+A wrong or an unknown value is refused. {flags}.
 
 | value | default | meaning |
 |---|---|---|
 {rows}
 """
-FLAGS = (
-    "Each flag of the operator is a value below `operator`, but for `--namespace`: `scope` says it."
+FLAGS = "Each flag of the operator is a value below `operator`, but for some: " + ", ".join(
+    f"`--{flag}` is `{value}`" for flag, value in ELSEWHERE.items()
 )
 
 
@@ -73,7 +81,9 @@ def _schema() -> Raw:
 
 def _crd_template() -> str:
     """The CRD as it is, with what the release adds to its metadata."""
-    crd = to_yaml([build_crd()]).removeprefix(HEADER)
+    bare = build_crd()
+    del bare["metadata"]["labels"]  # the release's own say the same and more
+    crd = to_yaml([bare]).removeprefix(HEADER)
     if "{{" in crd:
         raise ValueError("the CRD has a `{{` in it, which Helm would take for its own")
     before, metadata, after = crd.partition("metadata:\n")
@@ -98,6 +108,7 @@ def _definitions() -> str:
         "rules": RULES,
         "clusterRules": CLUSTER_RULES,
         "leaseRules": LEASE_RULES,
+        "reviewRules": REVIEW_RULES,
         "viewRules": VIEW_RULES,
         "editRules": EDIT_RULES,
     }

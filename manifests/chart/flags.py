@@ -12,8 +12,12 @@ from manifests.chart.tree import Value
 from manifests.operator import HEALTH_ADDRESS, METRICS_ADDRESS
 
 NAMESPACE_PATTERN = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
-SCOPE_FLAG = "namespace"
-"""Not among them: `scope` says it, and the rights with it."""
+ELSEWHERE = {
+    "namespace": "scope",
+    "metrics-secure": "metrics.secure",
+    "metrics-cert-dir": "metrics.certificateSecret",
+}
+"""Not among them, for more than the flag follows: the values that say them."""
 _SECONDS: Raw = {"type": "number", "minimum": 0, "maximum": 999999}
 _ADDRESS: Raw = {"type": "string", "pattern": "^(0|.*:[0-9]{1,5})$"}
 _TYPES: dict[str, Raw] = {
@@ -49,7 +53,8 @@ def flag_defaults() -> dict[str, str]:
     return {
         action.option_strings[0].removeprefix("--"): str(action.default)
         for action in build_parser({})._actions
-        if action.dest not in ("help", SCOPE_FLAG)
+        if action.dest not in ("help", "version")
+        and action.option_strings[0].removeprefix("--") not in ELSEWHERE
     }
 
 

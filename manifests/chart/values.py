@@ -1,6 +1,7 @@
 """The chart's values, one by one: the only place where they are listed."""
 
 from api.objects import Raw
+from manifests.alerts import RUNBOOK
 from manifests.chart.flags import NAMESPACE_PATTERN, flag_values
 from manifests.chart.tree import Section, Value
 from manifests.operator import (
@@ -179,8 +180,37 @@ SURROUNDINGS = (
     ),
     Section(
         "metrics",
-        "How Prometheus finds the operator.",
+        "How Prometheus finds the operator, and what it needs to read it.",
         (
+            Value(
+                "secure",
+                True,
+                SWITCH,
+                "Serve them by HTTPS, to those whose token may `get` /metrics: bind the "
+                "ClusterRole whose name ends in -metrics-reader to the account of Prometheus.",
+            ),
+            Value(
+                "certificateSecret",
+                "",
+                TEXT,
+                "A Secret of type kubernetes.io/tls with the certificate, read again when it "
+                "changes; empty: the operator makes one of its own.",
+            ),
+            Value(
+                "tlsConfig",
+                {"insecureSkipVerify": True},
+                MAP,
+                "Of ServiceMonitor and PodMonitor: how Prometheus checks the certificate. Nobody "
+                "can check one that the operator has made.",
+            ),
+            Section(
+                "tokenSecret",
+                "Where Prometheus finds the token. A PodMonitor needs it.",
+                (
+                    Value("name", "", TEXT, "The Secret; empty: the account of Prometheus has it."),
+                    Value("key", "token", TEXT, "Its key in it."),
+                ),
+            ),
             Section(
                 "service",
                 "The Service of /metrics.",
@@ -191,6 +221,48 @@ SURROUNDINGS = (
             ),
             monitor("serviceMonitor", "ServiceMonitor"),
             monitor("podMonitor", "PodMonitor"),
+            Section(
+                "prometheusRule",
+                "The alerts of docs/alerts.md, as a PrometheusRule of the Prometheus operator.",
+                (
+                    Value("enabled", False, SWITCH, "Create it."),
+                    Value(
+                        "labels", {}, STRINGS, "Its labels, by which a Prometheus may select it."
+                    ),
+                    Value(
+                        "runbook",
+                        RUNBOOK,
+                        TEXT | {"minLength": 1},
+                        "Where that page can be read: the alerts link to paragraphs of it.",
+                    ),
+                ),
+            ),
+            Section(
+                "dashboard",
+                "The dashboard, as a ConfigMap that Grafana's sidecar finds.",
+                (
+                    Value("enabled", False, SWITCH, "Create it."),
+                    Value(
+                        "labels",
+                        {"grafana_dashboard": "1"},
+                        STRINGS,
+                        "Its labels, by which the sidecar finds it.",
+                    ),
+                    Value("annotations", {}, STRINGS, "Its annotations, such as a folder's name."),
+                ),
+            ),
+        ),
+    ),
+    Section(
+        "flowSchema",
+        "Puts the operator's Lease where its own creates cannot delay it.",
+        (
+            Value(
+                "enabled",
+                False,
+                SWITCH,
+                "Create a FlowSchema for the priority level leader-election.",
+            ),
         ),
     ),
     Section(

@@ -4,7 +4,9 @@ Any thread may call; each request in flight has a connection of its own.
 """
 
 import json
+import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,6 +24,8 @@ PAGE = 500
 IDLE_CONNECTIONS = 8
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
+MAX_FOLLOWING_BYTES = 3
+"""Of a character in UTF-8, after its first."""
 
 Query = dict[str, Any]
 
@@ -32,6 +36,10 @@ class Client:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._pool = Pool(connection.endpoint, IDLE_CONNECTIONS)
+
+    def close(self) -> None:
+        """Close the connections that are idle."""
+        self._pool.close()
 
     def get(self, path: str, query: Query | None = None) -> Raw:
         """One object or one page of a list. Raises ApiError, as all of these do."""
@@ -129,20 +137,49 @@ class Client:
             raise errors.Unreachable(f"no answer from the API server {where}: {error}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A line of a stream, or a part of one that is long: the last of its parts `ends_line`."""
+
+    text: bytes
+    ends_line: bool = True
+
+
 def lines_of(stream: Stream) -> Iterator[bytes]:
     """Every whole line of a stream, and what is left at its end. Raises Transient if it breaks."""
+    return (piece.text for piece in pieces_of(stream, sys.maxsize))
+
+
+def pieces_of(stream: Stream, max_bytes: int) -> Iterator[Piece]:
+    """The same of lines that may be long: each in pieces of at most so many bytes.
+
+    A line is cut between characters, and always at the same places, however its bytes come.
+    """
     rest = bytearray()
     try:
         for chunk in stream.chunks():
             rest += chunk
             if b"\n" in chunk:
                 *lines, last = rest.split(b"\n")
-                yield from map(bytes, lines)
+                for line in lines:
+                    yield from _cut(line, max_bytes)
+                    yield Piece(bytes(line))
                 rest = last
+            yield from _cut(rest, max_bytes)
     except NETWORK_ERRORS as error:
         raise errors.Transient(f"the stream broke: {error}") from error
     if rest:
-        yield bytes(rest)
+        yield Piece(bytes(rest))
+
+
+def _cut(line: bytearray, max_bytes: int) -> Iterator[Piece]:
+    """Take pieces from the beginning of a line until the rest of it is none too many."""
+    while len(line) > max_bytes:
+        end = max_bytes
+        while end > max_bytes - MAX_FOLLOWING_BYTES and line[end] & 0xC0 == 0x80:
+            end -= 1
+        yield Piece(bytes(line[:end]), ends_line=False)
+        del line[:end]
 
 
 def _header(authorization: str | None) -> dict[str, str]:

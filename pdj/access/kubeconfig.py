@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from api.objects import Raw
+from pdj.access.parsing import refuse_deep_yaml
 from pdj.errors import Problem
 
 MAX_BYTES = 16 << 20
+MAX_DEPTH = 100
 DEFAULT = Path("~/.kube/config")
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
@@ -68,7 +70,9 @@ def _inside(paths: list[Path]) -> Target:
     host = os.environ.get("KUBERNETES_SERVICE_HOST")
     if not host:
         named = ", ".join(map(str, paths))
-        raise Problem(f"no cluster: {named} names no current context (--kubeconfig, --context)")
+        is_there = any(path.exists() for path in paths)
+        why = f"{named} names no current context" if is_there else f"there is no file {named}"
+        raise Problem(f"no cluster: {why} (--kubeconfig, --context)")
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     authority = f"[{host}]" if ":" in host else host
     cluster = {
@@ -106,7 +110,9 @@ def _read(path: Path) -> Raw:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             raise ValueError(f"more than {MAX_BYTES >> 20} MiB")
-        raw: Any = yaml.load(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        refuse_deep_yaml(data, loader, MAX_DEPTH)
+        raw: Any = yaml.load(data, loader)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         said = " ".join(str(error).split()) or type(error).__name__
         raise Problem(f"cannot read the kubeconfig {path}: {said}") from error

@@ -1,4 +1,7 @@
-"""JSON by the standard library: the tool is one file without a package that has to be built."""
+"""JSON by the standard library: the tool is one file without a package that has to be built.
+
+And YAML, as far as what is nested too deeply is not for its readers.
+"""
 
 import json
 from typing import Any
@@ -27,3 +30,15 @@ def _load(data: bytes) -> Any:
         return json.loads(data)
     except RecursionError:
         return json.loads(cut_deep(data))
+
+
+def refuse_deep_yaml(text: str | bytes, loader: Any, most: int) -> None:
+    """Raise ValueError before anybody builds what is nested: libyaml's stack ends the process."""
+    import yaml  # takes time to import, and JSON needs none
+
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > most:
+            raise ValueError(f"nested deeper than {most} levels")

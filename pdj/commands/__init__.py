@@ -29,6 +29,7 @@ COMMANDS = {
     "lint": Command("lint", "check files offline: what would be refused, and advice"),
     "convert": Command("convert", "make PaddleJobs of Kubeflow's, Volcano's and plain Jobs"),
     "debug": Command("debug", "write a tar file with all that helps to find what is wrong"),
+    "ui": Command("ui", "show jobs on a page of this machine: why, when, logs"),
     "top": Command("top", "show what the pods of a job use, where the cluster measures it"),
     "completion": Command("completion", "print what makes a shell complete these commands"),
     "version": Command("version", "print the versions of this tool and of the cluster"),

@@ -3,6 +3,8 @@
 import argparse
 import json
 
+from pdj.commands.options import add_files, files_of
+from pdj.commands.output import as_list
 from pdj.documents.checks import find_errors
 from pdj.documents.convert import convert
 from pdj.documents.reader import Document, read_documents
@@ -13,7 +15,7 @@ from pdj.text.terminal import plain
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `convert`."""
-    parser.add_argument("file", metavar="FILE", help="YAML or JSON; - is standard input")
+    add_files(parser)
     parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
     strict = "exit code 1 where a field is dropped or guessed"
     parser.add_argument("--strict", action="store_true", help=strict)
@@ -22,15 +24,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(session: Session) -> int:
     """Print the jobs; what is dropped or guessed goes to standard error."""
     options = session.options
-    documents = read_documents(options.file)
+    documents = [each for file in files_of(options) for each in read_documents(file)]
     if not documents:
-        raise Usage(f"{options.file} holds no object")
+        raise Usage("the files hold no object")
     jobs, noted = [], 0
     for document in documents:
         if not isinstance(document.value, dict):
             raise Usage(f"{document.file}:{document.line}: no object")
         try:
             job, notes = convert(document.value)
+        except Usage as error:
+            raise Usage(f"{document.file}:{document.line}: {error}") from error
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise Usage(f"{document.file}:{document.line}: it is not as its kind is") from error
         errors = find_errors(Document(document.file, document.line, job, {}))
@@ -39,7 +43,7 @@ def run(session: Session) -> int:
         noted += len(notes)
         jobs.append(job)
     if options.output == "json":
-        session.screen.write(json.dumps(jobs[0] if len(jobs) == 1 else jobs, indent=2))
+        session.screen.write(json.dumps(as_list(jobs), indent=2))
     else:
         import yaml
 

@@ -2,9 +2,11 @@
 
 import argparse
 import io
+import os
 import tarfile
 from pathlib import Path
 
+from pdj.commands.options import job_name
 from pdj.errors import OK, Problem
 from pdj.gather.bundle import collect
 from pdj.gather.jobs import look
@@ -14,7 +16,7 @@ from pdj.text.terminal import plain
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `debug`."""
-    parser.add_argument("job", help="the job's name")
+    parser.add_argument("job", type=job_name, help="the job's name")
     parser.add_argument("-o", "--output", default="", metavar="FILE", help="pdj-JOB.tar.gz")
     parser.add_argument("--with-env", action="store_true", help="with the values of variables")
 
@@ -24,17 +26,27 @@ def run(session: Session) -> int:
     name = session.options.job
     picture = look(session.client, session.namespace, name)
     target = Path(session.options.output or f"pdj-{name}.tar.gz")
-    moment = int(session.now.timestamp())
     try:
-        with tarfile.open(target, "x:gz") as archive:
-            for file, text in collect(session.client, picture, session.options.with_env):
-                data = text.encode(errors="backslashreplace")
-                info = tarfile.TarInfo(f"pdj-{name}/{file}")
-                info.size, info.mtime, info.mode = len(data), moment, 0o600
-                archive.addfile(info, io.BytesIO(data))
-                if file == "problems.txt":
-                    session.notes.write(*(plain(line) for line in text.splitlines()))
+        out = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    except FileExistsError as error:
+        raise Problem(f"{target} is there already: --output names another") from error
     except OSError as error:
         raise Problem(f"cannot write {target}: {error.strerror}") from error
+    try:
+        with out, tarfile.open(fileobj=out, mode="w:gz") as archive:
+            for file, text in collect(session.client, picture, session.options.with_env):
+                _add(archive, f"pdj-{name}/{file}", text, session)
+                if file == "problems.txt":
+                    session.notes.write(*(plain(line) for line in text.splitlines()))
+    except BaseException:
+        target.unlink()  # half of it helps nobody
+        raise
     session.screen.write(f"written: {plain(target)}")
     return OK
+
+
+def _add(archive: tarfile.TarFile, name: str, text: str, session: Session) -> None:
+    data = text.encode(errors="backslashreplace")
+    info = tarfile.TarInfo(name)
+    info.size, info.mtime, info.mode = len(data), int(session.now.timestamp()), 0o600
+    archive.addfile(info, io.BytesIO(data))

@@ -2,9 +2,12 @@
 
 import argparse
 
+from api.objects import uid_of
 from controller.client.errors import NotFound
+from pdj import actions
+from pdj.commands.complaints import for_each
+from pdj.commands.options import job_name
 from pdj.commands.wait import add_wait, wait_until_gone
-from pdj.errors import OK
 from pdj.gather.jobs import get_job
 from pdj.gather.paths import jobs_path
 from pdj.session import Session
@@ -13,24 +16,27 @@ from pdj.text.terminal import plain
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `delete`."""
-    parser.add_argument("jobs", nargs="+", metavar="JOB", help="the job's name")
+    parser.add_argument("jobs", type=job_name, nargs="+", metavar="JOB", help="the job's name")
     parser.add_argument("--ignore-not-found", action="store_true", help="it may be gone already")
     add_wait(parser, "they are gone")
 
 
 def run(session: Session) -> int:
     """Delete the jobs: those that are seen now, and no other of their names."""
-    for name in session.options.jobs:
+    client = session.client
+
+    def delete(name: str) -> None:
         path = jobs_path(session.namespace, name)
-        if session.options.ignore_not_found and session.client.find(path) is None:
-            continue
-        uid = get_job(session.client, session.namespace, name)["metadata"]["uid"]
+        if session.options.ignore_not_found and client.find(path) is None:
+            return
+        raw = get_job(client, session.namespace, name)
         try:
-            session.client.delete(path, uid)
+            actions.delete(client, raw)
         except NotFound:
             session.notes.write(f"{plain(name)} was gone already")
-            continue
+            return
         session.screen.write(f"{plain(name)} deleted")
         if session.options.wait:
-            wait_until_gone(session, name, uid)
-    return OK
+            wait_until_gone(session, name, uid_of(raw))
+
+    return for_each(session.options.jobs, delete)

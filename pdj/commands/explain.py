@@ -3,6 +3,7 @@
 import argparse
 import os
 
+from pdj.commands.options import job_name
 from pdj.errors import OK
 from pdj.explain.story import tell
 from pdj.explain.texts import LANGUAGES
@@ -13,7 +14,7 @@ from pdj.text.explain import draw_story
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `explain`."""
-    parser.add_argument("job", help="the job's name")
+    parser.add_argument("job", type=job_name, help="the job's name")
     parser.add_argument("--lang", choices=LANGUAGES, help="the language (that of $LANG)")
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 
+from pdj.commands.options import add_files, files_of
 from pdj.documents.advice import NAMES, find_advice
 from pdj.documents.checks import Whose, find_errors, is_job
 from pdj.documents.reader import Document, read_documents
@@ -12,9 +13,7 @@ from pdj.text.terminal import plain
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `lint`."""
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="YAML or JSON; - is standard input"
-    )
+    add_files(parser)
     silence = f"advice that is not wanted: {', '.join(NAMES)}, or all (repeatable)"
     parser.add_argument("--silence", action="append", default=[], metavar="RULE", help=silence)
     parser.add_argument("--strict", action="store_true", help="advice counts as an error")
@@ -25,7 +24,7 @@ def run(session: Session) -> int:
     silenced = _silenced(session.options.silence)
     failed = 0
     jobs = 0
-    for file in session.options.files:
+    for file in files_of(session.options):
         try:
             documents = read_documents(file)
         except Usage:

@@ -3,62 +3,73 @@
 import argparse
 import math
 import re
+from collections.abc import Callable
 
 from api.constants import Condition, Phase, Role
-from api.objects import Raw
+from api.objects import Raw, name_of
+from pdj.commands.options import job_name, natural, seconds
 from pdj.errors import OK, Problem
-from pdj.gather.joblog import Choice, JobLog
+from pdj.gather.joblog import Choice, JobLog, choose
 from pdj.gather.jobs import JobPicture, look
 from pdj.gather.live import Deadline, LiveJob, gone, result_of
 from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger, Source
 from pdj.session import Session
 from pdj.text.status import describe_failure, telling_condition
-from pdj.text.terminal import PODS, pad, plain, shorten
+from pdj.text.terminal import PODS, pad, plain
 
 HOLD_SECONDS = 0.5
 TAKE_SECONDS = 0.2
+MAX_NAMES = 10
 DRAIN_SECONDS = 60.0
 """After the job's end its last pods may take their grace period to stop."""
-MAX_CHARACTERS = 256 << 10
+OnTurn = Callable[[JobPicture | None], None]
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `logs`."""
-    parser.add_argument("job", help="the job's name; with -f it need not exist yet")
+    parser.add_argument("job", type=job_name, help="the job's name; with -f it need not exist yet")
     parser.add_argument(
         "-f", "--follow", action="store_true", help="until the job ends; the exit code is the job's"
     )
-    parser.add_argument("--role", default="", choices=["", *map(str, Role)], help="of one role")
+    parser.add_argument("--role", default="", choices=list(map(str, Role)), help="of one role")
     parser.add_argument("--index", type=int, help="of one index")
     parser.add_argument("--attempt", type=int, help="of one attempt, the first is 1")
     parser.add_argument("-c", "--container", default="", help="not the trainer's, but this one's")
     parser.add_argument("--all-containers", action="store_true", help="of every container")
     parser.add_argument("--since", type=_seconds, metavar="5m", help="not older than this")
-    parser.add_argument("--tail", type=_count, metavar="N", help="the last lines of each pod")
+    parser.add_argument("--tail", type=natural, metavar="N", help="the last lines of each pod")
     parser.add_argument("--timestamps", action="store_true", help="with the time of each line")
     parser.add_argument("--no-prefix", action="store_true", help="without the pods' names")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of -f")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="of -f")
 
 
 def run(session: Session) -> int:
     """Print the lines."""
+    if session.options.follow:
+        return follow(session)
+    with _open(session) as log:
+        return _print(session, log, Printer(session))
+
+
+def _open(session: Session) -> JobLog:
     options = session.options
-    choice = Choice(
-        options.role, options.index, options.attempt, options.container, options.all_containers
-    )
-    printer = Printer(session)
     wish = Wish(options.follow, options.tail, options.since)
     merger = Merger(session.clock, HOLD_SECONDS if options.follow else math.inf)
-    with JobLog(session.client, session.namespace, wish, merger, choice) as log:
-        return _follow(session, log, printer) if options.follow else _print(session, log, printer)
+    return JobLog(session.client, session.namespace, wish, merger, _choice(session))
+
+
+def _choice(session: Session) -> Choice:
+    options = session.options
+    return Choice(
+        options.role, options.index, options.attempt, options.container, options.all_containers
+    )
 
 
 def _print(session: Session, log: JobLog, printer: "Printer") -> int:
     picture = look(session.client, session.namespace, session.options.job)
-    if picture.pods_problem:
-        raise Problem(f"the pods cannot be seen: {picture.pods_problem}")
+    _need_pods(picture)
     printer.know(list(picture.pods))
     log.follow(list(picture.pods))
     if log.is_empty:
@@ -69,8 +80,14 @@ def _print(session: Session, log: JobLog, printer: "Printer") -> int:
     return OK
 
 
+def _need_pods(picture: JobPicture) -> None:
+    if picture.pods_problem:
+        raise Problem(f"the pods cannot be seen: {picture.pods_problem}")
+
+
 def _tell_of_the_gone(session: Session, picture: JobPicture) -> None:
     """No pod has a log: the failure records keep the last words of those that have failed."""
+    _refuse_unknown(session, picture)
     status = picture.job.status
     if not status.is_terminal and not status.failures:
         session.notes.write("no pod of the job has started yet (-f waits for them)")
@@ -83,17 +100,46 @@ def _tell_of_the_gone(session: Session, picture: JobPicture) -> None:
             session.screen.write(*(plain(line) for line in failure.message.splitlines()))
 
 
-def _follow(session: Session, log: JobLog, printer: "Printer") -> int:
+def _refuse_unknown(session: Session, picture: JobPicture) -> None:
+    """Raise Problem where the job has pods, and none of them, now or before, was asked for."""
+    attempt, now = session.options.attempt, picture.job.status.attempt
+    if not picture.pods or (attempt is not None and attempt < now):
+        return
+    if not any(choose(list(picture.pods), _choice(session))):
+        names = [plain(name_of(pod).removeprefix(f"{picture.job.name}-")) for pod in picture.pods]
+        more = ", …" * (len(names) > MAX_NAMES)
+        raise Problem(
+            "no container of the job's pods is meant by --role, --index, --attempt or --container; "
+            f"its pods, of attempt {now}: {', '.join(names[:MAX_NAMES])}{more}"
+        )
+
+
+def follow(session: Session, on_turn: OnTurn = lambda _picture: None) -> int:
+    """Print the lines until the job has ended; the exit code that stands for how.
+
+    `on_turn` is called again and again with the job as it is; what it raises ends the following.
+    """
+    with _open(session) as log:
+        return _follow(session, log, Printer(session), on_turn)
+
+
+def _follow(session: Session, log: JobLog, printer: "Printer", on_turn: OnTurn) -> int:
     name = session.options.job
-    deadline = Deadline(session.options.timeout, session.clock)
+    deadline = Deadline(session.options.timeout, name, session.clock)
     shown: JobPicture | None = None
+    is_awaited = False
     with LiveJob(session.client, session.namespace, name) as live:
         while True:
             picture = live.picture()
+            on_turn(picture)
+            if picture is None and live.is_known and not is_awaited:
+                is_awaited = True
+                _tell_awaited(session)
             if picture is None and shown is not None and live.is_known:
                 _drain(session, log, printer)
                 raise gone(name)
             if picture is not None and (shown is None or picture != shown):
+                _need_pods(picture)
                 printer.know(list(picture.pods))
                 log.follow(list(picture.pods))
                 _tell_attempt(session, shown, picture)
@@ -107,6 +153,11 @@ def _follow(session: Session, log: JobLog, printer: "Printer") -> int:
                 return result
             if not lines:
                 deadline.wait(live.changed, TAKE_SECONDS)
+
+
+def _tell_awaited(session: Session) -> None:
+    name, namespace = plain(session.options.job), plain(session.namespace)
+    session.notes.write(f"--- there is no job {name} in namespace {namespace} yet: waiting for it")
 
 
 def _drain(session: Session, log: JobLog, printer: "Printer") -> None:
@@ -160,8 +211,6 @@ class Printer:
 
     def _format(self, line: Line) -> str:
         text = line.text.decode(errors="replace").rstrip("\r")
-        if len(text) > MAX_CHARACTERS:
-            text = shorten(text[: MAX_CHARACTERS + 1], MAX_CHARACTERS)
         time = f"{line.time} " if self._options.timestamps else ""
         return f"{self._prefix(line.source)}{time}{plain(text)}"
 
@@ -183,9 +232,3 @@ def _seconds(text: str) -> int:
     if not match:
         raise argparse.ArgumentTypeError(f"not a time such as 30s, 5m, 2h: {text}")
     return max(1, int(match[1]) * _UNITS[match[2] or "s"])
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"not a number of lines: {text}")
-    return int(text)

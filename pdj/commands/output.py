@@ -17,6 +17,13 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", choices=FORMATS, help="print objects for programs")
 
 
+def as_list(objects: list[Raw]) -> Raw:
+    """One object as it is, several as a List, which kubectl and this tool read."""
+    if len(objects) == 1:
+        return objects[0]
+    return {"apiVersion": "v1", "kind": "List", "items": objects}
+
+
 def print_objects(session: Session, value: Any, named: list[Raw]) -> None:
     """Print a value in the format that was asked for; of `name`, these jobs' names."""
     kind = session.options.output

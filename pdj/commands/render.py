@@ -7,6 +7,7 @@ import yaml
 
 from api.constants import VOLCANO_API_VERSION
 from api.objects import Raw
+from pdj.commands.options import add_files, files_of
 from pdj.documents.checks import find_errors, is_job
 from pdj.documents.reader import Document, read_documents
 from pdj.documents.render import Surroundings, render
@@ -28,7 +29,7 @@ class _NoAliases(yaml.SafeDumper):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `render`."""
-    parser.add_argument("file", metavar="FILE", help="YAML or JSON; - is standard input")
+    add_files(parser)
     parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
     parser.add_argument(
         "--scheduling", choices=SCHEDULING, default="none", help="as the operator's flag"
@@ -41,10 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(session: Session) -> int:
     """Print the children of every job in the file."""
     options = session.options
-    documents = read_documents(options.file)
+    documents = [each for file in files_of(options) for each in read_documents(file)]
     jobs = [each for each in documents if is_job(each)]
     if not jobs:
-        raise Usage(f"{options.file} holds no PaddleJob")
+        raise Usage("the files hold no PaddleJob")
     settings = Settings(scheduling=options.scheduling, elastic_server=options.elastic_server)
     groups = [each.value for each in documents if each.kind == VOLCANO_POD_GROUP]
     children = []

@@ -1,45 +1,78 @@
 """`restart JOB…`: a new attempt, uncharged, by the annotation that asks the operator for it."""
 
 import argparse
+import json
 
-from api.constants import ANNOTATION_RESTARTED_AT, Phase
-from api.objects import Raw, format_micro_time
-from pdj.commands.suspend import refuse_ended
-from pdj.commands.wait import add_wait, wait_for
-from pdj.errors import OK, Problem
+from api.constants import ANNOTATION_RESTARTED_AT
+from api.objects import Raw, format_micro_time, name_of, uid_of
+from controller.client.errors import ApiError
+from pdj import actions
+from pdj.commands.complaints import for_each
+from pdj.commands.options import job_name
+from pdj.commands.suspend import runs
+from pdj.commands.wait import add_wait, wait_for, wait_until_gone
+from pdj.errors import OK
 from pdj.gather.jobs import get_job
+from pdj.gather.live import result_of
 from pdj.gather.paths import jobs_path
 from pdj.session import Session
 from pdj.text.terminal import plain
 
+TRIAL = 30
+"""Characters of the name that the trial keeps: the API server adds some."""
+_OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-configuration")
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `restart`."""
-    parser.add_argument("jobs", nargs="+", metavar="JOB", help="the job's name")
+    parser.add_argument("jobs", type=job_name, nargs="+", metavar="JOB", help="the job's name")
+    again = "of a job that has ended: delete it, and create it anew with all its fields"
+    parser.add_argument("--submit-again", action="store_true", help=again)
     add_wait(parser, "the new attempt runs")
 
 
 def run(session: Session) -> int:
     """Ask for a new attempt of each job."""
-    for name in session.options.jobs:
-        raw = get_job(session.client, session.namespace, name)
-        refuse_ended(raw, name)
-        if (raw["spec"] or {}).get("suspend"):
-            raise Problem(f"the job {name} is suspended; resuming it begins a new attempt")
+    client = session.client
+
+    def restart(name: str) -> None:
+        raw = get_job(client, session.namespace, name)
+        if session.options.submit_again and result_of(raw) is not None:
+            submit_again(session, raw)
+            return
         value = format_micro_time(session.now)
-        patch = {"metadata": {"annotations": {ANNOTATION_RESTARTED_AT: value}}}
-        session.client.merge_patch(jobs_path(session.namespace, name), patch)
+        actions.restart(client, raw, value)
         session.screen.write(f"{plain(name)} restarted")
         if session.options.wait:
             _wait(session, name, value)
-    return OK
+
+    return for_each(session.options.jobs, restart)
+
+
+def submit_again(session: Session, raw: Raw) -> None:
+    """Create an ended job anew. Nothing is deleted before the API server would take the new one."""
+    name, path = name_of(raw), jobs_path(session.namespace)
+    kept = {key: raw["metadata"].get(key) for key in ("namespace", "labels", "annotations")}
+    notes = {k: v for k, v in (kept["annotations"] or {}).items() if k not in _OF_THE_OLD}
+    job = {**raw, "metadata": {**kept, "name": name, "annotations": notes}}
+    job.pop("status", None)
+    trial = {**job, "metadata": {**job["metadata"], "name": None, "generateName": name[:TRIAL]}}
+    session.client.create(path, trial, {"dryRun": "All"})
+    session.client.delete(jobs_path(session.namespace, name), uid_of(raw))
+    wait_until_gone(session, name, uid_of(raw))
+    try:
+        session.client.create(path, job)
+    except ApiError:
+        session.screen.write(json.dumps(job, indent=2))
+        session.notes.write(f"{plain(name)} is deleted and could not be created; it stands above")
+        raise
+    session.screen.write(f"{plain(name)} submitted again")
+    if session.options.wait:
+        wait_for(session, name, runs, lambda _raw: OK)
 
 
 def _wait(session: Session, name: str, value: str) -> None:
     def runs_anew(raw: Raw) -> bool:
-        status = raw.get("status") or {}
-        phase = status.get("phase")
-        has_begun = status.get("restartedAt") == value
-        return has_begun and phase in (Phase.RUNNING, Phase.COMPLETING, Phase.COMPLETED)
+        return runs(raw) and raw["status"].get("restartedAt") == value
 
     wait_for(session, name, runs_anew, lambda _raw: OK)

@@ -1,35 +1,50 @@
-"""`run IMAGE -- COMMAND`: a job built from flags."""
+"""`run IMAGE -- COMMAND`: a job built from flags; `run --local FILE`: one on this machine."""
 
 import argparse
 import re
 
 from api.constants import API_VERSION, KIND, TRAINER_CONTAINER, CleanPodPolicy, Intranet, Role
 from api.objects import Raw
+from pdj.commands import local
+from pdj.commands.options import natural
 from pdj.commands.output import add_output
 from pdj.commands.submit import add_dry_run, create_jobs
 from pdj.commands.wait import add_wait
 from pdj.documents.changes import set_field
+from pdj.documents.quantities import NO_QUANTITY, is_quantity
 from pdj.errors import Usage
 from pdj.session import Session
 
 MAX_NAME = 40
+WORKERS = 1
+OF_AN_IMAGE = (
+    *("--name", "--workers", "--ps", "--env", "--limits", "--requests", "--backoff-limit"),
+    *("--intranet", "--clean-pod-policy", "--dry-run", "--output", "--context", "--kubeconfig"),
+)
+"""What means nothing to `run --local`: the job is in the file, and no cluster is asked."""
+OF_LOCAL = ("--program", "--requirements")
+UNSET: tuple[object, ...] = (None, [], {})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `run`."""
-    parser.usage = "kubectl pdj run IMAGE [options] -- COMMAND..."
-    parser.add_argument("image", metavar="IMAGE", help="of the trainer container")
-    parser.add_argument("--name", default="", help="of the job (from the image)")
-    parser.add_argument("--workers", type=_count, default=1, help="how many (%(default)s)")
-    parser.add_argument("--ps", type=_count, default=0, help="parameter servers (%(default)s)")
+    parser.usage = (
+        "kubectl pdj run IMAGE [options] -- COMMAND...\n"
+        "       kubectl pdj run --local FILE [--program IMAGE=FOLDER] [--requirements FILE]"
+    )
+    parser.add_argument("image", metavar="IMAGE", nargs="?", help="of the trainer container")
+    parser.add_argument("--name", help="of the job (from the image)")
+    parser.add_argument("--workers", type=natural, help=f"how many ({WORKERS})")
+    parser.add_argument("--ps", type=natural, help="parameter servers (0)")
     parser.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable")
     for kind in ("limits", "requests"):
         help_ = f"of each trainer: cpu=4,memory=8Gi (the {kind})"
         parser.add_argument(f"--{kind}", type=_pairs, default={}, metavar="K=V,...", help=help_)
-    parser.add_argument("--backoff-limit", type=_natural, help="charged restarts")
+    parser.add_argument("--backoff-limit", type=natural, help="charged restarts")
     parser.add_argument("--intranet", choices=[str(each) for each in Intranet])
     parser.add_argument("--clean-pod-policy", choices=[str(each) for each in CleanPodPolicy])
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="a field")
+    local.configure(parser)
     add_dry_run(parser)
     add_output(parser)
     add_wait(parser, "the job has ended")
@@ -38,10 +53,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(session: Session) -> int:
     """Build the job and create it."""
     options = session.options
+    if bool(options.image) == bool(options.local):
+        raise Usage("run takes an IMAGE, or --local FILE")
+    if options.local:
+        _refuse(options, OF_AN_IMAGE, "--local runs the job of its file here, as it stands there")
+        return local.run(session)
+    _refuse(options, OF_LOCAL, "programs of this machine are for --local FILE")
     job = build_job(options)
     for assignment in options.set:
         set_field(job, assignment)
     return create_jobs(session, [job])
+
+
+def _refuse(options: argparse.Namespace, flags: tuple[str, ...], why: str) -> None:
+    """Raise Usage if one of these options is given: it would be passed over."""
+    values = {flag: getattr(options, _attribute(flag)) for flag in flags}
+    given = [flag for flag, value in values.items() if value not in UNSET]
+    if given:
+        raise Usage(f"{', '.join(given)}: {why}")
+
+
+def _attribute(flag: str) -> str:
+    return "programs" if flag == "--program" else flag.removeprefix("--").replace("-", "_")
 
 
 def build_job(options: argparse.Namespace) -> Raw:
@@ -53,7 +86,8 @@ def build_job(options: argparse.Namespace) -> Raw:
         "cleanPodPolicy": options.clean_pod_policy,
     }
     spec |= {name: value for name, value in optional.items() if value is not None}
-    counts = {Role.PS: options.ps, Role.WORKER: options.workers}
+    workers = WORKERS if options.workers is None else options.workers
+    counts = {Role.PS: options.ps, Role.WORKER: workers}
     for role, count in counts.items():
         if count:
             spec[str(role)] = {"replicas": count, "template": _template(options)}
@@ -91,20 +125,11 @@ def _name_from(image: str) -> str:
     return name
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"not a number of pods: {text}")
-    return int(text)
-
-
-def _natural(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"not a number: {text}")
-    return int(text)
-
-
 def _pairs(text: str) -> dict[str, str]:
     pairs = [pair.partition("=") for pair in text.split(",")]
     if not all(name and value for name, _, value in pairs):
         raise argparse.ArgumentTypeError(f"not K=V,...: {text}")
+    for _, _, value in pairs:
+        if not is_quantity(value):
+            raise argparse.ArgumentTypeError(f"{value!r} {NO_QUANTITY}")
     return {name: value for name, _, value in pairs}

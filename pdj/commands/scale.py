@@ -3,18 +3,18 @@
 import argparse
 
 from api.objects import Raw
-from pdj.commands.suspend import refuse_ended
+from pdj import actions
+from pdj.commands.options import job_name
 from pdj.commands.wait import add_wait, wait_for
 from pdj.errors import OK
 from pdj.gather.jobs import get_job
-from pdj.gather.paths import jobs_path
 from pdj.session import Session
 from pdj.text.terminal import plain
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `scale`."""
-    parser.add_argument("job", help="the job's name")
+    parser.add_argument("job", type=job_name, help="the job's name")
     parser.add_argument("--workers", type=int, required=True, help="how many")
     add_wait(parser, "so many run; of a suspended job, until the operator has seen it")
 
@@ -23,10 +23,8 @@ def run(session: Session) -> int:
     """Change the number of workers."""
     name, wanted = session.options.job, session.options.workers
     raw = get_job(session.client, session.namespace, name)
-    refuse_ended(raw, name)
-    path = jobs_path(session.namespace, name)
-    made = session.client.merge_patch(path, {"spec": {"worker": {"replicas": wanted}}})
-    session.screen.write(f"{plain(name)} scaled to {wanted} workers")
+    made = actions.scale(session.client, raw, wanted)
+    session.screen.write(f"{plain(name)} scaled to {wanted} worker{'s' * (wanted != 1)}")
     if session.options.wait:
         generation = made["metadata"]["generation"]
         wait_for(session, name, lambda job: _has_scaled(job, generation, wanted), lambda _raw: OK)

@@ -2,6 +2,7 @@
 
 import argparse
 
+from pdj.commands.options import job_name, seconds
 from pdj.commands.output import add_output, print_objects
 from pdj.errors import OK
 from pdj.gather.jobs import JobPicture, look
@@ -14,9 +15,9 @@ TICK_SECONDS = 1.0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `status`."""
-    parser.add_argument("job", help="the job's name")
+    parser.add_argument("job", type=job_name, help="the job's name")
     parser.add_argument("-w", "--watch", action="store_true", help="until the job has ended")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of --watch")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="of --watch")
     add_output(parser)
 
 
@@ -43,7 +44,7 @@ def _watch(session: Session) -> int:
 
     name = session.options.job
     shown: JobPicture | None = None
-    deadline = Deadline(session.options.timeout, session.clock)
+    deadline = Deadline(session.options.timeout, name, session.clock)
     with LiveJob(session.client, session.namespace, name) as live:
         while True:
             picture = live.picture()

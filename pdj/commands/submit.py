@@ -4,8 +4,11 @@ import argparse
 
 from api.constants import API_VERSION, KIND
 from api.objects import Raw
-from controller.client.errors import AlreadyExists
-from pdj.commands.output import add_output, print_objects
+from controller.client.errors import AlreadyExists, ApiError, Invalid
+from pdj.access.client import Client
+from pdj.commands.complaints import for_each
+from pdj.commands.options import add_files, files_of
+from pdj.commands.output import add_output, as_list, print_objects
 from pdj.commands.wait import add_wait, wait_for_end
 from pdj.documents.changes import set_field
 from pdj.documents.reader import Document, read_documents
@@ -18,9 +21,7 @@ from pdj.text.terminal import plain
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `submit`."""
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="YAML or JSON; - is standard input"
-    )
+    add_files(parser)
     assignment = "change a field, e.g. spec.worker.replicas=4 (repeatable)"
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=assignment)
     add_dry_run(parser)
@@ -33,14 +34,13 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         choices=("none", "client", "server"),
-        default="none",
-        help="client: only print the jobs; server: let the API server check them",
+        help="client: only print the jobs (-o yaml); server: let the API server check them",
     )
 
 
 def run(session: Session) -> int:
     """Create the jobs of the files, in their order."""
-    documents = [each for file in session.options.files for each in read_documents(file)]
+    documents = [each for file in files_of(session.options) for each in read_documents(file)]
     jobs = [_job(document) for document in documents]
     if not jobs:
         raise Usage("the files hold no object")
@@ -53,14 +53,15 @@ def run(session: Session) -> int:
 def create_jobs(session: Session, jobs: list[Raw]) -> int:
     """Create jobs, or only show them; with --wait the exit code is the worst of theirs."""
     if session.options.dry_run == "client":
-        session.options.output = session.options.output or "name"
-        return _print(session, jobs)
-    made = [_create(session, job) for job in jobs]
-    if session.options.output:
+        return _print(session, jobs) if session.options.output else _list(session, jobs)
+    client = session.client
+    made: list[Raw] = []
+    code = for_each(jobs, lambda job: made.append(_create(session, client, job)))
+    if session.options.output and made:
         _print(session, made)
-    if not session.options.wait or session.options.dry_run != "none":
-        return OK
-    results = []
+    if not session.options.wait or session.options.dry_run in ("client", "server"):
+        return code
+    results = [code]
     for job in made:
         session.options.namespace = job["metadata"]["namespace"]
         results.append(wait_for_end(session, job["metadata"]["name"]))
@@ -78,22 +79,32 @@ def _job(document: Document) -> Raw:
 
 
 def _print(session: Session, jobs: list[Raw]) -> int:
-    value = jobs[0] if len(jobs) == 1 else {"apiVersion": "v1", "kind": "List", "items": jobs}
-    print_objects(session, value, jobs)
+    print_objects(session, as_list(jobs), jobs)
     return OK
 
 
-def _create(session: Session, job: Raw) -> Raw:
+def _list(session: Session, jobs: list[Raw]) -> int:
+    for job in jobs:
+        name = job["metadata"].get("name") or job["metadata"].get("generateName") or ""
+        session.screen.write(f"{plain(name)} would be created, if the API server takes it")
+    return OK
+
+
+def _create(session: Session, client: Client, job: Raw) -> Raw:
     namespace = session.options.namespace or job["metadata"].get("namespace") or session.namespace
     name = job["metadata"].get("name")
     query = {"dryRun": "All"} if session.options.dry_run == "server" else {}
     job = {**job, "metadata": {**job["metadata"], "namespace": namespace}}
     try:
-        made = session.client.create(jobs_path(namespace), job, query)
+        made = client.create(jobs_path(namespace), job, query)
     except AlreadyExists as error:
         raise Problem(f"there is a job {name} in namespace {namespace} already") from error
-    except Exception:
-        check_served(session.client)
+    except Invalid as error:  # of a field that does not exist it is told without the job's name
+        if not name or f'"{name}"' in error.message:
+            raise
+        raise Problem(f"{name}: {error.message}") from error
+    except ApiError as error:
+        check_served(client, error)
         raise
     said = "would be created" if query else "created"
     if not session.options.output:

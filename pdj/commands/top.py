@@ -5,6 +5,7 @@ from decimal import Decimal, InvalidOperation
 
 from api.objects import Raw, name_of
 from controller.client.errors import Forbidden, NotFound, Throttled, Transient
+from pdj.commands.options import job_name
 from pdj.errors import OK, Problem
 from pdj.gather.jobs import look
 from pdj.gather.paths import of_job
@@ -32,7 +33,7 @@ _UNITS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `top`."""
-    parser.add_argument("job", help="the job's name")
+    parser.add_argument("job", type=job_name, help="the job's name")
 
 
 def run(session: Session) -> int:

@@ -1,15 +1,22 @@
 """`version`: of this tool and of the cluster, and whether they fit."""
 
 import argparse
+import pkgutil
 from importlib import metadata
 
 from api.constants import API_VERSION, VERSION
 from api.crd import CRD_NAME
+from api.objects import Raw
 from controller.client.errors import ApiError, Forbidden
 from pdj.errors import FAILED, OK, Problem
 from pdj.gather.jobs import NO_OPERATOR, check_served
 from pdj.session import Session
 from pdj.text.terminal import plain
+
+VERSION_FILE = "version.txt"
+"""In the one file, which no package manager knows: beside the package's modules."""
+FITS = "they fit"
+UNSEEN = "whether the fields fit cannot be seen: you may not read the CRD"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,15 +37,20 @@ def run(session: Session) -> int:
         session.screen.write(f"PaddleJob     {NO_OPERATOR}")
         return FAILED
     session.screen.write(f"PaddleJob     {API_VERSION}")
-    session.screen.write(_fit(session))
-    return OK
+    fit = _fit(session)
+    session.screen.write(fit)
+    return OK if fit in (FITS, UNSEEN) else FAILED
 
 
 def own_version() -> str:
-    """The version of the package; of a checkout that nobody installed, unknown."""
+    """The version of the package; of the one file, which it keeps; of a checkout, unknown."""
     try:
         return metadata.version("paddlejob-operator")
     except metadata.PackageNotFoundError:
+        pass
+    try:
+        return (pkgutil.get_data("pdj", VERSION_FILE) or b"").decode()
+    except OSError:
         return "unknown (a checkout)"
 
 
@@ -50,22 +62,25 @@ def _fit(session: Session) -> str:
     try:
         crd = session.client.get(path)
     except (Forbidden, ApiError):
-        return "whether the fields fit cannot be seen: you may not read the CRD"
+        return UNSEEN
     versions = [each for each in crd["spec"]["versions"] if each["name"] == VERSION]
-    theirs = versions[0]["schema"]["openAPIV3Schema"]["properties"]
-    ours = job_schema()["properties"]
-    missing = _missing(ours, theirs)
-    unknown = _missing(theirs, ours)
-    if not missing and not unknown:
-        return "they fit"
-    if missing:
-        return f"the cluster's CRD is older: it lacks {plain(', '.join(missing))}"
-    return f"the cluster's CRD is newer: this tool does not know {plain(', '.join(unknown))}"
+    theirs = _fields(versions[0]["schema"]["openAPIV3Schema"])
+    ours = _fields(job_schema())
+    if not theirs:
+        return "the cluster's CRD is not of this project: it has no such fields"
+    if missing := ours - theirs:
+        return f"the cluster's CRD is older: it lacks {plain(', '.join(sorted(missing)))}"
+    if unknown := theirs - ours:
+        names = plain(", ".join(sorted(unknown)))
+        return f"the cluster's CRD is newer: this tool does not know {names}"
+    return FITS
 
 
-def _missing(ours: dict[str, dict[str, dict[str, object]]], theirs: object) -> list[str]:
-    found: list[str] = []
-    for part in ("spec", "status"):
-        known = theirs[part]["properties"]  # type: ignore[index]
-        found += [f"{part}.{name}" for name in ours[part]["properties"] if name not in known]
-    return sorted(found)
+def _fields(schema: Raw) -> set[str]:
+    """The fields of spec and status, by their paths."""
+    parts = schema.get("properties") or {}
+    return {
+        f"{part}.{name}"
+        for part in ("spec", "status")
+        for name in (parts.get(part) or {}).get("properties") or ()
+    }

@@ -3,9 +3,12 @@
 import argparse
 from collections.abc import Callable
 
+from api.constants import Condition, Phase
 from api.objects import Raw
 from controller.client.errors import NotFound
+from pdj.commands.options import seconds
 from pdj.errors import Problem
+from pdj.explain.story import first_line
 from pdj.gather.live import Deadline, LiveJob, gone, result_of
 from pdj.gather.paths import jobs_path
 from pdj.session import Session
@@ -18,7 +21,7 @@ NEWS_SECONDS = 2.0
 def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
     """The options `--wait` and `--timeout`."""
     parser.add_argument("--wait", action="store_true", help=f"until {until}")
-    parser.add_argument("--timeout", type=float, metavar="SECONDS", help="of --wait")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="of --wait")
 
 
 def wait_for(
@@ -28,7 +31,7 @@ def wait_for(
 
     A job that ends before is a Problem.
     """
-    deadline = Deadline(session.options.timeout, session.clock)
+    deadline = Deadline(session.options.timeout, name, session.clock)
     phase = ""
     known = False
     with LiveJob(session.client, session.namespace, name, with_pods=False) as live:
@@ -53,7 +56,7 @@ def wait_for_end(session: Session, name: str) -> int:
 
 def wait_until_gone(session: Session, name: str, uid: str) -> None:
     """Wait until the job is no more."""
-    deadline = Deadline(session.options.timeout, session.clock)
+    deadline = Deadline(session.options.timeout, name, session.clock)
     path = jobs_path(session.namespace, name)
     with LiveJob(session.client, session.namespace, name, with_pods=False) as live:
         while True:
@@ -70,5 +73,13 @@ def wait_until_gone(session: Session, name: str, uid: str) -> None:
 def _tell(session: Session, raw: Raw, before: str) -> str:
     phase = str((raw.get("status") or {}).get("phase") or "")
     if phase and phase != before:
-        session.notes.write(f"{plain(raw['metadata']['name'])}: {plain(phase)}")
+        session.notes.write(plain(f"{raw['metadata']['name']}: {phase}{_why(raw, phase)}"))
     return phase
+
+
+def _why(raw: Raw, phase: str) -> str:
+    """Of a job that has failed, the reason and the first line of its message."""
+    for each in raw["status"].get("conditions") or ():
+        if phase == Phase.FAILED and (each["type"], each["status"]) == (Condition.FAILED, "True"):
+            return f": {each.get('reason')}: {first_line(str(each.get('message') or ''))}"
+    return ""

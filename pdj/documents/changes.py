@@ -4,9 +4,8 @@ import itertools
 import re
 from typing import Any
 
-import yaml
-
 from api.objects import Raw
+from pdj.documents.reader import read_value
 from pdj.errors import Usage
 
 _STEP = re.compile(r"([^.\[\]]+)|\[(\d+|[^\[\]=]+=[^\[\]]*)\]")
@@ -22,9 +21,9 @@ def set_field(obj: Raw, assignment: str) -> None:
     if not equals or not steps:
         raise Usage(f"--set takes path=value, not {assignment!r}")
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise Usage(f"--set {path}: the value is no YAML") from error
+        value = read_value(text)
+    except ValueError as error:
+        raise Usage(f"--set {path}: the value is {error}") from error
     place: Any = obj
     for step, after in itertools.pairwise(steps):
         place = _enter(place, step, after, path)

@@ -1,7 +1,8 @@
 """What keeps a PaddleJob from running, found offline: first the API server's reasons, then ours.
 
 The API server checks metadata, the schema, and the rules in CEL; `api.validation` has the rules in
-Python, with two more that only the operator can check.
+Python, with two more that only the operator can check. Quantities, and the names of containers and
+volumes, are checked when the operator creates pods.
 """
 
 import re
@@ -16,6 +17,8 @@ from api.constants import API_VERSION, KIND, PLURAL
 from api.objects import Raw
 from api.schema import job_schema
 from api.validation import CONTAINER_MESSAGE, PORT_MESSAGE, SAME_PORT_MESSAGE, validate_job
+from pdj.documents.containers import check_containers
+from pdj.documents.quantities import check_quantities
 from pdj.documents.reader import Document, Place
 from pdj.documents.schema import UNKNOWN_FIELD, Fault, check
 
@@ -70,7 +73,7 @@ def find_errors(document: Document) -> list[Error]:
     faults = [*_check_metadata(document.value.get("metadata")), *_check_schema(document.value)]
     errors = [Error(document.line_of(f.place), path_of(f.place), f.message) for f in faults]
     if not errors:
-        errors = [*_check_rules(document)]
+        errors = [*_check_rules(document), *_check_pods(document)]
     return sorted(set(errors), key=lambda error: (error.line, error.path, error.message))
 
 
@@ -138,6 +141,14 @@ def _check_rules(document: Document) -> Iterator[Error]:
         own = error.message in _OPERATORS_OWN
         whose = Whose.OPERATOR if own else Whose.API_SERVER
         yield Error(document.line_of(place), error.path, error.message, whose)
+
+
+def _check_pods(document: Document) -> Iterator[Error]:
+    """What only the pods are refused for, which the operator tells."""
+    spec = document.value["spec"]
+    for fault in (*check_quantities(spec), *check_containers(spec)):
+        line, path = document.line_of(fault.place), path_of(fault.place)
+        yield Error(line, path, fault.message, Whose.OPERATOR)
 
 
 def path_of(place: Place) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from api.constants import API_VERSION, KIND, TRAINER_CONTAINER, Role
+from api.constants import API_VERSION, KIND, LABEL_INDEX, TRAINER_CONTAINER, Role
 from api.objects import Raw
 from api.trainer import PORT_VARIABLE, trainer_name
 from pdj.errors import Usage
@@ -21,6 +21,8 @@ KUBEFLOW, VOLCANO, PLAIN = (
     "batch/v1/Job",
 )
 PLAIN_BACKOFF_LIMIT = 6
+JOB_NAME_LABEL = "job-name"
+INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 VOLCANO_MAX_RETRY = 3
 _OWNED = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 _SERVERS = frozenset({"ps", "pserver", "pservers", "server", "servers", "parameter-server"})
@@ -77,20 +79,21 @@ class _Fields:
 def convert(value: Raw) -> tuple[Raw, list[str]]:
     """The PaddleJob, and what is to be said of it. Raises Usage for what is no such job."""
     kind = f"{value.get('apiVersion')}/{value.get('kind')}"
-    converters: dict[str, Callable[[_Fields, Notes], Raw]] = {
+    converters: dict[str, Callable[[_Fields, Notes, str], Raw]] = {
         KUBEFLOW: _kubeflow,
         VOLCANO: _volcano,
         PLAIN: _plain,
     }
     if kind not in converters:
-        raise Usage(f"{kind} cannot be converted, only {', '.join(converters)}")
+        what = "what has no kind" if kind == "None/None" else kind
+        raise Usage(f"{what} cannot be converted, only {', '.join(converters)}")
     notes = Notes()
     whole = _Fields(value, "", notes)
     for name in ("apiVersion", "kind", "status"):
         whole.take(name)
     metadata = _metadata(whole.inside("metadata"))
     fields = whole.inside("spec")
-    spec = converters[kind](fields, notes)
+    spec = converters[kind](fields, notes, str(metadata.get("name") or ""))
     fields.end()
     whole.end()
     spec = {name: each for name, each in spec.items() if each is not None}
@@ -111,7 +114,7 @@ def _metadata(fields: _Fields) -> Raw:
     return {name: value for name, value in kept.items() if value is not None}
 
 
-def _plain(fields: _Fields, notes: Notes) -> Raw:
+def _plain(fields: _Fields, notes: Notes, name: str) -> Raw:
     workers = int(fields.take("parallelism", 1))
     completions = fields.take("completions")
     if completions not in (None, workers):
@@ -120,6 +123,7 @@ def _plain(fields: _Fields, notes: Notes) -> Raw:
     if limit is None:
         notes.guessed("spec.backoffLimit", f"{PLAIN_BACKOFF_LIMIT}, the default of batch/v1")
     template = _template(fields.take("template"), "spec.template", notes)
+    _like_the_job_controller(template, name, fields.take("completionMode"), notes)
     return {
         "backoffLimit": PLAIN_BACKOFF_LIMIT if limit is None else limit,
         **_same(fields, "activeDeadlineSeconds", "ttlSecondsAfterFinished", "suspend"),
@@ -128,12 +132,27 @@ def _plain(fields: _Fields, notes: Notes) -> Raw:
     }
 
 
+def _like_the_job_controller(template: Raw, name: str, mode: Any, notes: Notes) -> None:
+    """Give pods what the Job controller does: a label to find one another, and their index."""
+    if name:
+        metadata = template.setdefault("metadata", {})
+        metadata["labels"] = {JOB_NAME_LABEL: name, **(metadata.get("labels") or {})}
+        path = f"spec.template.metadata.labels[{JOB_NAME_LABEL}]"
+        notes.guessed(path, "pods keep the label by which a Job's find one another")
+    if mode == "Indexed":
+        place = {"fieldRef": {"fieldPath": f"metadata.labels['{LABEL_INDEX}']"}}
+        for container in template["spec"]["containers"]:
+            index = {"name": INDEX_VARIABLE, "valueFrom": place}
+            container["env"] = [*(container.get("env") or ()), index]
+        notes.guessed("spec.completionMode", f"{INDEX_VARIABLE} is the pod's index in its role")
+
+
 def _same(fields: _Fields, *names: str) -> Raw:
     """Fields that mean the same here."""
     return {name: fields.take(name) for name in names}
 
 
-def _volcano(fields: _Fields, notes: Notes) -> Raw:
+def _volcano(fields: _Fields, notes: Notes, _name: str) -> Raw:
     retries = fields.take("maxRetry", VOLCANO_MAX_RETRY)
     policies = _policies(fields.take("policies", ()), "spec.policies", notes)
     scheduler = fields.take("schedulerName", "volcano")
@@ -185,7 +204,7 @@ def _policies(policies: Any, path: str, notes: Notes) -> set[tuple[str, str]]:
     return found
 
 
-def _kubeflow(fields: _Fields, notes: Notes) -> Raw:
+def _kubeflow(fields: _Fields, notes: Notes, _name: str) -> Raw:
     policy = fields.inside("runPolicy")
     gang = policy.inside("schedulingPolicy")
     clean = policy.take("cleanPodPolicy")

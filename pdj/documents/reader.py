@@ -5,6 +5,8 @@ true. Aliases may multiply a small file into a huge object, so what it would be 
 counted before anybody walks through it.
 """
 
+import json
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from typing import Any
 import yaml
 
 from api.objects import Raw
+from pdj.access.parsing import refuse_deep_yaml
 from pdj.errors import Problem, Usage
 
 MAX_BYTES = 3 << 20
@@ -22,6 +25,8 @@ MAX_BYTES = 3 << 20
 MAX_VALUES = 300_000
 """Of a document with its aliases written out."""
 MAX_DEPTH = 100
+MAX_DIGITS = 400
+"""Of a number: those with more are neither integers of 64 bits nor floats."""
 
 Place = tuple[str | int, ...]
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -55,17 +60,64 @@ class Document:
 def read_documents(name: str) -> list[Document]:
     """Every document of a file that holds something; `-` is standard input. Raises Problem."""
     try:
-        text = read_text(name)
+        text = _without_tabs(read_text(name))
+        refuse_deep_yaml(text, _PlainLoader, MAX_DEPTH)
         nodes = list(yaml.compose_all(text, Loader=_PlainLoader))
-        return [_document(name, node) for node in nodes if node is not None and not _is_empty(node)]
+        found = [_document(name, node) for node in nodes if node is not None]
+        full = [document for document in found if document.value not in (None, "")]
+        return [each for document in full for each in _items(document)]
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        said = error.problem or error.context or "no YAML"
-        raise Problem(f"{name}:{line}: {said}") from error
+        raise Problem(_said(name, text, error)) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = " ".join(str(error).split()) or type(error).__name__
         raise Problem(f"{name}: {said}") from error
+
+
+def read_value(text: str) -> Any:
+    """One value as it would stand in a file. Raises ValueError where it is none."""
+    try:
+        refuse_deep_yaml(text, _PlainLoader, MAX_DEPTH)
+        node = yaml.compose(text, Loader=_PlainLoader)
+        return None if node is None else _document("", node).value
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError("no YAML") from error
+
+
+def _without_tabs(text: str) -> str:
+    """JSON may be indented by tabs, which YAML's readers do not all take; its strings hold none."""
+    if "\t" not in text or not text.lstrip().startswith("{"):
+        return text
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return text.replace("\t", " ")
+
+
+def _said(name: str, text: str, error: yaml.MarkedYAMLError) -> str:
+    """The line at fault, and what is wrong with it."""
+    mark = error.problem_mark or error.context_mark
+    line = mark.line if mark else 0
+    said = error.problem or error.context or "no YAML"
+    at_fault = (*text.splitlines(), *[""] * 2)[line] if mark else ""
+    if "cannot start any token" in said and at_fault.lstrip(" ").startswith("\t"):
+        said = "a tab: YAML is indented by blanks only"
+    return f"{name}:{line + 1}: {said}"
+
+
+def _items(document: Document) -> list[Document]:
+    """The objects of a List, as `kubectl get -o yaml` writes them; of anything else, itself."""
+    items = document.value.get("items") if document.kind.endswith("List") else None
+    if not isinstance(items, list):
+        return [document]
+    lines: list[dict[Place, int]] = [{} for _ in items]
+    for place, line in document.lines.items():
+        if place[:1] == ("items",) and len(place) > 1 and isinstance(place[1], int):
+            lines[place[1]][place[2:]] = line
+    return [
+        Document(document.file, lines[at].get((), document.line), item, lines[at], document.doubled)
+        for at, item in enumerate(items)
+    ]
 
 
 def read_text(name: str) -> str:
@@ -118,10 +170,6 @@ _PlainLoader.add_implicit_resolver(
     ),
     list("-+0123456789."),
 )
-
-
-def _is_empty(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and not node.value
 
 
 def _document(name: str, node: yaml.Node) -> Document:
@@ -210,6 +258,8 @@ def _scalar(node: yaml.ScalarNode) -> Any:
 
 
 def _integer(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(text)} digits")
     sign, digits = (-1, text[1:]) if text[0] == "-" else (1, text.lstrip("+"))
     if digits.lower().startswith(("0x", "0b", "0o")):
         return sign * int(digits, 0)
@@ -221,4 +271,6 @@ def _float(text: str) -> float:
     if text.endswith(("inf", "nan")):
         raise ValueError(f"{text} is no number that JSON knows")
     number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is no number that JSON knows")
     return int(number) if number.is_integer() and abs(number) < 2**53 else number

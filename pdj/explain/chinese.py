@@ -19,6 +19,23 @@ NOT_OURS = Text(
     "请查看该控制器，或去掉 managedBy 后重新创建作业。",
     Who.USER,
 )
+OUT_OF_MEMORY = Text(
+    "训练程序内存不足：容器超出了内存上限。",
+    "调高容器的 resources.limits.memory，或让程序少用内存（减小 batch、减少数据读取进程）；"
+    "作业若已结束，请重新提交。",
+    Who.USER,
+)
+KILLED = Text(
+    "训练程序或它的某个进程被 SIGKILL 杀死，多半是内存不足。",
+    "申请更多内存（resources.requests 和 limits），或让程序少用内存；若并非如此，"
+    "请查看当时节点和程序的日志。",
+    Who.USER,
+)
+NOT_SET_UP = Text(
+    "节点无法准备好某个 Pod：原因见下面的警告。",
+    "修正或创建警告里指出的卷或对象；节点会自动重试。",
+    Who.USER,
+)
 LABELS = {
     "state": "状态",
     "since": "已持续",
@@ -28,6 +45,7 @@ LABELS = {
     "said": "operator 的信息",
     "failures": "之前的尝试",
     "events": "警告",
+    "history": "此前经过",
     "nodes": "节点",
     "quota": "配额",
     "group": "PodGroup",
@@ -41,6 +59,11 @@ WHO = {
 }
 TEXTS: Texts = {
     Reason.CREATED: Text("operator 已看到作业，开始创建 Pod。", "等待 Pod。", Who.NOBODY),
+    Reason.ADOPTED: Text(
+        "作业由另一个 operator 启动，它的 Pod 原样继续运行。",
+        "无需操作：作业会运行到结束。",
+        Who.NOBODY,
+    ),
     Reason.PODS_CREATED: Text(
         "重启已完成：新一次尝试的 Pod 已存在。", "等待它们运行。", Who.NOBODY
     ),
@@ -70,6 +93,12 @@ TEXTS: Texts = {
     ),
     Reason.RESUMED: Text("作业已恢复，开始新的尝试。", "等待 Pod。", Who.NOBODY),
     Reason.ENDED: Text("该条件所属的尝试或作业已结束。", "查看作业当前的状态。", Who.NOBODY),
+    Reason.COMPLETED: Text(
+        "作业已结束，并已有结果。",
+        "无需再做什么；可用 `kubectl pdj delete` 删除。",
+        Who.NOBODY,
+    ),
+    Reason.FAILED: Text("作业已结束，但没有结果。", "查看条件 Failed，它说明了原因。", Who.USER),
     Reason.UNSCHEDULABLE: Text(
         "调度器找不到合适的节点：空闲的 CPU、内存或 GPU 不足，或没有节点符合选择器、亲和性或容忍。",
         "减少资源请求，修正 nodeSelector 和容忍，等待其他作业结束，或增加节点。"
@@ -116,7 +145,7 @@ TEXTS: Texts = {
     ),
     Reason.STATUS_UNREADABLE: Text(
         "其他工具写入了 operator 无法继续处理的状态，因此它不再改动这个作业。",
-        "请有权写 paddlejobs/status 的人改正或删除上面提到的字段；或者删除作业后重新提交。",
+        "请有权写 paddlejobs/status 的人改正或删除信息中指出的字段；或者删除作业后重新提交。",
         Who.ADMIN,
     ),
     Reason.NO_FREE_PORTS: Text(
@@ -126,9 +155,15 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.PODS_TERMINATING: Text(
-        "上一次尝试的 Pod 仍在停止；它们消失后才开始下一次尝试。",
+        "上一次尝试的 Pod 仍在停止，或已删除的同名作业还留有子对象；它们消失后才创建 Pod。",
         "等待宽限期结束。失联节点上的 Pod 会在几分钟后被删除。",
         Who.NOBODY,
+    ),
+    Reason.CHILDREN_TERMINATING: Text(
+        "作业正在删除，但有子对象留着：被终结器、节点或 webhook 挡住。",
+        "请管理员解除信息中指出的阻碍。scheduling.k8s.io 的 PodGroup 要求 controller-manager "
+        "也打开特性门控。",
+        Who.ADMIN,
     ),
     Reason.BACK_OFF: Text(
         "上一次尝试失败，下一次要等一会儿：10 秒起，逐次加倍，最多 6 分钟。",
@@ -178,7 +213,7 @@ TEXTS: Texts = {
     ),
     Reason.BACKOFF_LIMIT_EXCEEDED: Text(
         "作业失败：计数的重启次数超过了 backoffLimit。",
-        "阅读下面各次尝试的结束原因，修正程序后重新提交作业。",
+        "在 status.failures 中查看各次尝试的结束原因，修正程序后重新提交作业。",
         Who.USER,
     ),
     Reason.POD_FAILURE_POLICY: Text(
@@ -207,8 +242,8 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.INVALID_SPEC: Text(
-        "作业失败：spec 违反了 API server 无法检查的规则。",
-        "修正信息中指出的字段（`kubectl pdj lint` 能找到它）后重新提交。",
+        "spec 违反了 API server 无法检查的规则，或由它生成的子对象被判为无效；作业失败。",
+        "修正信息中指出的字段（`kubectl pdj lint` 能找到大部分）后重新提交。",
         Who.USER,
     ),
     Reason.ENDPOINTS_TOO_LONG: Text(

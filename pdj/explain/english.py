@@ -19,6 +19,24 @@ NOT_OURS = Text(
     "Ask that controller, or create the job without managedBy.",
     Who.USER,
 )
+OUT_OF_MEMORY = Text(
+    "A trainer ran out of memory: its container was over its limit.",
+    "Raise resources.limits.memory of the container, or let the program use less (smaller "
+    "batches, fewer processes that read data); submit the job again if it has ended.",
+    Who.USER,
+)
+KILLED = Text(
+    "A trainer, or a process of it, was killed by SIGKILL, most often for want of memory.",
+    "Ask for more memory (resources.requests and limits), or let the program use less; if that "
+    "is not it, see what the node's log and the program's say of that time.",
+    Who.USER,
+)
+NOT_SET_UP = Text(
+    "A node cannot set a pod up: the warnings below say why.",
+    "Correct the volume or the object that they name, or create it; the node tries again by "
+    "itself.",
+    Who.USER,
+)
 LABELS = {
     "state": "State",
     "since": "since",
@@ -28,6 +46,7 @@ LABELS = {
     "said": "The operator says",
     "failures": "Earlier attempts",
     "events": "Warnings",
+    "history": "Before this",
     "nodes": "Nodes",
     "quota": "Quota",
     "group": "PodGroup",
@@ -43,6 +62,11 @@ TEXTS: Texts = {
     Reason.CREATED: Text(
         "The operator has seen the job and begins to create its pods.",
         "Wait for the pods.",
+        Who.NOBODY,
+    ),
+    Reason.ADOPTED: Text(
+        "Another operator has started this job, and its pods run on as they are.",
+        "Nothing: the job goes on to its end.",
         Who.NOBODY,
     ),
     Reason.PODS_CREATED: Text(
@@ -89,6 +113,16 @@ TEXTS: Texts = {
         "The attempt or the job to which this belonged is over.",
         "See what the job does now.",
         Who.NOBODY,
+    ),
+    Reason.COMPLETED: Text(
+        "The job has ended, and has its result.",
+        "Nothing is left to do; `kubectl pdj delete` removes it.",
+        Who.NOBODY,
+    ),
+    Reason.FAILED: Text(
+        "The job has ended without its result.",
+        "See the condition Failed, which says why.",
+        Who.USER,
     ),
     Reason.UNSCHEDULABLE: Text(
         "The scheduler finds no node for a pod: too little CPU, memory or GPUs is free, or no node "
@@ -148,8 +182,8 @@ TEXTS: Texts = {
     Reason.STATUS_UNREADABLE: Text(
         "Another tool has written a status from which the operator cannot go on, so it leaves the "
         "job alone.",
-        "Have whoever may write paddlejobs/status put the field right that is named above, or "
-        "remove it; or delete the job and submit it again.",
+        "Have whoever may write paddlejobs/status put the field right that the message names, "
+        "or remove it; or delete the job and submit it again.",
         Who.ADMIN,
     ),
     Reason.NO_FREE_PORTS: Text(
@@ -159,9 +193,16 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.PODS_TERMINATING: Text(
-        "Pods of the last attempt are still stopping; the next attempt begins when they are gone.",
+        "Pods of the last attempt are still stopping, or children of a deleted job of the same "
+        "name; the pods are created when they are gone.",
         "Wait for their grace period. A pod on a lost node is deleted after some minutes.",
         Who.NOBODY,
+    ),
+    Reason.CHILDREN_TERMINATING: Text(
+        "The job is being deleted, and a child stays: a finalizer, its node or a webhook holds it.",
+        "Have that lifted which the message names. PodGroups of scheduling.k8s.io need their "
+        "feature gates in the controller-manager, too.",
+        Who.ADMIN,
     ),
     Reason.BACK_OFF: Text(
         "The last attempt has failed, and the next one waits a while: 10 s, doubling up to 6 min.",
@@ -170,7 +211,8 @@ TEXTS: Texts = {
     ),
     Reason.POD_FAILED: Text(
         "A trainer has exited with an error.",
-        "Read its last lines below and correct the program; backoffLimit allows restarts.",
+        "Read its last lines in the failure record and correct the program; backoffLimit allows "
+        "restarts.",
         Who.USER,
     ),
     Reason.POD_EVICTED: Text(
@@ -217,7 +259,8 @@ TEXTS: Texts = {
     ),
     Reason.BACKOFF_LIMIT_EXCEEDED: Text(
         "The job has failed: more restarts were charged than backoffLimit allows.",
-        "Read what ended the attempts below, correct the program, and submit the job again.",
+        "Read in status.failures what ended the attempts, correct the program, and submit the job "
+        "again.",
         Who.USER,
     ),
     Reason.POD_FAILURE_POLICY: Text(
@@ -248,8 +291,10 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.INVALID_SPEC: Text(
-        "The job has failed: its spec breaks a rule that the API server could not check.",
-        "Correct the field that the message names (`kubectl pdj lint` finds it) and submit again.",
+        "The spec breaks a rule that the API server could not check, or the API server refuses a "
+        "child as invalid that follows from it; the job fails.",
+        "Correct the field that the message names (`kubectl pdj lint` finds most), and submit the "
+        "job again.",
         Who.USER,
     ),
     Reason.ENDPOINTS_TOO_LONG: Text(

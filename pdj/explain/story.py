@@ -3,14 +3,16 @@
 What a user may not see is said to be hidden; it is no error.
 """
 
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from types import ModuleType
 
 from api.constants import VOLCANO_API_VERSION, Condition, Reason
-from api.job import PaddleJob
+from api.job import PaddleJob, pod_name
 from api.objects import Raw, name_of, parse_time
+from api.signals import SIGKILL
 from api.status import Failure, JobCondition
 from controller.client.errors import ApiError, Forbidden
 from pdj.access.client import Client
@@ -18,9 +20,12 @@ from pdj.explain import chinese, english
 from pdj.explain.texts import Text
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
+from reconcile.ending import OUT_OF_MEMORY
 
 MAX_WARNINGS = 5
 MAX_NODES = 10
+MAX_EVENTS = 200
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 _TELLING = (
     Condition.FAILED,
     Condition.COMPLETED,
@@ -30,6 +35,9 @@ _TELLING = (
     Condition.RUNNING,
 )
 _PLACES = frozenset({Reason.UNSCHEDULABLE, Reason.STARTING_DEADLINE_EXCEEDED})
+_OF_FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED})
+_SET_UP = frozenset({"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"})
+"""A kubelet's words for what keeps it from starting a pod's first container."""
 _GROUPS = frozenset(
     {Reason.POD_GROUP_PENDING, Reason.POD_GROUP_INVALID, Reason.POD_GROUP_UNAVAILABLE}
 )
@@ -47,13 +55,19 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """All that explains a job. `facts` are lines by the label of what they are about."""
+    """All that explains a job: why it is so, and what it has been through before.
+
+    `facts` are lines by the label of what they are about.
+    """
 
     job: PaddleJob
     whys: tuple[Why, ...]
+    history: tuple[Why, ...]
     failures: tuple[Failure, ...]
     warnings: tuple[str, ...]
     facts: dict[str, list[str]]
+    events: tuple[Raw, ...] = ()
+    """The last Events about the job and its pods, also those that are gone; oldest first."""
 
 
 def language_module(language: str) -> ModuleType:
@@ -66,18 +80,28 @@ def tell(client: Client, picture: JobPicture, language: str) -> Story:
     texts = language_module(language)
     job = picture.job
     events, problem = _events(client, job)
-    whys = list(_whys(job, events, texts))
+    warned = {str(each.get("reason")) for each in _warning_events(picture, events)}
+    whys = [_narrow(why, job, warned, texts) for why in _whys(job, events, texts)]
     reasons = {why.reason for why in whys}
+    history = _history(job, events, texts, reasons)
     warnings = tuple(_warnings(picture, events)) or ((problem,) if problem else ())
     facts = dict(_facts(client, job, reasons, texts))
-    return Story(job, tuple(whys), job.status.failures, warnings, facts)
+    about = tuple(each for each in events if _belongs(each, job))[-MAX_EVENTS:]
+    return Story(job, tuple(whys), history, job.status.failures, warnings, facts, about)
+
+
+def _belongs(event: Raw, job: PaddleJob) -> bool:
+    target = event.get("involvedObject") or {}
+    starts = tuple(pod_name(job.name, role, 0)[:-1] for role in job.spec.roles)
+    is_pod = target.get("kind") == "Pod" and str(target.get("name")).startswith(starts)
+    return _is_about(event, {job.uid}) or is_pod
 
 
 def _whys(job: PaddleJob, events: list[Raw], texts: ModuleType) -> Iterator[Why]:
     if not job.is_ours:
         yield Why("", texts.NOT_OURS, f"managedBy: {job.spec.managed_by}", job.created_at)
         return
-    if not job.status.phase:
+    if not job.status.phase and not any(_events_about(job, events)):
         yield Why("", texts.NOT_SEEN, "", job.created_at)
     told = set()
     for condition in _true_conditions(job):
@@ -97,18 +121,56 @@ def _true_conditions(job: PaddleJob) -> Iterator[JobCondition]:
                 return
 
 
+def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Why:
+    """With a text nearer to the cause than its reason's, where records or Warnings tell more."""
+    text = why.text
+    last = job.status.failures[-1] if job.status.failures else None
+    if why.reason in _OF_FAILURES and last is not None:
+        if last.reason == OUT_OF_MEMORY:
+            text = texts.OUT_OF_MEMORY
+        elif last.signal == SIGKILL:
+            text = texts.KILLED
+    elif why.reason == Reason.WAITING_FOR_PODS and warned & _SET_UP:
+        text = texts.NOT_SET_UP
+    return replace(why, text=text)
+
+
 def _of_events(
     job: PaddleJob, events: list[Raw], texts: ModuleType, told: set[str]
 ) -> Iterator[Why]:
     """What only Events tell: a variable that is dropped, pods that were deleted by force."""
+    for reason, message, when in _events_about(job, events):
+        if reason in _ONLY_EVENTS and reason not in told:
+            told.add(reason)
+            yield Why(reason, text_of(reason, texts), message, when)
+
+
+def _events_about(job: PaddleJob, events: list[Raw]) -> Iterator[tuple[str, str, datetime | None]]:
+    """Reason, message and time of each Event that the operator has sent about the job."""
     for event in events:
         reason = str(event.get("reason") or "")
-        if _is_about(event, {job.uid}) and reason in _ONLY_EVENTS and reason not in told:
-            told.add(reason)
-            when = parse_time(event.get("lastTimestamp") or event.get("eventTime"))
-            yield Why(reason, text_of(reason, texts), str(event.get("message") or ""), when)
+        if _is_about(event, {job.uid}) and reason in _REASONS:
+            yield reason, str(event.get("message") or ""), parse_time(event_time(event))
 
 
+def _history(
+    job: PaddleJob, events: list[Raw], texts: ModuleType, told: set[str]
+) -> tuple[Why, ...]:
+    """The reasons that the job has had before, each at its last time, in their order."""
+    had = [
+        *((c.reason, "", parse_time(c.last_transition_time)) for c in job.status.conditions),
+        *((f.reason, "", parse_time(f.time)) for f in job.status.failures),
+        *_events_about(job, events),
+    ]
+    found: dict[str, Why] = {}
+    for reason, message, when in sorted(had, key=lambda each: each[2] or EARLIEST):
+        if reason and reason not in told:
+            found.pop(reason, None)
+            found[reason] = Why(reason, text_of(reason, texts), message, when)
+    return tuple(found.values())
+
+
+_REASONS = frozenset(map(str, Reason))
 _ONLY_EVENTS = frozenset({Reason.OWNED_VARIABLE, Reason.FORCE_DELETED})
 
 
@@ -125,10 +187,11 @@ def _events(client: Client, job: PaddleJob) -> tuple[list[Raw], str]:
         events, _ = client.list(core_path(job.namespace, "events"))
     except Forbidden as error:
         return [], error.message
-    return sorted(events, key=_event_time), ""
+    return sorted(events, key=event_time), ""
 
 
-def _event_time(event: Raw) -> str:
+def event_time(event: Raw) -> str:
+    """When it happened last, as the cluster wrote it."""
     series = (event.get("series") or {}).get("lastObservedTime")
     told = series or event.get("lastTimestamp") or event.get("eventTime")
     return str(told or event["metadata"].get("creationTimestamp") or "")
@@ -140,12 +203,28 @@ def _is_about(event: Raw, uids: set[str]) -> bool:
 
 def _warnings(picture: JobPicture, events: list[Raw]) -> list[str]:
     """The last Warnings about the job and its pods."""
-    uids = {str(each["metadata"].get("uid")) for each in (picture.raw, *picture.pods)}
-    mine = [each for each in events if each.get("type") == "Warning" and _is_about(each, uids)]
-    return [
+    told = [
         f"{each['involvedObject'].get('name')}: {each.get('reason')}: "
         + first_line(str(each.get("message") or ""))
-        for each in mine[-MAX_WARNINGS:]
+        for each in _warning_events(picture, events)
+    ]
+    # Pods of the same name say the same in each attempt: the last time counts.
+    return [*dict.fromkeys(reversed(told))][MAX_WARNINGS - 1 :: -1]
+
+
+def _warning_events(picture: JobPicture, events: list[Raw]) -> list[Raw]:
+    """The Warnings about the job and its pods, the oldest first.
+
+    That their own ConfigMap is not there yet is how pods wait for one another: no Warning of ours.
+    """
+    uids = {str(each["metadata"].get("uid")) for each in (picture.raw, *picture.pods)}
+    awaited = re.compile(rf'configmap "{re.escape(picture.job.name)}(-attempt-\d+)?" not found')
+    return [
+        each
+        for each in events
+        if each.get("type") == "Warning"
+        and _is_about(each, uids)
+        and not awaited.search(str(each.get("message")))
     ]
 
 

@@ -1,16 +1,25 @@
 """A job with its pods, as the API server has them now."""
 
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from api.constants import LABEL_JOB_UID, LABEL_ROLE
 from api.job import PaddleJob, parse_job
 from api.objects import Raw, labels_of, uid_of
-from controller.client.errors import Forbidden, NotFound, Transient
+from controller.client.errors import ApiError, Forbidden, NotFound, Transient
 from pdj.access.client import Client
 from pdj.errors import Problem
 from pdj.gather.paths import JOBS, core_path, jobs_path, of_job
 
 NO_OPERATOR = "this cluster does not know PaddleJobs: its administrator has to install the operator"
+
+NOT_YET = (
+    "the API server begins to serve PaddleJobs just now, or a proxy answers in its place: try again"
+)
+
+
+class NoOperator(Problem):
+    """The cluster does not know PaddleJobs, or not yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +54,13 @@ def get_job(client: Client, namespace: str, name: str) -> Raw:
     except NotFound as error:
         check_served(client)
         raise Problem(f"there is no job {name} in namespace {namespace}") from error
-    except Transient:
-        check_served(client)
+    except Transient as error:
+        check_served(client, error)
         raise
 
 
-def check_served(client: Client) -> None:
-    """Raise Problem where the cluster does not know PaddleJobs.
+def check_served(client: Client, error: ApiError | None = None) -> None:
+    """Raise NoOperator where the cluster does not know PaddleJobs, or not yet.
 
     Such a path answers 404 in plain text, as a load balancer without a backend does; the list of
     groups is the API server's own word.
@@ -59,7 +68,9 @@ def check_served(client: Client) -> None:
     groups = client.get("/apis").get("groups") or ()
     served = {each["groupVersion"] for group in groups for each in group["versions"]}
     if JOBS.removeprefix("/apis/") not in served:
-        raise Problem(NO_OPERATOR)
+        raise NoOperator(NO_OPERATOR)
+    if isinstance(error, Transient) and error.code == HTTPStatus.NOT_FOUND:
+        raise NoOperator(f"{error.message}: {NOT_YET}") from error
 
 
 def look(client: Client, namespace: str, name: str) -> JobPicture:
@@ -90,6 +101,6 @@ def list_jobs(client: Client, namespace: str, selector: str = "") -> list[Raw]:
     query = {"labelSelector": selector} if selector else {}
     try:
         return client.list(jobs_path(namespace), query)[0]
-    except (NotFound, Transient):
-        check_served(client)
+    except (NotFound, Transient) as error:
+        check_served(client, error)
         raise

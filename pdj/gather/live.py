@@ -5,6 +5,7 @@ from types import TracebackType
 
 from api.constants import Phase
 from api.objects import Raw
+from controller.client.errors import ApiError, Forbidden
 from controller.clock import Clock
 from pdj.access.client import Client
 from pdj.errors import FAILED, OK, Problem, TimedOut
@@ -44,23 +45,34 @@ class LiveJob:
     def picture(self) -> JobPicture | None:
         """The job as it is, or None while there is none; what was refused is raised."""
         jobs = self._jobs.objects()
-        pods = self._pods.objects() if self._pods else []
+        try:
+            pods = self._pods.objects() if self._pods else []
+        except Forbidden as error:
+            return JobPicture(jobs[0], (), error.message) if jobs else None
         if not jobs or pods is None:
             return None
         return JobPicture(jobs[0], pods_of(jobs[0], pods))
 
     @property
+    def trouble(self) -> ApiError | None:
+        """Why the picture may be old: an outage that is being waited out."""
+        return self._jobs.trouble or (self._pods.trouble if self._pods else None)
+
+    @property
     def is_known(self) -> bool:
         """Whether the API server has been asked already."""
-        return self._jobs.objects() is not None and (
-            self._pods is None or self._pods.objects() is not None
-        )
+        try:
+            pods = self._pods.objects() if self._pods else []
+        except Forbidden:
+            pods = []
+        return self._jobs.objects() is not None and pods is not None
 
 
 class Deadline:
-    """When to give up, in seconds from now; None for never."""
+    """When to give up on a job, in seconds from now; None for never."""
 
-    def __init__(self, seconds: float | None, clock: Clock | None = None) -> None:
+    def __init__(self, seconds: float | None, job: str, clock: Clock | None = None) -> None:
+        self._job = job
         self._clock = clock or Clock()
         self._seconds = seconds
         self._at = None if seconds is None else self._clock.monotonic() + seconds
@@ -71,7 +83,7 @@ class Deadline:
         if self._at is not None:
             left = self._at - self._clock.monotonic()
             if left <= 0:
-                raise TimedOut(f"not within {self._seconds:g} s")
+                raise TimedOut(f"{self._job}: not within {self._seconds:g} s")
         self._clock.wait(event, min(left, seconds))
         event.clear()
 

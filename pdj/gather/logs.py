@@ -2,10 +2,11 @@
 
 The kubelet's timestamps say where to go on. After a break the log is asked for again from the
 second of the last line, and the lines that have come before are dropped: those that are older, and
-as many of the same moment as were seen.
+as many of the same moment as were seen. A line without end comes in pieces, each of which counts.
 """
 
 import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -13,13 +14,17 @@ from functools import lru_cache
 from api.objects import Raw, is_deleting, uid_of
 from controller.client.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient
 from controller.client.http import Stream
-from pdj.access.client import Client, Query, lines_of
+from pdj.access.client import Client, Piece, Query, pieces_of
 from pdj.gather.merge import Line, Merger, Source
 from pdj.gather.paths import core_path, log_path
 
 FIRST_PAUSE_SECONDS = 0.2
 MAX_PAUSE_SECONDS = 3.0
 NANOSECONDS = 1_000_000_000
+MAX_LINE_BYTES = 64 << 10
+"""A longer line is cut into pieces, which say so."""
+GOES_ON = " … (cut: the line goes on)".encode()
+GONE_ON = "… ".encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +146,8 @@ class LogReader:
             self._position.rewind()
             # A log is asked for by the pod's name, which the pod of the next attempt has, too.
             if not self._closed.is_set() and self._find_pod() is not None:
-                for raw in lines_of(stream):
-                    self._take(raw)
+                for stamped in stamp_pieces(pieces_of(stream, MAX_LINE_BYTES)):
+                    self._take(*stamped)
         finally:
             with self._lock:
                 self._stream = None
@@ -159,16 +164,35 @@ class LogReader:
                 query["sinceSeconds"] = self._wish.since_seconds
         return query
 
-    def _take(self, raw: bytes) -> None:
-        stamp, _, text = raw.partition(b" ")
-        try:
-            time = stamp.decode()
-            moment = parse_moment(time)
-        except ValueError:  # the kubelet's own words about a log that it cannot read
-            return
+    def _take(self, moment: int, time: str, text: bytes) -> None:
         if self._position.is_new(moment):
             self._position.time = time
             self._merger.put(Line(moment, time, self._source, text))
+
+
+def stamp_pieces(pieces: Iterable[Piece]) -> Iterator[tuple[int, str, bytes]]:
+    """Moment, time and text of each piece: time is that of its line, and the text says of a cut.
+
+    Lines without a time are left out: the kubelet's own words about a log that it cannot read.
+    """
+    stamp: tuple[int, str] | None = None
+    starts_line = True
+    for piece in pieces:
+        text = piece.text
+        if starts_line:
+            stamp, text = _split_stamp(text)
+        if stamp is not None:
+            head, tail = (b"" if starts_line else GONE_ON), (b"" if piece.ends_line else GOES_ON)
+            yield *stamp, head + text + tail
+        starts_line = piece.ends_line
+
+
+def _split_stamp(text: bytes) -> tuple[tuple[int, str] | None, bytes]:
+    time, _, rest = text.partition(b" ")
+    try:
+        return (parse_moment(time.decode()), time.decode()), rest
+    except ValueError:
+        return None, text
 
 
 class Position:

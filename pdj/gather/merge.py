@@ -6,14 +6,15 @@ A line goes out when every open log has shown its next line, or when it has wait
 
 import heapq
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from controller.clock import Clock
 
 MAX_BUFFERED = 5_000
-"""Lines of one log that wait. A reader that is ahead of the others rests then."""
+MAX_BUFFERED_BYTES = 4 << 20
+"""Lines of one log that wait, and their text. A reader that is ahead of the others rests then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Merger:
         self._condition = threading.Condition()
         """Guards all that follows."""
         self._waiting: dict[Source, deque[tuple[float, Line]]] = {}
+        self._bytes: Counter[Source] = Counter()
+        """How long the lines of each log in _waiting are together."""
         self._open: set[Source] = set()
         self._heads: list[tuple[int, int, Source]] = []
         """One for each log that has lines waiting: its first line's moment."""
@@ -66,9 +69,10 @@ class Merger:
         """Add a line; waits while too many of its log wait already."""
         with self._condition:
             waiting = self._waiting[line.source]
-            while len(waiting) >= MAX_BUFFERED and not self._is_closed:
+            while self._is_full_locked(line.source) and not self._is_closed:
                 self._condition.wait()
             waiting.append((self._clock.monotonic(), line))
+            self._bytes[line.source] += len(line.text)
             if len(waiting) == 1:
                 self._silent.discard(line.source)
                 self._push(line)
@@ -104,6 +108,10 @@ class Merger:
         with self._condition:
             return bool(self._heads)
 
+    def _is_full_locked(self, source: Source) -> bool:
+        lines, size = len(self._waiting[source]), self._bytes[source]
+        return lines >= MAX_BUFFERED or size >= MAX_BUFFERED_BYTES
+
     def _take_locked(self) -> list[Line]:
         ripe = self._clock.monotonic() - self._hold
         return self._pop_locked(lambda arrived: arrived <= ripe or not self._silent)
@@ -117,6 +125,7 @@ class Merger:
                 break
             heapq.heappop(self._heads)
             lines.append(waiting.popleft()[1])
+            self._bytes[source] -= len(lines[-1].text)
             if waiting:
                 self._push(waiting[0][1])
             elif source in self._open:

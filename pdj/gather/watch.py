@@ -11,6 +11,7 @@ from controller.client.http import Stream
 from controller.clock import Clock
 from pdj.access.client import Client, Query, lines_of
 from pdj.access.parsing import parse_json
+from pdj.errors import Problem
 
 READ_SECONDS = 70.0
 """A bookmark comes every minute: a watch that is silent for longer is dead."""
@@ -42,6 +43,8 @@ class Watch:
         self._clock = clock or Clock()
         self._closed = threading.Event()
         self._known: dict[str, Raw] = {}
+        self.trouble: ApiError | None = None
+        """The outage that is being waited out. Any thread may read it."""
         self._lock = threading.Lock()
         """Guards _stream."""
         self._stream: Stream | None = None
@@ -63,12 +66,14 @@ class Watch:
                     version = yield from self._follow(version)
             except Gone:
                 continue
-            except (Transient, Throttled):
+            except (Transient, Throttled) as error:
+                self.trouble = error
                 self._clock.wait(self._closed, pause * random.uniform(0.7, 1.0))
                 pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
     def _relist(self) -> Generator[Change, None, str]:
         items, version = self._client.list(self._path, self._query)
+        self.trouble = None
         found = {uid_of(item): item for item in items}
         for uid in [*self._known]:
             if uid not in found:
@@ -137,7 +142,7 @@ class Keeper:
         self._lock = threading.Lock()
         """Guards _objects, _is_synced and _error."""
         self._is_synced = False
-        self._error: ApiError | None = None
+        self._error: ApiError | Problem | None = None
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 
     def __enter__(self) -> "Keeper":
@@ -155,11 +160,16 @@ class Keeper:
                 raise self._error
             return list(self._objects.values()) if self._is_synced else None
 
+    @property
+    def trouble(self) -> ApiError | None:
+        """Why the copy may be old: an outage that is being waited out."""
+        return self._watch.trouble
+
     def _run(self) -> None:
         try:
             for change in self._watch:
                 self._take(change)
-        except ApiError as error:
+        except (ApiError, Problem) as error:  # Problem: the login could not be renewed
             with self._lock:
                 self._error = error
         self._changed.set()

@@ -27,6 +27,10 @@ def draw_story(story: Story, language: str, paint: Paint, now: datetime) -> list
         **{labels[name]: facts for name, facts in story.facts.items()},
         labels["events"]: list(story.warnings),
     }
+    sections[labels["history"]] = [
+        f"{age(each.since, now)}  {each.reason}: {each.text.cause} {each.text.next_step}"
+        for each in story.history
+    ]
     for title, told in sections.items():
         if told:
             lines += ["", f"{paint(title, 'bold')}:", *(f"  {plain(line)}" for line in told)]

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from typing import TypeVar
 
 from api.constants import Condition, Phase, Role
 from api.objects import parse_time
+from api.signals import signal_name
 from api.status import Failure, JobCondition, JobStatus
 from pdj.gather.jobs import JobPicture
 from pdj.gather.pods import Pod, read_pods
@@ -12,8 +14,12 @@ from pdj.text.tables import age, bar, table
 from pdj.text.terminal import BY_PHASE, plain, shorten
 
 Paint = Callable[..., str]
+Item = TypeVar("Item")
+Branch = tuple[str, list[str]]
+"""Of the tree: its title and its leaves."""
 MAX_PODS = 200
 """Of each role: of thousands, those that run need no line."""
+_INDENT = "│  ├─ "
 _TELLING = (
     Condition.FAILED,
     Condition.COMPLETED,
@@ -39,13 +45,15 @@ def draw_job(picture: JobPicture, paint: Paint, now: datetime, columns: int) -> 
     elif not job.status.phase:
         lines.append("│  no operator has looked at it yet")
     pods = read_pods(list(picture.pods))
+    branches = []
     for role, spec in job.spec.roles.items():
         mine = [pod for pod in pods if pod.role == role]
-        lines += _role(role, spec.replicas, mine, paint, now)
+        branches.append(_role(role, spec.replicas, mine, paint, now))
     if picture.pods_problem:
-        lines.append(f"├─ pods cannot be seen: {plain(picture.pods_problem)}")
-    lines += _attempts(job.status, paint, columns)
-    return lines
+        branches.append((f"pods cannot be seen: {plain(picture.pods_problem)}", []))
+    if job.status.failures or job.status.attempt > 1:
+        branches.append((paint("attempts", "bold"), _attempts(job.status, columns)))
+    return [*lines, *_draw(branches)]
 
 
 def telling_condition(status: JobStatus) -> JobCondition | None:
@@ -65,8 +73,14 @@ def _head(picture: JobPicture, paint: Paint, now: datetime) -> str:
     ended = parse_time(job.status.completion_time)
     started = parse_time(job.status.start_time)
     if started:
-        parts.append(f"{'took' if ended else 'runs for'} {age(started, ended or now)}")
+        parts.append(f"{_ran(job.status, ended)} {age(started, ended or now)}")
     return "  ".join(parts)
+
+
+def _ran(status: JobStatus, ended: datetime | None) -> str:
+    if ended:
+        return "took"
+    return "waits for" if status.phase in (Phase.PENDING, Phase.STARTING) else "runs for"
 
 
 def _sentence(condition: JobCondition, now: datetime) -> str:
@@ -75,20 +89,31 @@ def _sentence(condition: JobCondition, now: datetime) -> str:
     return plain(f"{condition.reason} for {since}: {first}{' …' * bool(more)}")
 
 
-def _role(role: Role, wanted: int, pods: list[Pod], paint: Paint, now: datetime) -> Iterator[str]:
+def _draw(branches: list[Branch]) -> Iterator[str]:
+    for (title, leaves), (fork, stem) in _forks(branches):
+        yield f"{fork} {title}"
+        for leaf, (tip, _) in _forks(leaves):
+            yield f"{stem} {tip} {leaf}"
+
+
+def _forks(items: list[Item]) -> Iterator[tuple[Item, tuple[str, str]]]:
+    for number, item in enumerate(items, 1):
+        yield item, ("├─", "│ ") if number < len(items) else ("└─", "  ")
+
+
+def _role(role: Role, wanted: int, pods: list[Pod], paint: Paint, now: datetime) -> Branch:
     running = sum(pod.is_running for pod in pods)
     ended = sum(pod.state == "Completed" for pod in pods)
-    yield f"├─ {paint(role, 'bold')}  {_progress(running, ended, wanted, paint)}"
     shown = pods if len(pods) <= MAX_PODS else [pod for pod in pods if not pod.is_running]
     rows = [_pod_row(pod, now) for pod in shown[:MAX_PODS]]
 
     def colour(column: int, text: str) -> str:
         return paint(text, _colour(text.strip())) if column == 1 else text
 
-    for line in table(rows, colour):
-        yield f"│  ├─ {line}"
+    leaves = list(table(rows, colour))
     if len(pods) > len(rows):
-        yield f"│  └─ and {len(pods) - len(rows)} more"
+        leaves.append(f"and {len(pods) - len(rows)} more")
+    return f"{paint(role, 'bold')}  {_progress(running, ended, wanted, paint)}", leaves
 
 
 def _progress(running: int, ended: int, wanted: int, paint: Paint) -> str:
@@ -108,14 +133,11 @@ def _colour(state: str) -> str:
     return _STATES.get(state, "red" if state != "Terminating" else "dim")
 
 
-def _attempts(status: JobStatus, paint: Paint, columns: int) -> Iterator[str]:
-    if not status.failures and status.attempt <= 1:
-        return
-    yield f"└─ {paint('attempts', 'bold')}"
-    for failure in status.failures:
-        yield shorten(f"   ├─ {failure.attempt}  {describe_failure(failure)}", columns)
+def _attempts(status: JobStatus, columns: int) -> list[str]:
+    leaves = [f"{each.attempt}  {describe_failure(each)}" for each in status.failures]
     if status.phase != Phase.FAILED:
-        yield f"   └─ {status.attempt}  {plain(status.phase)}"
+        leaves.append(f"{status.attempt}  {plain(status.phase)}")
+    return [shorten(leaf, columns - len(_INDENT)) for leaf in leaves]
 
 
 def describe_failure(failure: Failure) -> str:
@@ -124,9 +146,9 @@ def describe_failure(failure: Failure) -> str:
     if failure.pod:
         parts.append(failure.pod + (f" on {failure.node}" if failure.node else ""))
     if failure.signal is not None:
-        parts.append(f"signal {failure.signal}")
+        parts.append(signal_name(failure.signal))
     elif failure.exit_code is not None:
         parts.append(f"exit code {failure.exit_code}")
-    last = failure.message.strip().splitlines()
-    said = f": {last[-1]}" if last else ""
+    lines = failure.message.strip().splitlines()
+    said = f": {lines[0]}" if lines else ""
     return plain(f"{', '.join(parts)} at {failure.time}{said}")

@@ -33,6 +33,8 @@ BY_PHASE: Final = {
     "Scaling": "cyan",
     "Suspended": "magenta",
 }
+COLUMNS, LINES = 80, 24
+"""Of a terminal that says it has none: that of a container, or of a recorder."""
 PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
 
 
@@ -112,8 +114,11 @@ class Screen:
 
     def columns(self) -> int:
         """How wide it is; a pipe has no end."""
-        return os.get_terminal_size(self.out.fileno()).columns if self.is_terminal else 1 << 20
+        return self._size().columns or COLUMNS if self.is_terminal else 1 << 20
 
     def height(self) -> int:
         """How many lines can be drawn again."""
-        return os.get_terminal_size(self.out.fileno()).lines - 1 if self.is_terminal else 1 << 20
+        return (self._size().lines or LINES) - 1 if self.is_terminal else 1 << 20
+
+    def _size(self) -> os.terminal_size:
+        return os.get_terminal_size(self.out.fileno())

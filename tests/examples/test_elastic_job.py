@@ -84,8 +84,10 @@ class Story:
     """What was seen of the job, step by step."""
 
     lab: Lab
-    logs: dict[str, str] = field(default_factory=dict)
-    """The last known log of each pod that ever was, by UID."""
+    folder: Path
+    """A file for the log of each pod that ever was, named by its UID."""
+    followers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    """By UID, what writes it: a pod that is gone has no log that could be asked for."""
     pods: list[dict[str, str]] = field(default_factory=list)
     """After each step, the UIDs of the pods by name."""
     worlds: list[int] = field(default_factory=list)
@@ -95,7 +97,6 @@ class Story:
 
     def step(self, action: Callable[[], object], count: int) -> None:
         """Do something to the job, and wait until as many workers train together after it."""
-        self.read_logs()
         before = {uid: len(log) for uid, log in self.logs.items()}
         action()
         what = f"step {len(self.worlds)}: training on {count} workers"
@@ -103,14 +104,32 @@ class Story:
         self.worlds.append(count)
         self.pods.append({p["metadata"]["name"]: p["metadata"]["uid"] for p in self._live()})
 
-    def read_logs(self) -> None:
-        """Keep what the pods have written so far."""
+    @property
+    def logs(self) -> dict[str, str]:
+        """By UID, what each pod that ever was has written so far."""
+        return {uid: (self.folder / uid).read_text(errors="replace") for uid in self.followers}
+
+    def follow(self) -> None:
+        """Follow the logs of the pods that have begun, to their end."""
         for pod in self.lab.pods(JOB):
-            if pod["status"].get("containerStatuses"):
-                name = pod["metadata"]["name"]
-                done = self.lab.cluster.kubectl("-n", self.lab.namespace, "logs", name, check=False)
-                known = self.logs.get(pod["metadata"]["uid"], "")
-                self.logs[pod["metadata"]["uid"]] = max(known, done.stdout, key=len)
+            uid = uid_of(pod)
+            if is_begun(pod) and (uid not in self.followers or self._has_seen_nothing(uid)):
+                self.followers[uid] = self._follow(pod)
+
+    def _has_seen_nothing(self, uid: str) -> bool:
+        is_over = self.followers[uid].poll() is not None
+        return is_over and not (self.folder / uid).stat().st_size
+
+    def _follow(self, pod: Raw) -> subprocess.Popen[bytes]:
+        cluster, name = self.lab.cluster, pod["metadata"]["name"]
+        command = [cluster.bin_dir / "kubectl", "-n", self.lab.namespace, "logs", "-f", name]
+        with (self.folder / uid_of(pod)).open("wb") as log:
+            return subprocess.Popen(command, env=cluster.kubectl_environment(), stdout=log)
+
+    def end(self) -> None:
+        """Wait until the logs are whole: all pods have ended."""
+        for follower in self.followers.values():
+            follower.wait(STEP_SECONDS)
 
     def kill(self, name: str) -> None:
         """kill -9 of a worker: of its launcher and all below it."""
@@ -119,10 +138,10 @@ class Story:
 
     def _trains(self, before: dict[str, int], count: int) -> bool:
         """Whether every live pod has since begun, and reported, training of that many."""
-        self.read_logs()
-        live = self._live()
-        logs = [self.logs.get(uid, "")[before.get(uid, 0) :] for uid in map(uid_of, live)]
-        return len(live) == count and all(trains_last(log, count) for log in logs)
+        self.follow()
+        live, logs = self._live(), self.logs
+        since = [logs.get(uid, "")[before.get(uid, 0) :] for uid in map(uid_of, live)]
+        return len(live) == count and all(trains_last(log, count) for log in since)
 
     def _live(self) -> list[Raw]:
         return [
@@ -135,6 +154,12 @@ class Story:
 
 def uid_of(pod: Raw) -> str:
     return str(pod["metadata"]["uid"])
+
+
+def is_begun(pod: Raw) -> bool:
+    """Whether its container runs or has run."""
+    statuses = pod["status"].get("containerStatuses") or ()
+    return any("waiting" not in each["state"] for each in statuses)
 
 
 def trains_last(log: str, count: int) -> bool:
@@ -158,7 +183,7 @@ def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) 
     assert history, "begun before the jobs"
     lab.submit(unschedulable_but_one())
     lab.submit(example(str(tmp_path_factory.mktemp("volume"))))
-    story = Story(lab)
+    story = Story(lab, tmp_path_factory.mktemp("logs"))
     story.step(lambda: None, 2)
     story.attempt = lab.status(JOB)["attempt"]
     story.step(lambda: scale(lab, 3), 3)
@@ -168,7 +193,7 @@ def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) 
     story.step(lambda: story.kill(f"{JOB}-worker-1"), 3)
     story.step(lambda: kill_and_scale(lab, story), 2)
     lab.wait_completed(JOB, timeout_seconds=STEP_SECONDS)
-    story.read_logs()
+    story.end()
     return story
 
 

@@ -49,16 +49,28 @@ def test_a_job_trains_to_its_end_and_leaves_its_model(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "output")
 
 
+def test_an_unknown_image_is_told_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(yaml.safe_dump(own_job(tmp_path)).replace("demo-wide-and-deep", "mine"))
+    done = run(file)
+    assert done.returncode == 1
+    assert "is not in the image table: write one with it, and name it" in done.stderr
+    assert "starting" not in done.stdout
+
+
 @pytest.mark.timeout(600)
 def test_a_failed_job_says_why(tmp_path: Path) -> None:
+    """In a namespace that the file brings along."""
     job = own_job(tmp_path)
+    job["metadata"]["namespace"] = "training"  # type: ignore[index]
     spec = job["spec"]["worker"]["template"]["spec"]  # type: ignore[index]
     spec["containers"][0]["command"] = ["sh", "-c", "echo no such data set; exit 3"]
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "training"}}
     file = tmp_path / "job.yaml"
-    file.write_text(yaml.safe_dump(job))
+    file.write_text(yaml.safe_dump_all([space, job]))
     done = run(file)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "exited with code 3: no such data set" in done.stdout
+    assert re.search(r"exited with code 3(, and \d others? .*)?: no such data set", done.stdout)
 
 
 FILES = [

@@ -17,6 +17,7 @@ COPIED = (
     "api",
     "controller",
     "localcluster",
+    "manifests",
     "metrics",
     "reconcile",
     "tests",

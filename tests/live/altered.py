@@ -1,16 +1,17 @@
 """`python -m tests.live.altered FILE [FLAG…]`: the operator in which a few things are different.
 
-Its wall clock shows as many seconds more as the file says at that moment, and it labels pods as a
-later release might.
+Its wall clock shows as many seconds more as the file says at that moment, it labels pods as a later
+release might, and if LONGEST_VARIABLE is set, the kernel seems to take no longer variables.
 """
 
+import os
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from controller import __main__ as program
 from controller.clock import Clock
-from reconcile import templates
+from reconcile import rendezvous, templates
 
 RELEASE = "example.com/release"
 
@@ -19,6 +20,7 @@ def main() -> int:
     """Alter the operator and run it."""
     shift_clock(Path(sys.argv.pop(1)))
     label_pods()
+    shorten_variables()
     return program.main()
 
 
@@ -30,6 +32,13 @@ def shift_clock(file: Path) -> None:
         return tell(self) + timedelta(seconds=float(file.read_text()))
 
     Clock.now = now  # type: ignore[method-assign]
+
+
+def shorten_variables() -> None:
+    """Have a list of endpoints be too long that would be long enough for thousands of pods."""
+    limit = os.environ.get("LONGEST_VARIABLE")
+    if limit:
+        vars(rendezvous)["MAX_ENV_VALUE_BYTES"] = int(limit)
 
 
 def label_pods() -> None:

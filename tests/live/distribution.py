@@ -23,7 +23,7 @@ FOLDERS = ("examples", "manuals", "cluster", "faults", "unit")
 """In order of how long a file of them takes."""
 SHARED = {
     "unattended": ("unattended",),
-    "operated": ("operated", "lab", "module_lab"),
+    "operated": ("operated", "lab", "module_lab", "site_lab"),
     "cluster": ("cluster", "namespace", "crd"),
 }
 """Clusters that tests share, and the fixtures that lead to them."""

@@ -39,6 +39,20 @@ def until_told(folder: Path, before: str = "true", after: str = "true") -> Raw:
     return template
 
 
+def hold(lab: Lab, kind: str, name: str) -> None:
+    """Keep an object from going, however long ago it was deleted, until it is released."""
+    lab.kubectl("patch", kind, name, "--type=merge", "-p", _finalizers(["example.com/hold"]))
+
+
+def release(lab: Lab, kind: str, name: str) -> None:
+    """Let an object go that was held."""
+    lab.kubectl("patch", kind, name, "--type=merge", "-p", _finalizers(None))
+
+
+def _finalizers(names: list[str] | None) -> str:
+    return json.dumps({"metadata": {"finalizers": names}})
+
+
 def evict(lab: Lab, pod: str) -> None:
     """What `kubectl drain` asks for."""
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}

@@ -1,21 +1,21 @@
 """A port of a pod behind its NetworkPolicy, as where the cluster's network enforces those.
 
-The local cluster's does not. So this listens where the pod's clients connect, finds the pod whose
-process a connection comes from, and hands on those that the policy lets in.
+The local cluster's does not. So this listens in the pod's own network where its clients connect,
+finds the pod that a connection comes from, and hands on those that the policy lets in.
 """
 
+import os
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from localcluster import Cluster
+from localcluster.node.runtime import linux
 
 Raw = dict[str, Any]
-TCP_TABLE = Path("/proc/net/tcp")
-OWN_ADDRESS, INODE = 1, 9
-"""Columns of the table."""
 
 
 class Guard:
@@ -26,7 +26,7 @@ class Guard:
         self._policy = policy
         self._port = port
         self._behind = (address, behind)
-        self._listener = socket.create_server((address, port))
+        self._listener = listener_in(process_of(address), (address, port))
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 
@@ -39,24 +39,21 @@ class Guard:
     def _run(self) -> None:
         with suppress(OSError):  # closed
             while True:
-                client, peer = self._listener.accept()
-                threading.Thread(target=self._serve, args=(client, peer), daemon=True).start()
+                client, (address, _) = self._listener.accept()
+                args = (client, address)
+                threading.Thread(target=self._serve, args=args, daemon=True).start()
 
-    def _serve(self, client: socket.socket, peer: tuple[str, int]) -> None:
+    def _serve(self, client: socket.socket, address: str) -> None:
         with client, suppress(OSError):
-            pod = self._pod_of(peer)
-            if pod is None or not admits(self._policy, self._port, pod):
+            pods = self._cluster.client.get("/api/v1/pods")["items"]
+            asking = [pod for pod in pods if pod["status"].get("podIP") == address]
+            if not any(admits(self._policy, self._port, pod) for pod in asking):
                 return
             with socket.create_connection(self._behind) as server:
                 back = threading.Thread(target=hand_on, args=(server, client), daemon=True)
                 back.start()
                 hand_on(client, server)
                 back.join()
-
-    def _pod_of(self, peer: tuple[str, int]) -> Raw | None:
-        address = pod_address_of(process_of(peer))
-        pods = self._cluster.client.get("/api/v1/pods")["items"]
-        return next((pod for pod in pods if pod["status"].get("podIP") == address), None)
 
 
 def admits(policy: Raw, port: int, pod: Raw) -> bool:
@@ -86,16 +83,13 @@ def hand_on(source: socket.socket, target: socket.socket) -> None:
         target.shutdown(socket.SHUT_WR)
 
 
-def process_of(peer: tuple[str, int]) -> Path:
-    """The folder in /proc of the process that has the client's end of a connection."""
-    address = f"{socket.inet_aton(peer[0])[::-1].hex().upper()}:{peer[1]:04X}"
-    rows = (line.split() for line in TCP_TABLE.read_text().splitlines())
-    inode = next(row[INODE] for row in rows if row[OWN_ADDRESS] == address)
-    for each in Path("/proc").glob("[0-9]*/fd/*"):
+def process_of(address: str) -> Path:
+    """The folder in /proc of a process of the pod with this address."""
+    for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended
-            if str(each.readlink()) == f"socket:[{inode}]":
-                return each.parents[1]
-    raise ConnectionError(peer)
+            if pod_address_of(process) == address:
+                return process
+    raise LookupError(address)
 
 
 def pod_address_of(process: Path) -> str:
@@ -104,3 +98,18 @@ def pod_address_of(process: Path) -> str:
     name = (etc / "hostname").read_text().strip()
     lines = (line.split() for line in (etc / "hosts").read_text().splitlines())
     return next((line[0] for line in lines if name in line[1:]), "")
+
+
+def listener_in(process: Path, address: tuple[str, int]) -> socket.socket:
+    """A socket that listens in the network of a process."""
+
+    def listen() -> socket.socket:
+        network = os.open(process / "ns/net", os.O_RDONLY)
+        try:
+            linux.setns(network, linux.CLONE_NEWNET)
+            return socket.create_server(address)
+        finally:
+            os.close(network)
+
+    with ThreadPoolExecutor(1) as thread:  # which alone moves there, and ends
+        return thread.submit(listen).result()

@@ -1,4 +1,4 @@
-"""Helm and kustomize, with which people install the operator: built from their Go modules.
+"""Helm, kustomize and Prometheus, with which people run the operator: built from their Go modules.
 
 python -m tests.live.installers builds what is missing, with progress.
 """
@@ -15,6 +15,7 @@ from localcluster import Cluster
 from localcluster.errors import LocalClusterError
 from localcluster.gobuild import Pins, ensure_built
 from localcluster.report import Report
+from tests.live import prometheus
 
 Raw = dict[str, Any]
 CHECKOUT = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ KUSTOMIZE = Pins(
 
 def ensure_installers(report: Report = print) -> None:
     """Build what is missing, once per user: some minutes."""
-    for pins in (HELM, KUSTOMIZE):
+    for pins in (HELM, KUSTOMIZE, prometheus.PINS):
         ensure_built(pins, report)
 
 

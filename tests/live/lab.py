@@ -173,6 +173,13 @@ def shell(script: str, /, **container: Any) -> Raw:
     return {"spec": {"containers": [trainer]}}
 
 
+def waiting_for_ever() -> Raw:
+    """The template of pods that wait for a scheduler that there is not."""
+    template = shell("true")
+    template["spec"]["schedulerName"] = "nobody"
+    return template
+
+
 def paddle_job(name: str, roles: dict[str, tuple[int, Raw]], **spec: Any) -> Raw:
     """A PaddleJob with replicas and template by role."""
     return {

@@ -4,11 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from localcluster import Cluster, clock
+from tests.e2e.images import PYTHON
+from tests.e2e.world import is_inside
 
 Raw = dict[str, Any]
 DEADLINE_SECONDS = 120.0
-BACKOFF_SECONDS = 1.0
+BACKOFF_SECONDS = 10.0 if is_inside() else 1.0
+"""The first back-off of a container: a kubelet's own, or that of the tests' local node."""
 NODES = ("node-0", "node-1")
+IMAGE = PYTHON
+"""On both nodes it has a shell, Debian's tools and Python."""
 # The spawner, which is two processes: the first of the PID namespace, and its parent outside.
 PROCESSES_OF_AN_IDLE_NODE = 2
 
@@ -158,12 +163,17 @@ def command_line(process: int) -> str:
 
 def shell(script: str, container: str = "main", /, **fields: Any) -> Raw:
     """A container that runs a shell script."""
-    return {"name": container, "image": "busybox", "command": ["sh", "-c", script]} | fields
+    return {"name": container, "image": IMAGE, "command": ["sh", "-c", script]} | fields
 
 
 def python(script: str, container: str = "main", /, **fields: Any) -> Raw:
     """A container that runs a Python script."""
-    return {"name": container, "image": "python:3.11", "command": ["python", "-c", script]} | fields
+    return {"name": container, "image": IMAGE, "command": ["python", "-c", script]} | fields
+
+
+def host_path(folders: Path, name: str) -> str:
+    """How a pod names the folder `host/NAME` of the test: the local node has a root of its own."""
+    return str(folders / "host" / name) if is_inside() else f"/{name}"
 
 
 def container_status(pod: Raw, name: str = "") -> Raw:

@@ -23,12 +23,19 @@ DEPLOYMENT = "paddle-controller-manager"
 READY_SECONDS = 150
 
 
-def start_operator(cluster: Cluster, *flags: str) -> None:
-    """Create the CRD and the operator, with flags of its own; return when its pod is ready."""
+def start_operator(cluster: Cluster, *flags: str, pod_security: str = "") -> None:
+    """Create the CRD and the operator, with flags of its own; return when its pod is ready.
+
+    The namespace takes pods of this standard of Pod Security only, if one is given.
+    """
     install_crd(cluster)
     documents = list(yaml.safe_load_all((MANIFESTS / "operator-all-namespaces.yaml").read_text()))
     deployment = next(each for each in documents if each["kind"] == "Deployment")
     deployment["spec"]["template"]["spec"]["containers"][0]["args"] += flags
+    if pod_security:
+        namespace = next(each for each in documents if each["kind"] == "Namespace")
+        label = {"pod-security.kubernetes.io/enforce": pod_security}
+        namespace["metadata"].setdefault("labels", {}).update(label)
     cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(documents))
     wait = ("rollout", "status", f"deployment/{DEPLOYMENT}", f"--timeout={READY_SECONDS}s")
     cluster.kubectl("-n", NAMESPACE, *wait, timeout_seconds=READY_SECONDS + 10)
@@ -77,9 +84,9 @@ def operator_behind(
     It tells its health on a port that the system has chosen, and its log is in the folder.
     """
     kubeconfig = proxy.write_kubeconfig(folder / "kubeconfig")
-    command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}", *flags]
+    command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
     command += [f"--namespace={namespace}", "--metrics-bind-address=0"]
-    command += ["--health-probe-bind-address=127.0.0.1:0"]
+    command += ["--health-probe-bind-address=127.0.0.1:0", *flags]
     with (folder / "log").open("ab") as log:
         operator = subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log)
     try:

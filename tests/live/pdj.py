@@ -1,13 +1,25 @@
 """Runs `kubectl pdj` as a user does: as a process, with a kubeconfig."""
 
+import contextlib
 import os
 import resource
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+from api.constants import Reason
+from pdj.access.client import Client
+from pdj.access.connection import connect
+from pdj.access.kubeconfig import load_target
+from pdj.explain import chinese, english
+from pdj.explain.story import tell
+from pdj.explain.texts import Text
+from pdj.gather.jobs import look
+from pdj.main import BUG
+from pdj.text.explain import draw_story
 from tests.live.lab import Lab
 
 CHECKOUT = Path(__file__).parents[2]
@@ -51,7 +63,7 @@ def run_pdj(*arguments: str, kubeconfig: str = "", stdin: bytes | None = None, *
     seconds, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     out, notes = done.stdout.decode(), done.stderr.decode()
-    assert "Traceback" not in out + notes, out + notes
+    assert not any(each in out + notes for each in ("Traceback", BUG)), out + notes
     return Done(done.returncode, out, notes, cpu, seconds)
 
 
@@ -83,3 +95,29 @@ class Tool:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+
+
+def explain(lab: Lab, name: str, language: str) -> str:
+    """What `explain` prints, in this process: an interpreter takes longer than the command."""
+    kubeconfig = lab.cluster.kubectl_environment()["KUBECONFIG"]
+    client = Client(connect(load_target(kubeconfig, None)))
+    with contextlib.closing(client):
+        story = tell(client, look(client, lab.namespace, name), language)
+    lines = draw_story(story, language, lambda text, *_: text, datetime.now(UTC))
+    return "\n".join(lines)
+
+
+def assert_explained(lab: Lab, name: str, *reasons: Reason) -> None:
+    """Wait until the job says each reason: `explain` then names cause and next step, twice."""
+    for reason in reasons:
+        texts = {"en": english.TEXTS[reason], "zh": chinese.TEXTS[reason]}
+
+        def are_told(reason: Reason = reason, texts: dict[str, Text] = texts) -> bool:
+            return all(
+                each in told
+                for language, text in texts.items()
+                for told in [explain(lab, name, language)]
+                for each in (reason, text.cause, text.next_step)
+            )
+
+        lab.wait(are_told, f"{name}: {reason}: {explain(lab, name, 'en')}")

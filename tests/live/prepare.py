@@ -10,7 +10,7 @@ from localcluster.build import ensure_binaries
 from localcluster.environments import ensure_environment
 from localcluster.errors import LocalClusterError
 from localcluster.gobuild import ensure_built
-from tests.live import gochecks
+from tests.live import browser, gochecks, ownprogram
 
 
 def main() -> str | None:
@@ -18,9 +18,12 @@ def main() -> str | None:
     try:
         ensure_binaries()
         ensure_environment("examples")
+        ownprogram.install_packages()
         ensure_built(simulator.PINS)
         for name in gochecks.PROGRAMS:
             gochecks.build(name)
+        if missing := browser.install():
+            sys.stderr.write(f"{missing}\n")
     except LocalClusterError as error:
         return f"error: {error}"
     return None

@@ -16,6 +16,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ import yaml
 from localcluster import Cluster, clock
 from localcluster.ports import HOST
 from tests.live.certificates import Certificate
+from tests.live.lab import Lab
 
 WRITES = ("POST", "PATCH", "PUT", "DELETE")
 NOT_COUNTED = ("/events", "/leases")
@@ -94,6 +96,18 @@ def cut(handler: BaseHTTPRequestHandler) -> bool:
     """Close the connection without an answer."""
     handler.close_connection = True
     return True
+
+
+class Counted:
+    """Does this with requests, and keeps their paths."""
+
+    def __init__(self, act: Act) -> None:
+        self._act = act
+        self.paths: list[str] = []
+
+    def __call__(self, handler: BaseHTTPRequestHandler) -> bool:
+        self.paths.append(handler.path)
+        return self._act(handler)
 
 
 class FaultProxy:
@@ -375,6 +389,18 @@ def _handler_of(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
         do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _handle
 
     return Handler
+
+
+def refused_creates(lab: Lab) -> list[datetime]:
+    """When pods were asked for in a namespace and refused."""
+    return [
+        datetime.fromisoformat(entry["requestReceivedTimestamp"])
+        for entry in audit_entries(lab.cluster)
+        if entry["verb"] == "create"
+        and entry["objectRef"]["resource"] == "pods"
+        and entry["objectRef"].get("namespace") == lab.namespace
+        and entry.get("responseStatus", {}).get("code") == http.client.FORBIDDEN
+    ]
 
 
 def audit_entries(

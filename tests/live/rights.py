@@ -39,7 +39,7 @@ def used(cluster: Cluster) -> set[Right]:
     return {
         right_of(entry["verb"], entry["objectRef"])
         for entry in audit_entries(cluster, STAGES)
-        if entry["user"]["username"] == ACCOUNT and entry.get("objectRef")
+        if entry["user"].get("username") == ACCOUNT and entry.get("objectRef")
     }
 
 

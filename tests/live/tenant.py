@@ -9,17 +9,16 @@ from localcluster import Cluster
 
 Raw = dict[str, Any]
 ACCOUNT = "tenant"
-RIGHTS = (
-    ("batch.paddlepaddle.org", "paddlejobs"),
-    ("scheduling.volcano.sh", "podgroups"),
-)
+JOBS = ("batch.paddlepaddle.org", "paddlejobs")
+POD_GROUPS = ("scheduling.volcano.sh", "podgroups")
 """What those who install the operator and Volcano let the tenants have besides."""
 
 
 class Tenant:
     """What somebody may do who has no rights but in a namespace of their own."""
 
-    def __init__(self, cluster: Cluster, namespace: str) -> None:
+    def __init__(self, cluster: Cluster, namespace: str, *rights: tuple[str, str]) -> None:
+        """With these rights besides; those to jobs and PodGroups where none is named."""
         self.cluster = cluster
         self.namespace = namespace
         verbs = "--verb=get,list,watch,create,update,patch,delete"
@@ -27,7 +26,7 @@ class Tenant:
         cluster.kubectl(*admin, "serviceaccount", ACCOUNT)
         account = f"--serviceaccount={namespace}:{ACCOUNT}"
         cluster.kubectl(*admin, "rolebinding", "edit", "--clusterrole=edit", account)
-        for group, plural in RIGHTS:
+        for group, plural in rights or (JOBS, POD_GROUPS):
             cluster.kubectl(*admin, "role", plural, verbs, f"--resource={plural}.{group}")
             cluster.kubectl(*admin, "rolebinding", plural, f"--role={plural}", account)
         self.kubeconfig = cluster.kubeconfig_for(namespace, ACCOUNT)

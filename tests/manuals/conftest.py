@@ -77,9 +77,12 @@ class Desk:
 
     def reader(self, show: Callable[[str], object] = lambda _: None) -> Walk:
         """Somebody who begins; what one before has left behind half-way is gone."""
-        left = ("delete", "--ignore-not-found", "-f", "deploy/v1/crd.yaml", "-f")
+        left = ("delete", "--ignore-not-found", "-f", "deploy/v1/crd.yaml")
+        operators = ("deploy/v1/operator.yaml", "deploy/v1/operator-all-namespaces.yaml")
         with contextlib.chdir(self.folder):
-            self.cluster.kubectl(*left, "deploy/v1/operator.yaml", timeout_seconds=120)
+            for file in operators:
+                self.cluster.kubectl(*left, "-f", file, timeout_seconds=120)
+        self.cluster.kubectl("delete", "--ignore-not-found", "namespace", "training")
         return Walk(self.cluster, self.folder, show)
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from localcluster import clock
+from tests.live.lab import WAIT_SECONDS
 from tests.manuals.conftest import EXAMPLES_NFS, PASS, Desk
 from tests.manuals.reader import CHECKOUT
 from tests.manuals.walk import Step, Walk
@@ -18,7 +20,8 @@ pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(120
 
 GUIDE = CHECKOUT / "docs" / "guide.md"
 BLOCK = re.compile(r"^```(yaml|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-IN = "kubectl -n paddle-system"
+FINISHED = re.compile(r"(.+) wait --for=condition=Finished (\S+) --timeout=\S+")
+IN = "kubectl -n training"
 ASKED_AGAIN = {
     f"{IN} get pdj": r"wide-and-deep +Completed +PS +2/2 +0/2",
     f"{IN} logs heter-heter-0": "stage",
@@ -36,7 +39,15 @@ def read(desk: Desk) -> Walk:
         else:
             for command in text.splitlines():
                 walk.step(Step(command, ASKED_AGAIN.get(command, "")))
+                check_result(walk, command)
     return walk
+
+
+def check_result(walk: Walk, command: str) -> None:
+    """A job that was waited for has its result: a failed one is finished, too."""
+    if waited := FINISHED.fullmatch(command):
+        look = f"{waited[1]} get {waited[2]} -o jsonpath={{.status.phase}}"
+        assert walk.step(Step(look)) == "Completed", command
 
 
 def save(folder: Path, text: str) -> None:
@@ -64,8 +75,8 @@ def test_one_worker_is_told_of_itself(read: Walk) -> None:
 
 def test_service_is_an_endpoint_with_its_namespace(read: Walk) -> None:
     name, _, endpoints = read.last(f"{IN} logs by-name-worker-0").split()
-    assert name == "by-name-worker-0.paddle-system"
-    assert endpoints.split(",") == [f"by-name-worker-{n}.paddle-system:36000" for n in range(2)]
+    assert name == "by-name-worker-0.training"
+    assert endpoints.split(",") == [f"by-name-worker-{n}.training:36000" for n in range(2)]
 
 
 def test_ports_on_the_hosts_are_the_pods_own(read: Walk) -> None:
@@ -102,5 +113,6 @@ def test_cut_data_is_trained_by_trainer(read: Walk, desk: Desk) -> None:
 
 
 def test_nothing_is_left(read: Walk, desk: Desk) -> None:
-    assert not desk.cluster.get("/api/v1/pods")["items"]
-    assert "paddle" not in desk.cluster.kubectl("get", "crd,namespaces").stdout
+    """The Deployment's pods go after it."""
+    assert clock.wait_until(lambda: not desk.cluster.get("/api/v1/pods")["items"], WAIT_SECONDS)
+    assert "paddle" not in desk.cluster.kubectl("get", "crd").stdout

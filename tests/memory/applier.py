@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from api.constants import FAILURE_REASONS
+from api.constants import ATTEMPT_ENDS, FAILURE_REASONS
 from api.objects import Raw
 from controller.clock import Clock
 from controller.work.applier import Applier
@@ -66,6 +66,7 @@ class Counter:
         self._world = world
         self.jobs = self
 
-    def record(self, kind: str, mode: str, reason: str, seconds: float | None) -> None:
-        assert kind != "failed" or reason in FAILURE_REASONS, "a series that starts at one"
-        self._world.counted.append(Outcome(kind, mode, reason, seconds))
+    def record(self, kind: str, mode: str, reason: str, seconds: float | None, gpus: int) -> None:
+        known = {"failed": FAILURE_REASONS, "lost": ATTEMPT_ENDS}
+        assert reason in known.get(kind, (reason,)), "a series that starts at one"
+        self._world.counted.append(Outcome(kind, mode, reason, seconds, gpus))

@@ -157,7 +157,7 @@ class Operator:
         family = self._store.family(key)
         assert family is not None
         memory = JobMemory(self._store, self._clock)
-        observed = Observer(self._store, memory, _is_served).observe(family)
+        observed = Observer(self._store, memory, _is_served, self.client.get).observe(family)
         return self._decide(observed, self._clock.now(), self.world.settings)
 
     def show(self, kind: str, count: int | None = None) -> bool:
@@ -191,7 +191,7 @@ class Operator:
             queue=self.queue,
             store=store,
             memory=memory,
-            observer=Observer(store, memory, _is_served),
+            observer=Observer(store, memory, _is_served, self.client.get),
             applier=an_applier(self.client, memory, Recorder(self.world), _METRICS),
             clock=self._clock,
             metrics=_METRICS,

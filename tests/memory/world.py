@@ -24,7 +24,7 @@ from api.objects import (
 )
 from api.ownership import Key, owner_of
 from controller.cache.store import Family, Store
-from controller.client.errors import AlreadyExists, ApiError, Conflict, Forbidden
+from controller.client.errors import AlreadyExists, ApiError, Conflict, Forbidden, Malformed
 from controller.client.resources import CONFIG_MAP, POD, SERVICE, VOLCANO_POD_GROUP, Resource
 from controller.work.applier import Applier
 from controller.work.memory import JobMemory
@@ -141,7 +141,8 @@ class World:
             raise Forbidden(f"exceeded quota: {kind}", code=403)
         if place in self.refusals:
             refusal = self.refusals[place]
-            raise Forbidden(refusal.message, code=refusal.code, reason=refusal.reason)
+            error = Malformed if refusal.is_final else Forbidden
+            raise error(refusal.message, code=refusal.code, reason=refusal.reason)
         if place in self.objects:
             raise AlreadyExists(f"{name} already exists", code=409)
         return self.put(body)
@@ -248,6 +249,7 @@ class World:
         before = deepcopy(observed)
         plan = reconcile(observed, self.now, self.settings)
         assert observed == before, "a pass changed what the store holds"
+        self._memory.drop_refusals(self._key(name), plan.moot)
         if self._memory.pause_seconds(self._key(name), uid_of(observed.job)):
             plan = replace(plan, creates=())
         self.apply(observed.job, plan)
@@ -281,6 +283,10 @@ class World:
     @cached_property
     def _memory(self) -> JobMemory:
         return JobMemory(Store(RESOURCES.values()), StepClock(self))
+
+    def restart(self) -> None:
+        """Another process takes over, which remembers nothing."""
+        del self._applier, self._memory
 
     def _children(self, job: Raw) -> dict[Resource, tuple[Raw, ...]]:
         return {

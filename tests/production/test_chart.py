@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from controller.options import parse_options
 from manifests.__main__ import ROOT
@@ -76,13 +77,14 @@ def test_default_values_make_the_plain_files_object_for_object() -> None:
     made = places(template())
     crd = made["CustomResourceDefinition", "", "paddlejobs.batch.paddlepaddle.org"]["metadata"]
     assert crd.pop("annotations") == {"helm.sh/resource-policy": "keep"}
-    assert crd.pop("labels").keys() == {"app.kubernetes.io/name", *HELMS}
+    assert crd["labels"].keys() > HELMS
     assert {place: without_helms_labels(obj) for place, obj in made.items()} == wanted
 
 
 def test_own_namespace_makes_the_plain_file_but_for_its_name_in_arguments() -> None:
     wanted = plain("crd.yaml", "operator.yaml")
     values = {"scope": {"kind": "Own"}, "userRoles": {"aggregate": False}}
+    values |= {"metrics": {"secure": False}}
     assert set(places(template(values))) == set(wanted) - {("Namespace", "", "paddle-system")}
     assert options_of(values).namespaces == ("paddle-system",)
 
@@ -140,14 +142,65 @@ def test_a_server_that_is_off_has_no_port() -> None:
     assert not [o for o in off if o["kind"] == "Service"]
 
 
+def test_metrics_may_be_open_to_all() -> None:
+    made = template({"metrics": {"secure": False, "serviceMonitor": {"enabled": True}}})
+    assert not [obj for obj in made if "-metrics-" in obj["metadata"]["name"]]
+    (endpoint,) = endpoints(made, "ServiceMonitor")
+    assert not {"scheme", "tlsConfig", "bearerTokenFile"} & set(endpoint)
+    assert not options_of({"metrics": {"secure": False}}).metrics_secure
+
+
+def test_monitors_say_how_secure_metrics_are_read() -> None:
+    (endpoint,) = endpoints(template(SETS["ServiceMonitor"]), "ServiceMonitor")
+    assert (endpoint["scheme"], endpoint["tlsConfig"]) == ("https", {"insecureSkipVerify": True})
+    assert endpoint["bearerTokenFile"].endswith("/serviceaccount/token")
+    (endpoint,) = endpoints(template(SETS["PodMonitor"]), "PodMonitor")
+    secret = {"name": "prometheus-token", "key": "token"}
+    assert endpoint["authorization"] == {"type": "Bearer", "credentials": secret}
+    assert "bearerTokenFile" not in endpoint
+
+
+def endpoints(made: list[Raw], kind: str) -> list[Raw]:
+    """What a monitor says of how to read the metrics."""
+    (spec,) = (obj["spec"] for obj in made if obj["kind"] == kind)
+    return list(spec.get("endpoints") or spec["podMetricsEndpoints"])
+
+
+def test_alerts_and_dashboard_are_the_plain_files() -> None:
+    made = {obj["kind"]: obj for obj in template(SETS["monitoring"])}
+    rules = yaml.safe_load((ROOT / "deploy" / "monitoring" / "alerts.yaml").read_text())
+    links = [r["annotations"].pop("runbook_url") for g in rules["groups"] for r in g["rules"]]
+    spec = made["PrometheusRule"]["spec"]
+    linked = [r["annotations"].pop("runbook_url") for g in spec["groups"] for r in g["rules"]]
+    assert spec == rules
+    base = "https://docs.example.com/alerts"
+    assert linked == [link.replace("docs/alerts.md", base) for link in links]
+    dashboard = (ROOT / "deploy" / "monitoring" / "dashboard.json").read_text()
+    (config_map,) = (o for o in template(SETS["monitoring"]) if o["kind"] == "ConfigMap")
+    assert config_map["data"] == {"paddlejobs.json": dashboard}
+    assert config_map["metadata"]["labels"]["grafana_dashboard"] == "1"
+
+
+def test_a_certificate_of_a_secret_reaches_the_operator() -> None:
+    values = SETS["certificate"]
+    assert options_of(values).metrics_cert_dir == "/etc/paddlejob/metrics"
+    (deployment,) = (o for o in template(values) if o["kind"] == "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    assert [volume["secret"]["secretName"] for volume in pod["volumes"]] == ["metrics-tls"]
+    assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == "/etc/paddlejob/metrics"
+
+
 def test_rights_are_where_the_jobs_are_and_nowhere_else() -> None:
     made = places(template(SETS["list of namespaces"]))
     name = "paddle-controller-manager"
     roles = {place for place in made if place[0] in ("Role", "ClusterRole")}
     users = {("ClusterRole", "", f"{name}-jobs-{what}") for what in ("view", "edit")}
-    lease = ("Role", "paddle-system", f"{name}-leader-election")
-    assert roles == users | {lease} | {("Role", team, name) for team in TEAMS}
-    assert not [place for place in made if place[0] == "ClusterRoleBinding"]
+    lease = {("Role", "paddle-system", f"{name}-leader-election")}
+    asks = f"{name}-paddle-system-metrics"
+    metrics = {("ClusterRole", "", f"{asks}-{what}") for what in ("auth", "reader")}
+    assert roles == users | metrics | lease | {("Role", team, name) for team in TEAMS}
+    bound = [place for place in made if place[0] == "ClusterRoleBinding"]
+    assert bound == [("ClusterRoleBinding", "", f"{asks}-auth")]
     assert options_of(SETS["list of namespaces"]).namespaces == tuple(TEAMS)
 
 

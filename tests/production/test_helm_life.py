@@ -9,17 +9,16 @@ import pytest
 
 from localcluster import Cluster, ClusterConfig
 from tests.live import nextversion
+from tests.live.gate import gated, open_gate
 from tests.live.history import History
 from tests.live.installers import CHART, CHECKOUT, NAMESPACE, RELEASE, Helm
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import CRD, DEPLOYMENT
-from tests.live.processes import http_get
+from tests.live.scrape import scrape
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 Raw = dict[str, Any]
-GATE = "/gate"
-WAITS = f"until [ -e {GATE}/open ]; do sleep 0.2; done"
 COORDINATION = "/apis/coordination.k8s.io/v1"
 LEASE = "paddlejob-operator-all"
 MAX_GAP_SECONDS = 2.0
@@ -40,16 +39,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, host: Path) -> Iterator[Cl
     config = ClusterConfig(nodes=1, images=[images], host_path_root=host, start_timeout_seconds=300)
     with Cluster(config) as running:
         yield running
-
-
-def gated() -> Raw:
-    """A pod template that runs until the gate is opened."""
-    template = shell(WAITS)
-    template["spec"]["volumes"] = [
-        {"name": "gate", "hostPath": {"path": GATE, "type": "DirectoryOrCreate"}}
-    ]
-    template["spec"]["containers"][0]["volumeMounts"] = [{"name": "gate", "mountPath": GATE}]
-    return template
 
 
 def printed(verb: str) -> list[str]:
@@ -133,7 +122,7 @@ def test_a_job_lives_through_upgrade_rollback_and_uninstall(
     helm.run(*printed("install"), PATIENT)
     lab.wait(lambda: is_leading(cluster), "somebody leads")
     assert state(lab, "train") == before
-    (host / GATE.strip("/") / "open").touch()
+    open_gate(host)
     lab.wait_completed("train")
     assert lab.status("train").get("restartCount", 0) == 0
 
@@ -141,7 +130,7 @@ def test_a_job_lives_through_upgrade_rollback_and_uninstall(
 def is_leading(cluster: Cluster) -> bool:
     """Whether the operator's one pod leads."""
     (pod,) = cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
-    text = http_get(f"http://{pod['status']['podIP']}:8080/metrics")[1]
+    text = scrape(f"{pod['status']['podIP']}:8080", cluster.plane.token)[1]
     return f'leader_election_master_status{{name="{LEASE}"}} 1.0' in text
 
 

@@ -97,7 +97,36 @@ SETS: dict[str, Raw] = {
         }
     },
     "PodMonitor": {
-        "metrics": {"service": {"enabled": False}, "podMonitor": {"enabled": True}},
+        "metrics": {
+            "service": {"enabled": False},
+            "podMonitor": {"enabled": True},
+            "tokenSecret": {"name": "prometheus-token"},
+        },
+    },
+    "certificate": {
+        "metrics": {
+            "certificateSecret": "metrics-tls",
+            "tlsConfig": {
+                "ca": {"secret": {"name": "metrics-tls", "key": "ca.crt"}},
+                "serverName": "paddle-controller-manager-metrics.paddle-system.svc",
+            },
+            "serviceMonitor": {"enabled": True},
+        },
+    },
+    "monitoring": {
+        "metrics": {
+            "prometheusRule": {
+                "enabled": True,
+                "labels": {"release": "prometheus"},
+                "runbook": "https://docs.example.com/alerts",
+            },
+            "dashboard": {"enabled": True, "annotations": {"grafana_folder": "Training"}},
+        },
+        "flowSchema": {"enabled": True},
+    },
+    "open metrics": {
+        "metrics": {"secure": False, "podMonitor": {"enabled": True}},
+        "userRoles": {"aggregate": False},
     },
     "elastic jobs": {"elasticEtcd": {"namespaces": TEAMS}, "scope": {"kind": "Own"}},
     "with less": {
@@ -126,6 +155,14 @@ WRONG: dict[str, tuple[Raw, str]] = {
     "a monitor of a Service that is not there": (
         {"metrics": {"service": {"enabled": False}, "serviceMonitor": {"enabled": True}}},
         "metrics.serviceMonitor",
+    ),
+    "a PodMonitor without a token": (
+        {"metrics": {"podMonitor": {"enabled": True}}},
+        "metrics.tokenSecret",
+    ),
+    "a certificate for nobody": (
+        {"metrics": {"secure": False, "certificateSecret": "tls"}},
+        "metrics.certificateSecret",
     ),
     "an empty list of namespaces": ({"scope": {"kind": "List"}}, "namespaces"),
     "a list that does not count": ({"scope": {"namespaces": ["team-a"]}}, "namespaces"),

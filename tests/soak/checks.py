@@ -92,7 +92,7 @@ def check_status(job: Raw, listing: Listing) -> Check:
 
 
 def check_nothing_to_do(job: Raw, listing: Listing, now: datetime, settings: Settings) -> Check:
-    """A pass over what is listed now would write nothing."""
+    """A pass over what is listed now would write nothing, and no pod is still going."""
     observed = Observed(
         job=job,
         pods=listing.children_of("Pod", job),
@@ -102,6 +102,9 @@ def check_nothing_to_do(job: Raw, listing: Listing, now: datetime, settings: Set
     )
     plan = reconcile(observed, now, settings)
     left = {
+        "see off": [
+            name_of(pod) for pod in observed.pods if "deletionTimestamp" in pod["metadata"]
+        ],
         "delete": [delete.target.name for delete in plan.deletes],
         "create": [create.name for group in plan.creates for create in group],
         "patch": [patch.target.name for patch in plan.patches],

@@ -20,7 +20,7 @@ ALLOWED = {
     "pdj": {"pdj", "controller", "reconcile", "api"},
     "localcluster": {"localcluster"},
     "benchmarks": {"benchmarks", "localcluster"},
-    "manifests": {"manifests", "api", "controller"},
+    "manifests": {"manifests", "api", "controller", "pdj"},
     "examples": {"examples", "localcluster"},
 }
 PACKAGES = tuple(ALLOWED)
@@ -65,12 +65,17 @@ ROOMS = {
     },
     "pdj.commands": {
         *("pdj.errors", "pdj.session", "pdj.access", "pdj.gather", "pdj.documents", "pdj.text"),
-        "pdj.explain",
+        *("pdj.explain", "pdj.actions", "pdj.ui"),
         *("controller.client", "controller.clock"),
     },
+    "pdj.ui": {
+        *("pdj.errors", "pdj.session", "pdj.access", "pdj.gather", "pdj.text", "pdj.explain"),
+        *("pdj.actions", "controller.client", "controller.clock"),
+    },
+    "pdj.actions": {"pdj.errors", "pdj.access", "pdj.gather"},
     "pdj.text": {"pdj.gather", "pdj.explain"},
     "pdj.explain": {"pdj.gather", "pdj.access", "controller.client"},
-    "pdj.documents": {"pdj.errors"},
+    "pdj.documents": {"pdj.errors", "pdj.access"},
     "pdj.gather": {"pdj.access", "pdj.errors", "controller.client", "controller.clock"},
     "pdj.access": {"pdj.errors", "controller.client"},
     "pdj.errors": set[str](),

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from manifests.rbac import CLUSTER_RULES, LEASE_RULES, RULES
+from manifests.rbac import CLUSTER_RULES, LEASE_RULES, REVIEW_RULES, RULES
 
 CHECKOUT = Path(__file__).parents[2]
 PAGE = (CHECKOUT / "docs" / "security.md").read_text()
@@ -17,7 +17,7 @@ def test_every_right_is_explained_and_none_besides() -> None:
     }
     granted = {
         (group or CORE, resource): set(verbs)
-        for group, resource, verbs in (*RULES, *CLUSTER_RULES, *LEASE_RULES)
+        for group, resource, verbs in (*RULES, *CLUSTER_RULES, *LEASE_RULES, *REVIEW_RULES)
     }
     assert told == granted
 

@@ -8,6 +8,12 @@ What the schema cannot say. Looks at the cluster as well, where there is one: `h
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) }}
 {{- fail "metrics.serviceMonitor: it finds the operator by metrics.service, which is not enabled" }}
 {{- end }}
+{{- if and .Values.metrics.certificateSecret (not .Values.metrics.secure) }}
+{{- fail "metrics.certificateSecret: it is for metrics.secure, which is off" }}
+{{- end }}
+{{- if and .Values.metrics.podMonitor.enabled (include "paddlejob-operator.isSecure" .) (not .Values.metrics.tokenSecret.name) }}
+{{- fail "metrics.podMonitor: it needs metrics.tokenSecret, for PodMonitors cannot name the file of a token" }}
+{{- end }}
 {{- $name := include "paddlejob-operator.fullname" . }}
 {{- /* Who makes no ClusterRole may not be allowed to look at those of others. */}}
 {{- if or (eq .Values.scope.kind "All") .Values.userRoles.aggregate }}

@@ -102,6 +102,21 @@
   - update
 {{- end }}
 
+{{- define "paddlejob-operator.reviewRules" -}}
+- apiGroups:
+  - authentication.k8s.io
+  resources:
+  - tokenreviews
+  verbs:
+  - create
+- apiGroups:
+  - authorization.k8s.io
+  resources:
+  - subjectaccessreviews
+  verbs:
+  - create
+{{- end }}
+
 {{- define "paddlejob-operator.viewRules" -}}
 - apiGroups:
   - batch.paddlepaddle.org

@@ -71,6 +71,43 @@ annotations:
 {{- if contains ":" . }}{{ regexFind "[0-9]+$" . }}{{ end -}}
 {{- end }}
 
+{{/* Whether /metrics is served, and to those with a token only. */}}
+{{- define "paddlejob-operator.isSecure" -}}
+{{- if and .Values.metrics.secure (include "paddlejob-operator.port" .Values.operator.metricsBindAddress) }}yes{{ end -}}
+{{- end }}
+
+{{/* What ServiceMonitor and PodMonitor say of how /metrics is read. */}}
+{{- define "paddlejob-operator.scrape" -}}
+{{- if include "paddlejob-operator.isSecure" . }}
+scheme: https
+{{- with .Values.metrics.tlsConfig }}
+tlsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.metrics.tokenSecret }}
+{{- if .name }}
+authorization:
+  type: Bearer
+  credentials:
+    name: {{ .name }}
+    key: {{ .key }}
+{{- else }}
+bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/*
+Names of the cluster's roles about metrics, called with a suffix. Releases of other namespaces have some
+of their own; one of all namespaces is alone.
+*/}}
+{{- define "paddlejob-operator.metricsRole" -}}
+{{- $root := index . 0 -}}
+{{- $of := ternary "" (printf "-%s" $root.Release.Namespace) (eq $root.Values.scope.kind "All") -}}
+{{- printf "%s%s-metrics-%s" (include "paddlejob-operator.fullname" $root) $of (index . 1) -}}
+{{- end }}
+
 {{/* The namespaces with Roles for the operator, as {"names": [...]}; none where it has a ClusterRole. */}}
 {{- define "paddlejob-operator.namespaces" -}}
 {{- if eq .Values.scope.kind "Own" -}}
@@ -95,6 +132,12 @@ annotations:
 - --{{ $flag }}
 {{- else if ne $text (get $defaults $flag) }}
 - {{ printf "--%s=%s" $flag $text | quote }}
+{{- end }}
+{{- end }}
+{{- if include "paddlejob-operator.isSecure" . }}
+- --metrics-secure
+{{- if .Values.metrics.certificateSecret }}
+- --metrics-cert-dir=/etc/paddlejob/metrics
 {{- end }}
 {{- end }}
 {{- range .Values.extraArgs }}

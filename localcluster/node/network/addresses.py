@@ -1,7 +1,8 @@
-"""Loopback addresses: one /16 of 127.0.0.0/8 for the node, and one address in it for each pod.
+"""A range of addresses for the node, with one for itself and one for each pod.
 
-The /16 is claimed by a name in the kernel's abstract socket namespace, so that no two nodes of this
-machine share one, whichever cluster they belong to; the claim ends with the process.
+Where pods share the machine's network, that is a /16 of the loopback addresses; else a /22 of
+their own network. It is claimed by a name in the kernel's abstract socket namespace, so that no two
+nodes of this machine share one, whichever cluster they belong to; the claim ends with the process.
 """
 
 import itertools
@@ -9,9 +10,12 @@ import os
 import random
 import socket
 from collections import deque
+from ipaddress import IPv4Network
 
 from localcluster.errors import LocalClusterError
 from localcluster.ports import claim_name
+
+LOOPBACK = list(IPv4Network("127.0.0.0/8").subnets(new_prefix=16))[1:-1]
 
 
 class AddressPool:
@@ -20,15 +24,12 @@ class AddressPool:
     One that was given back comes last, so that it is used again as late as possible.
     """
 
-    def __init__(self) -> None:
-        self._claim, self._prefix = _claim_range()
-        ends = itertools.product(range(1, 256), range(1, 255))  # 127.n.0.x is the node's own
-        self._free = deque(f"{self._prefix}.{third}.{fourth}" for third, fourth in ends)
-
-    @property
-    def node_address(self) -> str:
+    def __init__(self, ranges: list[IPv4Network] = LOOPBACK) -> None:
+        self._claim, network = _claim_range(ranges)
+        self.subnet = str(network.network_address)
+        self.node_address = str(network[1])
         """The node's own address, which pods on the host's network share."""
-        return f"{self._prefix}.0.1"
+        self._free = deque(map(str, itertools.islice(network.hosts(), 1, None)))
 
     def take(self) -> str:
         """A free address for a pod. Raises LocalClusterError."""
@@ -42,10 +43,8 @@ class AddressPool:
         self._free.append(address)
 
 
-def _claim_range() -> tuple[socket.socket, str]:
-    numbers = list(range(1, 255))
-    random.Random(os.getpid()).shuffle(numbers)
-    for number in numbers:
-        if claim := claim_name(f"localcluster-node-127.{number}"):
-            return claim, f"127.{number}"
-    raise LocalClusterError("every 127.x range of this machine is in use by a node")
+def _claim_range(ranges: list[IPv4Network]) -> tuple[socket.socket, IPv4Network]:
+    for network in random.Random(os.getpid()).sample(ranges, len(ranges)):
+        if claim := claim_name(f"localcluster-node-{network.network_address}"):
+            return claim, network
+    raise LocalClusterError(f"every range like {ranges[0]} of this machine is in use by a node")

@@ -54,6 +54,7 @@ class Container:
     log: LogFile | None = None
     scratch: Path | None = None
     started_at: float = 0.0
+    pull_error: str = ""  # why the last pull failed
     pull_error_until: float = 0.0  # a failed pull is shown till then, before its back-off is
 
     @property

@@ -6,13 +6,15 @@ from localcluster.config import ClusterConfig
 from localcluster.images import ImageTable
 from localcluster.node.network.hosts import Hosts
 from localcluster.node.pod.events import Recorder
+from localcluster.node.pod.turn import Turn
+from localcluster.node.runtime.podnetwork import API_ADDRESS, API_PORT, PodNetwork
 from localcluster.node.runtime.runtime import Runtime
-from localcluster.rest import Client
+from localcluster.rest import Client, Raw
 
 
 @dataclass(frozen=True)
 class NodeContext:
-    """The node called `name`, as its pods see it."""
+    """The node called `name`, as its pods see it. Without a network they share the machine's."""
 
     name: str
     config: ClusterConfig
@@ -21,3 +23,14 @@ class NodeContext:
     images: ImageTable
     events: Recorder
     hosts: Hosts
+    network: PodNetwork | None
+    turn: Turn
+
+    def has_network(self, pod: Raw) -> bool:
+        """Whether the pod has a network namespace of its own."""
+        return self.network is not None and not pod["spec"].get("hostNetwork")
+
+    def api_server(self, pod: Raw) -> tuple[str, int]:
+        """Host and port of the API server, as the pod sees it."""
+        endpoint = self.client.endpoint
+        return (API_ADDRESS, API_PORT) if self.has_network(pod) else (endpoint.host, endpoint.port)

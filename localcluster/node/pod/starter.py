@@ -11,6 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from localcluster import clock
+from localcluster.environments import write_protect
 from localcluster.errors import LocalClusterError
 from localcluster.images import Image, repository_of
 from localcluster.node.pod.backoff import go_duration
@@ -30,6 +31,7 @@ TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
 CONTAINER_ID_SCHEME = "process://"
 # How long the status shows a failed pull before it shows the back-off.
 PULL_ERROR_SECONDS = 1.0
+PRESENT = "on machine and can be accessed by the pod"
 
 
 class NotYet(StartFailed):
@@ -129,14 +131,14 @@ class Starter:
         (scratch / "termination-log").touch(0o666)
         container.scratch = scratch
         container.image_id = _image_id(image)
-        spec = self._spec(container, image, env, folders)
+        spec = self._spec(pod, container, image, env, folders)
         container.log = LogFile(self.sandbox.log_path(container.name, container.restart_count))
         self._run(pod, container, spec)
 
     def _run(self, pod: Raw, container: Container, spec: ContainerSpec) -> None:
         identifier = CONTAINER_ID_SCHEME + hashlib.sha256(spec.scratch.encode()).hexdigest()
         assert container.log is not None
-        self._record(pod, container, "Normal", "Created", f"Created container: {container.name}")
+        self._record(pod, container, "Normal", "Created", "Container created")
         try:
             process = self.node.runtime.start(spec, container.log, self.on_end)
         except StartFailed as error:
@@ -144,7 +146,7 @@ class Starter:
             self._record(pod, container, "Warning", "Failed", f"Error: {error}")
             return
         container.set_running(process, identifier)
-        self._record(pod, container, "Normal", "Started", f"Started container {container.name}")
+        self._record(pod, container, "Normal", "Started", "Container started")
 
     def _record(self, pod: Raw, container: Container, kind: str, reason: str, message: str) -> None:
         self.node.events.record(pod, kind, reason, message, container.field_path)
@@ -156,7 +158,8 @@ class Starter:
             message = f'Failed to apply default image tag "{name}": invalid reference format'
             raise NotYet("InvalidImageName", message)
         if container.pull_backoff.left_seconds(clock.monotonic()) > 0:
-            raise NotYet("ImagePullBackOff", f'Back-off pulling image "{name}"')
+            message = f'Back-off pulling image "{name}": ErrImagePull: {container.pull_error}'
+            raise NotYet("ImagePullBackOff", message)
         try:
             image = self.node.images.find(name)
             if container.spec.get("imagePullPolicy") == "Never" and not (
@@ -165,15 +168,16 @@ class Starter:
                 message = f'Container image "{name}" is not present with pull policy of Never'
                 raise NotYet("ErrImageNeverPull", message)
             if image is None:
-                raise LocalClusterError(f'"{name}" is not in the image table')
+                raise LocalClusterError(self.node.images.missing(name))
             if image.is_present:
-                text = f'Container image "{name}" already present on machine'
+                text = f'Container image "{name}" already present {PRESENT}'
             else:
                 self._record(pod, container, "Normal", "Pulling", f'Pulling image "{name}"')
                 text = f'Successfully pulled image "{name}"'
             folders = image.prepare(print)
         except LocalClusterError as error:
             container.pull_backoff.failed(clock.monotonic())
+            container.pull_error = str(error)
             message = f'Failed to pull image "{name}": {error}'
             self._record(pod, container, "Warning", "Failed", message)
             raise NotYet("ErrImagePull", str(error)) from error
@@ -189,8 +193,8 @@ class Starter:
             "HOME": "/root",
             "HOSTNAME": self.sandbox.hostname,
         } | image.env
-        endpoint = self.node.client.endpoint
-        host, port = endpoint.host, str(endpoint.port)
+        host, number = self.node.api_server(pod)
+        port = str(number)
         service_env = {
             "KUBERNETES_SERVICE_HOST": host,
             "KUBERNETES_SERVICE_PORT": port,
@@ -202,7 +206,7 @@ class Starter:
         return image_env | own
 
     def _spec(
-        self, container: Container, image: Image, env: dict[str, str], folders: list[Path]
+        self, pod: Raw, container: Container, image: Image, env: dict[str, str], folders: list[Path]
     ) -> ContainerSpec:
         spec = container.spec
         limit = ((spec.get("resources") or {}).get("limits") or {}).get("memory", 0)
@@ -218,6 +222,7 @@ class Starter:
             memory_limit_bytes=int(parse_quantity(limit)),
             read_only_root=bool(security.get("readOnlyRootFilesystem")),
             etc=str(self.sandbox.etc),
+            network=pod["metadata"]["uid"] if self.node.has_network(pod) else "",
         )
 
     def _mounts(
@@ -228,9 +233,14 @@ class Starter:
         except VolumeError as error:
             raise NotYet("CreateContainerConfigError", str(error)) from error
         if not self.node.runtime.isolated:
+            if image.keeps_environment:
+                for folder in folders[:-1]:
+                    write_protect(folder)
             # Without mount namespaces: what a pod asked for itself fails at its start.
             return [mount for mount in mounts if mount.target != TOKEN_FOLDER]
         own = [Mount(str(folder), str(folder), if_hidden=True) for folder in folders]
+        if image.keeps_environment:  # all but the last, which is the machine's Python
+            own[:-1] = [Mount(str(each), str(each), read_only=True) for each in folders[:-1]]
         own += [Mount(str(folder), path, overlay=True) for path, folder in image.folders.items()]
         message_path = container.spec.get("terminationMessagePath") or "/dev/termination-log"
         own.append(Mount(f"{container.scratch}/termination-log", message_path))

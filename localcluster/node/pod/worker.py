@@ -20,6 +20,8 @@ from localcluster.node.pod.probes import Prober
 from localcluster.node.pod.starter import Sandbox, Starter
 from localcluster.node.pod.status import TERMINAL, StatusWriter, decide_phase, delete_pod, pod_path
 from localcluster.node.pod.stopper import Stopper
+from localcluster.node.runtime.podnetwork import build_resolver
+from localcluster.node.runtime.runtime import StartFailed
 from localcluster.node.volume.tokens import Tokens
 from localcluster.node.volume.volumes import VolumeError, Volumes
 from localcluster.rest import CONNECTION_ERRORS, ApiError, Raw
@@ -28,6 +30,7 @@ API_RETRY_SECONDS = 1.0
 DEFAULT_GRACE_SECONDS = 30.0
 DEADLINE_MESSAGE = "Pod was active on the node longer than the specified deadline"
 UNEXPECTED_RETRY_SECONDS = 5.0
+SANDBOX_RETRY_SECONDS = 1.0
 VOLUME_RETRY_SECONDS = 1.0
 # What a pod's folder holds that nobody needs once it has ended; its logs stay until it is deleted.
 WORK_FOLDERS = ("containers", "volumes", "etc")
@@ -69,6 +72,7 @@ class PodWorker:
         self._stopper = Stopper(node, self._pause)
         self._status = StatusWriter(node.client, pod, self._inits, self._mains)
         self._has_sandbox = False
+        self._sandbox_error = ""
         self._volumes_ready = False
         self._initialized = False
         self._look_again = 0.0
@@ -138,6 +142,7 @@ class PodWorker:
             pass
         finally:
             self._stopper.kill(self._all)
+            self._node.runtime.leave_network(self._pod["metadata"]["uid"])
             self._node.hosts.remove_file(self._pod["metadata"]["uid"])
             paths = [self._sandbox.folder / name for name in WORK_FOLDERS]
             self._node.runtime.remove(paths, self._volumes.memory_volumes)
@@ -196,11 +201,11 @@ class PodWorker:
     # -- the steps of a pod's life -------------------------------------------------------------
 
     def _step(self) -> None:
-        if not self._has_sandbox:
-            self._make_sandbox()
         self._collect_ends()
         if self._is_past_deadline():
             self._fail("DeadlineExceeded", DEADLINE_MESSAGE)
+            return
+        if not self._has_sandbox and not self._make_sandbox():
             return
         if not self._make_volumes():
             return
@@ -213,11 +218,40 @@ class PodWorker:
             self._stop_sidecars()
         self._refresh_volumes()
 
-    def _make_sandbox(self) -> None:
+    def _make_sandbox(self) -> bool:
+        if error := self._make_network():
+            self._look_at(clock.monotonic() + SANDBOX_RETRY_SECONDS)
+            if error != self._sandbox_error:
+                message = f"Failed to create pod sandbox: {error}"
+                self._node.events.record(self._pod, "Warning", "FailedCreatePodSandBox", message)
+        if error != self._sandbox_error:
+            self._sandbox_error = error
+            for container in self._all:
+                container.set_waiting("ContainerCreating", error)
+        if not error:
+            self._name_sandbox()
+        return not error
+
+    def _make_network(self) -> str:
+        """Make the pod's network, or ask for a turn in the machine's; why it has none, if so."""
+        pod, network = self._pod, self._node.network
+        if network is None:
+            return self._node.turn.take(pod)
+        if self._node.has_network(pod):
+            uid, address = pod["metadata"]["uid"], self._sandbox.facts.pod_ip
+            try:
+                self._node.runtime.make_network(uid, address, network.open())
+            except (StartFailed, OSError) as error:
+                return str(error)
+        return ""
+
+    def _name_sandbox(self) -> None:
         sandbox, pod = self._sandbox, self._pod
         sandbox.etc.mkdir(parents=True, exist_ok=True)
         (sandbox.etc / "hostname").write_text(sandbox.hostname + "\n")
-        api_host = self._node.client.endpoint.host
+        if self._node.has_network(pod):
+            (sandbox.etc / "resolv.conf").write_text(build_resolver())
+        api_host = self._node.api_server(pod)[0]
         head = build_head(pod, sandbox.facts.pod_ip, sandbox.hostname, api_host)
         file = HostsFile(sandbox.etc / "hosts", pod["metadata"]["namespace"], head)
         self._node.hosts.add_file(pod["metadata"]["uid"], file)

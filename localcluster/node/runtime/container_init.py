@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 from localcluster.guard import become_subreaper, exit_code, kill_descendants
@@ -26,6 +27,8 @@ FORWARDED = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )
+KILL_TREE = signal.SIGRTMIN
+"""Tells it to kill its program with all below, where no PID namespace ends with it."""
 # The kernel's out-of-memory killer takes a container before the cluster's own processes.
 OOM_SCORE_ADJUSTMENT = "500"
 
@@ -38,10 +41,10 @@ def run_init(spec_file: str, descriptors: list[int], isolated: bool) -> NoReturn
         _prepare(spec, isolated)
         status = _supervise(_start_main(spec, out, err, report), [out, err, report])
     except MountError as error:
-        _report(report, "ContainerCannotRun", str(error))
+        report_failure(report, "ContainerCannotRun", str(error))
         status = 128
     except OSError as error:
-        _report(report, "StartError", str(error))
+        report_failure(report, "StartError", str(error))
         status = 128
     if not isolated:
         kill_descendants()  # without a PID namespace the kernel does not
@@ -61,13 +64,14 @@ def _prepare(spec: ContainerSpec, isolated: bool) -> None:
     os.chdir(spec.workdir)
 
 
-def _report(descriptor: int, reason: str, message: str) -> None:
+def report_failure(descriptor: int, reason: str, message: str) -> None:
+    """Tell the node why something could not be started."""
     with contextlib.suppress(OSError):
         os.write(descriptor, json.dumps({"reason": reason, "message": message}).encode())
 
 
 def _start_main(spec: ContainerSpec, out: int, err: int, report: int) -> int:
-    signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)
+    signal.pthread_sigmask(signal.SIG_BLOCK, (*FORWARDED, KILL_TREE))
     child = os.fork()
     if child == 0:
         exec_program(spec.argv, spec.env, out, err, report)
@@ -95,7 +99,7 @@ def exec_program(argv: list[str], env: dict[str, str], out: int, err: int, repor
             raise FileNotFoundError
         os.execve(program, argv, env)
     except OSError as error:
-        _report(report, "StartError", start_error(argv[0], error))
+        report_failure(report, "StartError", start_error(argv[0], error))
     finally:
         os._exit(128)
 
@@ -114,7 +118,8 @@ def _supervise(main: int, descriptors: list[int]) -> int:
         os.close(descriptor)
     for number in FORWARDED:
         signal.signal(number, lambda number, _: _signal(main, number))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
+    signal.signal(KILL_TREE, _kill_tree)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (*FORWARDED, KILL_TREE))
     while True:
         ended, status = os.wait()
         if ended == main:
@@ -124,3 +129,8 @@ def _supervise(main: int, descriptors: list[int]) -> int:
 def _signal(process: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(process, number)
+
+
+def _kill_tree(_number: int, _frame: FrameType | None) -> NoReturn:
+    kill_descendants()
+    os._exit(128 + signal.SIGKILL)

@@ -94,6 +94,7 @@ class LogPump(threading.Thread):
                 return
             log.end(stream)
         if not data:
+            self._epoll.unregister(descriptor)  # closed alone, a copy in a fork would go on to tell
             del self._streams[descriptor]
             os.close(descriptor)
 

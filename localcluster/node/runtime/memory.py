@@ -8,7 +8,6 @@ Used by the spawner alone, in whose PID namespace every process of every contain
 import contextlib
 import os
 import resource
-import signal
 from collections import defaultdict
 from pathlib import Path
 
@@ -19,7 +18,9 @@ PAGE_BYTES = resource.getpagesize()
 class Watchdog:
     """Limits by the container's first process."""
 
-    def __init__(self) -> None:
+    def __init__(self, isolated: bool, kill_signal: int) -> None:
+        self._isolated = isolated
+        self._kill_signal = kill_signal
         self._limits: dict[int, int] = {}
         self._killed: set[int] = set()
         self._next_check = 0.0
@@ -45,12 +46,29 @@ class Watchdog:
         if not self._limits or now < self._next_check:
             return
         self._next_check = now + INTERVAL_SECONDS
-        used = _used_by_namespace()
+        used = self._used()
         for process, limit in self._limits.items():
-            if used.get(_namespace(str(process)), 0) > limit:
+            if used[self._container_of(str(process))] > limit:
                 self._killed.add(process)
                 with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
+                    os.kill(process, self._kill_signal)
+
+    def _used(self) -> dict[str, int]:
+        used: dict[str, int] = defaultdict(int)
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                _, resident, shared = (process / "statm").read_text().split()[:3]
+                pages = int(resident) - int(shared)
+                used[self._container_of(process.name)] += pages * PAGE_BYTES
+        return used
+
+    def _container_of(self, process: str) -> str:
+        """What all processes of a container have in common, and no other has."""
+        if self._isolated:
+            return _namespace(process)
+        while process and int(process) not in self._limits:
+            process = _parent(process)
+        return process
 
 
 def _namespace(process: str) -> str:
@@ -60,10 +78,10 @@ def _namespace(process: str) -> str:
         return ""
 
 
-def _used_by_namespace() -> dict[str, int]:
-    used: dict[str, int] = defaultdict(int)
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            _, resident, shared = (process / "statm").read_text().split()[:3]
-            used[_namespace(process.name)] += (int(resident) - int(shared)) * PAGE_BYTES
-    return used
+def _parent(process: str) -> str:
+    """Empty for one that has ended, and where there is none."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return ""
+    return stat.rpartition(")")[2].split()[1].removeprefix("0")

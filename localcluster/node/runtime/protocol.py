@@ -32,7 +32,10 @@ class Mount:
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """All that the spawner needs to run one container; paths are the node's."""
+    """All that the spawner needs to run one container; paths are the node's.
+
+    `network` is the pod's, or empty for the machine's.
+    """
 
     argv: list[str]
     env: dict[str, str]
@@ -43,6 +46,7 @@ class ContainerSpec:
     mounts: list[Mount]
     memory_limit_bytes: int
     read_only_root: bool
+    network: str
 
     def write(self) -> str:
         """Put it into a file, which only the owner may read; the file's path."""

@@ -168,7 +168,7 @@ def _mount_own(root: Path, scratch: Path) -> None:
 
 
 def _link_etc(root: Path, etc: Path) -> None:
-    """Put the pod's hosts and hostname in place.
+    """Put the pod's hosts, hostname and, if it has one, resolv.conf in place.
 
     They are links into a bound folder, so that the node can replace them whole: a reader sees the
     old file or the new one, never half of one.
@@ -176,7 +176,9 @@ def _link_etc(root: Path, etc: Path) -> None:
     folder = root / "run" / "pod-etc"
     folder.mkdir()
     linux.bind(etc, folder)
-    for name in ("hosts", "hostname"):
+    for name in ("hosts", "hostname", "resolv.conf"):
+        if not (etc / name).exists():
+            continue
         link = root / "etc" / name
         link.unlink(missing_ok=True)
         link.symlink_to(f"/run/pod-etc/{name}")

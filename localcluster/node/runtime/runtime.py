@@ -84,9 +84,21 @@ class Runtime:
         self._pump.add(log, out_read, err_read)
         descriptors = [out_write, err_write, report_write]
         limit, file = spec.memory_limit_bytes, spec.write()
-        self._send("start", descriptors, id=process.identifier, spec=file, memory_limit_bytes=limit)
+        more = {"spec": file, "memory_limit_bytes": limit, "network": spec.network}
+        self._send("start", descriptors, id=process.identifier, **more)
         _wait_started(report_read)
         return process
+
+    def make_network(self, name: str, address: str, bridge: int) -> None:
+        """Make a network for a pod, by the descriptor of its bridge. Raises StartFailed."""
+        report_read, report_write = os.pipe()
+        self._send("network", [bridge, report_write], network=name, address=address)
+        _wait_started(report_read)
+
+    def leave_network(self, name: str) -> None:
+        """Let a pod's network go with its processes, if it has one."""
+        with contextlib.suppress(StartFailed):  # the spawner is gone, and every network with it
+            self._send("leave", network=name)
 
     def run(self, container: Process, argv: list[str], timeout_seconds: float) -> tuple[int, bytes]:
         """Run a command in a container: its exit code and output. Raises TimeoutError."""
@@ -99,7 +111,9 @@ class Runtime:
         try:
             if not process.ended.wait(timeout_seconds):
                 self.kill(process, signal.SIGKILL)
-                raise TimeoutError(f"{argv[0]} did not end within {timeout_seconds:g} s")
+                command = " ".join(argv)
+                said = f'command timed out: "{command}" timed out after {timeout_seconds:g}s'
+                raise TimeoutError(said)
             os.set_blocking(out_read, False)
             output = b""
             with contextlib.suppress(BlockingIOError):

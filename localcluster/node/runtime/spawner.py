@@ -23,8 +23,14 @@ from typing import Any, NoReturn
 from localcluster import clock
 from localcluster.guard import die_with_parent, exit_code
 from localcluster.node.runtime import linux
-from localcluster.node.runtime.container_init import exec_program, run_init
+from localcluster.node.runtime.container_init import (
+    KILL_TREE,
+    exec_program,
+    report_failure,
+    run_init,
+)
 from localcluster.node.runtime.memory import Watchdog
+from localcluster.node.runtime.podnetwork import make_pod_network, open_own
 from localcluster.node.runtime.protocol import receive, send
 
 
@@ -35,8 +41,12 @@ class Spawner:
         self._channel = channel
         self._isolated = isolated
         self._children: dict[str, int] = {}
+        self._networks: dict[
+            str, int
+        ] = {}  # descriptors of the pods' namespaces, by the pods' UIDs
         self._own_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY) if isolated else -1
-        self._watchdog = Watchdog()
+        self._own_network = open_own() if isolated else -1
+        self._watchdog = Watchdog(isolated, signal.SIGKILL if isolated else KILL_TREE)
 
     def serve(self) -> None:
         """Answer until the node is gone."""
@@ -66,6 +76,8 @@ class Spawner:
             "exec": self._exec,
             "kill": self._kill,
             "tmpfs": self._mount_tmpfs,
+            "network": self._make_network,
+            "leave": self._leave_network,
             "remove": self._remove,
         }
         try:
@@ -81,6 +93,8 @@ class Spawner:
         child = self._fork_isolated() if self._isolated else os.fork()
         if child == 0:
             self._become_child()
+            if message["network"]:
+                linux.setns(self._networks[message["network"]], linux.CLONE_NEWNET)
             run_init(message["spec"], descriptors, self._isolated)
         self._children[message["id"]] = child
         if message["memory_limit_bytes"]:
@@ -132,10 +146,12 @@ class Spawner:
         os._exit(status)
 
     def _kill(self, message: dict[str, Any], _: list[int]) -> None:
-        child = self._children.get(message["id"])
+        child, number = self._children.get(message["id"]), message["signal"]
+        if number == signal.SIGKILL and not self._isolated:  # the kernel would take one process
+            number = KILL_TREE
         if child is not None:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(child, message["signal"])
+                os.kill(child, number)
 
     def _mount_tmpfs(self, message: dict[str, Any], _: list[int]) -> None:
         """A memory volume: mounted here, where every container inherits it and the host does not.
@@ -146,6 +162,24 @@ class Spawner:
             size = message["size_bytes"]
             options = f"mode=1777,size={size}" if size else "mode=1777"
             linux.mount("tmpfs", message["path"], "tmpfs", options=options)
+
+    def _make_network(self, message: dict[str, Any], descriptors: list[int]) -> None:
+        """A network namespace for a pod; descriptors: the bridge's, and where an error goes."""
+        bridge, report = descriptors
+        if message["network"] in self._networks:  # asked for again, after an error of the node's
+            return
+        try:
+            self._networks[message["network"]] = make_pod_network(bridge, message["address"])
+        except OSError as error:
+            report_failure(report, "FailedCreatePodSandBox", str(error))
+        finally:
+            linux.setns(self._own_network, linux.CLONE_NEWNET)
+
+    def _leave_network(self, message: dict[str, Any], _: list[int]) -> None:
+        """The namespace goes when the last process in it does."""
+        descriptor = self._networks.pop(message["network"], -1)
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def _remove(self, message: dict[str, Any], _: list[int]) -> None:
         """Delete folders of ended containers and pods, off the node's back."""
@@ -189,13 +223,22 @@ def _environment_of(container: int) -> dict[str, str]:
 
 
 def _join(container: int) -> None:
+    """Enter those of the container's namespaces that are not this process's own.
+
+    It takes root to enter its own network again: a pod without one shares the machine's.
+    """
     kinds = {
         "mnt": linux.CLONE_NEWNS,
         "uts": linux.CLONE_NEWUTS,
         "ipc": linux.CLONE_NEWIPC,
+        "net": linux.CLONE_NEWNET,
         "pid": linux.CLONE_NEWPID,
     }
-    opened = [(os.open(f"/proc/{container}/ns/{name}", os.O_RDONLY), kinds[name]) for name in kinds]
+    opened = [
+        (os.open(f"/proc/{container}/ns/{name}", os.O_RDONLY), kind)
+        for name, kind in kinds.items()
+        if not Path(f"/proc/{container}/ns/{name}").samefile(f"/proc/self/ns/{name}")
+    ]
     for descriptor, kind in opened:
         linux.setns(descriptor, kind)
 
@@ -206,26 +249,50 @@ def isolate() -> bool:
     Returns in a new process, first of its PID namespace. Without root a user namespace gives the
     right to the others.
     """
-    user, group = os.getuid(), os.getgid()
-    flags = linux.CLONE_NEWNS | linux.CLONE_NEWPID
-    try:
-        linux.unshare(flags if user == 0 else flags | linux.CLONE_NEWUSER)
-    except OSError:
+    if not _is_allowed():
         return False
-    if user != 0:
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
-        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    _unshare()
     child = os.fork()
     if child != 0:  # stay the parent of the namespace's first process for as long as that lives
         os.closerange(3, 64)
         os.waitpid(child, 0)
         os._exit(1)
     die_with_parent(0)
-    linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
+    _leave_mounts()
     with contextlib.suppress(OSError):
         linux.mount("proc", "/proc", "proc")
     return True
+
+
+def _is_allowed() -> bool:
+    """Whether namespaces can be entered and used, as a child finds out.
+
+    Some machines let users make a user namespace and then give them no rights in it.
+    """
+    child = os.fork()
+    if child == 0:
+        code = 1
+        with contextlib.suppress(OSError):
+            _unshare()
+            _leave_mounts()
+            code = 0
+        os._exit(code)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _unshare() -> None:
+    user, group = os.getuid(), os.getgid()
+    flags = linux.CLONE_NEWNS | linux.CLONE_NEWPID
+    linux.unshare(flags if user == 0 else flags | linux.CLONE_NEWUSER)
+    if user != 0:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+
+
+def _leave_mounts() -> None:
+    """What is mounted from now on stays in here."""
+    linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
 
 
 def main() -> None:

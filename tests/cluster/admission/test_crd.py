@@ -84,6 +84,26 @@ def test_columns(cluster: Cluster, namespace: str, file: str) -> None:
     assert re.fullmatch(r"mine +Completed +PS +2/2 +0/2 +\d+s *", line)
 
 
+def test_wide_columns(cluster: Cluster, namespace: str, file: str) -> None:
+    cluster.kubectl("create", "-n", namespace, "-f", file)
+    status = {
+        "phase": "Starting",
+        "mode": "Heter",
+        "attempt": 2,
+        "reason": "ImageError",
+        "message": "mine-worker-0: ErrImagePull: no such image",
+        "ps": {"replicas": 1, "ready": "0/1"},
+        "worker": {"replicas": 1, "ready": "0/1"},
+        "heter": {"replicas": 1, "ready": "1/1"},
+    }
+    write_status(cluster, namespace, status)
+    header, line = cluster.kubectl("get", "-n", namespace, "pdj", "-o", "wide").stdout.splitlines()
+    added = ["HETER", "ATTEMPT", "REASON", "MESSAGE"]
+    assert header.split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE", *added]
+    assert line.split(maxsplit=9)[6:9] == ["1/1", "2", "ImageError"]
+    assert line.split(maxsplit=9)[9].strip() == status["message"]
+
+
 def test_get_all_lists_jobs(cluster: Cluster, namespace: str, file: str) -> None:
     cluster.kubectl("create", "-n", namespace, "-f", file)
     assert "paddlejob.batch.paddlepaddle.org/mine" in (

@@ -25,6 +25,14 @@ ACTIVE, STARTING, TTL, MET = 6, 10, 3, 30
 LATE_SECONDS = 30.0
 NOWHERE = {"nodeSelector": {"disk": "none"}}
 WAITS = shell("exec sleep 3600")
+MOUNT = {"name": "none", "mountPath": "/none"}
+ABOVE = {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}
+SMALL = {
+    "apiVersion": "v1",
+    "kind": "LimitRange",
+    "metadata": {"name": "small"},
+    "spec": {"limits": [{"type": "Container", "default": {"memory": "512Mi"}}]},
+}
 
 
 def with_key(config_map: str, key: str) -> Raw:
@@ -62,6 +70,21 @@ ENDS = {
         "ImageError",
     ),
     "no-map": (paddle_job("no-map", one(with_key("none", "key"))), "ConfigError"),
+    "container": (
+        paddle_job("container", one(shell("exec sleep 3600", name="Paddle"))),
+        "InvalidSpec",
+    ),
+    "mount": (
+        paddle_job("mount", one(shell("exec sleep 3600", volumeMounts=[MOUNT]))),
+        "InvalidSpec",
+    ),
+    "quantity": (
+        paddle_job(
+            "quantity", one(shell("exec sleep 3600", resources={"limits": {"cpu": "many"}}))
+        ),
+        "InvalidSpec",
+    ),
+    "above": (paddle_job("above", one(shell("exec sleep 3600", resources=ABOVE))), "InvalidSpec"),
 }
 AFTER = {
     "active": ACTIVE,
@@ -70,6 +93,10 @@ AFTER = {
     "bad-key": CONFIG_GRACE,
     "no-image": IMAGE_GRACE,
     "no-map": IMAGE_GRACE,
+    "container": CONFIG_GRACE,
+    "mount": CONFIG_GRACE,
+    "quantity": CONFIG_GRACE,
+    "above": CONFIG_GRACE,
 }
 GOES_ON = {
     "met": paddle_job("met", one(WAITS), startingDeadlineSeconds=MET),
@@ -150,8 +177,48 @@ def test_end_says_what_the_job_waited_for(jobs: Lab) -> None:
     assert "1 of 1 pods unscheduled" in says["starting"]
     assert "bad-name-worker-0: InvalidImageName" in says["bad-name"]
     assert "couldn't find key none in ConfigMap" in says["bad-key"]
-    assert "no-image-worker-0: " in says["no-image"]
+    assert "no-image-worker-0: ErrImagePull: " in says["no-image"]
     assert '"none" not found' in says["no-map"]
+    assert 'is invalid: spec.containers[0].name: Invalid value: "Paddle"' in says["container"]
+    assert 'volumeMounts[0].name: Not found: "none"' in says["mount"]
+    assert "quantities must match" in says["quantity"]
+    assert "must be less than or equal to cpu limit" in says["above"]
+
+
+def test_end_of_what_never_started_leaves_a_record(jobs: Lab) -> None:
+    for name in ("bad-name", "no-image", "no-map", "container"):
+        jobs.wait_phase(name, "Failed")
+        (failure,) = jobs.status(name)["failures"]
+        assert (failure["pod"], failure["reason"]) == (f"{name}-worker-0", ENDS[name][1])
+        assert failure["message"] == jobs.condition(name, "Failed")["message"]
+
+
+def test_limit_of_a_limit_range_ends_no_job(jobs: Lab) -> None:
+    """It may be put right. The template says nothing of it."""
+    with new_namespace(jobs.cluster) as namespace:
+        bounded = Lab(jobs.cluster, namespace)
+        bounded.submit(SMALL)
+        template = shell("exec sleep 3600", resources={"requests": {"memory": "1Gi"}})
+        with operator_beside(bounded.cluster, namespace, "--config-error-after=1"):
+            bounded.submit(paddle_job("asks", one(template)))
+            bounded.wait(lambda: "memory limit of" in pending(bounded, "asks"), "it says so")
+            bounded.wait(
+                lambda: waited_seconds(bounded, "asks") > CONFIG_GRACE, "the grace is over"
+            )
+            assert bounded.condition("asks", "Pending")["reason"] == "CreateRefused"
+            bounded.kubectl("delete", "limitrange", "small")
+            bounded.wait_phase("asks", "Running")
+
+
+def pending(lab: Lab, name: str) -> str:
+    """What the job says that it waits for."""
+    return str(lab.condition(name, "Pending").get("message"))
+
+
+def waited_seconds(lab: Lab, name: str) -> float:
+    """For how long the job has said so."""
+    since = parse_time(lab.condition(name, "Pending").get("lastTransitionTime"))
+    return (clock.utc_now() - since).total_seconds() if since else 0.0
 
 
 def test_configuration_that_comes_late_is_waited_for(jobs: Lab) -> None:

@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from api.constants import LABEL_JOB_NAME
+from api.constants import LABEL_JOB_NAME, Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.faulty import SLOW_TO_STOP, job_near, take_away, wait_second_attempt
 from tests.live.lab import CORE, Lab
 from tests.live.operated import operator_beside
+from tests.live.pdj import assert_explained
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -73,10 +74,10 @@ JOBS = {
     "lost": job_near("lost", LOST),
 }
 REASONS = {
-    "moved": "AddressChanged",
-    "drained": "PodEvicted",
-    "deleted": "PodVanished",
-    "lost": "NodeLost",
+    "moved": Reason.ADDRESS_CHANGED,
+    "drained": Reason.POD_EVICTED,
+    "deleted": Reason.POD_VANISHED,
+    "lost": Reason.NODE_LOST,
 }
 
 
@@ -86,6 +87,7 @@ def test_job_goes_on_uncharged(jobs: Lab, job: str) -> None:
     assert status["restartCount"] == 1
     assert "failureCount" not in status
     assert [record["reason"] for record in status["failures"]] == [REASONS[job]]
+    assert_explained(jobs, job, REASONS[job])
 
 
 @pytest.mark.parametrize("job", REASONS)
@@ -110,6 +112,7 @@ def test_pods_stuck_on_a_lost_node_are_forced(jobs: Lab, job: str, node: str) ->
 
     names = {f"{job}-worker-{index}" for index in range(2)}
     jobs.wait(lambda: told() == names, f"Events of {names}")
+    assert_explained(jobs, job, Reason.FORCE_DELETED)
 
 
 def test_drained_and_lost_nodes_are_avoided(jobs: Lab) -> None:

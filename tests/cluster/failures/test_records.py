@@ -112,11 +112,12 @@ def test_record_outlives_the_pod_and_tells_how_it_ended(
     assert parse_time(record["time"])
 
 
-def test_record_ends_with_the_logs_last_lines(jobs: Lab) -> None:
-    assert record_of(jobs, "crashes")["message"] == f"epoch 1 begins\n{LAST_WORDS}"
+def test_record_says_why_and_ends_with_the_logs_last_lines(jobs: Lab) -> None:
+    assert record_of(jobs, "crashes")["message"] == f"{LAST_WORDS}\nepoch 1 begins"
     message = record_of(jobs, "talks")["message"]
-    assert message.endswith("line 2998\nline 2999")
-    assert len(message) <= 600
+    assert message.startswith("line 2999\n")
+    assert message.endswith("line 2997\nline 2998")
+    assert len(message) <= 1024
 
 
 def test_log_is_asked_for_where_the_user_did_not_decide(jobs: Lab, pod_history: History) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,6 +85,45 @@ def test_second_up_says_that_it_runs_and_how_to_use_it(running: Running) -> None
     assert second.stdout == running.up.stdout
 
 
+def test_second_up_with_other_options_says_what_to_do_and_fails(running: Running) -> None:
+    second = running.run("up", "--nodes", "2")
+    assert second.returncode == 1
+    assert "already running, with another --nodes: stop it first" in second.stderr
+
+
+def test_second_up_without_options_takes_what_runs(running: Running) -> None:
+    assert running.run("up").stdout == running.up.stdout
+
+
+def test_images_are_added_to_a_running_cluster(running: Running, tmp_path: Path) -> None:
+    added = running.run("images", "add", f"mine:1={tmp_path}")
+    assert added.returncode == 0, added.stderr
+    listed = f"mine:1  /workspace={tmp_path}  examples  {running.folder}/images.yaml"
+    assert listed in running.run("images", "list").stdout
+    assert running.run("images", "remove", "mine:1").returncode == 0
+    assert "mine:1" not in running.run("images", "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        pytest.param(["add", "mine=/no/such"], "no such folder: /no/such", id="folder"),
+        pytest.param(["add", "Mine=/tmp"], "not an image name: Mine", id="name"),
+        pytest.param(["add", "mine"], "not NAME=FOLDER: mine", id="no folder"),
+        pytest.param(["add", "m=/tmp", "--requirements", "/no/such"], "/no/such", id="packages"),
+        pytest.param(["remove", "mine"], "no image mine was added", id="unknown"),
+        pytest.param(["add", "m=/tmp", "--name", "x"], "no cluster x is running", id="not running"),
+    ],
+)
+def test_images_that_cannot_be_are_refused(
+    running: Running, arguments: list[str], words: str
+) -> None:
+    refused = running.run("images", *arguments)
+    assert refused.returncode
+    assert words in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
 def test_dead_component_is_started_again(running: Running) -> None:
     log = running.folder / "logs" / "daemon.log"
     os.kill(pid_of("/kube-apiserver", str(running.folder)), 9)
@@ -96,8 +136,15 @@ def test_dead_component_is_started_again(running: Running) -> None:
     )
 
 
-def test_down_leaves_nothing(run: Run, tmp_path: Path) -> None:
-    run("up", "--nodes", "0")
+def test_two_ups_at_once_start_one_cluster_and_down_leaves_nothing(
+    run: Run, tmp_path: Path
+) -> None:
+    with ThreadPoolExecutor() as pool:
+        both = list(pool.map(lambda _: run("up", "--nodes", "0"), range(2)))
+    assert [each.returncode for each in both] == [0, 0], both
+    assert both[0].stdout == both[1].stdout
+    assert sum("ready after" in each.stderr for each in both) == 1
+    assert sum("is already running" in each.stderr for each in both) == 1
     down = run("down")
     assert down.returncode == 0
     assert "is stopped" in down.stderr

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,9 +40,14 @@ def other() -> Iterator[Cluster]:
         yield running
 
 
+BEFORE: list[str] = []
+"""The network's devices before the owner started: other clusters may have some."""
+
+
 @pytest.fixture
 def owner(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """A process with a cluster in `tmp_path` and a running pod, whose command names the folder."""
+    BEFORE[:] = [name for _, name in socket.if_nameindex()]
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, str(tmp_path)],
         stdin=subprocess.PIPE,
@@ -64,11 +70,15 @@ def become_ready(cluster: Cluster) -> bool:
 def test_no_process_outlives_a_killed_owner(owner: subprocess.Popen[str], tmp_path: Path) -> None:
     assert len(processes_in(tmp_path)) >= 2 * len(COMPONENTS)
     assert f"echo {tmp_path}; sleep" in command_lines()
+    devices = {name for _, name in socket.if_nameindex() if name.startswith("lc")} - {*BEFORE}
+    assert devices
     owner.kill()
     assert clock.wait_until(lambda: not processes_in(tmp_path), DEADLINE_SECONDS)
     assert clock.wait_until(
         lambda: f"echo {tmp_path}; sleep" not in command_lines(), DEADLINE_SECONDS
     )
+    left = lambda: devices & {name for _, name in socket.if_nameindex()}  # noqa: E731
+    assert clock.wait_until(lambda: not left(), DEADLINE_SECONDS)
 
 
 def test_start_over_the_state_of_a_killed_owner(

@@ -1,4 +1,8 @@
-"""A cluster with two nodes, and pods on it that leave no process behind."""
+"""A cluster with two nodes, and pods on it that leave no process behind.
+
+`make e2e` runs the same tests on a real node: what they say of the process node is what a kubelet
+does. `differences` has those that hold on one of them alone.
+"""
 
 import shutil
 import tempfile
@@ -9,7 +13,19 @@ import pytest
 
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.rest import Client
+from tests.cluster.node.differences import reason
+from tests.e2e.node import FOLDER, RealNode
+from tests.e2e.world import is_inside
 from tests.live.nodepods import BACKOFF_SECONDS, DEADLINE_SECONDS, NODES, Pods, container_processes
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """On a real node, leave out what holds on the process node alone."""
+    for item in items:
+        if is_inside() and HERE in item.path.parents and (why := reason(item.name)):
+            item.add_marker(pytest.mark.skip(why))
 
 
 @pytest.fixture(scope="session")
@@ -29,8 +45,12 @@ def images(folders: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def cluster(folders: Path, images: Path) -> Iterator[Cluster]:
+def cluster(request: pytest.FixtureRequest, folders: Path, images: Path) -> Iterator[Cluster]:
     """The cluster of the tests below this folder."""
+    if is_inside():
+        node: RealNode = request.getfixturevalue("node")
+        yield node.cluster
+        return
     config = ClusterConfig(
         nodes=len(NODES),
         labels={"disk": "fast"},
@@ -45,17 +65,26 @@ def cluster(folders: Path, images: Path) -> Iterator[Cluster]:
 
 
 @pytest.fixture
+def state_folder(cluster: Cluster) -> Path:
+    """Where the nodes keep what is theirs."""
+    return FOLDER if is_inside() else cluster.kubeconfig.parent
+
+
+@pytest.fixture
 def client(cluster: Cluster) -> Client:
     """Requests as a user who may do everything."""
     return cluster.client
 
 
 @pytest.fixture
-def pods(cluster: Cluster, namespace: str) -> Iterator[Pods]:
+def pods(request: pytest.FixtureRequest, cluster: Cluster, namespace: str) -> Iterator[Pods]:
     """Pods in a namespace of the test; when they are deleted, no process is left of them."""
     running = Pods(cluster, namespace)
+    node: RealNode | None = request.getfixturevalue("node") if is_inside() else None
     yield running
     running.delete_all()
-    assert clock.wait_until(lambda: not container_processes(cluster), DEADLINE_SECONDS), (
-        container_processes(cluster)
-    )
+
+    def left() -> list[str]:
+        return node.running_containers(namespace) if node else container_processes(cluster)
+
+    assert clock.wait_until(lambda: not left(), DEADLINE_SECONDS), left()

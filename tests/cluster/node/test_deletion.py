@@ -14,6 +14,7 @@ from tests.live.nodepods import (
     command_line,
     container_status,
     descendants,
+    host_path,
     parents_by_process,
     shell,
 )
@@ -27,9 +28,8 @@ HOST = {"volumeMounts": [{"name": "host", "mountPath": "/host"}]}
 
 def host_volume(pods: Pods, folders: Path) -> tuple[list[dict[str, object]], Path]:
     """A hostPath volume and the folder behind it."""
-    volumes: list[dict[str, object]] = [
-        {"name": "host", "hostPath": {"path": f"/{pods.namespace}"}}
-    ]
+    path = host_path(folders, pods.namespace)
+    volumes: list[dict[str, object]] = [{"name": "host", "hostPath": {"path": path}}]
     return volumes, folders / "host" / pods.namespace
 
 

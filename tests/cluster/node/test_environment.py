@@ -7,7 +7,7 @@ import pytest
 
 from localcluster import Cluster
 from localcluster.rest import Client
-from tests.live.nodepods import Pods, container_status, python, shell
+from tests.live.nodepods import IMAGE, NODES, Pods, container_status, python, shell
 
 DUMP = "import json, os; print(json.dumps(dict(os.environ)))"
 
@@ -56,7 +56,7 @@ def test_fields_of_the_pod(pods: Pods) -> None:
     }
 
 
-def test_resources_of_the_container(pods: Pods) -> None:
+def test_resources_of_the_container(pods: Pods, client: Client) -> None:
     def resource(name: str, divisor: str = "0") -> dict[str, Any]:
         return {"valueFrom": {"resourceFieldRef": {"resource": name, "divisor": divisor}}}
 
@@ -68,7 +68,8 @@ def test_resources_of_the_container(pods: Pods) -> None:
     ]
     resources = {"requests": {"cpu": "250m"}, "limits": {"memory": "1Gi"}}
     seen = dump(pods, env, resources=resources)
-    assert [seen[each["name"]] for each in env] == ["250", "1", "1024", "8"]
+    cpus = client.get(f"/api/v1/nodes/{NODES[0]}")["status"]["allocatable"]["cpu"]
+    assert [seen[each["name"]] for each in env] == ["250", "1", "1024", cpus]
 
 
 def test_config_maps_and_secrets(pods: Pods, client: Client) -> None:
@@ -110,15 +111,15 @@ def test_references_in_values(pods: Pods) -> None:
     seen = dump(pods, env)
     assert seen["EARLY"] == "$(LATE) $(HOST) $(HOST)"
     assert seen["LATE"] == "h:1 $(API)"
-    assert seen["API"] == "127.0.0.1"
+    assert seen["API"] == "10.96.0.1"
 
 
 def test_what_every_container_has(pods: Pods, cluster: Cluster) -> None:
     seen = dump(pods, [])
     assert seen["HOSTNAME"] == "env"
     assert seen["HOME"] == "/root"
-    server = f"https://{seen['KUBERNETES_SERVICE_HOST']}:{seen['KUBERNETES_SERVICE_PORT']}"
-    assert server == cluster.server
+    where = seen["KUBERNETES_SERVICE_HOST"], seen["KUBERNETES_SERVICE_PORT"]
+    assert where == ("10.96.0.1", "443")
 
 
 COMMANDS = [
@@ -132,7 +133,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("fields", "output"), COMMANDS)
 def test_command_line(pods: Pods, fields: dict[str, Any], output: str) -> None:
-    container = {"name": "main", "image": "busybox", "env": [{"name": "A", "value": "1"}]}
+    container = {"name": "main", "image": IMAGE, "env": [{"name": "A", "value": "1"}]}
     pods.create("command", container | fields)
     pods.wait_phase("command", "Succeeded")
     assert pods.log("command") == output

@@ -1,5 +1,8 @@
 """Addresses, host names and what Service names resolve to."""
 
+import http.server
+import socket
+import threading
 from typing import Any
 
 from localcluster.rest import Client
@@ -10,11 +13,22 @@ import http.server, os, sys
 address = (os.environ["IP"], 8080)
 http.server.ThreadingHTTPServer(address, http.server.SimpleHTTPRequestHandler).serve_forever()
 """
+FETCH_WEB = """
+import time, urllib.request
+while True:
+    try:
+        print(urllib.request.urlopen("http://web:8080", timeout=5).status)
+        break
+    except OSError:
+        time.sleep(0.1)
+"""
 IP = [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]
 
 
 def create_service(client: Client, namespace: str, name: str, **spec: Any) -> None:
-    body = {"metadata": {"name": name}, "spec": {"ports": [{"port": 8080}]} | spec}
+    """A headless one, unless `spec` says otherwise."""
+    fields = {"ports": [{"port": 8080}], "clusterIP": "None"} | spec
+    body = {"metadata": {"name": name}, "spec": fields}
     client.create(f"/api/v1/namespaces/{namespace}/services", body)
 
 
@@ -42,6 +56,79 @@ def test_two_pods_listen_on_one_port_and_reach_each_other(pods: Pods) -> None:
         pods.create(name, python(fetch))
         pods.wait_phase(name, "Succeeded")
         assert pods.log(name) == "200\n"
+
+
+def test_two_pods_listen_on_one_port_of_all_their_addresses(pods: Pods) -> None:
+    probe = {"readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1}}
+    everywhere = [{"name": "IP", "value": "0.0.0.0"}]
+    for name in ("a", "b"):
+        pods.create(name, python(SERVE, env=everywhere, **probe))
+    for name in ("a", "b"):
+        pods.wait_ready(name)
+
+
+def test_containers_of_a_pod_share_its_network_and_those_of_another_do_not(pods: Pods) -> None:
+    # They run on: the kernel gives the number of a network that is gone to the next.
+    look = shell("readlink /proc/self/ns/net; sleep 600")
+    for name in ("a", "b"):
+        pods.create(name, look | {"name": "main"}, look | {"name": "second"})
+    seen = [
+        {pods.wait_log(name, "net:", "-c", each).strip() for each in ("main", "second")}
+        for name in ("a", "b")
+        if pods.wait_ready(name)
+    ]
+    assert [len(each) for each in seen] == [1, 1]
+    assert seen[0] != seen[1]
+
+
+def test_a_pod_on_the_hosts_network_and_others_reach_each_other(pods: Pods) -> None:
+    probe = {"readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1}}
+    for name, on_host in (("host", True), ("own", False)):
+        pods.create(name, python(SERVE, env=IP, **probe), hostNetwork=on_host)
+    for name, client_on_host in (("host", False), ("own", True)):
+        address = pods.wait_ready(name)["status"]["podIP"]
+        fetch = f"import urllib.request as r; print(r.urlopen('http://{address}:8080').status)"
+        pods.create(f"to-{name}", python(fetch), hostNetwork=client_on_host)
+        pods.wait_phase(f"to-{name}", "Succeeded")
+        assert pods.log(f"to-{name}") == "200\n"
+
+
+def test_pods_reach_web_servers_beyond_the_cluster(pods: Pods) -> None:
+    """The machine's own address stands for all that lies beyond."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+        route.connect(("192.0.2.77", 9))  # sends nothing
+        address = route.getsockname()[0]
+    server = http.server.ThreadingHTTPServer((address, 80), http.server.SimpleHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        fetch = f"import urllib.request as r; print(r.urlopen('http://{address}/').status)"
+        pods.create("client", python(fetch))
+        pods.wait_phase("client", "Succeeded", "Failed")
+        assert pods.log("client") == "200\n"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_what_is_not_there_is_told(pods: Pods) -> None:
+    """Without an answer, the connection would time out; and the resolver, which is as patient as it
+    can be, would ask for longer than a test waits. The machine's name server may take its time.
+    """
+    script = """
+import socket
+for target in (("192.0.2.77", 8080), ("name.invalid", 80)):
+    try:
+        socket.create_connection(target, 60)
+    except OSError as error:
+        print(type(error).__name__)
+print(open("/etc/resolv.conf").read())
+"""
+    patient = [{"name": "RES_OPTIONS", "value": "timeout:30 attempts:5"}]
+    pods.create("client", python(script, env=patient))
+    pods.wait_phase("client", "Succeeded")
+    lines = pods.log("client").splitlines()
+    assert lines[:2] == ["ConnectionRefusedError", "gaierror"]
+    assert "nameserver 10.96.0.1" in lines
 
 
 def test_hostname_is_the_pods_and_resolves_to_its_address(pods: Pods) -> None:
@@ -86,14 +173,25 @@ def test_a_service_name_leads_to_its_ready_pods(pods: Pods, client: Client) -> N
 def test_names_resolve_before_a_pod_is_ready_where_the_service_says_so(
     pods: Pods, client: Client
 ) -> None:
-    spec: dict[str, Any] = {"clusterIP": "None", "publishNotReadyAddresses": True}
-    create_service(client, pods.namespace, "peer", selector={"app": "peer"}, **spec)
+    spec: dict[str, Any] = {"selector": {"app": "peer"}, "publishNotReadyAddresses": True}
+    create_service(client, pods.namespace, "peer", **spec)
     waits = shell("exit 0", envFrom=[{"configMapRef": {"name": "absent"}}])
     pods.create("waits", waits, labels={"app": "peer"})
     pod = pods.wait_state("waits", "waiting", "CreateContainerConfigError")
     pods.create("client", wait_for_name(f"peer.{pods.namespace}"))
     pods.wait_phase("client", "Succeeded")
     assert pods.log("client").split() == [pod["status"]["podIP"]]
+
+
+def test_a_service_with_an_address_leads_there_too(pods: Pods, client: Client) -> None:
+    """Without kube-proxy its name leads to the pods themselves."""
+    create_service(client, pods.namespace, "web", selector={"app": "web"}, clusterIP="")
+    probe = {"readinessProbe": {"tcpSocket": {"port": 8080}, "periodSeconds": 1}}
+    pods.create("ready", python(SERVE, env=IP, **probe), labels={"app": "web"})
+    pods.wait_ready("ready")
+    pods.create("client", python(FETCH_WEB))
+    pods.wait_phase("client", "Succeeded")
+    assert pods.log("client") == "200\n"
 
 
 def test_all_forms_of_a_name(pods: Pods, client: Client) -> None:
@@ -124,7 +222,7 @@ def test_a_bare_name_is_for_its_own_namespace_only(pods: Pods, client: Client) -
 
 
 def test_a_hostname_below_a_headless_service(pods: Pods, client: Client) -> None:
-    create_service(client, pods.namespace, "sub", selector={"app": "a"}, clusterIP="None")
+    create_service(client, pods.namespace, "sub", selector={"app": "a"})
     pods.create("a", shell("sleep 60"), labels={"app": "a"}, hostname="one", subdomain="sub")
     address = pods.wait_ready("a")["status"]["podIP"]
     pods.create("client", wait_for_name(f"one.sub.{pods.namespace}.svc.cluster.local"))

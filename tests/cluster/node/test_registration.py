@@ -13,7 +13,7 @@ LEASE = f"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/{NODES[
 def test_node_tells_its_address_port_and_labels(client: Client) -> None:
     node = client.get(NODE)
     addresses = {each["type"]: each["address"] for each in node["status"]["addresses"]}
-    assert addresses["InternalIP"].startswith("127.")
+    assert addresses["InternalIP"].startswith("198.1")
     assert addresses["Hostname"] == NODES[0]
     assert node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"] > 0
     assert node["metadata"]["labels"]["kubernetes.io/hostname"] == NODES[0]

@@ -7,7 +7,7 @@ import pytest
 
 from localcluster import clock
 from localcluster.rest import Client
-from tests.live.nodepods import DEADLINE_SECONDS, Pods, Raw, shell
+from tests.live.nodepods import DEADLINE_SECONDS, Pods, Raw, host_path, shell
 
 MOUNT = [{"name": "v", "mountPath": "/v"}]
 
@@ -59,13 +59,14 @@ def test_host_path_is_a_folder_of_the_node(pods: Pods, folders: Path) -> None:
     host = folders / "host" / pods.namespace
     host.mkdir(parents=True)
     (host / "in").write_text("from the node\n")
-    source = volume(hostPath={"path": f"/{pods.namespace}"})
+    source = volume(hostPath={"path": host_path(folders, pods.namespace)})
     assert run(pods, "cat /v/in; echo back > /v/out", source) == "from the node\n"
     assert (host / "out").read_text() == "back\n"
 
 
 def test_host_path_of_the_wrong_type_is_told(pods: Pods) -> None:
-    source = volume(hostPath={"path": f"/{pods.namespace}-none", "type": "Directory"})
+    none = {"path": f"/{pods.namespace}-none", "type": "Directory"}
+    source = volume(hostPath=none)
     pods.create("pod", shell("exit 0", volumeMounts=MOUNT), volumes=source)
     assert "hostPath type check failed" in pods.wait_event("FailedMount")
     pods.wait_state("pod", "waiting", "ContainerCreating")
@@ -144,26 +145,26 @@ def create_claim(client: Client, namespace: str, **source: Any) -> str:
     return "claim"
 
 
-CLAIMS = [
-    pytest.param({"nfs": {"server": "10.12.201.1", "path": "/{}"}}, "nfs/10.12.201.1/{}", id="nfs"),
-    pytest.param({"hostPath": {"path": "/claimed-{}"}}, "host/claimed-{}", id="hostPath"),
-]
-
-
-@pytest.mark.parametrize(("source", "folder"), CLAIMS)
-def test_a_claim_is_a_folder(
-    pods: Pods, client: Client, folders: Path, source: dict[str, Raw], folder: str
-) -> None:
-    named = {
-        kind: {key: text.format(pods.namespace) for key, text in fields.items()}
-        for kind, fields in source.items()
-    }
-    claim = create_claim(client, pods.namespace, **named)
+def check_claim(pods: Pods, client: Client, folder: Path, **source: Any) -> None:
+    """A volume of that source, when it is claimed, is the folder."""
+    claim = create_claim(client, pods.namespace, **source)
     volumes = volume(persistentVolumeClaim={"claimName": claim})
     run(pods, "echo 1 > /v/a", volumes)
     assert run(pods, "cat /v/a", volumes) == "1\n"
-    assert (folders / folder.format(pods.namespace) / "a").exists()
+    assert (folder / "a").exists()
     client.delete(f"/api/v1/persistentvolumes/{pods.namespace}", {})
+
+
+def test_a_claim_of_a_host_path_is_a_folder(pods: Pods, client: Client, folders: Path) -> None:
+    path = host_path(folders, f"claimed-{pods.namespace}")
+    check_claim(
+        pods, client, folders / "host" / f"claimed-{pods.namespace}", hostPath={"path": path}
+    )
+
+
+def test_a_claim_of_nfs_is_a_folder(pods: Pods, client: Client, folders: Path) -> None:
+    nfs = {"server": "10.12.201.1", "path": f"/{pods.namespace}"}
+    check_claim(pods, client, folders / "nfs" / "10.12.201.1" / pods.namespace, nfs=nfs)
 
 
 def test_sub_path(pods: Pods) -> None:
@@ -213,12 +214,11 @@ def test_a_read_only_root(pods: Pods) -> None:
     run(pods, script, volume(emptyDir={}), securityContext=context)
 
 
-def test_a_deleted_pod_leaves_no_folder(pods: Pods, client: Client) -> None:
+def test_a_deleted_pod_leaves_no_folder(pods: Pods, state_folder: Path) -> None:
     source = volume(emptyDir={})
     run(pods, "touch /v/a", source)
     pod = pods.all()[0]
-    state = pods.cluster.kubeconfig.parent
-    folders = list(state.glob(f"**/pods/{pod['metadata']['uid']}"))
+    folders = list(state_folder.glob(f"**/pods/{pod['metadata']['uid']}"))
     pods.delete_all()
     assert len(folders) == 1
     assert clock.wait_until(lambda: not folders[0].exists(), DEADLINE_SECONDS)

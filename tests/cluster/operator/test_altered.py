@@ -1,5 +1,6 @@
 """The operator is replaced by a later release, and the machine's clock is changed under it."""
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.altered import RELEASE
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, operator_beside
+from tests.live.pdj import assert_explained
+from tests.memory.former import former_config_map, former_pods, former_status
 
 HOUR = 3600
 BACK_OFF_SECONDS, LATE_SECONDS = 10, 20
@@ -53,6 +57,30 @@ def test_pods_that_run_outlive_another_release(lab: Lab, tmp_path: Path) -> None
         assert all(pod["metadata"]["labels"][RELEASE] == "later" for pod in lab.pods("new"))
         assert uids(lab, "old") == pods
         assert lab.status("old")["conditions"] == conditions
+
+
+def test_a_job_that_another_operator_has_started_says_so(lab: Lab) -> None:
+    lab.submit(paddle_job("former", WAITS))
+    job = lab.job("former")
+    pods = former_pods(job)
+    addresses = {pod["metadata"]["name"]: "192.0.2.1" for pod in pods}
+    lab.submit(former_config_map(job, addresses), *pods)
+    for pod in addresses:
+        lab.kubectl("wait", f"pod/{pod}", "--for=condition=Ready", "--timeout=60s")
+    status = json.dumps({"status": former_status(job, "Running", "running")})
+    lab.kubectl("patch", "pdj/former", "--subresource=status", "--type=merge", "-p", status)
+    with operator_beside(lab.cluster, lab.namespace):
+        assert_explained(lab, "former", Reason.ADOPTED)
+
+
+def test_a_list_of_endpoints_that_is_too_long_ends_the_job(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LONGEST_VARIABLE", "20")
+    with altered_operator(lab, tmp_path / "shift"):
+        lab.submit(paddle_job("long", WAITS))
+        assert_explained(lab, "long", Reason.ENDPOINTS_TOO_LONG)
+        assert lab.status("long")["phase"] == "Failed"
 
 
 @pytest.mark.parametrize("shift", [-HOUR, HOUR], ids=["back", "forward"])

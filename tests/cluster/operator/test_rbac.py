@@ -16,7 +16,9 @@ from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, install_without_deployment
+from tests.live.processes import listening_ports
 from tests.live.rights import Right, granted, used
+from tests.live.scrape import scrape
 
 ASKED_BY_ADMISSION = {("batch.paddlepaddle.org", "paddlejobs/finalizers", "update")}
 """OwnerReferencesPermissionEnforcement checks it; no request uses it."""
@@ -34,8 +36,9 @@ def scene() -> Iterator[Lab]:
         kubeconfig = running.kubeconfig_for(NAMESPACE, DEPLOYMENT)
         command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
         command += ["--leader-elect", f"--leader-election-namespace={NAMESPACE}"]
-        command += ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
-        running.run_beside("operator", [*command, "--scheduling=kubernetes"], CHECKOUT)
+        command += ["--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=0"]
+        command += ["--metrics-secure", "--scheduling=kubernetes"]
+        running.run_beside("operator", command, CHECKOUT)
         with new_namespace(running) as namespace:
             yield Lab(running, namespace)
 
@@ -48,6 +51,7 @@ def test_no_right_is_dangerous(word: str) -> None:
 @pytest.mark.timeout(500)
 def test_no_right_is_unused(scene: Lab) -> None:
     start_conflicts(scene)
+    read_metrics(scene)
     start_restart(scene)
     use_volcano(scene)
     use_kubernetes(scene)
@@ -70,6 +74,13 @@ def test_no_right_is_unused(scene: Lab) -> None:
 def one(template: Raw) -> dict[str, tuple[int, Raw]]:
     """One worker."""
     return {"worker": (1, template)}
+
+
+def read_metrics(lab: Lab) -> None:
+    """Prometheus reads the metrics: the operator asks who that is."""
+    operator = lab.cluster.process("operator")
+    (port,) = lab.wait(lambda: listening_ports(operator.pid), "it listens")
+    assert scrape(f"127.0.0.1:{port}", lab.cluster.plane.token)[0] == 200
 
 
 def start_conflicts(lab: Lab) -> None:

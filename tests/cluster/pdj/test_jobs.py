@@ -4,18 +4,22 @@ import json
 import resource
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 import yaml
 
+from pdj.build import build
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.pdj import Tool
 
 MAX_CPU_SECONDS = 0.3
-"""Of a `status`; measured over several, of which the cheapest counts: the machine is shared."""
+MAX_SECONDS = 0.5
+"""Of a `status`; of several the cheapest counts, and the quickest: the machine is shared."""
 MAX_RATIO = 2.5
 """To the floor, on a machine that is slower, or so busy that the same work takes more CPU."""
-ROUNDS = 5
+MAX_ROUNDS = 20
 
 
 @pytest.fixture(scope="module")
@@ -46,20 +50,37 @@ def test_status_shows_every_pod_with_its_node(running: Lab, tool: Tool) -> None:
 
 def test_status_costs_little(running: Lab, tool: Tool) -> None:
     floors, costs = [], []
-    for _ in range(ROUNDS):
-        floors.append(floor_seconds())
+    for _ in range(MAX_ROUNDS):
+        floors.append(floor())
         done = tool.run("status", "steady")
         assert done.code == 0, done
-        costs.append(done.cpu_seconds)
-    assert min(costs) <= max(MAX_CPU_SECONDS, MAX_RATIO * min(floors))
+        costs.append((done.cpu_seconds, done.seconds))
+        cpu, seconds = map(min, zip(*costs, strict=True))
+        floor_cpu, floor_seconds = map(min, zip(*floors, strict=True))
+        is_cheap = cpu <= max(MAX_CPU_SECONDS, MAX_RATIO * floor_cpu)
+        if is_cheap and seconds <= max(MAX_SECONDS, MAX_RATIO * floor_seconds):
+            return
+    raise AssertionError(f"CPU and time {costs}, beside {floors} of a bare interpreter")
 
 
-def floor_seconds() -> float:
-    """What any such tool costs: an interpreter with HTTP, TLS and YAML."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+def floor() -> tuple[float, float]:
+    """CPU and time of what any such tool does: an interpreter with HTTP, TLS and YAML."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     subprocess.run([sys.executable, "-c", "import argparse, http.client, ssl, yaml"], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    seconds, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, seconds
+
+
+def test_the_one_file_runs_in_an_empty_environment(
+    running: Lab, tool: Tool, tmp_path: Path
+) -> None:
+    build(tmp_path / "kubectl-pdj")
+    python, file = (str(Path(sys.base_prefix, "bin", "python3")), str(tmp_path / "kubectl-pdj"))
+    bare = [python, "-I", "-S", file]
+    words = ["--kubeconfig", tool.kubeconfig, "-n", running.namespace, "status", "steady"]
+    done = subprocess.run([*bare, *words], env={}, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done
+    assert b"2/2 running" in done.stdout
 
 
 def test_pipes_and_no_color_get_plain_text(running: Lab, tool: Tool) -> None:
@@ -95,7 +116,7 @@ def test_waiting_ends_at_the_timeout(module_lab: Lab, tool: Tool) -> None:
     words = ("--name", "slow", "--wait", "--timeout", "2", "--", "sleep", "3600")
     done = tool.run("run", "busybox", *words)
     assert done.code == 124, done
-    assert "not within 2 s" in done.notes
+    assert "slow: not within 2 s" in done.notes
     tool.ok("delete", "slow")
 
 
@@ -136,7 +157,3 @@ def test_a_job_that_is_not_there_is_one_line(module_lab: Lab, tool: Tool) -> Non
         done = tool.run(*words, "nobody")
         assert done.code == 1, done
         assert "there is no job nobody" in done.notes
-
-
-def test_versions_fit(module_lab: Lab, tool: Tool) -> None:
-    assert tool.ok("version").endswith("they fit\n")

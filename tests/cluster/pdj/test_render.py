@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from api.constants import ANNOTATION_WOKEN
 from pdj.documents.render import Surroundings, render
 from reconcile import Settings
 from tests.conftest import ELASTIC_TIMEOUT_SECONDS
@@ -17,12 +18,18 @@ from tests.live.lab import CORE, PADDLE_JOBS, Lab
 Raw = dict[str, Any]
 CHECKOUT = Path(__file__).parents[3]
 YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
+QUICKSTART_OUTPUT = "/tmp/paddlejob-quickstart"
 SECONDS = 60.0
+OURS_ALONE = (".labels", ".annotations", ".data", ".selector", ".matchLabels")
+"""Maps to which nobody else adds anything."""
+OTHERS_ADD = (".volumes", ".volumeMounts", ".tolerations")
+"""Lists to which admission adds: the ServiceAccount's volume, tolerations of lost nodes."""
 
 
 def texts() -> list[Any]:
     """Every file of the examples and every block of the guide that holds a PaddleJob."""
-    files = {each.stem: each.read_text() for each in sorted((CHECKOUT / "examples").glob("*.yaml"))}
+    examples = sorted((CHECKOUT / "examples").rglob("*.yaml"))
+    files = {f"{each.parent.name}-{each.stem}": each.read_text() for each in examples}
     guide = (CHECKOUT / "docs" / "guide.md").read_text()
     files |= {f"guide-{at}": text for at, text in enumerate(YAML.findall(guide))}
     return [
@@ -47,15 +54,19 @@ def children_of(lab: Lab, name: str) -> dict[tuple[str, str], Raw]:
 
 
 def assert_within(rendered: Any, made: Any, path: str) -> None:
-    """All that is rendered was made so; the API server adds its defaults."""
+    """All that is rendered was made so, and nothing else but the API server's defaults."""
     if isinstance(rendered, dict):
         assert isinstance(made, dict), path
+        more = made.keys() - rendered.keys() - {ANNOTATION_WOKEN}
+        assert not path.endswith(OURS_ALONE) or not more, f"{path}: {more}"
         for name, value in rendered.items():
             if value not in (None, {}, [], ""):  # it leaves out what is empty
                 assert name in made, f"{path}.{name}"
                 assert_within(value, made[name], f"{path}.{name}")
     elif isinstance(rendered, list):
-        assert len(rendered) <= len(made), path  # the ServiceAccount's volume comes last
+        more = made[len(rendered) :]
+        assert len(rendered) <= len(made), path
+        assert not more or path.endswith(OTHERS_ADD), f"{path}: {more}"
         for at, value in enumerate(rendered):
             assert_within(value, made[at], f"{path}[{at}]")
     else:
@@ -63,8 +74,9 @@ def assert_within(rendered: Any, made: Any, path: str) -> None:
 
 
 @pytest.mark.parametrize("text", texts())
-def test_rendered_is_what_the_operator_makes(lab: Lab, text: str) -> None:
-    documents = [each for each in yaml.safe_load_all(text) if each]
+def test_rendered_is_what_the_operator_makes(lab: Lab, text: str, tmp_path: Path) -> None:
+    own = text.replace(QUICKSTART_OUTPUT, str(tmp_path))
+    documents = [each for each in yaml.safe_load_all(own) if each]
     for each in documents:
         each["metadata"].pop("namespace", None)
     job = next(each for each in documents if each["kind"] == "PaddleJob")

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.live.lab import Lab
 from tests.live.pdj import CHECKOUT, SECONDS, Tool, environment
@@ -36,7 +37,8 @@ def shell_environment(tool: Tool, module_lab: Lab, tmp_path: Path) -> dict[str, 
 def test_every_command_of_the_page(shell_environment: dict[str, str], tmp_path: Path) -> None:
     for language, text in blocks("tools.md"):
         if language == "yaml":
-            (tmp_path / "hello.yaml").write_text(text)
+            name = yaml.safe_load(text)["metadata"]["name"]
+            (tmp_path / f"{name}.yaml").write_text(text)
         for command in text.splitlines() if language == "bash" else ():
             done = subprocess.run(
                 ["sh", "-c", command], env=shell_environment, cwd=tmp_path, capture_output=True,

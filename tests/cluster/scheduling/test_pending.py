@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.history import History
 from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
+from tests.live.pdj import assert_explained
 
 Raw = dict[str, Any]
 GPUS = shell("exec sleep 3600", resources={"limits": {"nvidia.com/gpu": "100"}})
@@ -37,10 +39,12 @@ JOBS = {
 }
 SAYS = {
     "gpus": ("Unschedulable", r"2 of 4 pods unscheduled since \d\d:\d\d:\d\dZ: "
-             r"0/3 nodes are available: 3 Insufficient nvidia\.com/gpu.*"),
-    "pull": ("ImageError", r"pull-worker-[01]: ErrImagePull: .*none.* \(and 1 more\)"),
-    "queued": ("PodGroupPending", f"PodGroup not enqueued: {FULL}"),
-    "long": ("ImageError", "long-worker-0: InvalidImageName: .*xxx"),
+             r"0/3 nodes are available: 3 Insufficient nvidia\.com/gpu.*; next: "
+             r"each pod asks for nvidia\.com/gpu 100: ask for less, or wait for room"),
+    "pull": ("ImageError", r"pull-worker-[01]: ErrImagePull: .*none.* \(and 1 more\); next: "
+             r"push it .* and the job goes on, until .* \(--image-error-after\)"),
+    "queued": ("PodGroupPending", f"PodGroup not enqueued: {FULL}; next: .*"),
+    "long": ("ImageError", r"long-worker-0: InvalidImageName: .*xxx; next: .* \(--config-error.*"),
 }  # fmt: skip
 COUNTS = {
     "gpus": {"ps": {"starting": 2}, "worker": {"pending": 2}},
@@ -89,6 +93,10 @@ def says(lab: Lab, name: str) -> bool:
 @pytest.mark.parametrize("name", JOBS)
 def test_job_says_what_it_waits_for(jobs: Lab, name: str) -> None:
     assert says(jobs, name)
+
+
+def test_a_gang_that_is_held_back_is_explained(jobs: Lab) -> None:
+    assert_explained(jobs, "queued", Reason.POD_GROUP_PENDING)
 
 
 @pytest.mark.parametrize("name", JOBS)
@@ -169,7 +177,7 @@ def test_quota_is_told_and_the_job_goes_on_when_it_is_raised(poor: Lab) -> None:
         lambda: poor.condition("squeezed", "Pending").get("reason") == "QuotaExceeded", "told"
     )
     assert re.fullmatch(
-        r'quota exceeded: pods "squeezed-worker-1" is forbidden: exceeded quota: few, .*pods=1',
+        r'quota exceeded: pods "squeezed-worker-1" is forbidden: exceeded quota: few, .*; next: .*',
         poor.condition("squeezed", "Pending")["message"],
     )
     assert poor.pod_names("squeezed") == ["squeezed-worker-0"]

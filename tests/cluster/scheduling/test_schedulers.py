@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from api.constants import Reason
 from localcluster import Cluster, ClusterConfig
 from tests.live import volcano
 from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 from tests.live.operated import install_without_deployment, run_operator
+from tests.live.pdj import assert_explained
 
 pytestmark = pytest.mark.usefixtures("told_before_volcano")
 
@@ -100,6 +102,7 @@ def test_no_free_port_range_is_told_and_nothing_is_started(labs: dict[str, Lab])
     assert "40000-40019" in lab.condition("wide", "Pending")["message"]
     assert not lab.pods("wide")
     assert not lab.get(CORE, "configmaps/wide")
+    assert_explained(lab, "wide", Reason.NO_FREE_PORTS)
 
 
 def test_leases_are_one_for_each_scope(labs: dict[str, Lab]) -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from api.constants import Reason
 from localcluster import clock
 from tests.live import volcano
 from tests.live.lab import SERVER, Lab, paddle_job, shell
+from tests.live.pdj import assert_explained
 
 Raw = dict[str, Any]
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
@@ -128,6 +130,7 @@ def test_group_that_wants_more_than_the_job_has_is_told(lab: Lab) -> None:
     assert "minMember 9" in lab.condition("greedy", "Pending")["message"]
     assert "4 pods" in lab.condition("greedy", "Pending")["message"]
     assert not lab.pods("greedy")
+    assert_explained(lab, "greedy", Reason.POD_GROUP_INVALID)
 
 
 def test_group_deleted_while_running_stops_nothing_and_is_told(lab: Lab) -> None:
@@ -139,6 +142,7 @@ def test_group_deleted_while_running_stops_nothing_and_is_told(lab: Lab) -> None
     lab.kubectl("delete", "podgroups.scheduling.volcano.sh", "orphan")
     lab.wait(lambda: lab.events("orphan", "PodGroupUnavailable"), "an Event")
     assert lab.condition("orphan", "Running")["reason"] == "PodGroupUnavailable"
+    assert_explained(lab, "orphan", Reason.POD_GROUP_UNAVAILABLE)
     assert lab.pod_names("orphan") == before
     assert lab.status("orphan")["phase"] == "Running"
 

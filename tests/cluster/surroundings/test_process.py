@@ -307,9 +307,10 @@ def test_a_lease_of_a_day_is_taken_over_within_a_minute(
 ) -> None:
     hold_lease(plane, 86_400)
     operator = start_operator("operator", "--leader-elect")
-    wait(lambda: operator.log.read_text().count('"listed"') >= 4, "its caches are full")
+    wait(lambda: operator.said("listed"), "it serves probes")
     ports = sorted(listening_ports(operator.process.pid))
-    assert ask(ports, "/readyz") == "ok\n", "a standby is ready"
+    wait(lambda: ask(ports, "/readyz") == "ok\n", "a standby is ready")
+    assert not operator.said("leading")
     wait(lambda: operator.said("working"), "it works", MAX_LEASE_SECONDS)
     assert holder(plane) != "somebody"
 

@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from api.constants import Reason
 from tests.live.faulty import only_first
 from tests.live.lab import Lab, paddle_job, shell
+from tests.live.pdj import assert_explained
 
 TOLD = "pods stay where they are"
 GOES_ON_SECONDS = 40.0
@@ -56,6 +58,7 @@ def test_job_says_that_its_pods_may_not_be_deleted_and_goes_on_when_they_may(lab
         assert TOLD in condition["message"]
         assert lab.status("held")["phase"] == "Restarting"
         lab.wait(lambda: lab.events("held", "DeleteRefused"), "an Event says so")
+        assert_explained(lab, "held", Reason.DELETE_REFUSED)
     lab.wait_completed("held", GOES_ON_SECONDS)
 
 

@@ -6,6 +6,7 @@ The local cluster enforces no NetworkPolicy: tests/live/guard.py does, before ea
 
 import base64
 import json
+import os
 import socket
 import urllib.request
 from collections.abc import Iterator
@@ -21,6 +22,9 @@ from tests.live.guard import Guard
 from tests.live.lab import CORE, Lab, paddle_job
 from tests.live.operated import CHECKOUT
 
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="the guard has to enter the network of a pod: root alone may"
+)
 ETCD = CHECKOUT / "manifests" / "elastic" / "etcd.yaml"
 POD = "pods/paddle-elastic-etcd-0"
 PORT, BEHIND = 2379, 2378

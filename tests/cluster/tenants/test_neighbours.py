@@ -14,7 +14,7 @@ from api.constants import MAX_REPLICAS
 from localcluster import Cluster, clock
 from tests.conftest import new_namespace
 from tests.live.apiserver import ApiServer, jobs_path
-from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.lab import CORE, Lab, paddle_job, shell, waiting_for_ever
 from tests.live.operated import operator_beside
 from tests.live.tenant import Tenant
 
@@ -141,13 +141,6 @@ def someone_alone(unattended: Cluster) -> Iterator[Lab]:
         operator_beside(unattended, namespace=""),
     ):
         yield Lab(unattended, namespace)
-
-
-def waiting_for_ever() -> Raw:
-    """The template of pods that wait for a scheduler that there is not."""
-    template = shell("true")
-    template["spec"]["schedulerName"] = "nobody"
-    return template
 
 
 def pod_count(lab: Lab) -> int:

@@ -29,6 +29,8 @@ KILLED = Failure(2, "train-worker-1", "worker", 1, "node-1", 137, 9, "OOMKilled"
 FULL = JobStatus(
     phase="Running",
     mode="PS",
+    reason="AllPodsRun",
+    message="all",
     conditions=(RUNNING, PENDING),
     observed_generation=2,
     start_time=stamp(0),
@@ -40,6 +42,8 @@ FULL = JobStatus(
     failure_count=5,
     failures=(EVICTED, KILLED),
     avoid_nodes=("node-1", "node-2"),
+    lost_since="2026-01-02T03:04:06Z",
+    lost_reason="PodFailed",
     pod_group="train-0123abcd",
     host_ports={"worker-0": 35000},
     selector="a=b",

@@ -22,6 +22,7 @@ from controller.client.errors import (
     Transient,
     Unauthorized,
     Unreachable,
+    YoungKind,
 )
 from tests.unit.controller.fakes import drop, eventually, reply, soon, status, stream
 from tests.unit.controller.test_protobuf import an_answer, field
@@ -120,7 +121,7 @@ YOUNG_NAMESPACE = (
 
 @pytest.mark.parametrize(
     ("message", "error"),
-    [(YOUNG_KIND, Throttled), (YOUNG_NAMESPACE, Transient)],
+    [(YOUNG_KIND, YoungKind), (YOUNG_NAMESPACE, Transient)],
     ids=["kind", "namespace"],
 )
 def test_what_admission_does_not_know_yet_is_tried_again(server, client, message, error):

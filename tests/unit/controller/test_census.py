@@ -1,8 +1,13 @@
 """Gauges of jobs and pods, from the store."""
 
+from datetime import timedelta
+
+import pytest
+
 from controller.cache.census import take_census
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
+from tests.unit.controller.fakes import START
 from tests.unit.controller.stored import a_job, a_pod, put
 
 
@@ -12,7 +17,7 @@ def a_census(*jobs, pods=()):
         put(store, PADDLE_JOB, job)
     for pod in pods:
         put(store, POD, pod)
-    return take_census(store)
+    return take_census(store, START + timedelta(minutes=5))
 
 
 def test_jobs_count_by_phase_and_mode():
@@ -43,3 +48,37 @@ def test_what_there_is_none_of_is_zero():
     census = a_census()
     assert census.jobs[("Failed", "Collective")] == 0
     assert census.pods[("ps", "Running")] == 0
+
+
+def waiting(reason="QuotaExceeded", minutes=0, status="True", **more):
+    """A status of a job that waits since so many minutes after the start."""
+    since = (START + timedelta(minutes=minutes)).isoformat()
+    pending = {"type": "Pending", "status": status, "reason": reason, "lastTransitionTime": since}
+    return {"phase": "Pending", "mode": "PS", "conditions": [pending]} | more
+
+
+def test_waiting_jobs_count_by_mode_and_reason_with_the_longest_wait():
+    jobs = a_job("a", status=waiting(minutes=1)), a_job("b", status=waiting(minutes=2))
+    census = a_census(*jobs, a_job("c", status=waiting("BackOff", mode="Heter")))
+    assert census.waiting[("PS", "QuotaExceeded")] == 2
+    assert census.waited_seconds[("PS", "QuotaExceeded")] == 240.0
+    assert census.waiting[("Heter", "BackOff")] == 1
+
+
+@pytest.mark.parametrize("status", [waiting(status="False"), waiting(phase="Failed"), {}])
+def test_who_waits_for_nothing_is_not_counted(status):
+    census = a_census(a_job(status=status))
+    assert set(census.waiting.values()) == {0}
+    assert set(census.waited_seconds.values()) == {0.0}
+
+
+def test_a_reason_that_another_tool_made_up_makes_no_series():
+    census = a_census(a_job(status=waiting("Tea")))
+    assert census.waiting[("", "")] == 1
+
+
+@pytest.mark.parametrize("time", ["tea", "2026-01-02T03:04:05", None])
+def test_a_time_that_is_none_ends_no_scrape(time):
+    status = waiting()
+    status["conditions"][0]["lastTransitionTime"] = time
+    assert a_census(a_job(status=status)).waiting[("PS", "QuotaExceeded")] == 1

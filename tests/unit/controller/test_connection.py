@@ -160,6 +160,30 @@ def test_a_proxy_of_another_kind_is_refused_and_its_password_not_told():
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "http://me:pa/secret@proxy:3128",
+        "http://me:12/secret@proxy:3128",
+        "http://me:12#secret@proxy:3128",
+        "http://me:12?secret@proxy:3128",
+        "me:secret/@proxy:3128",
+        "http://me:secret@proxy:port",
+        "http://me:secret@:3128",
+        "http://me:se[cret@proxy:3128",
+    ],
+)
+def test_a_proxy_that_cannot_be_read_is_refused_and_its_password_not_told(proxy):
+    with pytest.raises(ValueError, match="write / as %2F") as caught:
+        build("http://a", proxy=proxy, no_proxy="")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("proxy", ["http://me:p%2Fss@proxy:3128/", "http://[::1]:3128"])
+def test_a_proxy_may_have_a_password_and_any_address(proxy):
+    assert build("http://a", proxy=proxy, no_proxy="").endpoint.proxy == proxy
+
+
 def test_who_does_not_want_to_verify_need_not():
     tls = build("https://a", verify_ssl=False).endpoint.tls
     assert tls is not None

@@ -6,7 +6,13 @@ import pytest
 
 from api.objects import format_time
 from controller.logs import build_log
-from controller.work.events import BUFFER_SIZE, DEFER_SECONDS, EventRecorder
+from controller.work.events import (
+    BUFFER_SIZE,
+    DEFER_SECONDS,
+    REST_SECONDS,
+    SLOW_SECONDS,
+    EventRecorder,
+)
 from reconcile.plan import EmitEvent, EventType
 from tests.unit.controller.fakes import START, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
@@ -124,14 +130,17 @@ def test_a_neighbours_events_are_sent_in_turn(api, recorder, metrics, many):
     assert sent == {"one", "two"}
 
 
-def test_what_is_due_does_not_wait_for_a_later_event_of_a_neighbour(client, clock, metrics, log):
+def test_what_is_due_does_not_wait_for_a_later_event_of_a_neighbour(
+    api, client, clock, metrics, log
+):
     recorder = EventRecorder(client, clock, metrics, log, Backlog(10**9))
     recorder.record(job_of("first", "a"), event())
     recorder.record(job_of("first", "b"), event())
     clock.step(DEFER_SECONDS / 2)
     recorder.record(job_of("second"), event())
-    send_recorded(recorder)
+    send_recorded(recorder, 2)
     assert clock.monotonic() == pytest.approx(DEFER_SECONDS, abs=0.11)
+    assert namespaces(api) == ["first", "first"]
 
 
 def test_a_job_that_says_too_much_is_cut_short_and_others_are_not(api, recorder, metrics):
@@ -196,7 +205,7 @@ class Backlog:
     def __init__(self, answers: int) -> None:
         self.answers = answers
 
-    def __call__(self) -> bool:
+    def __call__(self, _namespace: str) -> bool:
         self.answers -= 1
         return self.answers >= 0
 
@@ -219,13 +228,72 @@ def test_an_event_is_deferred_while_jobs_wait(api, client, clock, metrics, log, 
 def test_a_buffer_that_fills_defers_nothing(api, client, clock, metrics, log):
     sent_when_asked = []
 
-    def is_backlogged() -> bool:
+    def is_backlogged(_namespace: str) -> bool:
         sent_when_asked.append(len(stored(api)))
         return True
 
     recorder = EventRecorder(client, clock, metrics, log, is_backlogged)
     send(recorder, *(event(message=str(number)) for number in range(BUFFER_SIZE // 2 + 1)))
     assert sent_when_asked[0] > 0
+
+
+def test_a_backlog_of_one_namespace_defers_no_events_of_another(api, client, clock, metrics, log):
+    recorder = EventRecorder(client, clock, metrics, log, lambda namespace: namespace == "crowd")
+    for namespace in ("crowd", "calm"):
+        recorder.record(job_of(namespace), event())
+    send_recorded(recorder, 1)
+    assert clock.monotonic() == 0
+    assert namespaces(api) == ["calm"]
+
+
+# Writes that take long
+
+
+@pytest.fixture
+def hung(api, clock) -> MemoryApi:
+    """Writes of the namespace "slow" take long to fail."""
+
+    def fault(_method: str, path: str):
+        if "/namespaces/slow/" not in path:
+            return None
+        clock.step(SLOW_SECONDS)
+        return reply(500, status(500, "InternalError", "failed calling webhook"))
+
+    api.fault = fault
+    return api
+
+
+def namespaces(api: MemoryApi) -> list[str]:
+    return [obj["metadata"]["namespace"] for obj in stored(api)]
+
+
+def test_a_namespace_whose_events_hang_holds_up_no_other(hung, recorder, clock):
+    for namespace in ("slow", "calm"):
+        for name in "abc":
+            recorder.record(job_of(namespace, name), event())
+    send_recorded(recorder, 4)
+    assert namespaces(hung) == ["calm"] * 3
+    assert clock.monotonic() == SLOW_SECONDS  # one try in all
+
+
+def test_a_namespace_whose_events_hung_has_its_turn_again(hung, recorder, clock):
+    for name in "ab":
+        recorder.record(job_of("slow", name), event())
+    send_recorded(recorder, 1)
+    hung.fault = lambda *_: None
+    send_recorded(recorder)
+    assert namespaces(hung) == ["slow"]
+    assert clock.monotonic() == pytest.approx(SLOW_SECONDS + REST_SECONDS, abs=0.11)
+
+
+def test_a_stop_waits_for_no_namespace_whose_events_hang(hung, recorder, clock):
+    for namespace in ("slow", "calm"):
+        for name in "ab":
+            recorder.record(job_of(namespace, name), event())
+    recorder.stop()
+    recorder.run()
+    assert namespaces(hung) == ["calm"] * 2
+    assert clock.monotonic() == SLOW_SECONDS
 
 
 def test_a_stop_ends_the_deferring(api, client, clock, metrics, log):

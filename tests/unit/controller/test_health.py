@@ -1,6 +1,7 @@
 """The endpoints that a kubelet and Prometheus ask."""
 
 import socket
+import ssl
 import threading
 import urllib.error
 import urllib.request
@@ -16,6 +17,8 @@ from controller.health import (
     REQUEST_SECONDS,
     Answer,
     HealthServer,
+    Request,
+    Route,
     check,
     exposition,
     parse_address,
@@ -33,10 +36,10 @@ def problems() -> list[str]:
 
 @pytest.fixture
 def served(problems, metrics, clock) -> Iterator[HealthServer]:
-    def fail(_accept: str) -> Answer:
+    def fail(_request: Request) -> Answer:
         raise KeyError("a fault of ours")
 
-    routes = {
+    routes: dict[str, Route] = {
         "/readyz": check(lambda: problems),
         "/metrics": exposition(metrics),
         "/fault": fail,
@@ -211,3 +214,97 @@ def test_addresses_are_read(text, address):
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(ValueError, match="not an address"):
         parse_address(text)
+
+
+# TLS
+
+
+@pytest.fixture
+def encrypted(problems, clock, server_tls) -> Iterator[HealthServer]:
+    """A server that speaks TLS; /later has its answer at the third look."""
+    looks = iter([None, None])
+    routes: dict[str, Route] = {
+        "/readyz": check(lambda: problems),
+        "/large": lambda _: Answer(HTTPStatus.OK, bytes(LARGE)),
+        "/later": lambda _: next(looks, Answer(HTTPStatus.OK, b"at last")),
+        "/never": lambda _: None,
+    }
+    server = HealthServer("127.0.0.1:0", routes, clock, lambda: server_tls)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    yield server
+    server.stop()
+    thread.join(30)
+
+
+def get_encrypted(server: HealthServer, path: str, tls: ssl.SSLContext) -> tuple[int, bytes]:
+    url = f"https://127.0.0.1:{server.port}{path}"
+    with urllib.request.urlopen(url, timeout=30, context=tls) as answer:
+        return answer.status, answer.read()
+
+
+@pytest.fixture
+def dial(encrypted) -> Iterator[Connect]:
+    """Connections without a handshake."""
+    with ExitStack() as stack:
+
+        def connect() -> socket.socket:
+            address = ("127.0.0.1", encrypted.port)
+            return stack.enter_context(socket.create_connection(address, 30))
+
+        yield connect
+
+
+def test_tls_is_spoken(encrypted, client_tls):
+    assert get_encrypted(encrypted, "/readyz", client_tls) == (200, b"ok\n")
+
+
+def test_an_answer_larger_than_any_buffer_goes_through_tls(encrypted, client_tls):
+    assert get_encrypted(encrypted, "/large", client_tls) == (200, bytes(LARGE))
+
+
+def test_an_answer_may_take_its_time(encrypted, client_tls):
+    assert get_encrypted(encrypted, "/later", client_tls) == (200, b"at last")
+
+
+def test_plain_http_gets_nothing_from_a_server_of_tls(dial):
+    connection = dial()
+    connection.sendall(b"GET /readyz HTTP/1.1\r\n\r\n")
+    try:
+        received = connection.recv(65536)
+    except ConnectionResetError:
+        received = b""
+    assert b"200" not in received
+
+
+@pytest.mark.parametrize("beginning", [b"", b"\x16\x03\x01"], ids=["silent", "half a handshake"])
+def test_a_handshake_that_goes_on_holds_up_nobody_and_is_cut(
+    encrypted, dial, clock, client_tls, beginning
+):
+    slow = dial()
+    slow.sendall(beginning)
+    assert get_encrypted(encrypted, "/readyz", client_tls)[0] == 200
+    clock.step(REQUEST_SECONDS + 0.1)
+    assert is_cut(slow)
+
+
+def test_an_answer_that_never_comes_is_cut_and_holds_up_nobody(encrypted, dial, clock, client_tls):
+    with client_tls.wrap_socket(dial(), server_hostname="127.0.0.1") as asking:
+        asking.sendall(b"GET /never HTTP/1.1\r\n\r\n")
+        assert get_encrypted(encrypted, "/readyz", client_tls)[0] == 200
+        clock.step(REQUEST_SECONDS + 0.1)
+        assert is_cut(asking)
+
+
+def test_slow_handshakes_make_room(encrypted, dial, clock, client_tls):
+    slow = [dial() for _ in range(MAX_CONNECTIONS)]
+    eventually(lambda: len(encrypted._connections) == MAX_CONNECTIONS, "it is full")
+    clock.step(1.0)
+    assert get_encrypted(encrypted, "/readyz", client_tls)[0] == 200
+    assert is_cut(slow[0])
+
+
+def test_headers_have_a_limit_under_tls(encrypted, dial, client_tls):
+    with client_tls.wrap_socket(dial(), server_hostname="127.0.0.1") as asking:
+        asking.sendall(b"GET /readyz HTTP/1.1\r\nX: " + b"x" * MAX_HEAD_BYTES)
+        assert asking.recv(65536).split()[1] == b"431"

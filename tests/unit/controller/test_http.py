@@ -168,6 +168,8 @@ BODIES = {
     "with trailers": CHUNKED + b"5\r\nhello\r\n0\r\nA: b\r\n\r\n",
     "after 100": b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
     "without a reason": b"HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello",
+    "of a length told twice": b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n"
+    b"hello",
     "kept by HTTP/1.0": b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 5\r\n\r\n"
     b"hello",
 }
@@ -276,7 +278,13 @@ BROKEN = {
     "cut in a length": Cut(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhel"),
     "cut in a chunk": Cut(CHUNKED + b"5\r\nhel"),
     "cut between chunks": Cut(CHUNKED + b"3\r\nhel\r\n"),
+    "of any length": Cut(b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 30 + b"\r\n\r\nhel"),
+    "of terabytes": Cut(b"HTTP/1.1 200 OK\r\nContent-Length: 9000000000000000\r\n\r\nhel"),
+    "a chunk of any size": Cut(CHUNKED + b"f" * 30 + b"\r\nhel"),
+    "of a length that is none": b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nok",
     # What follows might be taken for the answer to the next request.
+    "of two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 2\r\n\r\nokok",
+    "of two lengths in one": b"HTTP/1.1 200 OK\r\nContent-Length: 4, 2\r\n\r\nokok",
     "an interim answer": b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n",
 }
 

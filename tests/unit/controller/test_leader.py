@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from api.constants import OPERATOR_LABELS
 from controller.clock import Clock
 from controller.leader import Candidate, LeaderElector
 from tests.unit.controller.fakes import DEADLINE_SECONDS, START, drop, reply, status
@@ -257,7 +258,7 @@ def test_fields_that_others_wrote_stay(api, start):
     api.put(PATH, a_lease("", strategy="x") | {"metadata": {"labels": {"own": "label"}}})
     start("a")
     assert lease(api)["strategy"] == "x"
-    assert api.objects[PATH]["metadata"]["labels"] == {"own": "label"}
+    assert api.objects[PATH]["metadata"]["labels"] == {"own": "label", **OPERATOR_LABELS}
 
 
 # Keeping it, and losing it

@@ -6,6 +6,7 @@ import pytest
 
 from api.ownership import Key
 from controller.cache.store import Store
+from controller.client.errors import NotFound
 from controller.client.resources import GANG_POD_GROUP, NODE, PADDLE_JOB, POD, VOLCANO_POD_GROUP
 from controller.work.memory import FIRST_PAUSE_SECONDS, JobMemory
 from controller.work.observer import Observer
@@ -25,7 +26,17 @@ class Looks:
         put(self.store, PADDLE_JOB, a_job())
         self.memory = JobMemory(self.store, clock)
         self.served = {PADDLE_JOB}
-        self.observer = Observer(self.store, self.memory, lambda kind, _: kind in self.served)
+        self.there: dict[str, Any] = {}
+        self.asked: list[str] = []
+        self.observer = Observer(
+            self.store, self.memory, lambda kind, _: kind in self.served, self.get
+        )
+
+    def get(self, path: str) -> dict[str, Any]:
+        self.asked.append(path)
+        if path not in self.there:
+            raise NotFound(path)
+        return self.there[path]
 
     def look(self, **more):
         family = self.store.family(KEY)
@@ -119,3 +130,25 @@ def test_a_backlog_is_told(looks):
 
 def a_node(name: str, version: int):
     return {"metadata": {"name": name, "uid": f"uid-of-{name}", "resourceVersion": str(version)}}
+
+
+def test_pods_of_another_operator_are_asked_for_while_no_watch_shows_them(looks):
+    job = a_job(status={"phase": "Running"}, spec={"worker": {"replicas": 2, "template": {}}})
+    put(looks.store, PADDLE_JOB, job)
+    theirs = {"paddle-res-name": "train-worker-1", "paddle-res-type": "worker"}
+    there = a_pod("train-worker-1", job, labels=theirs, annotations={"big": "x" * 9})
+    looks.there["/api/v1/namespaces/ns/pods/train-worker-1"] = there
+    (found,) = looks.look().unseen_pods
+    assert (found["metadata"]["uid"], found["kind"]) == ("uid-of-train-worker-1", "Pod")
+    assert "annotations" not in found["metadata"]
+    assert len(looks.asked) == 2
+    put(looks.store, POD, a_pod("train-worker-1", job, version=3))
+    assert looks.look().unseen_pods == ()
+    assert len(looks.asked) == 3
+
+
+def test_jobs_of_ours_are_not_asked_for(looks):
+    spec = {"worker": {"replicas": 2, "template": {}}}
+    put(looks.store, PADDLE_JOB, a_job(status={"phase": "Running", "attempt": 1}, spec=spec))
+    assert looks.look().unseen_pods == ()
+    assert looks.asked == []

@@ -26,6 +26,7 @@ def test_defaults_need_nothing():
             "0",
             lambda o: o.metrics_bind_address == "0",
         ),
+        ("--metrics-secure", "PADDLEJOB_METRICS_SECURE", "true", lambda o: o.metrics_secure),
         (
             "--health-probe-bind-address",
             "PADDLEJOB_HEALTH_PROBE_BIND_ADDRESS",
@@ -188,3 +189,21 @@ def test_a_list_has_one_lease_in_whatever_order():
     assert name("--namespace=a,b") == name("--namespace=b,a")
     assert name("--namespace=a,b") not in (name("--namespace=a,c"), name("--namespace=a"))
     assert len(name(f"--namespace={','.join(f'n{i:062}' for i in range(9))}")) <= 63
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--metrics-cert-dir=/tls"], "--metrics-cert-dir is for --metrics-secure"),
+        (["--metrics-secure", "--metrics-bind-address=:8081"], "an address of its own"),
+    ],
+)
+def test_flags_that_do_not_fit_together_are_refused(flags, told, capsys):
+    with pytest.raises(SystemExit):
+        parse_options(flags, {})
+    assert told in capsys.readouterr().err
+
+
+def test_no_server_needs_no_address_of_its_own():
+    off = ["--metrics-bind-address=0", "--health-probe-bind-address=0"]
+    assert parse_options(["--metrics-secure", *off], {}).metrics_secure

@@ -307,7 +307,7 @@ def test_a_waiting_worker_sleeps_on_when_a_key_comes_that_it_may_not_have(metric
     worker = threading.Thread(target=queue.get, name="spare")
     worker.start()
     eventually(lambda: "spare" in looks)
-    queue.is_backlogged()  # has the lock, so the worker sleeps by now
+    queue.is_backlogged("ns")  # has the lock, so the worker sleeps by now
     looks.clear()
     queue.add(B)
     worker.join(0.2)
@@ -522,12 +522,26 @@ def test_a_queue_whose_keys_wait_for_a_worker_is_backlogged_and_a_moment_longer(
     for key in (A, B):
         queue.add(key)
     queue.get()
-    assert not queue.is_backlogged()
+    assert not queue.is_backlogged("ns")
     clock.step(BACKLOG_SECONDS)
     queue.get()
-    assert queue.is_backlogged()
+    assert queue.is_backlogged("ns")
     clock.step(BACKLOG_LASTS_SECONDS)
-    assert not queue.is_backlogged()
+    assert not queue.is_backlogged("ns")
+
+
+def test_keys_that_wait_for_the_share_of_their_namespace_are_a_backlog_for_it_alone(clock, metrics):
+    queue = an_open_queue(clock, metrics, shared=1)
+    for key in (A, B, Key("calm", "a")):
+        queue.add(key)
+    assert queue.get() == A
+    assert queue.get() == Key("calm", "a")
+    clock.step(BACKLOG_SECONDS)
+    queue.done(A)
+    queue.done(Key("calm", "a"))
+    assert queue.get() == B
+    assert queue.is_backlogged("ns")
+    assert not queue.is_backlogged("calm")
 
 
 def test_keys_that_are_delayed_or_rest_make_no_backlog(queue, clock):
@@ -539,4 +553,4 @@ def test_keys_that_are_delayed_or_rest_make_no_backlog(queue, clock):
     clock.step(1)
     for _ in range(2):
         queue.get()
-    assert not queue.is_backlogged()
+    assert not queue.is_backlogged("ns")

@@ -13,7 +13,7 @@ from api.constants import (
     MAX_ENV_VALUE_BYTES,
 )
 from api.job import pod_group_name
-from controller.cache.trim import MAX_TEXT, trim
+from controller.cache.trim import MAX_FINALIZERS, MAX_TEXT, trim
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, SERVICE, VOLCANO_POD_GROUP
 from tests.unit.controller.stored import a_job, a_pod
 
@@ -50,6 +50,11 @@ def test_kind_and_version_are_filled_in(resource):
     kept = trim(resource, a_pod())
     assert kept["kind"] == resource.kind
     assert kept["apiVersion"] == resource.api_version
+
+
+def test_of_finalizers_stay_a_few_of_bounded_length():
+    kept = trim(SERVICE, a_pod(finalizers=["x" * 5000] * 100))["metadata"]["finalizers"]
+    assert kept == ["x" * MAX_TEXT] * MAX_FINALIZERS
 
 
 def a_full_pod() -> dict:

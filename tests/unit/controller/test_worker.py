@@ -25,14 +25,24 @@ from controller.work.worker import (
     Worker,
 )
 from controller.workqueue.queue import BACKLOG_SECONDS, WorkQueue
-from controller.workqueue.rate_limiter import RECONNECT_SECONDS
-from reconcile.plan import Create, Delete, ObjectReference, Observed, Plan, Settings
+from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_FIRST_SECONDS
+from reconcile.plan import (
+    YOUNG_KIND,
+    Create,
+    Delete,
+    EmitEvent,
+    ObjectReference,
+    Observed,
+    Plan,
+    Settings,
+)
 from tests.unit.controller.fakes import Step, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 from tests.unit.controller.stored import a_job, creation, put, remove
 
 KEY = Key("ns", "train")
 JOB = a_job()
+STATUS = {"status": {"phase": "Restarting"}}
 CREATE = Plan(creates=((creation("a", JOB),),))
 WEBHOOK_DOWN = reply(500, status(500, "InternalError", "failed calling webhook"))
 QUOTA = reply(403, status(403, "Forbidden", "exceeded quota"))
@@ -75,7 +85,7 @@ class Bench:
             queue=self.queue,
             store=self.store,
             memory=self.memory,
-            observer=Observer(self.store, self.memory, lambda *_: False),
+            observer=Observer(self.store, self.memory, lambda *_: False, client.get),
             applier=self.applier,
             clock=clock,
             metrics=metrics,
@@ -301,6 +311,17 @@ def test_an_error_that_persists_is_told_to_the_reconcile(bench):
     assert "webhook" in bench.observed[-1].refusals[0].message
 
 
+def test_a_kind_that_admission_does_not_know_yet_is_told_at_once(bench):
+    message = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping"
+    refused = reply(403, status(403, "Forbidden", message))
+    bench.api.fault = lambda *_: refused
+    bench.plan = CREATE
+    assert bench.run() == 2
+    (refusal,) = bench.observed[-1].refusals
+    assert refusal.reason == YOUNG_KIND
+    assert bench.memory.pause_seconds(KEY, "u") == 0
+
+
 def test_an_error_that_takes_long_to_come_is_told_in_the_same_pass_and_creates_pause(bench):
     """Each try has a worker for as long as it takes, and the next turn may be far away."""
 
@@ -385,6 +406,16 @@ def test_a_delete_that_was_refused_is_told_until_it_is_done(bench):
     assert bench.observed[-1].refusals == ()
 
 
+def test_a_job_that_wants_less_than_was_refused_pauses_no_longer(bench):
+    bench.plan = CREATE
+    bench.api.fault = lambda *_: QUOTA
+    bench.run()
+    assert bench.memory.pause_seconds(KEY, "job-1") > 0
+    bench.plan = Plan(moot=frozenset({("Pod", "a")}))
+    bench.run()
+    assert bench.memory.pause_seconds(KEY, "job-1") == 0
+
+
 def test_a_refusal_that_is_worded_anew_each_time_makes_no_pass_follow_the_other(bench):
     bench.api.put("/api/v1/namespaces/ns/pods/a", {"metadata": {"uid": "u1"}})
     bench.plan = Plan(deletes=(Delete(ObjectReference("v1", "Pod", "a", "u1")),))
@@ -464,6 +495,41 @@ def test_a_job_whose_plan_was_longer_than_a_pass_goes_on_at_once(bench, monkeypa
     assert bench.queue.rested == 0
 
 
+@pytest.mark.parametrize(
+    "plan", [CREATE, Plan(status=STATUS, is_move=True)], ids=["create", "move"]
+)
+def test_a_job_that_failed_rests_by_what_looking_at_it_took_however_many_events_come(bench, plan):
+    bench.looking_seconds = 0.02
+    bench.plan = plan
+    bench.api.fault = lambda *_: WEBHOOK_DOWN
+    assert [bench.run() for _ in range(4)] == [RETRY_FIRST_SECONDS * 2**n for n in range(4)]
+    assert bench.queue.rested == pytest.approx(0.02 * REST_FACTOR)
+    bench.looking_seconds = 0.0
+    bench.run()
+    assert bench.queue.rested == 0
+
+
+def test_a_job_that_makes_the_reconcile_raise_rests_by_what_that_took(bench):
+    def raise_(*_):
+        bench.clock.step(0.02)
+        raise KeyError("spec")
+
+    bench.worker = replace(bench.worker, decide=raise_)
+    bench.run()
+    assert bench.queue.rested == pytest.approx(0.02 * REST_FACTOR)
+
+
+def test_a_move_that_an_older_crd_drops_is_an_error_and_backs_off(bench):
+    """The API server takes it, and leaves the job as it was."""
+    job_path = "/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train"
+    job = bench.api.put(job_path, JOB)
+    put(bench.store, PADDLE_JOB, job)
+    bench.plan = Plan(status=STATUS, events=(EmitEvent("Normal", "r", "m"),), is_move=True)
+    bench.api.fault = lambda method, _path: reply(200, job) if method == "PATCH" else None
+    assert [bench.run() for _ in range(3)] == [0.005, 0.01, 0.02]
+    assert bench.result("error") == 3
+
+
 def test_a_job_that_moved_to_another_state_does_not_rest(bench):
     bench.looking_seconds = 0.02
     bench.plan = Plan(is_move=True)
@@ -494,3 +560,15 @@ def test_nothing_is_told_of_a_failure_while_own_writes_are_awaited(bench):
     bench.run()
     assert len(bench.api.paths("POST")) == 2
     assert len(bench.observed) == 1
+
+
+def test_a_read_that_fails_is_retried_and_nothing_is_decided(bench):
+    spec = {"worker": {"replicas": 1, "template": {}}}
+    put(bench.store, PADDLE_JOB, {**JOB, "spec": spec, "status": {"phase": "Running"}})
+    refused = reply(500, status(500, "InternalError"))
+    bench.api.fault = lambda method, _path: refused if method == "GET" else None
+    assert bench.run() is not None
+    assert bench.result("error") == 1
+    assert bench.observed == []
+    text = bench.metrics.exposition("")[0].decode()
+    assert 'controller_runtime_reconcile_panics_total{controller="paddlejob"} 0.0' in text

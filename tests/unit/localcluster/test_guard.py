@@ -12,6 +12,7 @@ import pytest
 from localcluster import clock
 from localcluster.errors import StartError
 from localcluster.process import Command, Process
+from localcluster.report import run_to_end
 
 DEADLINE_SECONDS = 60.0
 ORPHAN = "(setsid sh -c 'echo $$ > orphan; exec sleep 300' &) ; sleep 300"
@@ -22,6 +23,11 @@ folder = pathlib.Path(sys.argv[1])
 process = Process(Command("it", ["sh", "-c", sys.argv[2]], folder / "log", folder))
 print(process.pid, process._guard.pid, flush=True)
 sys.stdin.read()
+"""
+WAITER = """
+import sys, pathlib
+from localcluster.report import run_to_end
+run_to_end(["sh", "-c", sys.argv[2]], "it", lambda text: None, pathlib.Path(sys.argv[1]))
 """
 Start = Callable[..., Process]
 
@@ -155,3 +161,20 @@ def test_signal_to_the_guard_does_not_end_the_command(start: Start) -> None:
     os.kill(process._guard.pid, signal.SIGTERM)
     os.kill(process._guard.pid, signal.SIGINT)
     assert not clock.wait_until(lambda: not process.is_running, 0.3)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_command_whose_end_is_awaited_ends_with_who_waits(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    waiter = [sys.executable, "-c", WAITER, str(tmp_path), ORPHAN]
+    with subprocess.Popen(waiter, stderr=subprocess.DEVNULL) as process:
+        orphan = read_pid(tmp_path / "orphan")
+        process.send_signal(number)
+    assert all_end(orphan)
+
+
+def test_a_command_whose_end_is_awaited_tells_all(tmp_path: Path) -> None:
+    script = "cat; pwd; echo wrong >&2; exit 7"
+    code, said = run_to_end(["sh", "-c", script], "it", lambda _text: None, tmp_path)
+    assert (code, said) == (7, f"{tmp_path}\nwrong\n")

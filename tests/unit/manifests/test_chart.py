@@ -9,7 +9,7 @@ import yaml
 
 from controller.options import build_parser, parse_options
 from manifests.__main__ import ROOT
-from manifests.chart.flags import SCOPE_FLAG, flag_defaults, flag_values, to_camel_case
+from manifests.chart.flags import ELSEWHERE, flag_defaults, flag_values, to_camel_case
 from manifests.chart.tree import Section, Value, to_schema, to_values
 from manifests.chart.values import VALUES
 
@@ -34,9 +34,9 @@ def leaves(nodes: Any, prefix: str = "") -> list[str]:
     return found
 
 
-def test_every_flag_is_a_value_but_for_the_scope() -> None:
+def test_every_flag_is_a_value_below_operator_or_elsewhere() -> None:
     flags = {action.option_strings[-1].removeprefix("--") for action in build_parser({})._actions}
-    assert {to_camel_case(flag) for flag in flags - {"help", SCOPE_FLAG}} == set(FLAGS)
+    assert {to_camel_case(flag) for flag in flags - {"help", "version", *ELSEWHERE}} == set(FLAGS)
 
 
 def test_flags_without_a_default_of_the_charts_own_have_the_programs() -> None:

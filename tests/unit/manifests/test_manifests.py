@@ -1,12 +1,19 @@
 """The generated manifests are current, ask for no more than they need, and fit where they go."""
 
+import itertools
 import json
+import re
+import shutil
+import subprocess
+from configparser import ConfigParser
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from api.constants import OPERATOR_LABELS, RELEASE
 from manifests.__main__ import ROOT, render
 from manifests.rbac import AGGREGATE
 
@@ -88,8 +95,8 @@ def test_deploy_leads_to_the_examples() -> None:
 @pytest.mark.parametrize("name", OPERATORS)
 def test_nothing_is_granted_in_bulk(name: str) -> None:
     for rule in rules_of(name):
-        assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"]
-        assert not {"secrets", "pods/exec"} & set(rule["resources"])
+        assert "*" not in itertools.chain.from_iterable(rule.values())
+        assert not {"secrets", "pods/exec"} & set(rule.get("resources", ()))
         assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"])
 
 
@@ -108,6 +115,16 @@ def test_scope_matches_the_rights(name: str) -> None:
     arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
     is_everywhere = bool(of_kind(name, "ClusterRole"))
     assert ("--namespace=paddle-system" in arguments) != is_everywhere
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_metrics_are_for_those_who_may_where_the_cluster_can_be_asked(name: str) -> None:
+    (deployment,) = of_kind(name, "Deployment")
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    asked = {resource for rule in rules_of(name) for resource in rule.get("resources", ())}
+    reviews = {"tokenreviews", "subjectaccessreviews"}
+    assert ("--metrics-secure" in arguments) == bool(of_kind(name, "ClusterRole"))
+    assert asked & reviews == (reviews if "--metrics-secure" in arguments else set())
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -140,3 +157,31 @@ def test_etcd_of_elastic_jobs_cannot_grow_without_bound() -> None:
     assert pod["volumes"] == [{"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}]
     assert pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"]
     assert pod["automountServiceAccountToken"] is False
+
+
+@pytest.mark.parametrize("name", ["v1/crd.yaml", "v1beta1/crd.yaml", *OPERATORS])
+def test_all_but_the_namespace_is_selected_by_the_operators_label(name: str) -> None:
+    labelled = {doc["kind"]: doc["metadata"].get("labels", {}) for doc in documents(name)}
+    assert not labelled.pop("Namespace", {})
+    assert all(labels.items() >= OPERATOR_LABELS.items() for labels in labelled.values())
+
+
+def test_readme_names_ones_own_image_in_every_manifest(tmp_path: Path) -> None:
+    """The build itself needs Docker; its tag is what the second command writes."""
+    commands = [line for line in (ROOT / "README.md").read_text().splitlines() if "docker" in line]
+    (build,) = (line for line in commands if line.startswith("docker build"))
+    image = build.split("--tag ")[1].split()[0]
+    (change,) = re.findall(r"^sed -i .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    shutil.copytree(ROOT / "deploy/v1", tmp_path / "deploy/v1")
+    subprocess.run(["bash", "-c", change], cwd=tmp_path, check=True)
+    for file in (tmp_path / "deploy/v1").glob("operator*.yaml"):
+        assert re.findall(r"image: (\S+)", file.read_text()) == [image]
+
+
+def test_release_is_the_same_everywhere() -> None:
+    """Of the package, the image and the chart."""
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    chart = yaml.safe_load((ROOT / "charts" / "paddlejob-operator" / "Chart.yaml").read_text())
+    told = {setup["metadata"]["version"], chart["version"], str(chart["appVersion"])}
+    assert told == {RELEASE}

@@ -49,7 +49,7 @@ def test_the_process_is_told(metrics):
 
 
 def test_failures_are_preset_by_reason(metrics):
-    metrics.jobs.preset_failures(["BackoffLimitExceeded"])
+    metrics.jobs.preset(["BackoffLimitExceeded"], ["PodFailed"])
     assert 'paddlejob_failed_total{mode="PS",reason="BackoffLimitExceeded"} 0.0' in text(metrics)
 
 
@@ -80,6 +80,16 @@ def test_a_duration_goes_to_its_histogram(metrics, kind, series):
     assert f'{series}{{mode="PS"}} 7.5' in text(metrics)
 
 
+def test_lost_time_is_counted_by_what_ended_the_attempt(metrics):
+    metrics.jobs.preset([], ["NodeLost"])
+    labels = '{mode="PS",reason="NodeLost"}'
+    assert f"paddlejob_lost_seconds_total{labels} 0.0" in text(metrics)
+    assert f"paddlejob_lost_gpu_seconds_total{labels} 0.0" in text(metrics)
+    metrics.jobs.record("lost", "PS", "NodeLost", 2.5, 8)
+    assert f"paddlejob_lost_seconds_total{labels} 2.5" in text(metrics)
+    assert f"paddlejob_lost_gpu_seconds_total{labels} 20.0" in text(metrics)
+
+
 def test_a_reconcile_is_counted_by_its_result(metrics):
     metrics.reconcile.started()
     metrics.reconcile.finished("error", 0.25)
@@ -90,10 +100,15 @@ def test_a_reconcile_is_counted_by_its_result(metrics):
 
 def test_state_is_counted_at_every_scrape(metrics):
     jobs: dict[tuple[str, str], int] = {}
-    metrics.count_state(lambda: Census(dict(jobs), {("ps", "Running"): 3}))
+    waits = {("PS", "QuotaExceeded"): 4}
+    census = Census(jobs, {("ps", "Running"): 3}, waits, {("PS", "QuotaExceeded"): 9.5})
+    metrics.count_state(lambda: census)
     jobs[("Running", "PS")] = 2
     assert 'paddlejob_jobs{mode="PS",phase="Running"} 2.0' in text(metrics)
     assert 'paddlejob_pods{phase="Running",role="ps"} 3.0' in text(metrics)
+    labels = '{mode="PS",reason="QuotaExceeded"}'
+    assert f"paddlejob_waiting_jobs{labels} 4.0" in text(metrics)
+    assert f"paddlejob_longest_wait_seconds{labels} 9.5" in text(metrics)
 
 
 def test_two_operators_in_one_process_do_not_mix(metrics):

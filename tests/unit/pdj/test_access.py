@@ -1,5 +1,6 @@
 """The kubeconfig: read as kubectl reads it, and whatever is wrong with it is one line."""
 
+import argparse
 import base64
 import json
 import time
@@ -10,10 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
+from controller.client.errors import Unauthorized
 from pdj.access.connection import connect
 from pdj.access.credentials import Identity, read_identity
 from pdj.access.kubeconfig import load_target
 from pdj.errors import Problem
+from pdj.session import Session
+from pdj.ui.access import Access
 
 Raw = dict[str, Any]
 Write = Callable[..., str]
@@ -77,7 +81,7 @@ def test_a_pod_uses_its_service_account(monkeypatch: pytest.MonkeyPatch) -> None
         ("contexts: [{name: x}]\ncurrent-context: x", "has no context"),
         ("current-context: x", "no context 'x'"),
         ("", "names no current context"),
-        ("[" * 5000, "cannot read"),
+        ("[" * 100_000, "nested deeper"),
     ],
 )
 def test_a_broken_file_is_one_line(tmp_path: Path, text: str, says: str) -> None:
@@ -86,6 +90,17 @@ def test_a_broken_file_is_one_line(tmp_path: Path, text: str, says: str) -> None
     with pytest.raises(Problem, match=says) as told:
         load_target(str(path), None)
     assert "\n" not in str(told.value)
+
+
+def test_files_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setenv("KUBECONFIG", "/nowhere:/no/where")
+    with pytest.raises(Problem, match="no cluster: there is no file /nowhere, /no/where"):
+        load_target(None, None)
+    (tmp_path / "config").touch()
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    with pytest.raises(Problem, match="names no current context"):
+        load_target(None, None)
 
 
 def test_binary_rubbish_is_one_line(tmp_path: Path) -> None:
@@ -164,3 +179,48 @@ def test_proxies_of_the_environment_are_for_others_than_this_machine(
         for host in ("a.example", "127.0.0.1", "localhost", "api.corp.example", "10.1.2.3")
     }
     assert [host for host, proxy in through.items() if proxy] == ["a.example"]
+
+
+@pytest.fixture
+def contexts(tmp_path: Path) -> Callable[..., str]:
+    """Writes a kubeconfig of the contexts `mine` and `other`, and returns its path."""
+
+    def write(current: str, token: str, mine: str = "https://mine:1") -> str:
+        names = {"mine": mine, "other": "https://other:1"}
+        config = {
+            "current-context": current,
+            "contexts": [
+                {"name": name, "context": {"cluster": name, "user": "me"}} for name in names
+            ],
+            "clusters": [
+                {"name": name, "cluster": {"server": server}} for name, server in names.items()
+            ],
+            "users": [{"name": "me", "user": {"token": token}}],
+        }
+        (tmp_path / "config").write_text(yaml.safe_dump(config))
+        return str(tmp_path / "config")
+
+    return write
+
+
+def test_a_page_stays_with_its_context_when_its_login_is_renewed(
+    contexts: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pdj.ui.access.Client", lambda connection: connection)
+    file = contexts("mine", "old")
+    access = Access(Session(argparse.Namespace(kubeconfig=file, context=None)))
+    contexts("other", "new")
+    access.refuse(Unauthorized("expired"))
+    renewed: Any = access.client()
+    assert (renewed.endpoint.host, renewed.identity.authorization) == ("mine", "Bearer new")
+
+
+def test_a_page_refuses_another_server_under_its_context(contexts: Callable[..., str]) -> None:
+    access = Access(Session(argparse.Namespace(kubeconfig=contexts("mine", "old"), context=None)))
+    contexts("mine", "new", "https://elsewhere:1")
+    access.refuse(Unauthorized("expired"))
+    for _ in range(2):
+        with pytest.raises(Problem, match="'mine' is now of the server https://elsewhere:1"):
+            access.client()
+    contexts("mine", "new")
+    assert access.client()

@@ -1,14 +1,17 @@
 """The command line: usage, exit codes, completion, and what is imported for it."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from pdj.commands import COMMANDS
 from pdj.completion import complete
-from pdj.main import build_parser, load_command
+from pdj.main import BUG, build_parser, load_command, main
 from tests.live.pdj import CHECKOUT, environment, run_pdj
+from tests.memory.builders import a_template
 
 HEAVY = (
     "kubernetes",
@@ -34,8 +37,23 @@ def test_every_command_tells_how_it_is_used(name: str) -> None:
         (["list", "--nonsense"], 2, "unrecognized"),
         (["lint", "/no/such/file"], 2, "No such file"),
         (["lint", "-", "--silence", "nonsense"], 2, "no advice is called"),
-        (["run", "busybox", "--workers", "x"], 2, "not a number"),
+        (["run", "busybox", "--workers", "x"], 2, "not a whole number"),
         (["list"], 1, "no cluster"),
+        (["status", "x", "--timeout", "nan"], 2, "not a number of seconds"),
+        (["run", "busybox", "--workers", "-1"], 2, "not a whole number, 0 or more: -1"),
+        (["run", "busybox", "--program", "x=."], 2, "--program: programs of this machine are for"),
+        (["run", "busybox", "--requirements", "x"], 2, "--requirements: programs"),
+        (["run", "busybox", "--limits", "cpu=1,memory=8GB"], 2, "'8GB' is no quantity"),
+        (["suspend", "x", "--timeout", "5"], 2, "--timeout takes --wait"),
+        (["status", "x", "--timeout", "5"], 2, "--timeout takes --watch"),
+        (["logs", "x", "--timeout", "5"], 2, "--timeout takes --follow"),
+        (["run", "x", "--timeout", "5"], 2, "--timeout takes --wait or --local"),
+        (["suspend", "a", "--wait", "b", "--timeout", "5"], 1, "no cluster"),
+        (["lint", "/no/such", "--strict", "/no/file"], 2, "cannot read /no/such"),
+        (["delete", ""], 2, "not the name of a job: ''"),
+        (["status", ".."], 2, "not the name of a job"),
+        (["logs", "pods/x"], 2, "not the name of a job"),
+        (["status", "paddlejobs.batch.paddlepaddle.org/x"], 1, "no cluster"),
         (["--kubeconfig", "/no/such", "list"], 1, "cannot read the kubeconfig"),
     ],
     ids=str,
@@ -44,6 +62,56 @@ def test_exit_codes(words: list[str], code: int, says: str) -> None:
     done = run_pdj(*words, kubeconfig="/nowhere", stdin=b"", KUBERNETES_SERVICE_HOST="")
     assert done.code == code
     assert says in done.notes
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["--name", "x"], ["--workers", "1"], ["--ps", "0"], ["--env", "A=b"]),
+        *(["--limits", "cpu=1"], ["--requests", "cpu=1"], ["--backoff-limit", "0"]),
+        *(["--intranet", "PodIP"], ["--clean-pod-policy", "Never"], ["--dry-run", "client"]),
+        *(["--output", "yaml"], ["--context", "x"], ["--kubeconfig", "x"]),
+    ],
+    ids=" ".join,
+)
+def test_a_local_run_refuses_what_it_would_pass_over(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--local", "/no/such/job.yaml", *words]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {words[0]}: --local runs the job of its file here, as it stands there\n"
+    )
+
+
+def test_options_before_the_command_count_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--context", "x", "run", "--local", "/no/such/job.yaml", "--ps", "1"]) == 2
+    assert capsys.readouterr().err.startswith("error: --ps, --context: ")
+
+
+@pytest.mark.parametrize("command", ["submit", "lint", "render", "convert"])
+def test_files_are_named_as_for_kubectl_too(command: str, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("kind: One")
+    words = [command, "-f", str(tmp_path / "one.yaml"), "/no/such", "--filename", "/no/file"]
+    done = run_pdj(*words, kubeconfig="/nowhere")
+    assert done.code == 2
+    assert done.notes.endswith("error: cannot read /no/file: No such file or directory\n")
+    done = run_pdj(command, kubeconfig="/nowhere")
+    assert (done.code, done.notes) == (2, "error: a FILE is required; - is standard input\n")
+
+
+def test_several_files_are_rendered_and_converted(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("a.json", "b.json")]
+    for file in files:
+        job = {"kind": "Job", "apiVersion": "batch/v1", "metadata": {"name": file.stem}}
+        file.write_text(json.dumps({**job, "spec": {"template": a_template()}}))
+    done = run_pdj("convert", *map(str, files), "-o", "json", kubeconfig="/nowhere")
+    assert done.code == 0
+    made = json.loads(done.out)
+    assert [each["metadata"]["name"] for each in made["items"]] == ["a", "b"]
+    children = run_pdj("render", "-f", "-", "-o", "json", stdin=done.out.encode())
+    assert children.code == 0, children
+    pods = [each for each in json.loads(children.out)["items"] if each["kind"] == "Pod"]
+    assert [each["metadata"]["name"] for each in pods] == ["a-worker-0", "b-worker-0"]
 
 
 def test_nothing_heavy_is_imported_for_a_status() -> None:
@@ -64,7 +132,54 @@ def test_completion_of_commands_and_options() -> None:
     assert complete(["lint", ""]) == ([], 0)
 
 
+@pytest.mark.parametrize(
+    ("words", "candidates"),
+    [
+        (["explain", "x", "--lang", ""], (["en", "zh"], 4)),
+        (["list", "-o", "j"], (["json"], 4)),
+        (["logs", "x", "--role", "w"], (["worker"], 4)),
+        (["completion", ""], (["bash", "zsh", "fish"], 4)),
+        (["list", "-n", "x"], ([], 4)),
+        (["-n", "s"], ([], 4)),
+        (["status", "--kubeconfig", "x"], ([], 0)),
+        (["run", "--local", "x"], ([], 0)),
+        (["list", ""], ([], 4)),
+    ],
+    ids=str,
+)
+def test_completion_of_what_an_option_takes(
+    words: list[str], candidates: tuple[list[str], int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert complete(words) == candidates
+    assert capsys.readouterr() == ("", "")
+
+
 def test_completion_without_a_cluster_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     assert complete(["status", ""]) == ([], 4)
+
+
+def test_a_full_disk_is_one_line() -> None:
+    words = [sys.executable, "-m", "pdj", "completion", "bash"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            words, cwd=CHECKOUT, env=environment(), stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines() == ["error: No space left on device"]
+
+
+def test_a_bug_is_one_line_and_its_place_can_be_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_session: object) -> int:
+        raise ZeroDivisionError("by\nnought")
+
+    monkeypatch.setattr("pdj.commands.version.run", fail)
+    assert main(["version"]) == 1
+    said = capsys.readouterr().err
+    assert said == f"error: {BUG}: ZeroDivisionError: by nought (PDJ_DEBUG=1 shows where)\n"
+    monkeypatch.setenv("PDJ_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["version"])

@@ -1,14 +1,19 @@
 """Files that are changed, converted and shown to others."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pdj.documents.changes import set_field
+from pdj.documents.checks import Whose, find_errors
 from pdj.documents.convert import convert
+from pdj.documents.quantities import is_quantity
+from pdj.documents.reader import read_documents
 from pdj.errors import Usage
 from pdj.gather.bundle import REDACTED, redact
-from tests.memory.builders import a_template
+from tests.memory.builders import a_job, a_template
 
 Raw = dict[str, Any]
 
@@ -22,6 +27,8 @@ Raw = dict[str, Any]
         ("spec.list[name=one].name=z", ("spec", "list", 0, "name"), "z"),
         ("spec.list[0]=z", ("spec", "list", 0), "z"),
         ("spec.a=", ("spec", "a"), None),
+        ("spec.a=2026-01-02", ("spec", "a"), "2026-01-02"),
+        ("spec.a={b: [1]}", ("spec", "a"), {"b": [1]}),
     ],
 )
 def test_set_changes_the_field_at_a_path(assignment: str, place: Any, value: Any) -> None:
@@ -34,7 +41,15 @@ def test_set_changes_the_field_at_a_path(assignment: str, place: Any, value: Any
 
 @pytest.mark.parametrize(
     "assignment",
-    ["", "spec", "=1", "spec.list[7].name=z", "spec.new[0]=1", "spec.a.b.c=["],
+    [
+        "",
+        "spec",
+        "=1",
+        "spec.list[7].name=z",
+        "spec.new[0]=1",
+        "spec.a.b.c=[",
+        "spec.a=" + "[" * 9999,
+    ],
 )
 def test_set_refuses_what_leads_nowhere(assignment: str) -> None:
     with pytest.raises(Usage, match="--set"):
@@ -43,12 +58,18 @@ def test_set_refuses_what_leads_nowhere(assignment: str) -> None:
 
 def test_a_plain_job_becomes_workers() -> None:
     spec = {"parallelism": 3, "completions": 3, "template": a_template(), "manualSelector": True}
+    spec["completionMode"] = "Indexed"
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
     made, notes = convert(job)
     assert made["spec"]["worker"]["replicas"] == 3
     assert made["spec"]["backoffLimit"] == 6
+    template = made["spec"]["worker"]["template"]
+    assert template["metadata"]["labels"]["job-name"] == "j"
+    assert template["spec"]["containers"][0]["env"][-1]["name"] == "JOB_COMPLETION_INDEX"
     assert [note.partition(":")[0] for note in notes] == [
         "guessed spec.backoffLimit",
+        "guessed spec.template.metadata.labels[job-name]",
+        "guessed spec.completionMode",
         "dropped spec.manualSelector",
     ]
 
@@ -104,3 +125,56 @@ def test_values_of_variables_are_hidden_wherever_they_stand() -> None:
     assert hidden["metadata"]["annotations"] == {"a": "b"}
     assert hidden["spec"][0]["env"][0] == {"name": "KEY", "value": REDACTED}
     assert obj["spec"][0]["env"][0]["value"] == "secret"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        *(
+            (each, True)
+            for each in (1, 0, "1", "500m", "0.5", ".5", "1.", "8Gi", "1e3", "2E", "+1")
+        ),
+        *((each, True) for each in ("100n", "3k", "1E-2", " 1Ki ")),
+        *((each, False) for each in ("", "banana", "8GB", "1 Gi", "Gi", "1gi", "1e", "0x1", ".")),
+    ],
+)
+def test_quantities_are_those_of_kubernetes(text: int | str, is_one: bool) -> None:
+    assert is_quantity(text) is is_one
+
+
+def test_lint_finds_what_no_pod_may_ask_for(tmp_path: Path) -> None:
+    resources = {"limits": {"cpu": 1, "memory": "8GB"}, "requests": {"cpu": "two", "memory": "1Gi"}}
+    template = a_template(volumes=[{"name": "shm", "emptyDir": {"sizeLimit": "big"}}])
+    template["spec"]["containers"][0]["resources"] = resources
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(a_job().with_workers(2, template).build()))
+    (document,) = read_documents(str(file))
+    pod = "spec.worker.template.spec"
+    assert {(error.path, error.whose) for error in find_errors(document)} == {
+        (f"{pod}.containers[0].resources.limits.memory", Whose.OPERATOR),
+        (f"{pod}.containers[0].resources.requests.cpu", Whose.OPERATOR),
+        (f"{pod}.volumes[0].emptyDir.sizeLimit", Whose.OPERATOR),
+    }
+
+
+def test_lint_finds_names_that_no_pod_may_have(tmp_path: Path) -> None:
+    template = a_template(
+        initContainers=[{"name": "paddle", "image": "busybox:1"}],
+        volumes=[{"name": "data", "emptyDir": {}}],
+    )
+    mounts = [{"name": "data", "mountPath": "/data"}, {"name": "dta", "mountPath": "/more"}]
+    template["spec"]["containers"] = [
+        {"name": "paddle", "image": "busybox:1", "volumeMounts": mounts},
+        {"name": "Logs", "image": "busybox:1"},
+        {"name": "a" * 64, "image": "busybox:1"},
+    ]
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(a_job().with_workers(2, template).build()))
+    (document,) = read_documents(str(file))
+    pod = "spec.worker.template.spec.containers"
+    assert {(error.path, error.whose) for error in find_errors(document)} == {
+        (f"{pod}[0].name", Whose.OPERATOR),
+        (f"{pod}[0].volumeMounts[1].name", Whose.OPERATOR),
+        (f"{pod}[1].name", Whose.OPERATOR),
+        (f"{pod}[2].name", Whose.OPERATOR),
+    }

@@ -1,13 +1,23 @@
 """Every reason has its text in both languages."""
 
 import re
+from pathlib import Path
+from types import ModuleType
+from typing import cast
 
 import pytest
 
 from api.constants import Reason
+from api.objects import Raw
+from pdj.access.client import Client
 from pdj.explain import chinese, english
-from pdj.explain.texts import Who
+from pdj.explain.story import tell
+from pdj.explain.texts import Text, Who
+from pdj.gather.jobs import JobPicture
+from tests.cluster.pdj.test_explain import JOBS
+from tests.memory.builders import a_job, stamp
 
+CLUSTER_TESTS = Path(__file__).parents[2] / "cluster"
 HAN = re.compile("[\u4e00-\u9fff]")
 
 
@@ -36,3 +46,88 @@ def test_who_acts_is_told_by_the_words() -> None:
     idle = [reason for reason, text in english.TEXTS.items() if text.who is Who.NOBODY]
     assert {Reason.ALL_PODS_RUNNING, Reason.WORKERS_SUCCEEDED} <= set(idle)
     assert english.TEXTS[Reason.IMAGE_ERROR].who is Who.USER
+
+
+class Events:
+    """A client of a cluster that has these Events, and nothing else."""
+
+    def __init__(self, *events: Raw) -> None:
+        self.events = list(events)
+
+    def list(self, path: str) -> tuple[list[Raw], str]:
+        """The Events, of any path."""
+        return (self.events if path.endswith("/events") else []), ""
+
+
+def next_step(job: Raw, language: str, *events: Raw) -> Text:
+    """What a user is told about the job."""
+    (why,) = tell(cast("Client", Events(*events)), JobPicture(job), language).whys
+    return why.text
+
+
+@pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
+@pytest.mark.parametrize("reason", [Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED])
+@pytest.mark.parametrize(
+    ("ended", "text"),
+    [
+        ({"exitCode": 137, "signal": 9, "reason": "OOMKilled"}, "OUT_OF_MEMORY"),
+        ({"exitCode": 247, "signal": 9, "reason": "PodFailed"}, "KILLED"),
+        ({"exitCode": 139, "signal": 11, "reason": "PodFailed"}, ""),
+        ({"exitCode": 1, "reason": "PodFailed"}, ""),
+    ],
+)
+def test_want_of_memory_is_no_error_of_the_program(
+    ended: Raw, text: str, reason: Reason, language: str, texts: ModuleType
+) -> None:
+    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, **ended}
+    job = a_job().with_workers(1).with_status(phase="Failed", failures=[record])
+    job.with_condition("Failed", True, reason=reason)
+    expected = getattr(texts, text) if text else texts.TEXTS[reason]
+    assert next_step(job.build(), language) == expected
+
+
+@pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
+@pytest.mark.parametrize(("warning", "text"), [("FailedMount", "NOT_SET_UP"), ("Unhealthy", "")])
+def test_volume_that_cannot_be_mounted_is_not_waited_for(
+    warning: str, text: str, language: str, texts: ModuleType
+) -> None:
+    job = a_job().with_workers(1).with_status(phase="Starting")
+    job.with_condition("Pending", True, reason=Reason.WAITING_FOR_PODS)
+    built = job.build()
+    event = {
+        "type": "Warning",
+        "reason": warning,
+        "message": 'configmap "settings" not found',
+        "involvedObject": built["metadata"],
+        "metadata": {"creationTimestamp": stamp()},
+    }
+    expected = getattr(texts, text) if text else texts.TEXTS[Reason.WAITING_FOR_PODS]
+    assert next_step(built, language, event) == expected
+
+
+ELSEWHERE = {
+    "failures/test_nodes.py": {
+        Reason.ADDRESS_CHANGED,
+        Reason.POD_EVICTED,
+        Reason.POD_VANISHED,
+        Reason.NODE_LOST,
+        Reason.FORCE_DELETED,
+    },
+    "failures/test_refused_pods.py": {Reason.CREATE_REFUSED},
+    "surroundings/test_refused_deletes.py": {Reason.DELETE_REFUSED},
+    "scheduling/test_pending.py": {Reason.POD_GROUP_PENDING},
+    "scheduling/test_volcano.py": {Reason.POD_GROUP_INVALID, Reason.POD_GROUP_UNAVAILABLE},
+    "scheduling/test_schedulers.py": {Reason.NO_FREE_PORTS},
+    "jobs/test_kubectl.py": {Reason.CHILDREN_TERMINATING},
+    "operator/test_altered.py": {Reason.ENDPOINTS_TOO_LONG, Reason.ADOPTED},
+}
+"""The live tests that bring a reason about and have it explained, besides those of the tool."""
+
+
+def test_every_reason_is_brought_about_by_a_live_test_and_explained() -> None:
+    here = {reason for _, reasons in JOBS.values() for reason in reasons}
+    assert here.union(*ELSEWHERE.values()) == set(Reason)
+    for file, reasons in ELSEWHERE.items():
+        text = (CLUSTER_TESTS / file).read_text()
+        assert "assert_explained(" in text, file
+        assert all(f"Reason.{reason.name}" in text for reason in reasons), file

@@ -2,11 +2,21 @@
 
 import math
 import threading
+from typing import Any
 
 import pytest
 
 from controller.clock import Clock
-from pdj.gather.logs import NANOSECONDS, Position, parse_moment, whole_second
+from pdj.access.client import Piece, lines_of, pieces_of
+from pdj.gather.logs import (
+    GOES_ON,
+    GONE_ON,
+    NANOSECONDS,
+    Position,
+    parse_moment,
+    stamp_pieces,
+    whole_second,
+)
 from pdj.gather.merge import Line, Merger, Source
 
 
@@ -120,3 +130,74 @@ def test_a_reader_that_is_ahead_rests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_seconds_are_nanoseconds() -> None:
     assert parse_moment("1970-01-01T00:00:01Z") == NANOSECONDS
+
+
+class Chunks:
+    """A stream of a text that comes in chunks of this size."""
+
+    def __init__(self, text: bytes, size: int) -> None:
+        self.text, self.size, self.read = text, size, 0
+
+    def chunks(self) -> Any:
+        """The text."""
+        for at in range(0, len(self.text), self.size):
+            self.read = at + self.size
+            yield self.text[at : at + self.size]
+
+
+LINES = "one\n\n0123456789\n0123456789a\n中文中文中文\n".encode() + b"\x80" * 25 + b"\nend"
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_long_lines_come_in_the_same_pieces_however_they_are_read(size: int) -> None:
+    pieces = list(pieces_of(Chunks(LINES, size), 10))  # type: ignore[arg-type]
+    assert [(each.text, each.ends_line) for each in pieces[:6]] == [
+        (b"one", True), (b"", True), (b"0123456789", True), (b"0123456789", False), (b"a", True),
+        ("中文中".encode(), False),
+    ]  # fmt: skip
+    joined = b"".join(each.text + b"\n" * each.ends_line for each in pieces)
+    assert joined == LINES + b"\n"
+    assert max(len(each.text) for each in pieces) == 10
+    assert [*lines_of(Chunks(LINES, size))] == LINES.split(b"\n")  # type: ignore[arg-type]
+
+
+def test_a_line_without_end_is_not_kept() -> None:
+    stream = Chunks(b"x" * 1_000_000, 1000)
+    pieces = pieces_of(stream, 10_000)  # type: ignore[arg-type]
+    for at in range(1, 90):
+        assert next(pieces) == Piece(b"x" * 10_000, ends_line=False)
+        assert stream.read < (at + 1) * 10_000
+
+
+def test_pieces_have_their_lines_time_and_say_that_they_were_cut() -> None:
+    time, later = "1970-01-01T00:00:01Z", "1970-01-01T00:00:02Z"
+    stamped = [*stamp_pieces([
+        Piece(f"{time} a b".encode(), ends_line=False), Piece(b"c", ends_line=False), Piece(b"d e"),
+        Piece(b"unable to", ends_line=False), Piece(b"retrieve logs"),
+        Piece(f"{later} f".encode()),
+    ])]  # fmt: skip
+    assert stamped == [
+        (NANOSECONDS, time, b"a b" + GOES_ON),
+        (NANOSECONDS, time, GONE_ON + b"c" + GOES_ON),
+        (NANOSECONDS, time, GONE_ON + b"d e"),
+        (2 * NANOSECONDS, later, b"f"),
+    ]
+
+
+def test_a_reader_of_long_lines_rests_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pdj.gather.merge.MAX_BUFFERED_BYTES", 15)
+    lines = merger(math.inf, 0, 1)
+    done = threading.Event()
+
+    def read() -> None:
+        for moment in range(3):
+            lines.put(Line(moment, "", source(0), b"x" * 10))
+        done.set()
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    assert not done.wait(0.05)
+    lines.end(source(1))
+    while not done.is_set():
+        lines.take(1)
+    thread.join()

@@ -1,14 +1,22 @@
 """The one-file build runs on a bare Python, in an empty environment and folder."""
 
+import hashlib
+import re
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
+import yaml
 
-from pdj.build import build
+from pdj.build import build, project_version
+from pdj.commands.local import NO_CHECKOUT
+from pdj.release import TEMPLATE, release
 
 CHECKOUT = Path(__file__).parents[3]
+KREW_VERSION = re.compile(r"v\d+\.\d+\.\d+")
+URL = "https://example.com/releases/kubectl-pdj.tar.gz"
 EXAMPLE = CHECKOUT / "examples" / "heter.yaml"
 
 
@@ -41,3 +49,60 @@ def test_a_cluster_is_looked_for(one_file: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("error: no cluster")
     assert one_file.stat().st_mode & 0o111
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Archive and krew manifest, as `make pdj-release` makes them."""
+    folder = tmp_path_factory.mktemp("release")
+    release(URL, folder)
+    return folder
+
+
+def test_the_krew_manifest_is_that_of_its_archive(released: Path) -> None:
+    spec = yaml.safe_load((released / "pdj.yaml").read_text())["spec"]
+    (platform,) = spec["platforms"]
+    archive = (released / "kubectl-pdj.tar.gz").read_bytes()
+    assert (platform["uri"], platform["sha256"]) == (URL, hashlib.sha256(archive).hexdigest())
+    assert spec["version"] == f"v{project_version()}"
+    assert KREW_VERSION.fullmatch(spec["version"])
+    assert 0 < len(spec["shortDescription"]) <= 50
+    assert "`python3` on the PATH" in spec["caveats"]
+
+
+def test_what_krew_installs_of_the_archive_runs(released: Path, tmp_path: Path) -> None:
+    (platform,) = yaml.safe_load((released / "pdj.yaml").read_text())["spec"]["platforms"]
+    with tarfile.open(released / "kubectl-pdj.tar.gz") as archive:
+        assert sorted(archive.getnames()) == sorted(each["from"] for each in platform["files"])
+        archive.extractall(tmp_path, filter="data")
+    done = run(tmp_path / platform["bin"], "version", "--client")
+    assert done.stdout.split()[:2] == ["kubectl-pdj", project_version()], done
+
+
+def test_the_manifest_in_the_checkout_is_a_template(released: Path) -> None:
+    template, made = (
+        yaml.safe_load(text.read_text()) for text in (TEMPLATE, released / "pdj.yaml")
+    )
+    assert template["apiVersion"] == "krew.googlecontainertools.github.com/v1alpha2"
+    (template_platform,), (platform,) = (each["spec"].pop("platforms") for each in (template, made))
+    assert template["spec"] | {"version": made["spec"]["version"]} == made["spec"]
+    assert {key for key in platform if platform[key] != template_platform[key]} == {"uri", "sha256"}
+
+
+def test_the_page_is_in_it(one_file: Path) -> None:
+    bare = Path(sys.base_prefix, "bin", "python3")
+    script = (
+        f"import sys; sys.path.insert(0, {str(one_file)!r}); import pdj.ui.server\n"
+        "from importlib.resources import files\n"
+        "print(files('pdj.ui').joinpath('page', 'index.html').read_text())"
+    )
+    done = subprocess.run(
+        [bare, "-I", "-S", "-c", script], env={}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("<!doctype html>"), done.stderr
+
+
+def test_what_takes_a_checkout_says_so(one_file: Path) -> None:
+    done = run(one_file, "run", "--local", str(EXAMPLE))
+    assert done.returncode == 1
+    assert done.stderr == f"error: {NO_CHECKOUT}\n"

@@ -74,7 +74,12 @@ def bomb() -> str:
         (bomb(), "aliases"),
         ("a: &a [*a]", "alias within itself"),
         ("[" * 200 + "]" * 200, "nested deeper"),
-        ("a:\n\t- b", ":2:"),
+        ("[" * 100_000, "nested deeper"),
+        ("- " * 100_000, "nested deeper"),
+        ('{"a":' * 50_000 + "\t", "nested deeper"),
+        ("a:\n\t- b", ":2: a tab"),
+        ("a: " + "1" * 5000, "5000 digits"),
+        ("a: 1e400", "no number"),
         ("a: !!python/object:os.system x", "kind"),
         ("? [a]\n: b", "key"),
         ("a: .inf", "no number"),
@@ -87,6 +92,23 @@ def test_what_is_hostile_is_one_line_and_soon(tmp_path: Path, text: str, says: s
         read(tmp_path, text)
     assert "\n" not in str(told.value)
     assert time.process_time() - started < 5
+
+
+def test_the_objects_of_a_list_are_documents_with_their_lines(tmp_path: Path) -> None:
+    one, two = read(tmp_path, "kind: List\napiVersion: v1\nitems:\n- a: 1\n- b: 2\n  c: 3\n")
+    assert (one.value, two.value) == ({"a": 1}, {"b": 2, "c": 3})
+    assert (one.line, two.line_of(("c",))) == (4, 6)
+
+
+@pytest.mark.parametrize("empty", ["", "---\n---\n", "# words\n", "~\n"])
+def test_empty_documents_are_none(tmp_path: Path, empty: str) -> None:
+    assert read(tmp_path, empty) == []
+
+
+def test_json_may_be_indented_by_tabs(tmp_path: Path) -> None:
+    (document,) = read(tmp_path, '{\n\t"a": {\n\t\t"b": "c\\td"\n\t}\n}\n')
+    assert document.value == {"a": {"b": "c\td"}}
+    assert document.line_of(("a", "b")) == 3
 
 
 def test_a_hundred_megabytes_are_not_read(tmp_path: Path) -> None:

@@ -1,12 +1,19 @@
 """Whatever others wrote is text on a terminal; columns hold for Chinese, too."""
 
+import os
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from api.status import Failure
+from pdj.explain.story import _warnings
+from pdj.gather.jobs import JobPicture
+from pdj.text.status import describe_failure, draw_job
 from pdj.text.tables import age, bar, duration, table
 from pdj.text.terminal import Screen, pad, plain, shorten, width
-from tests.memory.builders import NOW
+from tests.memory.builders import NOW, a_job, at, stamp
 
 
 @pytest.mark.parametrize(
@@ -55,3 +62,45 @@ def test_a_bar_is_full_only_when_all_is_done() -> None:
 def test_colours_are_for_terminals_alone() -> None:
     assert Screen(has_colour=False).paint("x", "red") == "x"
     assert Screen(has_colour=True).paint("x", "red", "bold") == "\033[31;1mx\033[0m"
+
+
+def test_a_terminal_that_says_no_size_has_the_usual_one() -> None:
+    far, near = os.openpty()  # 0 lines of 0 columns
+    with os.fdopen(near, "w") as out:
+        screen = Screen(out)
+        assert (screen.columns(), screen.height()) == (80, 23)
+        screen.redraw(["one", "two"])
+    assert os.read(far, 100) == b"one\r\ntwo\r\n"
+    os.close(far)
+
+
+@pytest.mark.parametrize(
+    ("phase", "how"), [("Pending", "waits for"), ("Starting", "waits for"), ("Running", "runs for")]
+)
+def test_a_job_that_waits_does_not_run(phase: str, how: str) -> None:
+    job = a_job().with_workers(1).with_status(phase=phase, startTime=stamp()).build()
+    head = draw_job(JobPicture(job), Screen(has_colour=False).paint, at(4), 100)[0]
+    assert head == f"default/train  {phase}  Single  age 4s  {how} 4s"
+
+
+def test_a_warning_that_came_again_is_told_once() -> None:
+    job = a_job().with_workers(1).build()
+    messages = ["first", *"12345", "5", "2"]
+    events = [
+        {"type": "Warning", "involvedObject": job["metadata"], "reason": "Odd", "message": each}
+        for each in messages
+    ]
+    told = _warnings(JobPicture(job), events)
+    assert told == [f"train: Odd: {each}" for each in "13452"]
+
+
+@pytest.mark.parametrize(
+    ("ended", "how"),
+    [({"exit_code": 1}, "exit code 1"), ({"exit_code": 247, "signal": 9}, "SIGKILL"), ({}, "")],
+)
+def test_a_failure_is_told_by_the_line_that_says_why(ended: dict[str, Any], how: str) -> None:
+    message = "ValueError: bad batch\nepoch 1\nepoch 2"
+    failure = Failure(2, "a-worker-0", "worker", 0, "n1", None, None, "PodFailed", message, "09:20")
+    line = describe_failure(replace(failure, **ended))
+    told = f"a-worker-0 on n1, {how}" if how else "a-worker-0 on n1"
+    assert line == f"PodFailed, {told} at 09:20: ValueError: bad batch"

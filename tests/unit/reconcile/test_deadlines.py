@@ -62,6 +62,7 @@ def test_what_is_overdue_makes_no_pass_follow_the_other(world: World, kubelet: K
     world.settle()
     kubelet.bind("train-worker-0")
     kubelet.wait("train-worker-0", "ErrImagePull")
+    world.settle()
     later = a_pod(world.job(), index=1, attempt=999).build()
     later["metadata"]["name"] = "later"
     world.put(later)

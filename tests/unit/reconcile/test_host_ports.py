@@ -7,6 +7,7 @@ import pytest
 from reconcile import Settings
 from reconcile.host_ports import find_allocation, free_bases
 from reconcile.plan import Refusal
+from reconcile.wait import cause_of
 from tests.memory.builders import a_job, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
@@ -214,4 +215,4 @@ def waits_for(world: World) -> str:
     """What the job says that it waits for, in want of ports."""
     pending = world.condition("Pending")
     assert pending["reason"] == "NoFreePorts"
-    return str(pending["message"])
+    return cause_of(str(pending["message"]))

@@ -2,9 +2,11 @@
 
 import pytest
 
+from api.constants import Role
 from reconcile.pending import explain_wait
 from reconcile.plan import Refusal
-from tests.memory.builders import PodBuilder, a_job, a_pod, view_of
+from reconcile.wait import cause_of
+from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, view_of
 from tests.memory.kubelet import Kubelet
 from tests.memory.world import World, writes_nothing
 
@@ -42,7 +44,14 @@ def unscheduled(index: int, seconds: float) -> PodBuilder:
             id="image",
         ),
         pytest.param(
-            [],
+            [a_pod(JOB).bound().waiting("ContainerCreating", "one job runs at a time")],
+            (),
+            "WaitingForPods",
+            "train-worker-0: one job runs at a time",
+            id="node",
+        ),
+        pytest.param(
+            [a_pod(JOB, Role.PS)],
             (HELD,),
             "DeleteRefused",
             "Pod train-ps-0: cannot be deleted: pods stay",
@@ -72,7 +81,36 @@ def test_cause_is_told(
     pods: list[PodBuilder], refusals: tuple[Refusal, ...], reason: str, message: str
 ) -> None:
     wait = explain_wait(view_of(JOB, *pods, refusals=refusals))
-    assert (wait.reason, wait.message) == (reason, message)
+    assert (wait.reason, wait.cause) == (reason, message)
+
+
+@pytest.mark.parametrize(
+    ("said", "next_step"),
+    [
+        ('persistentvolumeclaim "mine" not found. not found', "create the claim, or correct"),
+        ("pod has unbound immediate PersistentVolumeClaims. ", "see why the claim is not bound"),
+        ("2 node(s) didn't match Pod's node affinity/selector", "compare selectors"),
+    ],
+)
+def test_next_step_is_about_what_the_scheduler_lacks(said: str, next_step: str) -> None:
+    pod = a_pod(JOB).with_condition(
+        "PodScheduled", "False", message=f"0/2 nodes are available: {said}"
+    )
+    assert f"; next: {next_step}" in explain_wait(view_of(JOB, pod)).message
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "is_seen", "is_told"),
+    [("volcanoo", False, True), ("volcanoo", True, False), ("default-scheduler", False, False)],
+)
+def test_scheduler_that_looks_at_no_pod_is_named(
+    scheduler: str, is_seen: bool, is_told: bool
+) -> None:
+    job = a_job().with_workers(2, a_template(schedulerName=scheduler)).build()
+    pods = [a_pod(job, index=index) for index in range(2)]
+    told = explain_wait(view_of(job, *(pod.bound() if is_seen else pod for pod in pods)))
+    assert told.reason == "WaitingForPods"
+    assert told.cause.startswith(f"scheduler {scheduler} has not looked at") == is_told
 
 
 def test_wait_does_not_rewrite_itself(world: World, kubelet: Kubelet) -> None:
@@ -87,11 +125,11 @@ def test_wait_does_not_rewrite_itself(world: World, kubelet: Kubelet) -> None:
 def test_pull_that_is_tried_again_and_again_is_told_once() -> None:
     failing = [a_pod(JOB, index=i).bound().waiting("ErrImagePull", "no such") for i in range(2)]
     told = explain_wait(view_of(JOB, *failing)).message
-    pending = {"type": "Pending", "status": "True", "message": told}
+    pending = {"type": "Pending", "status": "True", "reason": "ImageError", "message": told}
     job = a_job().with_ps(1).with_workers(3).with_status(conditions=[pending]).build()
     waits = [a_pod(JOB, index=i).bound().waiting("ImagePullBackOff", "later") for i in range(2)]
     assert explain_wait(view_of(job, *waits)).message == told
-    assert explain_wait(view_of(job, waits[0])).message == told.removesuffix(" (and 1 more)")
+    assert explain_wait(view_of(job, waits[0])).message == told.replace(" (and 1 more)", "")
 
 
 def test_sentence_does_not_follow_the_order_of_news() -> None:
@@ -106,9 +144,9 @@ def test_sentence_does_not_follow_the_order_of_news() -> None:
 def test_pod_that_was_told_of_stays_the_one() -> None:
     late, early = (a_pod(JOB, index=i).bound().waiting("ErrImagePull", "no such") for i in range(2))
     told = explain_wait(view_of(JOB, early)).message
-    pending = {"type": "Pending", "status": "True", "message": told}
+    pending = {"type": "Pending", "status": "True", "reason": "ImageError", "message": told}
     job = a_job().with_ps(1).with_workers(3).with_status(conditions=[pending]).build()
-    assert explain_wait(view_of(job, late, early)).message == f"{told} (and 1 more)"
+    assert explain_wait(view_of(job, late, early)).cause == f"{cause_of(told)} (and 1 more)"
 
 
 def test_message_is_bounded() -> None:
@@ -127,10 +165,11 @@ def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
     world.settle()
     pending = world.condition("Pending")
     assert pending["reason"] == "PodGroupPending"
-    assert pending["message"] == "PodGroup not scheduled: queue default is full"
+    assert cause_of(pending["message"]) == "PodGroup not scheduled: queue default is full"
     world.change("PodGroup", name, lambda group: group["status"].update(phase="Pending"))
     world.settle()
-    assert world.condition("Pending")["message"] == "PodGroup not enqueued: queue default is full"
+    told = cause_of(world.condition("Pending")["message"])
+    assert told == "PodGroup not enqueued: queue default is full"
 
 
 def test_refusal_is_told_once(world: World) -> None:

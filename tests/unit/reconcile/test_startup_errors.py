@@ -1,12 +1,28 @@
 """Pods that wait for what will not come end the job; the wait for the ConfigMap does not."""
 
+import copy
+
 import pytest
 
 from api.objects import Raw
-from reconcile.startup_errors import find_startup_failure, seconds_to_startup_failure
+from reconcile import reconcile
+from reconcile.startup_errors import (
+    explain_startup,
+    find_startup_failure,
+    seconds_to_startup_failure,
+)
+from reconcile.view import View
 from tests.memory.builders import a_job, a_pod, stamp, view_of
 
 JOB = a_job().with_workers(1).build()
+CONFIG, IMAGE = "(--config-error-after)", "(--image-error-after)"
+
+
+def told(reason: str, flag: str, since: float = 0.0, says: str = "train-worker-0: x") -> Raw:
+    """A job whose status has told of such an error since then."""
+    raw = a_job().with_workers(1).with_condition("Pending", True, since, reason).build()
+    raw["status"]["conditions"][0]["message"] = f"{says}; next: z, until 03:14:05Z {flag}"
+    return raw
 
 
 def config_map(seconds: float = 0.0) -> Raw:
@@ -40,10 +56,11 @@ def test_error_ends_the_job_after_its_grace(
     reason: str, message: str, grace: float, cause: str
 ) -> None:
     pod = a_pod(JOB).bound().waiting(reason, message)
-    early = view_of(JOB, pod, seconds=grace - 1, config_maps=(config_map(),))
+    job = told(cause, IMAGE if grace == 600 else CONFIG)
+    early = view_of(job, pod, seconds=grace - 1, config_maps=(config_map(),))
     assert find_startup_failure(early) is None
     assert seconds_to_startup_failure(early) == 1
-    transition = find_startup_failure(view_of(JOB, pod, seconds=grace, config_maps=(config_map(),)))
+    transition = find_startup_failure(view_of(job, pod, seconds=grace, config_maps=(config_map(),)))
     assert transition is not None
     condition = transition.status.condition("Failed")
     assert condition is not None
@@ -83,25 +100,137 @@ def test_normal_waits_never_end_a_job(reason: str, message: str, maps: tuple[Raw
 
 def test_grace_counts_from_the_config_map() -> None:
     pod = a_pod(JOB).bound().waiting("CreateContainerConfigError", "couldn't find key x")
-    maps = (config_map(1000),)
-    assert find_startup_failure(view_of(JOB, pod, seconds=1059, config_maps=maps)) is None
-    assert find_startup_failure(view_of(JOB, pod, seconds=1060, config_maps=maps)) is not None
+    maps, job = (config_map(1000),), told("ConfigError", CONFIG)
+    assert find_startup_failure(view_of(job, pod, seconds=1059, config_maps=maps)) is None
+    assert find_startup_failure(view_of(job, pod, seconds=1060, config_maps=maps)) is not None
+
+
+@pytest.mark.parametrize(
+    ("reason", "message", "grace", "cause"),
+    [
+        pytest.param("ErrImagePull", "unexpected EOF", 600, "ImageError", id="pull"),
+        pytest.param("CreateContainerError", "no command", 60, "ConfigError", id="container"),
+    ],
+)
+def test_grace_counts_from_when_the_job_first_tells_of_the_error(
+    reason: str, message: str, grace: float, cause: str
+) -> None:
+    """A large image was pulled for longer than the grace."""
+    pod, maps = a_pod(JOB).bound().waiting(reason, message), (config_map(),)
+    view = view_of(JOB, pod, seconds=3000, config_maps=maps)
+    assert find_startup_failure(view) is None
+    assert seconds_to_startup_failure(view) == grace
+    job = copy.deepcopy(JOB)
+    patch = reconcile(view.observed, view.now, view.settings).status
+    assert patch is not None
+    job["status"] = patch["status"]
+    assert job["status"]["reason"] == cause
+    early = view_of(job, pod, seconds=3000 + grace - 1, config_maps=maps)
+    assert find_startup_failure(early) is None
+    late = view_of(job, pod, seconds=3000 + grace, config_maps=maps)
+    assert find_startup_failure(late) is not None, "however often the operator starts anew"
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        pytest.param(told("WaitingForPods", ""), id="another-wait"),
+        pytest.param(told("ConfigError", IMAGE), id="another-error"),
+        pytest.param(told("ImageError", CONFIG), id="another-grace"),
+    ],
+)
+def test_what_the_job_told_of_before_does_not_count(job: Raw) -> None:
+    pod = a_pod(JOB).bound().waiting("ErrImagePull")
+    view = view_of(job, pod, seconds=3000)
+    assert find_startup_failure(view) is None
+    assert seconds_to_startup_failure(view) == 600
+    patch = reconcile(view.observed, view.now, view.settings).status
+    assert patch is not None
+    (pending,) = [each for each in patch["status"]["conditions"] if each["type"] == "Pending"]
+    assert pending["lastTransitionTime"] == stamp(3000)
+
+
+def test_the_error_that_ends_the_job_first_is_told() -> None:
+    job = a_job().with_workers(3).build()
+    texts = ("ErrImagePull", ""), ("InvalidImageName", "no"), ("ErrImagePull", "")
+    pods = [a_pod(job, index=i).bound().waiting(*texts[i]) for i in range(3)]
+    wait = explain_startup(view_of(job, *pods))
+    assert wait is not None
+    assert wait.cause == "train-worker-1: InvalidImageName: no (and 2 more)"
+    assert wait.next_step.endswith(f"this job fails at 03:05:05Z {CONFIG}")
 
 
 def test_grace_counts_from_the_last_end_in_place() -> None:
     ended = {"terminated": {"exitCode": 1, "finishedAt": stamp(5000)}}
     pod = a_pod(JOB).bound().waiting("ErrImagePull").restarted(1).build()
     pod["status"]["containerStatuses"][0]["lastState"] = ended
-    assert find_startup_failure(view_of(JOB, pod, seconds=5599)) is None
-    assert find_startup_failure(view_of(JOB, pod, seconds=5600)) is not None
+    job = told("ImageError", IMAGE)
+    assert find_startup_failure(view_of(job, pod, seconds=5599)) is None
+    assert find_startup_failure(view_of(job, pod, seconds=5600)) is not None
 
 
 def test_error_of_any_container_counts() -> None:
     waiting = {"waiting": {"reason": "ContainerCreating"}}
     pod = a_pod(JOB).bound().waiting("InvalidImageName").with_container("logs", waiting)
-    assert find_startup_failure(view_of(JOB, pod, seconds=60)) is not None
+    assert find_startup_failure(view_of(told("ImageError", CONFIG), pod, seconds=60)) is not None
 
 
 def test_pod_being_deleted_does_not_count() -> None:
     pod = a_pod(JOB).bound().waiting("InvalidImageName").deleting()
-    assert find_startup_failure(view_of(JOB, pod, seconds=60)) is None
+    assert find_startup_failure(view_of(told("ImageError", CONFIG), pod, seconds=60)) is None
+
+
+def refused_pull(seconds: float) -> View:
+    """A pod that backs off, of a job whose status says why the pull failed."""
+    told = f"train-worker-0: ErrImagePull: not in the image table; next: push it {IMAGE}"
+    job = a_job().with_workers(2).with_condition("Pending", True, reason="ImageError")
+    raw = job.build()
+    raw["status"]["conditions"][0]["message"] = told
+    pods = [a_pod(raw, index=index).bound() for index in range(2)]
+    waits = [pod.waiting("ImagePullBackOff", "Back-off pulling image") for pod in pods]
+    return view_of(raw, *reversed(waits), seconds=seconds)
+
+
+def test_end_keeps_the_cause_that_the_kubelet_no_longer_tells() -> None:
+    transition = find_startup_failure(refused_pull(600))
+    assert transition is not None
+    failed = transition.status.condition("Failed")
+    assert failed is not None
+    assert failed.message == "train-worker-0: ErrImagePull: not in the image table"
+
+
+def test_end_leaves_a_record() -> None:
+    transition = find_startup_failure(refused_pull(600))
+    assert transition is not None
+    (failure,) = transition.status.failures
+    assert (failure.pod, failure.role, failure.node) == ("train-worker-0", "worker", "node-1")
+    assert failure.reason == "ImageError"
+    assert failure.message == "train-worker-0: ErrImagePull: not in the image table"
+
+
+@pytest.mark.parametrize(
+    ("reason", "text", "next_step"),
+    [
+        (
+            "ErrImagePull",
+            "no",
+            "push it or mend its pull secret and the job goes on, until 03:14:05Z "
+            "(--image-error-after)",
+        ),
+        (
+            "InvalidImageName",
+            "",
+            "correct it and submit again, this job fails at 03:05:05Z (--config-error-after)",
+        ),
+        (
+            "CreateContainerError",
+            "no command",
+            "correct it and the job goes on, until 03:05:05Z (--config-error-after)",
+        ),
+    ],
+)
+def test_sentence_says_what_to_do_and_until_when(reason: str, text: str, next_step: str) -> None:
+    pod = a_pod(JOB).bound().waiting(reason, text)
+    wait = explain_startup(view_of(JOB, pod, config_maps=(config_map(),)))
+    assert wait is not None
+    assert wait.next_step == next_step

@@ -61,8 +61,11 @@ def test_attempt_goes_on_without_the_lost_node(world: World, kubelet: Kubelet) -
     run_job(world, kubelet)
     world.nodes = {"node-1": node("Unknown")}
     kubelet.delete("train-worker-0")
+    world.settle()
+    world.advance(40)
     plan = world.settle()
-    assert plan.requeue_after == 330
+    assert "Pod train-worker-0 on node-1" in world.condition("Pending")["message"]
+    assert plan.requeue_after == 290
     world.advance(330)
     world.settle()
     assert world.names("Pod") == ["train-worker-0"]

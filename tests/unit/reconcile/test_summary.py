@@ -5,6 +5,7 @@ import pytest
 from api.constants import Condition
 from reconcile.plan import Refusal
 from reconcile.summary import summarize
+from reconcile.wait import cause_of
 from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, stamp, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
@@ -181,5 +182,5 @@ def test_children_that_nobody_may_delete_are_told_while_they_stay(
     assert (pending is not None) == is_there
     if pending:
         assert (pending.status, pending.reason) == (True, "DeleteRefused")
-        assert pending.message == "Pod train-worker-0: cannot be deleted: pods stay"
+        assert cause_of(pending.message) == "Pod train-worker-0: cannot be deleted: pods stay"
     assert told.phase == job["status"].get("phase", "")

@@ -96,7 +96,7 @@ def test_message_names_the_field(status: Any, message: str) -> None:
 def test_other_conditions_and_fields_stay() -> None:
     plan = plan_of({**STORED, "phase": "Running", "startTime": "noon"})
     assert plan.status is not None
-    assert plan.status["status"].keys() == {"conditions"}
+    assert plan.status["status"].keys() == {"conditions", "reason", "message"}
     assert RUNNING in plan.status["status"]["conditions"]
 
 

@@ -1,0 +1,36 @@
+"""Which signal an exit code stands for, and what Linux calls it."""
+
+CONTAINER_BASE = 128
+"""A shell or a container runtime says 128 + n of a process that signal n ended."""
+MAX_SIGNAL = 64
+CHILD_BASE = 256
+"""A Python program that exits with its child's return code, as PaddlePaddle's launcher does, passes
+-n to `sys.exit`, of which the kernel keeps 256 - n."""
+MAX_NAMED = 31
+_NAMES = (
+    *("HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2"),
+    *("PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG"),
+    *("XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"),
+)
+"""Of Linux: kubectl pdj reads them on other systems, too."""
+SIGKILL = 9
+
+
+def signal_of(exit_code: int) -> int | None:
+    """The signal that ended a container, or a process of it; None where a program just exited.
+
+    255 counts as `exit(-1)`: programs do that every day, and hardly any dies of SIGHUP.
+    """
+    if CONTAINER_BASE < exit_code <= CONTAINER_BASE + MAX_SIGNAL:
+        return exit_code - CONTAINER_BASE
+    return CHILD_BASE - exit_code if is_of_child(exit_code) else None
+
+
+def is_of_child(exit_code: int) -> bool:
+    """Whether the code says that a signal ended a child of the container's first process."""
+    return CHILD_BASE - MAX_NAMED <= exit_code < CHILD_BASE - 1
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL`; `signal 34` of those that have no name."""
+    return f"SIG{_NAMES[number - 1]}" if 0 < number <= MAX_NAMED else f"signal {number}"

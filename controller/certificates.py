@@ -1,0 +1,170 @@
+"""The TLS of /metrics: a certificate made here and renewed, or files that are read again.
+
+The key of one made here never leaves memory. `context` is for the next connection; the server's
+thread alone calls it, and it never fails once the object stands: what cannot be used is told in
+the log, and the last certificate stays.
+"""
+
+import os
+import socket
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from controller.clock import Clock
+from controller.health import Encryption
+from controller.logs import Log
+
+VALID_FOR = timedelta(days=90)
+RENEWED_BEFORE = timedelta(days=30)
+CLOCK_SKEW = timedelta(hours=1)
+CERTIFICATE_FILE = "tls.crt"
+KEY_FILE = "tls.key"
+"""As in a Secret of type kubernetes.io/tls."""
+MAX_BYTES = 1 << 20
+RETRY_SECONDS = 30.0
+"""After so long what was refused is read again: its files may have changed unseen, or the process
+was short of something."""
+
+
+class CertificateError(OSError):
+    """A certificate that cannot be used; the message says which and why."""
+
+
+class OwnCertificate:
+    """Signed by itself, and renewed a month before its end."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._made_at = clock.now()
+        self._context = _make_context(self._made_at)
+
+    def context(self) -> ssl.SSLContext:
+        """The TLS of the next connection."""
+        now = self._clock.now()
+        # Before it was made: a clock that was set back would make it one of the future.
+        if not self._made_at - CLOCK_SKEW <= now < self._made_at + VALID_FOR - RENEWED_BEFORE:
+            self._made_at, self._context = now, _make_context(now)
+        return self._context
+
+
+class CertificateFiles:
+    """tls.crt and tls.key of a folder. Raises CertificateError if they are of no use at first."""
+
+    def __init__(self, folder: str, clock: Clock, log: Log) -> None:
+        self._folder = Path(folder)
+        self._clock = clock
+        self._log = log
+        self._version = self._look()
+        self._context, self._ends_at = self._load()
+        self._retry_at = float("inf")
+        self._refused = ""
+        """Why the last ones were; empty when they were not."""
+
+    def context(self) -> ssl.SSLContext:
+        """The TLS of the next connection."""
+        version = self._look()
+        if version != self._version or self._clock.monotonic() >= self._retry_at:
+            # Noted before they are read: files that change meanwhile are read once more.
+            self._version = version
+            self._read_again()
+        if self._clock.now() >= self._ends_at:
+            self._log.error("metrics_certificate_expired", at=self._ends_at.isoformat())
+            self._ends_at = datetime.max.replace(tzinfo=UTC)  # told once
+        return self._context
+
+    def _read_again(self) -> None:
+        try:
+            self._context, self._ends_at = self._load()
+        except CertificateError as error:
+            self._retry_at = self._clock.monotonic() + RETRY_SECONDS
+            if str(error) != self._refused:
+                self._refused = str(error)
+                self._log.error("metrics_certificate_refused", error=self._refused)
+        else:
+            self._retry_at, self._refused = float("inf"), ""
+            self._log.info("metrics_certificate_read", valid_until=self._ends_at.isoformat())
+
+    def _look(self) -> tuple[tuple[int, ...] | None, ...]:
+        return tuple(_stamp(self._folder / name) for name in (CERTIFICATE_FILE, KEY_FILE))
+
+    def _load(self) -> tuple[ssl.SSLContext, datetime]:
+        path = self._folder / CERTIFICATE_FILE
+        certificate, key = _read(path), _read(self._folder / KEY_FILE)
+        try:
+            ends_at = x509.load_pem_x509_certificate(certificate).not_valid_after_utc
+        except (ValueError, x509.InvalidVersion) as error:
+            raise CertificateError(f"{path} has no certificate in it: {error}") from error
+        if ends_at <= self._clock.now():
+            raise CertificateError(f"{path} expired at {ends_at.isoformat()}")
+        try:
+            return _context_of(certificate + b"\n" + key), ends_at
+        except (ssl.SSLError, ValueError) as error:
+            what = f"{path} and {KEY_FILE} beside it are no pair of certificate and key"
+            raise CertificateError(f"{what}: {error}") from error
+        except OSError as error:  # no descriptor is left, or no memory
+            raise CertificateError(f"cannot load {path}: {error.strerror}") from error
+
+
+def load_encryption(folder: str, clock: Clock, log: Log) -> Encryption:
+    """The TLS of files in a folder, or of a certificate of our own without one."""
+    return CertificateFiles(folder, clock, log).context if folder else OwnCertificate(clock).context
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """What changes with a file; None while it is not there."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_ctime_ns, found.st_mtime_ns, found.st_size
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES)
+    except OSError as error:
+        raise CertificateError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _context_of(chain: bytes) -> ssl.SSLContext:
+    """TLS with this certificate and key. Only files can be loaded, so one is made in memory."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    memory = os.memfd_create("certificate", os.MFD_CLOEXEC)
+    try:
+        os.write(memory, chain)
+        # With a password, nobody is asked for one at the terminal where the key has one.
+        context.load_cert_chain(f"/proc/self/fd/{memory}", password="")
+    finally:
+        os.close(memory)
+    return context
+
+
+def _make_context(now: datetime) -> ssl.SSLContext:
+    key = ec.generate_private_key(ec.SECP256R1())
+    host = socket.gethostname()
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host[:64])])
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - CLOCK_SKEW)
+        .not_valid_after(now + VALID_FOR)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return _context_of(certificate.public_bytes(serialization.Encoding.PEM) + private)

@@ -1,0 +1,195 @@
+"""Who may read /metrics: the API server says who has a token, and whether they may.
+
+As controller-runtime does it: a TokenReview, then a SubjectAccessReview of `get` on the path.
+Always: without the API server's yes nobody gets through, and 500 says that it could not be asked.
+Its verdicts count for a minute. Threads of the gate's own ask, so the server's thread never waits.
+Those who may are kept apart from those who may not: anybody can send tokens that nobody knows.
+"""
+
+import hashlib
+import threading
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from queue import SimpleQueue
+
+from cachetools import TLRUCache
+
+from api.objects import Raw
+from controller.client.api import ApiClient
+from controller.clock import Clock
+from controller.health import Answer, Request, Route
+from controller.logs import Log
+
+TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
+ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+VERDICT_SECONDS = 60.0
+FAILURE_SECONDS = 1.0
+"""For so long nobody asks again for the same token after the API server could not be asked."""
+ASK_SECONDS = 3.0
+"""Who has waited so long gets a 500: below the seconds that a connection has."""
+MAX_VERDICTS = 256
+"""Kept at once, of each kind. Of more tokens, the API server is asked more often."""
+MAX_ASKED = 32
+THREADS = 2
+LOG_SECONDS = 10.0
+"""Between two lines about refusals: anybody may send tokens."""
+_MAX_WHY = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the API server said of a token and a path. `status` is OK for those who may pass."""
+
+    status: HTTPStatus
+    why: str = ""
+
+    def answer(self) -> Answer:
+        """The verdict for who was refused."""
+        body = f"{self.status.phrase}: {self.why}\n".encode()
+        challenge = ("WWW-Authenticate: Bearer",)
+        is_unknown = self.status is HTTPStatus.UNAUTHORIZED
+        return Answer(self.status, body, headers=challenge if is_unknown else ())
+
+
+ALLOWED = Verdict(HTTPStatus.OK)
+NO_TOKEN = Verdict(HTTPStatus.UNAUTHORIZED, "a bearer token is needed")
+NOT_ASKED = Verdict(
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    "the API server could not be asked about the token; the operator's log says why",
+)
+BUSY = Verdict(HTTPStatus.SERVICE_UNAVAILABLE, "too many tokens are being looked at")
+ENDING = Verdict(HTTPStatus.SERVICE_UNAVAILABLE, "the operator is about to end")
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Whether who has this token may get this path. `key` is the digest of both."""
+
+    key: bytes
+    token: str = field(repr=False)
+    path: str
+
+
+class Gate:
+    """Judges tokens. The server's thread calls `guard`'s routes; the gate's own ask."""
+
+    def __init__(self, client: ApiClient, clock: Clock, log: Log) -> None:
+        self._client = client
+        self._clock = clock
+        self._log = log
+        self._logged_at = float("-inf")
+        self._lock = threading.Lock()
+        """Guards all below but the questions: keys are digests, for no token is kept."""
+        self._allowed = self._make_cache()
+        self._refused = self._make_cache()
+        self._asked_at: dict[bytes, float] = {}
+        self._threads = 0
+        self._is_closed = False
+        self._questions: SimpleQueue[_Question | None] = SimpleQueue()
+
+    def guard(self, path: str, route: Route) -> Route:
+        """The route for those who may `get` its path."""
+
+        def answer(request: Request) -> Answer | None:
+            scheme, _, token = request.header("authorization").partition(" ")
+            has_token = scheme.lower() == "bearer" and token.strip()
+            verdict = self._judge(token.strip(), path) if has_token else NO_TOKEN
+            if verdict is None:
+                return None
+            return route(request) if verdict.status is HTTPStatus.OK else verdict.answer()
+
+        return answer
+
+    def close(self) -> None:
+        """End the threads, without waiting for them: the API server may hang."""
+        with self._lock:
+            self._is_closed = True
+        for _ in range(THREADS):
+            self._questions.put(None)
+
+    def _make_cache(self) -> TLRUCache[bytes, Verdict]:
+        return TLRUCache(
+            MAX_VERDICTS, lambda _, verdict, now: now + _lifetime(verdict), self._clock.monotonic
+        )
+
+    def _judge(self, token: str, path: str) -> Verdict | None:
+        """The verdict, or None while the API server is asked for it."""
+        key, now = hashlib.sha256(f"{path} {token}".encode()).digest(), self._clock.monotonic()
+        with self._lock:
+            verdict = self._allowed.get(key) or self._refused.get(key)
+            if verdict is not None:
+                return verdict
+            if key in self._asked_at:
+                return NOT_ASKED if now - self._asked_at[key] > ASK_SECONDS else None
+            if self._is_closed:
+                return ENDING
+            if len(self._asked_at) >= MAX_ASKED or not self._has_threads_locked():
+                return BUSY
+            self._asked_at[key] = now
+        self._questions.put(_Question(key, token, path))
+        return None
+
+    def _has_threads_locked(self) -> bool:
+        """Whether there is any thread to ask. They are started when the first token comes."""
+        while self._threads < THREADS:
+            # A daemon: none is waited for at the end of the process.
+            thread = threading.Thread(
+                target=self._answer_all, name=f"review_{self._threads}", daemon=True
+            )
+            try:
+                thread.start()
+            except RuntimeError:  # the process may have no more of them
+                break
+            self._threads += 1
+        return self._threads > 0
+
+    def _answer_all(self) -> None:
+        while (question := self._questions.get()) is not None and not self._is_closed:
+            verdict = self._ask(question)
+            with self._lock:
+                (self._allowed if verdict is ALLOWED else self._refused)[question.key] = verdict
+                del self._asked_at[question.key]
+
+    def _ask(self, question: _Question) -> Verdict:
+        try:
+            return self._review(question.token, question.path)
+        except Exception as error:  # no answer, or one out of shape: the thread has to go on
+            self._tell("metrics_reader_not_judged", error=str(error))
+            return NOT_ASKED
+
+    def _review(self, token: str, path: str) -> Verdict:
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview"}
+        known = self._client.ask(TOKEN_REVIEWS, {**body, "spec": {"token": token}})["status"]
+        if known.get("authenticated") is not True:
+            why = str(known.get("error") or "the API server does not know the token")[:_MAX_WHY]
+            self._tell("metrics_reader_refused", status=HTTPStatus.UNAUTHORIZED.value, error=why)
+            return Verdict(HTTPStatus.UNAUTHORIZED, why)
+        user = known["user"]
+        may = self._client.ask(ACCESS_REVIEWS, _access_review(user, path))["status"]
+        if may.get("allowed") is not True:
+            why = f"{user['username']} may not get {path}"[:_MAX_WHY]
+            self._tell("metrics_reader_refused", status=HTTPStatus.FORBIDDEN.value, error=why)
+            return Verdict(HTTPStatus.FORBIDDEN, why)
+        return ALLOWED
+
+    def _tell(self, event: str, **values: object) -> None:
+        """A warning, unless there was one a moment ago."""
+        now = self._clock.monotonic()
+        if now - self._logged_at >= LOG_SECONDS:
+            self._logged_at = now
+            self._log.warning(event, **values)
+
+
+def _access_review(user: Raw, path: str) -> Raw:
+    """The question whether who a TokenReview names may get the path."""
+    who = {key: user[key] for key in ("groups", "uid", "extra") if user.get(key)}
+    asked = {"path": path, "verb": "get"}
+    return {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {"user": user["username"], **who, "nonResourceAttributes": asked},
+    }
+
+
+def _lifetime(verdict: Verdict) -> float:
+    return FAILURE_SECONDS if verdict is NOT_ASKED else VERDICT_SECONDS

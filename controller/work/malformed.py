@@ -1,0 +1,81 @@
+"""Tells a child that is invalid as it was sent from one that others made so.
+
+The API server's own validation looks at an object after admission has changed it. A default of a
+LimitRange or a mutating webhook may be what is wrong, and may be put right. Only if every field
+that is refused was sent, and with the value that is refused where that can be told, no waiting
+mends it. Policies and webhooks that refuse an object word that otherwise, whatever code they
+answer with. Any thread may call.
+
+How the API server shows values: `field.Error.ErrorBody` of k8s.io/apimachinery. Texts and numbers
+are JSON; a quantity may be written otherwise than it was sent.
+"""
+
+import json
+import re
+from typing import Any
+
+from api.objects import Raw
+from controller.client.errors import ApiError, Invalid, Malformed
+
+_REFUSED = re.compile(r'[\w.-]+ "[^"]*" is invalid: ')
+_UNREADABLE = re.compile(r'[\w.-]+ in version "[^"]*" cannot be handled as a ')
+_STEP = re.compile(r"\[(?P<key>[^\]]*)\]|(?P<name>[^.\[\]]+)")
+_LIMIT = re.compile(r"equal to (\S+) limit")
+"""A request above its limit, which a LimitRange sets if it is left out."""
+_REQUIRED = "FieldValueRequired"
+_SHOWN = re.compile(
+    r'(?:(?:Invalid|Unsupported) value|Not found): ("(?:[^"\\]|\\.)*"|-?\d+)(?::|$)'
+)
+_NUMBER = re.compile(r"[+-]?\.?\d")
+
+
+def judge(error: Invalid, body: Raw) -> ApiError:
+    """The error, as Malformed if the body is invalid as it was sent."""
+    if error.code == 400 and _UNREADABLE.match(error.message):
+        return _malformed(error)
+    causes = error.details.get("causes") or ()
+    is_ours = causes and all(_was_sent(cause, body) for cause in causes)
+    return _malformed(error) if is_ours and _REFUSED.match(error.message) else error
+
+
+def _malformed(error: Invalid) -> Malformed:
+    return Malformed(error.message, code=error.code, reason=error.reason, details=error.details)
+
+
+def _was_sent(cause: Raw, body: Raw) -> bool:
+    """Whether what is wrong with one field was sent so."""
+    field, message = str(cause.get("field") or ""), str(cause.get("message") or "")
+    above = _look_up(body, field.rpartition(".")[0])
+    if limit := _LIMIT.search(message):
+        return isinstance(above, dict) and limit[1] in (above.get("limits") or {})
+    if cause.get("reason") == _REQUIRED:
+        return above is not None
+    found = _look_up(body, field)
+    return found is not None and not _is_changed(found, message)
+
+
+def _is_changed(sent: Any, message: str) -> bool:
+    """Whether the message shows a text or a number, and another than the one that was sent."""
+    shown = _SHOWN.match(message)
+    if shown is None or isinstance(sent, dict | list):
+        return False
+    try:
+        refused = json.loads(shown[1], strict=False)
+    except ValueError:  # a character that Go escapes otherwise
+        return False
+    is_quantity = isinstance(refused, str) and _NUMBER.match(refused) and _NUMBER.match(str(sent))
+    return str(refused) != str(sent) and not is_quantity
+
+
+def _look_up(body: Raw, path: str) -> Any:
+    """What the body has at a field's path, or None."""
+    found: Any = body
+    for step in _STEP.finditer(path):
+        key = step["name"] or step["key"]
+        if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+            found = found[int(key)]
+        elif isinstance(found, dict):
+            found = found.get(key)
+        else:
+            return None
+    return found

@@ -1,0 +1,203 @@
+"""`python -m examples.quickstart.host`: a cluster with an operator and a job, until told to end.
+
+`kubectl pdj run --local` runs this beside itself. Standard input has one line of JSON, an `Order`,
+and then stays open: its end, whatever brought it about, ends the cluster. Each line of standard
+output is JSON: {"say": ...} for people, then {"kubeconfig": ..., "namespace": ...}, or
+{"error": ...} and exit code 1. All that it writes lies in its temporary folder, which goes with it;
+the first line names it, {"folder": ...}, for whoever outlives a host that was killed.
+"""
+
+import contextlib
+import copy
+import json
+import select
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from examples.quickstart.__main__ import (
+    MANIFESTS,
+    ROOT,
+    SERVICE_ACCOUNT,
+    check_servers,
+    create_objects,
+)
+from examples.quickstart.__main__ import NAMESPACE as SYSTEM
+from localcluster import Cluster, ClusterConfig, manifests
+from localcluster.errors import LocalClusterError
+from localcluster.images import ImageTable, images_of
+from localcluster.ownimages import ENVIRONMENT, WORKDIR
+
+Raw = dict[str, Any]
+CHECK_SECONDS = 1.0
+INPUT_SECONDS = 0.2
+INTERRUPTED = 130
+PLENTY = "1000"
+"""Of every resource that a job asks for: its program is tried, not whether it finds a place."""
+PLACES = ("nodeName", "nodeSelector", "affinity", "topologySpreadConstraints")
+"""Of a pod's spec: two roles may ask for what no single node can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to run: the objects of a file, programs by image name, and their packages."""
+
+    objects: list[Raw]
+    namespace: str
+    programs: dict[str, str] = field(default_factory=dict)
+    requirements: str = ""
+
+
+def main() -> int:
+    """Run the cluster until standard input ends."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
+    line = sys.stdin.readline()
+    if not line.endswith("\n"):  # interrupted before it was said
+        return INTERRUPTED
+    order = Order(**json.loads(line))
+    with tempfile.TemporaryDirectory(prefix="pdj-local-", ignore_cleanup_errors=True) as name:
+        tempfile.tempdir = name
+        tell(folder=name)
+        try:
+            run(order, Path(name))
+        except (LocalClusterError, OSError) as error:
+            tell(error=str(error))
+            return 1
+        except KeyboardInterrupt:
+            return INTERRUPTED
+    return 0
+
+
+def run(order: Order, folder: Path) -> None:
+    """Start all of it, say so, and wait for the end of standard input."""
+    with contextlib.ExitStack() as stack:
+        with interrupted_by_end_of_input():
+            table = write_table(order, folder / "images.yaml")
+            prepare_images(order, table)
+            cluster = stack.enter_context(Cluster(config_for(order, table)))
+            tell(say="installing the CRD and the operator")
+            manifests.install(cluster, MANIFESTS / "crd.yaml")
+            operator = MANIFESTS / "operator-all-namespaces.yaml"
+            manifests.install(cluster, stdin=manifests.without("Deployment", operator))
+            start_operator(cluster)
+            create_objects(cluster, without_places(order.objects), order.namespace)
+        tell(kubeconfig=str(cluster.kubeconfig), namespace=order.namespace)
+        watch_over(cluster)
+
+
+@contextlib.contextmanager
+def interrupted_by_end_of_input() -> Iterator[None]:
+    """While the block lasts, the end of standard input raises KeyboardInterrupt in this thread."""
+    done, thread = threading.Event(), threading.get_ident()
+
+    def watch() -> None:
+        while not done.is_set():
+            if select.select([sys.stdin], [], [], INPUT_SECONDS)[0]:
+                signal.pthread_kill(thread, signal.SIGINT)
+                return
+
+    watcher = threading.Thread(target=watch, name="input", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def watch_over(cluster: Cluster) -> None:
+    """Wait for the end of standard input. Raises LocalClusterError when a component dies."""
+    while not select.select([sys.stdin], [], [], CHECK_SECONDS)[0]:
+        for name in cluster.dead():
+            cluster.process(name).raise_if_dead()
+
+
+def tell(**words: str) -> None:
+    """Write a line for whoever has started this."""
+    sys.stdout.write(json.dumps(words) + "\n")
+    sys.stdout.flush()
+
+
+def write_table(order: Order, path: Path) -> Path:
+    """The image table of the programs. Raises LocalClusterError where there is no such folder."""
+    entries: Raw = {}
+    for image, folder in order.programs.items():
+        if not Path(folder).is_dir():
+            raise LocalClusterError(f"no such folder: {folder}")
+        entry: Raw = {"folders": {WORKDIR: folder}, "environment": ENVIRONMENT}
+        entry |= {"requirements": order.requirements} if order.requirements else {}
+        entries[image] = entry | {"env": {"PYTHONUNBUFFERED": "1"}}
+    path.write_text(yaml.safe_dump({"images": entries}))
+    return path
+
+
+def prepare_images(order: Order, path: Path) -> None:
+    """Install what the images need, so that no pod waits for it. Raises LocalClusterError."""
+    table = ImageTable([path])
+    for name in dict.fromkeys(images_of(order.objects)):
+        image = table.find(name)
+        if image is None:
+            raise LocalClusterError(
+                f"no program stands for the image {name} on this machine: --program {name}=FOLDER"
+            )
+        image.prepare(lambda text: tell(say=text))
+    check_servers(order.objects, table)
+
+
+def config_for(order: Order, table: Path) -> ClusterConfig:
+    """A node on which every pod of the job finds a place."""
+    asked = {key for spec in pod_specs(order.objects) for key in resources_of(spec)}
+    capacity = {**ClusterConfig().node_capacity, "cpu": PLENTY, "memory": f"{PLENTY}Gi"}
+    capacity |= {key: PLENTY for key in asked - capacity.keys() if "/" in key}
+    return ClusterConfig(
+        node_capacity=capacity,
+        images=[table],
+        report=lambda text: tell(say=text),
+    )
+
+
+def without_places(objects: list[Raw]) -> list[Raw]:
+    """The objects with nothing in them about the nodes that pods are to run on: here is one."""
+    objects = copy.deepcopy(objects)
+    for spec in pod_specs(objects):
+        for key in PLACES:
+            spec.pop(key, None)
+    return objects
+
+
+def pod_specs(thing: Any) -> list[Raw]:
+    """The pod specs within some objects."""
+    if isinstance(thing, list):
+        return [spec for each in thing for spec in pod_specs(each)]
+    if not isinstance(thing, dict):
+        return []
+    own = [thing] if isinstance(thing.get("containers"), list) else []
+    return own + [spec for each in thing.values() for spec in pod_specs(each)]
+
+
+def resources_of(spec: Raw) -> set[str]:
+    """The resources that a pod's containers ask for."""
+    found: set[str] = set()
+    for container in [*spec["containers"], *(spec.get("initContainers") or ())]:
+        resources = container.get("resources") or {}
+        found |= {*(resources.get("requests") or ()), *(resources.get("limits") or ())}
+    return found
+
+
+def start_operator(cluster: Cluster) -> None:
+    """The operator of all namespaces, with the rights of its ServiceAccount."""
+    kubeconfig = cluster.kubeconfig_for(SYSTEM, SERVICE_ACCOUNT)
+    command = [sys.executable, "-m", "controller", "--kubeconfig", str(kubeconfig)]
+    command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
+    cluster.run_beside("operator", command, ROOT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Whose turn it is where pods share the machine's network: one job's at a time.
+
+The pods of a job listen on fixed ports of all addresses (PaddlePaddle's launcher does), so those
+of another would find them in use, or hang. A job has its turn until none of its pods is left.
+Any thread may ask.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from localcluster.filelock import FileLock
+from localcluster.rest import Client, Raw
+
+KIND = "PaddleJob"
+NOT_ENDED = "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The file says which job has its turn, for all nodes of the cluster.
+
+    Its lock is held for a moment, and not while the API server is asked.
+    """
+
+    file: Path
+    client: Client
+
+    def take(self, pod: Raw) -> str:
+        """Nothing if it is the turn of the pod's job, else why the pod has to wait.
+
+        Raises what an API server that does not answer raises.
+        """
+        owner = _owner(pod)
+        if owner is None or pod["spec"].get("hostNetwork"):
+            return ""
+        while True:
+            seen = self._read()
+            holder = seen.partition(" ")[0]
+            running = self._pods_of(holder) if holder not in ("", owner["uid"]) else []
+            if running:
+                return (
+                    "pods share this machine's network here, so one job runs at a time:"
+                    f" this one waits until the pods of {running[0]} have ended"
+                )
+            if self._write(seen, f"{owner['uid']} {uuid4().hex}"):
+                return ""
+
+    def _read(self) -> str:
+        return self.file.read_text() if self.file.exists() else ""
+
+    def _write(self, before: str, now: str) -> bool:
+        """Replace what the file said; False if somebody has done so meanwhile.
+
+        No pod takes its turn with words that were there before. So a pod that came after we had
+        asked for its job's pods is noticed, too.
+        """
+        with FileLock(self.file.with_suffix(".lock")):
+            if self._read() != before:
+                return False
+            new = self.file.with_suffix(".new")
+            new.write_text(now)
+            new.rename(self.file)
+            return True
+
+    def _pods_of(self, uid: str) -> list[str]:
+        """The job of this UID, once for each of its pods that have not ended."""
+        pods = self.client.get(NOT_ENDED)["items"]
+        owners = [(pod["metadata"]["namespace"], _owner(pod)) for pod in pods]
+        return [f"{space}/{each['name']}" for space, each in owners if each and each["uid"] == uid]
+
+
+def _owner(pod: Raw) -> Raw | None:
+    """The reference to the job that the pod belongs to."""
+    references: list[Raw] = pod["metadata"].get("ownerReferences") or []
+    return next(
+        (each for each in references if each.get("controller") and each["kind"] == KIND), None
+    )

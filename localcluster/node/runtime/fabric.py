@@ -1,0 +1,203 @@
+"""The process that holds the pods' network, and leads from it to the API server.
+
+    python -m localcluster.node.runtime.fabric FOLDER HOST:PORT
+
+Where the machine lets it make namespaces, it describes the network in a file in FOLDER and serves
+until it is killed; where not, it says why and ends. It lives in the network's namespace, which
+takes as its own what pods send to anywhere else. So it can connect them, from the machine's
+network, with the API server at HOST:PORT, with any other address at the ports of the web, and with
+the machine's name server.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import resource
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from localcluster.node.runtime import linux
+from localcluster.node.runtime.netlink import Netlink
+from localcluster.node.runtime.podnetwork import (
+    API_ADDRESS,
+    API_PORT,
+    ROUTES,
+    PodNetwork,
+    choose_range,
+    make_bridge,
+    open_own,
+    read_resolver,
+)
+
+PIECE_BYTES = 65536
+CONNECT_SECONDS = 30.0
+ACCEPT_RETRY_SECONDS = 0.1
+MAX_FILES = 65536
+WEB_PORTS = (80, API_PORT)
+NAMES_PORT = 53
+NAMES_SECONDS = 10.0
+SERVER_FAILURE = b"\x81\x82"
+NOT_HERE = "pods share this machine's network, so one job runs at a time: no other can be made here"
+
+
+class Forwarder:
+    """Connects whoever asks for the API server's address in the pods' network with the server."""
+
+    def __init__(self, machine: int, server: tuple[str, int]) -> None:
+        self._machine = machine
+        self._own = open_own()
+        self._server = server
+        # More wait in the kernel's queue: accepting without a file left would be a busy loop.
+        self._free = asyncio.Semaphore(most_connections())
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def serve(self) -> None:
+        """Answer for ever."""
+        names = lambda: Names(self.new_socket, name_server)  # noqa: E731
+        loop = asyncio.get_running_loop()
+        await loop.create_datagram_endpoint(names, local_addr=(API_ADDRESS, NAMES_PORT))
+        addresses = [*(("0.0.0.0", port) for port in WEB_PORTS), (API_ADDRESS, NAMES_PORT)]
+        listeners = [socket.create_server(each, backlog=1024) for each in addresses]
+        await asyncio.gather(*(self._accept(each) for each in listeners))
+
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        listener.setblocking(False)
+        while True:
+            await self._free.acquire()
+            try:
+                client, _ = await loop.sock_accept(listener)
+            except OSError:  # the client is gone again, or the machine has no file left
+                self._free.release()
+                await asyncio.sleep(ACCEPT_RETRY_SECONDS)
+                continue
+            task = loop.create_task(self._connect(client))
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._free.release()
+
+    async def _connect(self, client: socket.socket) -> None:
+        loop, stream = asyncio.get_running_loop(), socket.SOCK_STREAM
+        with client, contextlib.suppress(OSError, TimeoutError), self.new_socket(stream) as there:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                await loop.sock_connect(there, self._target(client.getsockname()))
+            await _join(client, there)
+
+    def _target(self, asked: tuple[str, int]) -> tuple[str, int]:
+        """Where a connection to this address leads."""
+        if asked == (API_ADDRESS, NAMES_PORT):
+            return name_server(), NAMES_PORT
+        return self._server if asked == (API_ADDRESS, API_PORT) else asked
+
+    def new_socket(self, kind: int) -> socket.socket:
+        """One of the machine's network."""
+        linux.setns(self._machine, linux.CLONE_NEWNET)
+        try:
+            new = socket.socket(socket.AF_INET, kind)
+        finally:
+            linux.setns(self._own, linux.CLONE_NEWNET)
+        new.setblocking(False)
+        return new
+
+
+class Names(asyncio.DatagramProtocol):
+    """Hands the questions of pods to the machine's name server, and the answers back."""
+
+    def __init__(
+        self, new_socket: Callable[[int], socket.socket], server: Callable[[], str]
+    ) -> None:
+        self._socket = new_socket
+        self._server = server  # asked for each question: a machine may move to another network
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Listening has begun."""
+        self._transport = cast(asyncio.DatagramTransport, transport)
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        """One question."""
+        task = asyncio.get_running_loop().create_task(self._answer(data, addr))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, question: bytes, addr: tuple[str, int]) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            with self._socket(socket.SOCK_DGRAM) as there:
+                await loop.sock_connect(there, (self._server(), NAMES_PORT))
+                await loop.sock_sendall(there, question)
+                async with asyncio.timeout(NAMES_SECONDS):
+                    answer = await loop.sock_recv(there, PIECE_BYTES)
+        except (OSError, TimeoutError):
+            answer = question[:2] + SERVER_FAILURE + question[4:]
+        self._transport.sendto(answer, addr)
+
+
+def name_server() -> str:
+    """The first of the machine's that has an IPv4 address."""
+    found = re.search(r"^nameserver\s+([\d.]+)\s*$", read_resolver(), re.MULTILINE)
+    return found[1] if found else "127.0.0.1"
+
+
+def most_connections() -> int:
+    """With two files each they take three quarters of what this process may have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = min(most, MAX_FILES)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+    return files * 3 // 8
+
+
+async def _join(first: socket.socket, second: socket.socket) -> None:
+    """Copy both ways until both have said all, or one breaks off."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_copy(first, second))
+            group.create_task(_copy(second, first))
+    except* OSError:
+        pass
+
+
+async def _copy(source: socket.socket, target: socket.socket) -> None:
+    """One way, with its end: who has said all may still wait for the answer."""
+    loop = asyncio.get_running_loop()
+    while piece := await loop.sock_recv(source, PIECE_BYTES):
+        await loop.sock_sendall(target, piece)
+    target.shutdown(socket.SHUT_WR)
+
+
+def build(folder: Path) -> int:
+    """Make the network and tell of it; a descriptor of the machine's. Raises OSError."""
+    first_address = choose_range(ROUTES.read_text())
+    machine = open_own()
+    linux.unshare(linux.CLONE_NEWNET)
+    own = open_own()
+    name = make_bridge(machine, first_address)
+    linux.setns(machine, linux.CLONE_NEWNET)
+    with Netlink() as kernel:
+        kernel.set_up(socket.if_nametoindex(name))
+    linux.setns(own, linux.CLONE_NEWNET)
+    PodNetwork(os.getpid(), name, first_address).write(folder)
+    return machine
+
+
+def main(folder: Path, server: str) -> int:
+    """Build, and serve until a signal ends it; the exit code where nothing can be built."""
+    try:
+        machine = build(folder)
+    except OSError as error:
+        print(f"{NOT_HERE} ({error})", flush=True)
+        return 0
+    host, _, port = server.rpartition(":")
+    asyncio.run(Forwarder(machine, (host, int(port))).serve())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), sys.argv[2]))

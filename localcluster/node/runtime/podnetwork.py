@@ -1,0 +1,162 @@
+"""The network that all pods of a cluster share, each with a namespace and an address of its own.
+
+One network namespace has the bridge, and the process of `fabric.py` holds it. A pod's namespace has
+a device whose other end is in that bridge; so has the machine's own, so that nodes and pods reach
+each other. All of it goes with the namespaces, and these with their processes, however they end.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import re
+import socket
+import struct
+from dataclasses import asdict, dataclass
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Self
+
+from localcluster.node.runtime import linux
+from localcluster.node.runtime.netlink import LOOPBACK, Netlink
+
+FILE = "network.json"
+RANGES, RANGE_PREFIX = ("198.18.0.0", "10.222.0.0", "100.96.0.0"), 15
+"""The first is for measurements between networks (RFC 2544), and that of some proxies."""
+DEFAULT_PREFIX = 8
+"""A route for more addresses than this prefix has is a default route, or a part of one."""
+ROUTES = Path("/proc/net/route")
+NODE_PREFIX = 22
+API_ADDRESS, API_PORT = "10.96.0.1", 443
+"""As pods see the API server: the first of the Services' addresses. It answers for names, too."""
+BRIDGE = DEVICE = 2
+"""The index of the first device after the loopback one."""
+OWN = re.compile(r"lc\d+\s")
+SETTINGS = Path("/proc/sys/net")
+CLIENT_PORTS = "20000 29999"
+"""Below those that jobs listen on: a connection from such a port would keep a server from it."""
+
+
+@dataclass(frozen=True)
+class PodNetwork:
+    """Who holds it, the name of the machine's device in it, and the range of its addresses."""
+
+    pid: int
+    device: str
+    first_address: str
+
+    @classmethod
+    def read(cls, folder: Path) -> Self | None:
+        """What `write` has left in the folder; None where pods share the machine's network."""
+        path = folder / FILE
+        return cls(**json.loads(path.read_text())) if path.exists() else None
+
+    def write(self, folder: Path) -> None:
+        """Tell the nodes of it; whoever sees the file sees all of it."""
+        new = folder / f".{FILE}"
+        new.write_text(json.dumps(asdict(self)))
+        new.rename(folder / FILE)
+
+    @property
+    def subnets(self) -> list[IPv4Network]:
+        """For each node that there can be, the addresses of its pods."""
+        network = IPv4Network(f"{self.first_address}/{RANGE_PREFIX}")
+        return list(network.subnets(new_prefix=NODE_PREFIX))
+
+    def open(self) -> int:
+        """A descriptor of the bridge's namespace. Raises OSError."""
+        return os.open(f"/proc/{self.pid}/ns/net", os.O_RDONLY)
+
+    def attach_node(self, address: str, subnet: str) -> None:
+        """Give the machine a node's address, and the way to its pods. Raises OSError."""
+        index = socket.if_nametoindex(self.device)
+        with Netlink() as kernel:
+            kernel.add_address(index, address, 32)
+            kernel.add_route(subnet, NODE_PREFIX, index, address)
+
+
+def choose_range(routes: str) -> str:
+    """The first address of a range for which the machine has no route but its default one.
+
+    `routes` is the text of ROUTES; those of other local clusters do not count, since each node has
+    claimed its part. Raises OSError.
+    """
+    taken = [_destination(line) for line in routes.splitlines()[1:] if not OWN.match(line)]
+    taken = [each for each in taken if each.prefixlen >= DEFAULT_PREFIX]
+    for first in RANGES:
+        network = IPv4Network(f"{first}/{RANGE_PREFIX}")
+        if not any(network.overlaps(each) for each in taken):
+            return first
+    ranges = ", ".join(f"{each}/{RANGE_PREFIX}" for each in RANGES)
+    raise OSError(errno.EADDRINUSE, f"this machine has routes for addresses of each of {ranges}")
+
+
+def _destination(line: str) -> IPv4Network:
+    fields = line.split()
+    address, mask = (struct.pack("=I", int(fields[number], 16)) for number in (1, 7))
+    return IPv4Network(f"{socket.inet_ntoa(address)}/{socket.inet_ntoa(mask)}", strict=False)
+
+
+def read_resolver() -> str:
+    """The machine's /etc/resolv.conf; empty where it has none."""
+    path = Path("/etc/resolv.conf")
+    return path.read_text() if path.exists() else ""
+
+
+def build_resolver() -> str:
+    """What a pod has instead of the machine's: the same, but for who is asked."""
+    lines = [line for line in read_resolver().splitlines() if not line.startswith("nameserver")]
+    return "\n".join([*lines, f"nameserver {API_ADDRESS}"]) + "\n"
+
+
+def open_own() -> int:
+    """A descriptor of the present network namespace."""
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+
+
+def make_bridge(machine: int, first_address: str) -> str:
+    """Fill this new namespace; the name of the device that it has given the machine's."""
+    _configure()
+    name = f"lc{os.getpid()}"  # as OWN knows it
+    with Netlink() as kernel:
+        kernel.set_up(LOOPBACK)
+        kernel.add_bridge("pods", BRIDGE)
+        kernel.add_address(BRIDGE, API_ADDRESS, 32)
+        kernel.add_route(first_address, RANGE_PREFIX, BRIDGE)
+        kernel.take_all_else()
+        kernel.add_cable(BRIDGE, name, machine)
+    return name
+
+
+def make_pod_network(fabric: int, address: str) -> int:
+    """A descriptor of a new namespace with this address. Raises OSError.
+
+    The caller, who has one thread, is left in some namespace: let it go back to its own.
+    """
+    linux.setns(fabric, linux.CLONE_NEWNET)
+    with Netlink() as bridge:
+        linux.unshare(linux.CLONE_NEWNET)
+        own = open_own()
+        try:
+            _configure()
+            bridge.add_cable(BRIDGE, "eth0", own, DEVICE)
+            with Netlink() as kernel:
+                kernel.set_up(LOOPBACK)
+                kernel.set_up(DEVICE)
+                kernel.add_address(DEVICE, address, RANGE_PREFIX)
+                kernel.add_route(API_ADDRESS, 32, DEVICE)
+                kernel.add_default_route(API_ADDRESS)
+        except OSError:
+            os.close(own)
+            raise
+    return own
+
+
+def _configure() -> None:
+    """No IPv6 but on the loopback device: the bridge's many ends would talk of nothing else."""
+    for name, value in (
+        ("ipv6/conf/default/disable_ipv6", "1"),
+        ("ipv4/ip_local_port_range", CLIENT_PORTS),
+    ):
+        with contextlib.suppress(OSError):  # some containers may only read it
+            (SETTINGS / name).write_text(value)

@@ -1,0 +1,90 @@
+"""The image table of a running background cluster: what is added to it, and taken away.
+
+It is the first table of the cluster's nodes, which read it again at the next pull. It goes with the
+cluster.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from localcluster.background import config_of, kubeconfig_of
+from localcluster.errors import LocalClusterError
+from localcluster.filelock import FileLock
+from localcluster.images import DEFAULT_TABLE, Image, ImageTable, repository_of
+from localcluster.kubeconfig import write_private
+from localcluster.report import Report
+from localcluster.statefolder import IMAGES, folder_of
+
+WORKDIR = "/workspace"
+ENVIRONMENT = "examples"
+Entries = dict[str, Any]
+
+
+def add(cluster: str, name: str, folder: Path, requirements: Path | None, report: Report) -> Path:
+    """Let an image name stand for this folder, with PaddlePaddle and these packages; the table.
+
+    Raises LocalClusterError, also with what pip says, and then the table is as before.
+    """
+    kubeconfig_of(cluster)  # raises unless it runs
+    if repository_of(name) is None:
+        raise LocalClusterError(f"not an image name: {name}")
+    if not folder.is_dir():
+        raise LocalClusterError(f"no such folder: {folder}")
+    entry: Entries = {"folders": {WORKDIR: str(folder.absolute())}, "environment": ENVIRONMENT}
+    if requirements is not None:
+        entry["requirements"] = str(requirements.absolute())
+    image = Image(name, environment=ENVIRONMENT, requirements=requirements)
+    image.prepare(report)
+    return _change(cluster, lambda all_: all_ | {name: entry | {"env": {"PYTHONUNBUFFERED": "1"}}})
+
+
+def remove(cluster: str, name: str) -> Path:
+    """Take away what was added under this name; the table. Raises LocalClusterError."""
+    kubeconfig_of(cluster)
+
+    def without(entries: Entries) -> Entries:
+        if name not in entries:
+            raise LocalClusterError(f"no image {name} was added to cluster {cluster}")
+        return {each: entry for each, entry in entries.items() if each != name}
+
+    return _change(cluster, without)
+
+
+def table(cluster: str) -> ImageTable:
+    """All tables of a running cluster. Raises LocalClusterError."""
+    kubeconfig_of(cluster)
+    return ImageTable([folder_of(cluster) / IMAGES, *config_of(cluster).images])
+
+
+def describe(cluster: str) -> str:
+    """A line for each image: name, folders, environment, and the table that has it."""
+    lines: dict[str, str] = {}
+    for file, images in table(cluster).entries():
+        where = "localcluster/images.yaml" if file == DEFAULT_TABLE else str(file)
+        for name, image in images.items():
+            folders = ",".join(f"{path}={folder}" for path, folder in image.folders.items())
+            packages = f"+{image.requirements}" if image.requirements else ""
+            words = [name, folders or "-", image.environment + packages, where]
+            lines.setdefault(name, "  ".join(words))
+    return "\n".join(lines.values())
+
+
+def parse_pair(text: str) -> tuple[str, Path]:
+    """NAME=FOLDER. Raises ValueError."""
+    match = re.fullmatch(r"([^=]+)=(.+)", text)
+    if match is None:
+        raise ValueError(f"not NAME=FOLDER: {text}")
+    return match[1], Path(match[2])
+
+
+def _change(cluster: str, change: Callable[[Entries], Entries]) -> Path:
+    path = folder_of(cluster) / IMAGES
+    with FileLock(path.with_name(f".{IMAGES}.lock")):
+        entries = (yaml.safe_load(path.read_text()) or {}).get("images") or {}
+        content = {"images": change(entries)}
+        write_private(path, yaml.safe_dump(content, sort_keys=False).encode())
+    return path

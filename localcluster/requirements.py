@@ -1,0 +1,93 @@
+"""What a requirements file is made of: its own lines and whatever on this machine it refers to.
+
+It is read as pip reads it when it is run in the folder of the outermost file: local paths of
+packages are seen from there.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+CONTINUED = re.compile(r"\\\n")
+COMMENT = re.compile(r"(^|\s)#.*$")
+VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)\}")
+FILE_OPTION = re.compile(r"(?:-[rc]|--(?:requirement|constraint)(?=[\s=]))[\s=]*(.+)")
+PLACE_OPTION = re.compile(r"(?:-[ef]|--(?:editable|find-links)(?=[\s=]))[\s=]*(.+)")
+AFTER_PLACE = re.compile(r"\s*;.*|\s--.*|\[[^]]*\]\s*$")
+ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
+MADE_BY_BUILDS = ("build", "dist", "__pycache__")
+"""Folders that a build leaves beside the sources: they must not make other sources of them."""
+
+
+def digest_requirements(file: Path) -> str:
+    """What stands for all that pip would read. Raises OSError for a file of requirements."""
+    digest = hashlib.sha256()
+    for part in _parts(file, file.resolve().parent, set()):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def _parts(file: Path, root: Path, seen: set[Path]) -> Iterator[bytes]:
+    seen.add(file.resolve())
+    text = CONTINUED.sub("", file.read_text(errors="replace"))
+    for raw in text.splitlines():
+        line = VARIABLE.sub(_value, COMMENT.sub("", raw).strip())
+        yield line.encode(errors="surrogatepass")
+        if match := FILE_OPTION.fullmatch(line):
+            other = file.parent / _unquoted(match[1])
+            if other.is_file() and other.resolve() not in seen:
+                yield from _parts(other, root, seen)
+        elif place := _local_place(line, root):
+            yield from _versions(place)
+
+
+def _value(match: re.Match[str]) -> str:
+    return os.environ.get(match[1]) or match[0]
+
+
+def _unquoted(text: str) -> str:
+    return text.strip().strip("'\"")
+
+
+def _local_place(line: str, root: Path) -> Path | None:
+    """The file or folder of this machine that a line names as a package, if it does."""
+    option = PLACE_OPTION.fullmatch(line)
+    if option is None and line.startswith("-"):
+        return None
+    named = option[1] if option else line.partition(" @ ")[2] or line
+    place = _unquoted(AFTER_PLACE.sub("", named))
+    if place.startswith("file:"):
+        place = unquote(urlsplit(place).path)
+    is_path = option or "/" in place or place.startswith(".") or place.endswith(ARCHIVES)
+    if not place or not is_path or "://" in place:
+        return None
+    found = root / place
+    return found if found.exists() else None
+
+
+def _versions(place: Path) -> Iterator[bytes]:
+    """Name, size and time of a file, or of all files of a folder but those that a build makes.
+
+    Their contents may be large, and this is asked whenever a pod starts.
+    """
+    if place.is_file():
+        yield _version(place, place.parent)
+        return
+    for folder, folders, names in os.walk(place):
+        folders[:] = sorted(each for each in folders if not _is_made(each))
+        yield from (_version(Path(folder, name), place) for name in sorted(names))
+
+
+def _version(file: Path, root: Path) -> bytes:
+    try:
+        seen = file.stat()
+    except OSError:  # a link to nowhere, or one that has just gone
+        return os.fsencode(file.relative_to(root))
+    return os.fsencode(file.relative_to(root)) + b" %d %d" % (seen.st_size, seen.st_mtime_ns)
+
+
+def _is_made(folder: str) -> bool:
+    return folder in MADE_BY_BUILDS or folder.endswith(".egg-info") or folder.startswith(".")

@@ -1,0 +1,137 @@
+"""Which Python trains on this machine, and with which PaddlePaddle.
+
+PaddlePaddle 2.6.2 has parameter servers, and wheels up to Python 3.12; version 3 has wheels for
+newer ones, without parameter servers. The interpreter that runs this comes first, then others on
+PATH: training needs nothing of the operator's environment.
+"""
+
+import functools
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from localcluster.errors import LocalClusterError
+
+Version = tuple[int, int]
+QUESTION = """
+import ensurepip, json, platform, sys, venv
+print(json.dumps([platform.python_version(), sys.executable, sys.base_prefix]))
+"""
+ANSWER_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Paddle:
+    """A version of PaddlePaddle, its lock file, and the Pythons that both have wheels for."""
+
+    version: str
+    lock: Path
+    pythons: tuple[Version, ...]
+    has_servers: bool
+
+
+WITH_SERVERS = Paddle("2.6.2", Path("requirements/examples.txt"), ((3, 11), (3, 12)), True)
+WITHOUT_SERVERS = Paddle("3.3.1", Path("requirements/examples-3.txt"), ((3, 13),), False)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A Python that can make environments; `prefix` is what these need of it to run."""
+
+    release: str
+    program: Path
+    prefix: Path
+
+    @property
+    def version(self) -> Version:
+        """Its first two numbers: wheels are made for these."""
+        major, minor, *_ = self.release.split(".")
+        return int(major), int(minor)
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What trains here."""
+
+    paddle: Paddle
+    python: Interpreter
+
+    @property
+    def why_no_servers(self) -> str:
+        """Why there are no parameter servers, and what would help; empty where there are."""
+        if self.paddle.has_servers:
+            return ""
+        return (
+            f"PaddlePaddle {self.paddle.version}, which is for Python {written(self.python)}, has"
+            f" no parameter servers: for those, put {either(WITH_SERVERS)} on PATH"
+        )
+
+
+def written(python: Interpreter) -> str:
+    """An interpreter's version."""
+    return ".".join(map(str, python.version))
+
+
+def either(paddle: Paddle) -> str:
+    """The Pythons for it, as one says it."""
+    return " or ".join(f"Python {major}.{minor}" for major, minor in reversed(paddle.pythons))
+
+
+def training() -> Training:
+    """What trains on this machine. Raises LocalClusterError where nothing can."""
+    return choose(own(), found_on_path())
+
+
+def choose(mine: Interpreter, others: Mapping[Version, Interpreter]) -> Training:
+    """One with parameter servers if there is any, and the own interpreter if it will do."""
+    for paddle in (WITH_SERVERS, WITHOUT_SERVERS):
+        if mine.version in paddle.pythons:
+            return Training(paddle, mine)
+        for version in reversed(paddle.pythons):
+            if version in others:
+                return Training(paddle, others[version])
+    raise LocalClusterError(
+        f"no PaddlePaddle for Python {written(mine)}: put {either(WITH_SERVERS)} on PATH"
+    )
+
+
+def own() -> Interpreter:
+    """The one that runs this."""
+    return Interpreter(platform.python_version(), Path(sys.executable), Path(sys.base_prefix))
+
+
+def found_on_path() -> Mapping[Version, Interpreter]:
+    """Those that PATH has; none where the own one will do, for asking takes time."""
+    if own().version in WITH_SERVERS.pythons:
+        return {}
+    wanted = (*WITH_SERVERS.pythons, *WITHOUT_SERVERS.pythons)
+    return {version: found for version in wanted if (found := find(version))}
+
+
+@functools.cache
+def find(version: Version) -> Interpreter | None:
+    """The first of this version on PATH that can make environments."""
+    name = "python{}.{}".format(*version)
+    for folder in os.get_exec_path():
+        program = shutil.which(name, path=folder)
+        found = ask(program) if program else None
+        if found and found.version == version:
+            return found
+    return None
+
+
+def ask(program: str) -> Interpreter | None:
+    """What a program says of itself; a version manager's stand-in for one may say nothing."""
+    try:
+        command = [program, "-I", "-c", QUESTION]
+        told = subprocess.run(command, capture_output=True, timeout=ANSWER_SECONDS, check=True)
+        release, path, prefix = json.loads(told.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    return Interpreter(release, Path(path), Path(prefix))

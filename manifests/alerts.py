@@ -1,0 +1,179 @@
+"""The alerts, one by one: the only place where they are listed.
+
+Queries name no job of Prometheus. They aggregate by its labels `namespace` and `job`, so that two
+operators do not mix, and take the highest of what every replica tells alike.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from api.objects import Raw
+
+GROUP = "paddlejob-operator"
+RUNBOOK = "docs/alerts.md"
+MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
+BY = "by (namespace, job"
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alert. `query` has its spans of seconds as names of `spans`: `[{window}]`, `> {limit}`.
+
+    `for_seconds` is how long the query has to hold.
+    """
+
+    name: str
+    severity: Literal["critical", "warning", "info"]
+    query: str
+    for_seconds: float
+    summary: str
+    description: str
+    spans: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def anchor(self) -> str:
+        """Of its paragraph in the runbook."""
+        return f"{RUNBOOK}#{self.name.lower()}"
+
+
+ALERTS = (
+    Alert(
+        "PaddleJobOperatorDown",
+        "critical",
+        "absent(paddlejob_created_total)",
+        5 * MINUTE,
+        "Prometheus sees no PaddleJob operator",
+        "No metrics of the operator for five minutes: it does not run, or it cannot be scraped.",
+    ),
+    Alert(
+        "PaddleJobOperatorNotLeading",
+        "critical",
+        f'max {BY}, name) (leader_election_master_status{{name=~"paddlejob-operator-.+"}}) < 1',
+        2 * MINUTE,
+        "No replica of the PaddleJob operator leads",
+        "Nobody has held the Lease {{ $labels.name }} for two minutes: no job is worked on.",
+    ),
+    Alert(
+        "PaddleJobWatchSilent",
+        "critical",
+        f"max {BY}, instance, kind) (paddlejob_watch_last_event_age_seconds) > {{limit}}",
+        MINUTE,
+        "The PaddleJob operator's watch of {{ $labels.kind }} is silent",
+        "It has brought nothing for {{ $value | humanizeDuration }}, not even a bookmark: "
+        "{{ $labels.instance }} does not see what happens to jobs.",
+        (("limit", 2 * MINUTE),),
+    ),
+    Alert(
+        "PaddleJobReconcileErrors",
+        "warning",
+        f'sum {BY}) (rate(controller_runtime_reconcile_errors_total{{controller="paddlejob"}}'
+        "[{window}])) "
+        f'  > 0.1 * sum {BY}) (rate(controller_runtime_reconcile_total{{controller="paddlejob"}}'
+        "[{window}]))",
+        10 * MINUTE,
+        "Reconciles of PaddleJobs fail",
+        "More than a tenth of the passes have failed for ten minutes, {{ $value | humanize }} a "
+        "second. They are tried again.",
+        (("window", 5 * MINUTE),),
+    ),
+    Alert(
+        "PaddleJobQueueStuck",
+        "critical",
+        f'max {BY}) (workqueue_longest_running_processor_seconds{{controller="paddlejob"}})'
+        " > {limit} "
+        f'or (max {BY}) (min_over_time(workqueue_depth{{controller="paddlejob"}}[{{window}}]))'
+        " > 0 "
+        f'  and sum {BY}) (increase(controller_runtime_reconcile_total{{controller="paddlejob"}}'
+        "[{window}])) == 0)",
+        5 * MINUTE,
+        "The PaddleJob operator's queue is stuck",
+        "A pass has taken minutes, or jobs wait for a worker and none has ended a pass.",
+        (("limit", 2 * MINUTE), ("window", 5 * MINUTE)),
+    ),
+    Alert(
+        "PaddleJobsPendingTooLong",
+        "warning",
+        f"max {BY}, reason) (paddlejob_longest_wait_seconds) > {{limit}}",
+        MINUTE,
+        "A PaddleJob waits for more than an hour: {{ $labels.reason }}",
+        "The first of them has waited for {{ $value | humanizeDuration }}.",
+        (("limit", HOUR),),
+    ),
+    Alert(
+        "PaddleJobsFailing",
+        "warning",
+        f"(sum {BY}) (increase(paddlejob_failed_total[{{window}}])) > 3) "
+        f"  and sum {BY}) (rate(paddlejob_failed_total[{{window}}])) "
+        f"    > 3 * sum {BY}) (rate(paddlejob_failed_total[{{usual}}]))",
+        5 * MINUTE,
+        "PaddleJobs fail more often than usual",
+        "{{ $value | humanize }} jobs have failed in an hour, three times as many as on the last "
+        "day's average.",
+        (("window", HOUR), ("usual", DAY)),
+    ),
+    Alert(
+        "PaddleJobRestartsStorming",
+        "warning",
+        f"sum {BY}) (increase(paddlejob_restarted_total[{{window}}])) "
+        f"  > 10 + 0.2 * max {BY}) (sum {BY}, instance)"
+        ' (paddlejob_jobs{phase!~"Completed|Failed"}))',
+        0,
+        "PaddleJobs restart all the time",
+        "{{ $value | humanize }} attempts have been lost in a quarter of an hour.",
+        (("window", 15 * MINUTE),),
+    ),
+    Alert(
+        "PaddleJobWritesRefused",
+        "warning",
+        f"max {BY}, reason) (paddlejob_waiting_jobs"
+        '{reason=~"CreateRefused|DeleteRefused|NameConflict"}) > 0',
+        10 * MINUTE,
+        "The API server refuses what PaddleJobs need: {{ $labels.reason }}",
+        "{{ $value }} jobs have waited for ten minutes because a child is refused.",
+    ),
+    Alert(
+        "PaddleJobEventsDropped",
+        "info",
+        f"sum {BY}, cause) (increase(paddlejob_events_dropped_total[{{window}}])) > 0",
+        0,
+        "Kubernetes Events of PaddleJobs are dropped: {{ $labels.cause }}",
+        "{{ $value | humanize }} in a quarter of an hour. Jobs go on, but their Events do not tell "
+        "all.",
+        (("window", 15 * MINUTE),),
+    ),
+)
+
+
+def build_rules(scale: float = 1.0) -> Raw:
+    """The file of rules. A scale below 1 makes every span of time shorter, for tests."""
+    return {"groups": [{"name": GROUP, "rules": [_rule(alert, scale) for alert in ALERTS]}]}
+
+
+def _rule(alert: Alert, scale: float) -> Raw:
+    rule: Raw = {"alert": alert.name, "expr": _query(alert, scale)}
+    if alert.for_seconds:
+        rule["for"] = duration(alert.for_seconds * scale)
+    rule["labels"] = {"severity": alert.severity}
+    rule["annotations"] = {
+        "summary": alert.summary,
+        "description": alert.description,
+        "runbook_url": alert.anchor,
+    }
+    return rule
+
+
+def _query(alert: Alert, scale: float) -> str:
+    """The query with its spans: those of windows with their unit, limits as numbers."""
+    query = alert.query
+    for name, seconds in alert.spans:
+        query = query.replace(f"[{{{name}}}]", f"[{duration(seconds * scale)}]")
+        query = query.replace(f"{{{name}}}", f"{seconds * scale:g}")
+    return " ".join(query.split())
+
+
+def duration(seconds: float) -> str:
+    """As Prometheus writes it, in the largest unit that divides it: `5m`, `1d`."""
+    milliseconds = round(seconds * 1000)
+    units = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
+    unit, size = next(each for each in units if milliseconds % each[1] == 0)
+    return f"{milliseconds // size}{unit}"

@@ -1,0 +1,54 @@
+"""What people change of a job: one function for each command that does, and each button."""
+
+from api.constants import ANNOTATION_RESTARTED_AT
+from api.objects import Raw
+from pdj.access.client import Client
+from pdj.errors import Problem
+from pdj.gather.live import result_of
+from pdj.gather.paths import jobs_path
+
+
+def suspend(client: Client, raw: Raw, value: bool = True) -> Raw:
+    """Set `spec.suspend`; the job as it is then. Raises Problem for a job that has ended."""
+    _refuse_ended(raw)
+    return _patch(client, raw, {"spec": {"suspend": value}})
+
+
+def scale(client: Client, raw: Raw, workers: int) -> Raw:
+    """Change the number of workers."""
+    _refuse_ended(raw)
+    return _patch(client, raw, {"spec": {"worker": {"replicas": workers}}})
+
+
+def restart(client: Client, raw: Raw, value: str) -> Raw:
+    """Ask for a new attempt by a new value of the annotation."""
+    _refuse_ended(raw)
+    if (raw["spec"] or {}).get("suspend"):
+        name = raw["metadata"]["name"]
+        raise Problem(f"the job {name} is suspended; resuming it begins a new attempt")
+    return _patch(client, raw, {"metadata": {"annotations": {ANNOTATION_RESTARTED_AT: value}}})
+
+
+def delete(client: Client, raw: Raw) -> None:
+    """Delete this job, and no other of its name."""
+    client.delete(_path(raw), raw["metadata"]["uid"])
+
+
+def _patch(client: Client, raw: Raw, patch: Raw) -> Raw:
+    """Change this job, and no other of its name: the API server refuses another UID."""
+    metadata = {"uid": raw["metadata"]["uid"], **patch.get("metadata", {})}
+    return client.merge_patch(_path(raw), {**patch, "metadata": metadata})
+
+
+def _path(raw: Raw) -> str:
+    return jobs_path(raw["metadata"]["namespace"], raw["metadata"]["name"])
+
+
+def _refuse_ended(raw: Raw) -> None:
+    """Raise Problem for a job that has ended: nothing changes it any more."""
+    if result_of(raw) is not None:
+        name, phase = raw["metadata"]["name"], raw["status"]["phase"]
+        raise Problem(
+            f"the job {name} has ended ({phase}); to delete it and create it anew: "
+            f"kubectl pdj restart {name} --submit-again"
+        )

@@ -1,0 +1,52 @@
+"""How a failure is told: one line on standard error, and the exit code that stands for it."""
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from controller.client.errors import ApiError, Forbidden, Transient, Unauthorized
+from pdj.errors import FAILED, OK, Problem
+from pdj.gather.jobs import NoOperator
+from pdj.text.terminal import plain
+
+MAX_LINE = 2000
+Item = TypeVar("Item")
+
+
+def complain(error: Problem | ApiError) -> int:
+    """Tell what went wrong; the exit code."""
+    if isinstance(error, Problem):
+        return say(str(error), error.code)
+    return say(_explain(error), FAILED)
+
+
+def say(text: str, code: int) -> int:
+    """Print one line that no terminal obeys; the code."""
+    line = plain(" ".join(text.split()))
+    shown = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
+    sys.stderr.write(f"error: {shown}\n")
+    return code
+
+
+def for_each(items: Iterable[Item], act: Callable[[Item], None]) -> int:
+    """Act on each; one that fails does not keep the others from their turn. The worst exit code.
+
+    What would fail for every one of them is raised.
+    """
+    worst = OK
+    for item in items:
+        try:
+            act(item)
+        except (NoOperator, Transient, Unauthorized):
+            raise
+        except (Problem, ApiError) as error:
+            worst = max(worst, complain(error))
+    return worst
+
+
+def _explain(error: ApiError) -> str:
+    if isinstance(error, Unauthorized):
+        return f"the API server does not accept the login (has it expired?): {error.message}"
+    if isinstance(error, Forbidden):
+        return f"not allowed: {error.message}"
+    return error.message

@@ -1,0 +1,229 @@
+"""`run --local FILE`: the same job on a cluster of processes on this machine, with its log.
+
+The cluster is held by a process of its own, `examples.quickstart.host`, whose standard input is
+ours: it ends with us, whatever ends us, and leaves nothing behind.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from api.objects import Raw, name_of
+from controller.clock import Clock
+from pdj.commands import logs
+from pdj.documents.changes import set_field
+from pdj.documents.checks import find_errors, is_job
+from pdj.documents.reader import Document, read_documents
+from pdj.errors import FAILED, OK, Problem, Usage
+from pdj.gather.jobs import JobPicture
+from pdj.session import Session
+from pdj.text.status import draw_job
+from pdj.text.terminal import Screen, plain
+
+ROOT = Path(__file__).parents[2]
+NEEDED = ("cryptography", "kubernetes", "yaml", "orjson")
+NO_CHECKOUT = (
+    "run --local needs the project's own folder and its packages: in a checkout of it, "
+    "pipx install --editable '.[localcluster]'"
+)
+ENDED = "the local cluster has ended by itself"
+END_SECONDS = 60.0
+REMOVALS, REMOVAL_SECONDS = 50, 0.2
+Host = subprocess.Popen[bytes]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of `run` that are about this machine."""
+    group = parser.add_argument_group("on this machine")
+    group.add_argument(
+        "--local", metavar="FILE", help="run the job of this file here, in no cluster"
+    )
+    program = "this folder is what stands behind an image (repeatable)"
+    group.add_argument(
+        "--program",
+        dest="programs",
+        action="append",
+        default=[],
+        metavar="IMAGE=FOLDER",
+        help=program,
+    )
+    group.add_argument("--requirements", metavar="FILE", help="packages for pip of these programs")
+
+
+def run(session: Session) -> int:
+    """Run the job to its end; its exit code."""
+    documents = read_documents(session.options.local)
+    order = _order(session, documents)
+    _check_installed()
+    with _host(session, order) as (host, ready):
+        options = _log_options(session, ready, order["objects"])
+        return _follow(dataclasses.replace(session, options=options), host)
+
+
+def _order(session: Session, documents: list[Document]) -> Raw:
+    options = session.options
+    if options.program:
+        raise Usage("the job of a file has its own command")
+    jobs = [each for each in documents if is_job(each)]
+    if len(jobs) != 1:
+        raise Usage(f"{options.local} holds {len(jobs)} PaddleJobs: one at a time is run here")
+    for assignment in options.set:
+        set_field(jobs[0].value, assignment)
+    for error in find_errors(jobs[0])[:1]:
+        raise Problem(f"{options.local}:{error.line}: {error.path}: {error.message}")
+    metadata = jobs[0].value["metadata"]
+    metadata.setdefault("name", f"{metadata.get('generateName', '')}local")
+    programs = dict(_program(each) for each in options.programs)
+    if options.requirements and not programs:
+        raise Usage("--requirements are those of a --program")
+    if options.requirements and not Path(options.requirements).is_file():
+        raise Usage(f"cannot read {options.requirements}: no such file")
+    namespace = options.namespace or metadata.get("namespace") or "default"
+    return {
+        "objects": [_placed(each.value, namespace) for each in documents],
+        "namespace": namespace,
+        "programs": programs,
+        "requirements": str(Path(options.requirements).absolute()) if options.requirements else "",
+    }
+
+
+def _placed(value: Any, namespace: str) -> Raw:
+    """An object of the file, in the namespace where all is run."""
+    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
+        raise Usage("the file holds something that is no object")
+    if value["metadata"].get("namespace"):
+        value["metadata"]["namespace"] = namespace
+    return value
+
+
+def _program(text: str) -> tuple[str, str]:
+    image, equals, folder = text.partition("=")
+    if not image or not equals or not folder:
+        raise Usage(f"--program takes IMAGE=FOLDER, not {text!r}")
+    if not Path(folder).is_dir():
+        raise Usage(f"--program {image}: no such folder: {folder}")
+    return image, str(Path(folder).absolute())
+
+
+def _check_installed() -> None:
+    is_here = (ROOT / "localcluster").is_dir() and (ROOT / "manifests").is_dir()
+    if not is_here or not all(map(importlib.util.find_spec, NEEDED)):
+        raise Problem(NO_CHECKOUT)
+
+
+@contextmanager
+def _host(session: Session, order: Raw) -> Iterator[tuple[Host, Raw]]:
+    """The cluster's process while the block lasts; what it says when the job is there."""
+    host = subprocess.Popen(
+        [sys.executable, "-m", "examples.quickstart.host"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is ours; the host ends in order, by its standard input
+    )
+    folders: list[str] = []
+    try:
+        yield host, _await_ready(session, host, order, folders)
+    except KeyboardInterrupt:
+        session.notes.write("interrupted: ending all that has been started")
+        raise
+    finally:
+        end_host(host, folders)
+
+
+def _await_ready(session: Session, host: Host, order: Raw, folders: list[str]) -> Raw:
+    assert host.stdin is not None and host.stdout is not None
+    with contextlib.suppress(BrokenPipeError):  # it says why it has ended
+        host.stdin.write(json.dumps(order).encode() + b"\n")
+        host.stdin.flush()
+    for line in host.stdout:
+        told: Raw = json.loads(line)
+        folders += [told["folder"]] if "folder" in told else []
+        if "say" in told:
+            session.notes.write(plain(told["say"]))
+        if "error" in told:
+            raise Problem(told["error"])
+        if "kubeconfig" in told:
+            return told
+    raise Problem(ENDED)
+
+
+def _refuse_ended(host: Host) -> None:
+    """Raise Problem with the last word of a host that has ended: its cluster is no more."""
+    assert host.stdout is not None
+    if host.poll() is not None:
+        last: Raw = json.loads(([*host.stdout] or [b"{}"])[-1])
+        raise Problem(last.get("error") or ENDED)
+
+
+def end_host(host: Host, folders: list[str]) -> None:
+    """End the cluster and wait for it, whoever is in a hurry."""
+    assert host.stdin is not None and host.stdout is not None
+    with contextlib.suppress(BrokenPipeError):
+        host.stdin.close()
+    try:
+        with contextlib.suppress(subprocess.TimeoutExpired):  # a host that hangs is killed
+            host.wait(END_SECONDS)
+    finally:
+        if host.poll() is None:
+            host.kill()
+            host.wait()
+        host.stdout.close()
+        for folder in folders:
+            _remove(Path(folder))
+
+
+def _remove(folder: Path) -> None:
+    """Remove what a host that was killed has left, although its processes may still be ending."""
+    for _ in range(REMOVALS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        Clock().wait(threading.Event(), REMOVAL_SECONDS)
+
+
+def _log_options(session: Session, ready: Raw, objects: list[Raw]) -> argparse.Namespace:
+    """The options with which `logs --follow` would be called."""
+    parser = argparse.ArgumentParser()
+    logs.configure(parser)
+    job = next(each for each in objects if each.get("kind") == "PaddleJob")
+    options = parser.parse_args([name_of(job), "--follow"])
+    options.kubeconfig, options.context = ready["kubeconfig"], None
+    options.namespace, options.timeout = ready["namespace"], session.options.timeout
+    return options
+
+
+def _follow(session: Session, host: Host) -> int:
+    """The log on standard output, the table on standard error; on failure, why."""
+    phases: list[str] = []
+
+    def show(picture: JobPicture | None) -> None:
+        _refuse_ended(host)
+        phase = picture.job.status.phase if picture else ""
+        if picture and phase and phase not in phases[-1:]:
+            phases.append(phase)
+            session.notes.write(*draw_job(picture, session.notes.paint, session.now, 1 << 20), "")
+
+    code = logs.follow(session, show)
+    if code != OK:
+        _explain(session)
+    return code if code == OK else FAILED
+
+
+def _explain(session: Session) -> None:
+    """Why it has failed, while the cluster is there to be asked."""
+    from pdj.commands import explain
+
+    session.options.lang = None
+    explain.run(dataclasses.replace(session, screen=Screen(sys.stderr)))

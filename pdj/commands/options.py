@@ -1,0 +1,59 @@
+"""Values of options, checked where they are read."""
+
+import argparse
+import math
+
+from api.constants import GROUP, PLURAL, SHORT_NAME
+from pdj.errors import Usage
+
+_KINDS = (SHORT_NAME, PLURAL, PLURAL.removesuffix("s"), f"{PLURAL}.{GROUP}")
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """The files of a command, which `files_of` reads."""
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="YAML or JSON; - is standard input"
+    )
+    parser.add_argument(
+        "-f",
+        "--filename",
+        dest="named",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a file, as kubectl takes it (repeatable)",
+    )
+
+
+def files_of(options: argparse.Namespace) -> list[str]:
+    """The files that were named, at least one."""
+    files: list[str] = [*options.named, *options.files]
+    if not files:
+        raise Usage("a FILE is required; - is standard input")
+    return files
+
+
+def natural(text: str) -> int:
+    """How many of something."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"not a whole number, 0 or more: {text}")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A length of time."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"not a number of seconds: {text}")
+    return value
+
+
+def job_name(text: str) -> str:
+    """A job's name, also as `list -o name` prints it. A path of the API is made of it."""
+    kind, slash, name = text.rpartition("/")
+    if (slash and kind not in _KINDS) or name in ("", ".", "..") or "%" in name:
+        raise argparse.ArgumentTypeError(f"not the name of a job: {text!r}")
+    return name

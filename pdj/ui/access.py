@@ -1,0 +1,65 @@
+"""The client of the page's user, made anew from the kubeconfig after a login was refused.
+
+The page stays with the cluster that it was opened for: another current context changes nothing, and
+another server under the same context is refused.
+"""
+
+import threading
+
+from api.constants import GROUP, PLURAL
+from controller.client.errors import Unauthorized
+from pdj.access.client import Client
+from pdj.access.connection import connect
+from pdj.access.kubeconfig import Target, load_target
+from pdj.errors import Problem
+from pdj.session import Session
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+VERBS = ("patch", "delete")
+
+
+class Access:
+    """Any thread may use it."""
+
+    def __init__(self, session: Session) -> None:
+        self._kubeconfig: str | None = session.options.kubeconfig
+        self._target = session.target
+        self._lock = threading.Lock()
+        """Guards _client."""
+        self._client: Client | None = session.client
+
+    def client(self) -> Client:
+        """The client. Raises Problem where the kubeconfig has become unusable, or another's."""
+        with self._lock:
+            if self._client is None:
+                self._client = Client(connect(self._reload()))
+            return self._client
+
+    def refuse(self, error: Exception) -> None:
+        """Read the kubeconfig again for the next client, if this was about the login."""
+        if isinstance(error, Unauthorized):
+            with self._lock:
+                self._client = None
+
+    def _reload(self) -> Target:
+        """The same context of the same kubeconfig, with the credentials that it has now."""
+        target = load_target(self._kubeconfig, self._target.context or None)
+        before, now = (each.cluster.get("server") for each in (self._target, target))
+        if before != now:
+            named = f"context {target.context!r}" if target.context else "default"
+            raise Problem(
+                f"the kubeconfig's {named} is now of the server {now}, and this page of {before}: "
+                "start `kubectl pdj ui` again"
+            )
+        return target
+
+
+def rights_of(client: Client, namespace: str, name: str) -> dict[str, bool]:
+    """Which verbs the user may use on this job, as the API server says."""
+    return {verb: _may(client, namespace, name, verb) for verb in VERBS}
+
+
+def _may(client: Client, namespace: str, name: str, verb: str) -> bool:
+    what = {"group": GROUP, "resource": PLURAL, "namespace": namespace, "name": name, "verb": verb}
+    review = client.create(REVIEWS, {"spec": {"resourceAttributes": what}})
+    return bool((review.get("status") or {}).get("allowed"))

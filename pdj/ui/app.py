@@ -1,0 +1,171 @@
+"""What is answered at which path."""
+
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from api.objects import Raw, format_micro_time, uid_of
+from controller.client.errors import ApiError
+from pdj import actions
+from pdj.errors import Problem, Usage
+from pdj.gather.joblog import Choice
+from pdj.gather.jobs import get_job
+from pdj.session import Session
+from pdj.ui.access import Access, rights_of
+from pdj.ui.encoding import clean_text, describe_problem, encode
+from pdj.ui.feeds import JobFeed, JobsFeed, LogFeed
+from pdj.ui.stream import Stream
+
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+LANGUAGES = ("en", "zh")
+
+
+def build_app(session: Session, namespace: str, language: str) -> Starlette:
+    """The application; `namespace` is empty for all of them, `language` what the page begins in."""
+    return _App(session, namespace, language).build()
+
+
+class _App:
+    def __init__(self, session: Session, namespace: str, language: str) -> None:
+        self._access = Access(session)
+        self._clock = session.clock
+        self._namespace = namespace
+        self._about = {
+            "context": session.target.context,
+            "server": str(session.target.cluster.get("server") or ""),
+            "namespace": namespace,
+            "language": language,
+        }
+        page = files("pdj.ui").joinpath("page")
+        self._assets = {each.name: each.read_bytes() for each in page.iterdir()}
+
+    def build(self) -> Starlette:
+        job = "/api/jobs/{namespace}/{name}"
+        return Starlette(
+            routes=[
+                Route("/", self._index),
+                Route("/assets/{name}", self._asset),
+                Route("/api/about", self._tell_about),
+                Route("/api/jobs", self._follow_jobs),
+                Route(job, self._follow_job),
+                Route(f"{job}/log", self._follow_log),
+                Route(f"{job}/yaml", self._show_yaml),
+                Route(f"{job}/rights", self._tell_rights),
+                Route(f"{job}/{{action}}", self._act, methods=["POST"]),
+            ],
+            exception_handlers={
+                ApiError: self._refuse,
+                Problem: self._refuse,
+                Exception: self._refuse,
+            },
+        )
+
+    def _index(self, _request: Request) -> Response:
+        return self._file("index.html")
+
+    def _asset(self, request: Request) -> Response:
+        return self._file(request.path_params["name"])
+
+    def _file(self, name: str) -> Response:
+        if name not in self._assets:
+            return Response(status_code=HTTPStatus.NOT_FOUND)
+        return Response(self._assets[name], media_type=TYPES[name.rpartition(".")[2]])
+
+    def _tell_about(self, _request: Request) -> Response:
+        return _json(self._about)
+
+    def _follow_jobs(self, _request: Request) -> Stream:
+        return self._stream(lambda: JobsFeed(self._access.client(), self._namespace, self._clock))
+
+    def _follow_job(self, request: Request) -> Stream:
+        where = _where(request)
+        language = request.query_params.get("lang", "")
+        chosen = language if language in LANGUAGES else "en"
+        return self._stream(lambda: JobFeed(self._access.client(), *where, chosen, self._clock))
+
+    def _follow_log(self, request: Request) -> Stream:
+        where, query = _where(request), request.query_params
+        index = query.get("index", "")
+        choice = Choice(query.get("role", ""), int(index) if index.isdecimal() else None)
+        return self._stream(lambda: LogFeed(self._access.client(), *where, choice, self._clock))
+
+    def _stream(self, open_feed: Callable[[], Any]) -> Stream:
+        return Stream(open_feed, self._access.refuse)
+
+    def _show_yaml(self, request: Request) -> Response:
+        import yaml
+
+        raw = get_job(self._access.client(), *_where(request))
+        raw["metadata"].pop("managedFields", None)
+        text = yaml.safe_dump(raw, sort_keys=False, allow_unicode=True)
+        return Response(clean_text(text), media_type="text/plain")
+
+    def _tell_rights(self, request: Request) -> Response:
+        return _json(rights_of(self._access.client(), *_where(request)))
+
+    async def _act(self, request: Request) -> Response:
+        body = await _read_object(request)
+        await run_in_threadpool(self._change, request, body)
+        return _json({})
+
+    def _change(self, request: Request, body: Raw) -> None:
+        client, action = self._access.client(), request.path_params["action"]
+        raw = get_job(client, *_where(request))
+        if body.get("uid") != uid_of(raw):
+            raise Problem("the job is another one now: it was deleted, and created again")
+        if action == "suspend":
+            actions.suspend(client, raw)
+        elif action == "resume":
+            actions.suspend(client, raw, False)
+        elif action == "scale":
+            actions.scale(client, raw, _workers(body))
+        elif action == "restart":
+            actions.restart(client, raw, format_micro_time(self._clock.now()))
+        elif action == "delete":
+            actions.delete(client, raw)
+        else:
+            raise Usage(f"no action {action!r}")
+
+    async def _refuse(self, _request: Request, error: Exception) -> Response:
+        self._access.refuse(error)
+        code = HTTPStatus.CONFLICT if isinstance(error, Problem) else HTTPStatus.BAD_GATEWAY
+        told = error.code if isinstance(error, ApiError) else 0
+        return _json(describe_problem(error), told if told >= HTTPStatus.BAD_REQUEST else code)
+
+
+def _where(request: Request) -> tuple[str, str]:
+    return request.path_params["namespace"], request.path_params["name"]
+
+
+def _workers(body: Raw) -> int:
+    workers = body.get("workers")
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 0:
+        raise Usage("the number of workers is no number")
+    return workers
+
+
+async def _read_object(request: Request) -> Raw:
+    try:
+        body = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise Usage("the request is no JSON") from error
+    if not isinstance(body, dict):
+        raise Usage("the request is no JSON object")
+    return body
+
+
+def _json(value: Any, code: int = HTTPStatus.OK) -> Response:
+    return Response(encode(value), code, media_type="application/json")

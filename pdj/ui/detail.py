@@ -1,0 +1,132 @@
+"""All that the page shows of one job, as a value."""
+
+from typing import Any
+
+from api.job import PaddleJob
+from api.objects import Raw
+from pdj.access.client import Client
+from pdj.explain.story import Story, Why, event_time, language_module, tell
+from pdj.gather.jobs import JobPicture
+from pdj.gather.pods import Pod, read_pod
+from pdj.ui.rows import failure_text, pod_order, row_of, seconds
+from pdj.ui.timeline import draw_timeline
+
+MAX_PODS = 500
+
+
+def describe_job(client: Client, picture: JobPicture, language: str) -> dict[str, Any]:
+    """The message of a job's feed. Raises Problem where the job cannot be read by this version."""
+    job = picture.job
+    story = tell(client, picture, language)
+    return {
+        "type": "job",
+        "row": row_of(picture.raw),
+        "attempt": job.status.attempt,
+        "suspended": job.spec.suspend,
+        "workers": _workers(job),
+        "scalable": job.spec.is_elastic or job.spec.suspend,
+        "deleting": job.is_deleting,
+        "whys": [_why(why, language) for why in story.whys],
+        "facts": story.facts,
+        "failures": _failures(job),
+        "warnings": story.warnings,
+        "conditions": _conditions(job),
+        "events": _events(story),
+        "roles": _roles(job),
+        "pods": _pods(picture),
+        "morePods": max(0, len(picture.pods) - MAX_PODS),
+        "podsProblem": picture.pods_problem,
+        "timeline": draw_timeline(picture, story.events),
+    }
+
+
+def _workers(job: PaddleJob) -> int:
+    return next((spec.replicas for role, spec in job.spec.roles.items() if role == "worker"), 0)
+
+
+def _why(why: Why, language: str) -> dict[str, Any]:
+    return {
+        "reason": why.reason,
+        "cause": why.text.cause,
+        "next": why.text.next_step,
+        "who": language_module(language).WHO[why.text.who],
+        "message": why.message,
+        "since": why.since.timestamp() if why.since else None,
+    }
+
+
+def _failures(job: PaddleJob) -> list[dict[str, Any]]:
+    return [
+        {
+            "attempt": each.attempt,
+            "time": seconds(each.time),
+            "text": failure_text(each),
+            "node": each.node,
+            "message": each.message,
+        }
+        for each in reversed(job.status.failures)
+    ]
+
+
+def _conditions(job: PaddleJob) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": each.type,
+            "status": each.status,
+            "reason": each.reason,
+            "message": each.message,
+            "since": seconds(each.last_transition_time),
+        }
+        for each in job.status.conditions
+    ]
+
+
+def _events(story: Story) -> list[dict[str, Any]]:
+    return [_event(event) for event in reversed(story.events)]
+
+
+def _event(event: Raw) -> dict[str, Any]:
+    return {
+        "time": seconds(event_time(event)),
+        "type": str(event.get("type") or ""),
+        "reason": str(event.get("reason") or ""),
+        "about": str((event.get("involvedObject") or {}).get("name") or ""),
+        "count": (event.get("series") or {}).get("count") or event.get("count") or 1,
+        "message": str(event.get("message") or ""),
+    }
+
+
+def _roles(job: PaddleJob) -> list[dict[str, Any]]:
+    """How many pods of each role run, of how many."""
+    return [
+        {
+            "role": role.value,
+            "wanted": spec.replicas,
+            "running": job.status.roles[role].running if role in job.status.roles else 0,
+            "done": job.status.roles[role].succeeded if role in job.status.roles else 0,
+        }
+        for role, spec in job.spec.roles.items()
+    ]
+
+
+def _choose_pods(picture: JobPicture) -> list[Pod]:
+    """The pods in order; of too many those first that do not run."""
+    pods = sorted(map(read_pod, picture.pods), key=lambda pod: pod_order(pod.name))
+    return pods if len(pods) <= MAX_PODS else sorted(pods, key=lambda pod: pod.is_running)
+
+
+def _pods(picture: JobPicture) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": pod.name,
+            "role": pod.role,
+            "index": pod.index,
+            "attempt": pod.attempt,
+            "node": pod.node,
+            "state": pod.state,
+            "running": pod.is_running,
+            "restarts": pod.restarts,
+            "created": pod.created_at.timestamp() if pod.created_at else None,
+        }
+        for pod in _choose_pods(picture)[:MAX_PODS]
+    ]

@@ -1,0 +1,45 @@
+"""The browser's way in: a file that only its user can read, and that leads to the address.
+
+The address holds a token, and everybody on a machine sees the arguments of its processes. So a
+browser is started with the file's name. Any thread may use it.
+"""
+
+import os
+import tempfile
+import threading
+import webbrowser
+from pathlib import Path
+
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>kubectl pdj</title>'
+    '<meta name="referrer" content="no-referrer">'
+    '<meta http-equiv="refresh" content="0; url={url}"><a href="{url}">kubectl pdj</a>'
+)
+
+
+class Door:
+    """The file of one address, from `open` to `close`."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        """Guards _path and _is_closed."""
+        self._path: Path | None = None
+        self._is_closed = False
+
+    def open(self, url: str) -> None:
+        """Open the user's browser on the address. Raises OSError where no file can be written."""
+        with self._lock:
+            if self._is_closed:
+                return
+            descriptor, name = tempfile.mkstemp(prefix="pdj-", suffix=".html")  # mode 0600
+            self._path = path = Path(name)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(_PAGE.format(url=url))
+        threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
+
+    def close(self) -> None:
+        """Remove the file: somebody has come, or nobody can any more."""
+        with self._lock:
+            self._is_closed = True
+            if self._path is not None:
+                self._path.unlink(missing_ok=True)

@@ -1,0 +1,203 @@
+"""What a page follows: the jobs, one job, its log. One thread reads a feed; `close` ends it.
+
+`take` waits a moment for news; what it gives may be empty. Raises ApiError and Problem.
+"""
+
+import threading
+from typing import Any, Protocol
+
+from api.objects import Raw, uid_of
+from controller.client.errors import ApiError
+from controller.clock import Clock
+from pdj.access.client import Client
+from pdj.errors import Problem
+from pdj.gather.joblog import Choice, JobLog, choose
+from pdj.gather.jobs import JobPicture, check_served
+from pdj.gather.live import LiveJob, result_of
+from pdj.gather.logs import Wish
+from pdj.gather.merge import Line, Merger
+from pdj.gather.paths import jobs_path
+from pdj.gather.watch import Keeper, Watch
+from pdj.ui.detail import describe_job
+from pdj.ui.encoding import describe_problem
+from pdj.ui.rows import row_of
+
+Message = dict[str, Any]
+TICK_SECONDS = 1.0
+MIN_SECONDS = 0.2
+"""News that comes closer together goes out as one."""
+REST = 4.0
+"""So many times as long as a look at a job took is rested before the next."""
+EVENT_SECONDS = 5.0
+"""Events are no news of the job: they are looked for so often."""
+HOLD_SECONDS = 0.5
+TAKE_SECONDS = 0.25
+TAIL_LINES = 2000
+MAX_LOGS = 64
+MAX_CHARACTERS = 8192
+"""Of a line; a browser lays out no more."""
+
+
+class Feed(Protocol):
+    """What can be followed."""
+
+    def take(self) -> list[Message]:
+        """The news."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class _Trouble:
+    """Tells of an outage when it begins and when it ends."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def news(self, error: ApiError | None) -> list[Message]:
+        """What is to be said now."""
+        if (error is not None) == self._told:
+            return []
+        self._told = error is not None
+        return [describe_problem(error) if error else {"type": "fine"}]
+
+
+class JobsFeed:
+    """The rows of all jobs, then those that have changed."""
+
+    def __init__(self, client: Client, namespace: str, clock: Clock) -> None:
+        check_served(client)
+        self._clock = clock
+        self._changed = threading.Event()
+        self._pause = threading.Event()
+        self._keeper = Keeper(Watch(client, jobs_path(namespace), {}), self._changed)
+        self._trouble = _Trouble()
+        self._shown: dict[str, str] | None = None
+        """The version of each job that the page has."""
+        self._keeper.__enter__()
+
+    def take(self) -> list[Message]:
+        """Rows that are new or other, and the UIDs of those that have gone."""
+        if self._shown is not None:
+            self._clock.wait(self._pause, MIN_SECONDS)
+        self._clock.wait(self._changed, TICK_SECONDS)
+        self._changed.clear()
+        jobs = self._keeper.objects()
+        news = self._trouble.news(self._keeper.trouble)
+        return news if jobs is None else [*news, *self._differences(jobs)]
+
+    def close(self) -> None:
+        """End the watch."""
+        self._keeper.__exit__()
+
+    def _differences(self, jobs: list[Raw]) -> list[Message]:
+        before = self._shown or {}
+        now = {uid_of(job): str(job["metadata"].get("resourceVersion")) for job in jobs}
+        rows = [row_of(job) for job in jobs if before.get(uid_of(job)) != now[uid_of(job)]]
+        gone = [uid for uid in before if uid not in now]
+        is_first = self._shown is None
+        self._shown = now
+        if not (rows or gone or is_first):
+            return []
+        return [{"type": "jobs", "rows": rows, "gone": gone, "first": is_first}]
+
+
+class JobFeed:
+    """One job with all that explains it, as often as it changes."""
+
+    def __init__(
+        self, client: Client, namespace: str, name: str, language: str, clock: Clock
+    ) -> None:
+        self._client = client
+        self._language = language
+        self._clock = clock
+        self._live = LiveJob(client, namespace, name)
+        self._trouble = _Trouble()
+        self._shown: JobPicture | None = None
+        self._is_missing = False
+        self._looked_at = 0.0
+        self._may_look_at = 0.0
+        self._live.__enter__()
+
+    def take(self) -> list[Message]:
+        """The job, if there is news of it."""
+        self._clock.wait(self._live.changed, TICK_SECONDS)
+        self._live.changed.clear()
+        picture = self._live.picture()
+        news = self._trouble.news(self._live.trouble)
+        if picture is None:
+            return [*news, *self._missing()] if self._live.is_known else news
+        now = self._clock.monotonic()
+        is_due = picture != self._shown or now >= self._looked_at + EVENT_SECONDS
+        if now < self._may_look_at:
+            self._live.changed.wait(min(TICK_SECONDS, self._may_look_at - now))
+            self._live.changed.set()
+            return news
+        return [*news, *self._look(picture)] if is_due and not self._live.trouble else news
+
+    def close(self) -> None:
+        """End the watches."""
+        self._live.__exit__(None, None, None)
+
+    def _missing(self) -> list[Message]:
+        told, self._is_missing, self._shown = self._is_missing, True, None
+        return [] if told else [{"type": "missing"}]
+
+    def _look(self, picture: JobPicture) -> list[Message]:
+        began = self._clock.monotonic()
+        message = describe_job(self._client, picture, self._language)
+        self._looked_at = self._clock.monotonic()
+        self._may_look_at = self._looked_at + max(MIN_SECONDS, REST * (self._looked_at - began))
+        self._shown, self._is_missing = picture, False
+        return [message]
+
+
+class LogFeed:
+    """The lines of all pods of a job in order of time, from the last ones on."""
+
+    def __init__(
+        self, client: Client, namespace: str, name: str, choice: Choice, clock: Clock
+    ) -> None:
+        self._choice = choice
+        self._live = LiveJob(client, namespace, name)
+        wish = Wish(follow=True, tail=TAIL_LINES)
+        self._log = JobLog(client, namespace, wish, Merger(clock, HOLD_SECONDS), choice)
+        self._shown: JobPicture | None = None
+        self._is_ended = False
+        self._live.__enter__()
+
+    def take(self) -> list[Message]:
+        """The next lines; at the end of all logs that it is the end."""
+        picture = self._live.picture()
+        if picture is not None and picture != self._shown:
+            self._follow(picture)
+        lines = self._log.take(TAKE_SECONDS)
+        if lines:
+            return [{"type": "lines", "lines": [_line(line) for line in lines]}]
+        ended = picture is not None and result_of(picture.raw) is not None and self._log.is_done
+        if ended == self._is_ended:
+            return []
+        self._is_ended = ended
+        return [{"type": "end" if ended else "more", "empty": self._log.is_empty}]
+
+    def _follow(self, picture: JobPicture) -> None:
+        if picture.pods_problem:
+            raise Problem(picture.pods_problem)
+        self._shown = picture
+        pods = list(picture.pods)
+        count = sum(1 for _ in choose(pods, self._choice))
+        if count > MAX_LOGS:
+            raise Problem(f"{count} logs are too many at once: choose one pod")
+        self._log.follow(pods)
+
+    def close(self) -> None:
+        """End every reader."""
+        self._log.__exit__()
+        self._live.__exit__(None, None, None)
+
+
+def _line(line: Line) -> list[Any]:
+    text = line.text.decode(errors="replace").rstrip("\r")
+    if len(text) > MAX_CHARACTERS:
+        text = f"{text[:MAX_CHARACTERS]} … ({len(line.text):,} bytes)"
+    return [line.source.pod, line.source.attempt, line.time, text]

@@ -1,0 +1,37 @@
+// Elements. Whatever others wrote becomes text here, and nothing else.
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** An element: attributes, `onclick` and the like as listeners, children as nodes or text. */
+export function el(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+/** The same of a picture. */
+export function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? '' : value);
+  }
+  node.append(...children.flat().filter((each) => each !== null && each !== undefined && each !== false));
+  return node;
+}
+
+/** Replace what an element holds. */
+export function show(node, ...children) {
+  node.replaceChildren(...children.flat().filter((each) => each !== null && each !== undefined && each !== false));
+  return node;
+}
+
+/** A sentence in which `words` are code. */
+export const words = (text) => text.split('`').map((part, at) => (at % 2 ? el('code', {}, part) : part));
+
+/** Set a text only where it is another: a selection in it stays. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}

@@ -1,0 +1,84 @@
+"""A job as a line of the list, and what is written alike in several places of the page.
+
+Whatever its version, a job has a line.
+"""
+
+from typing import Any
+
+from api.constants import Condition, Role
+from api.objects import Raw, name_of, namespace_of, parse_time, uid_of
+from api.signals import signal_name
+from api.status import Failure
+from pdj.explain.story import first_line
+
+MAX_MESSAGE = 300
+_TELLING = (
+    Condition.FAILED,
+    Condition.RESTARTING,
+    Condition.SUSPENDED,
+    Condition.PENDING,
+)
+
+
+def row_of(raw: Raw) -> dict[str, Any]:
+    """What the list shows of a job; times are seconds since 1970."""
+    status = raw.get("status") or {}
+    reason, message = _told(status)
+    return {
+        "uid": uid_of(raw),
+        "namespace": namespace_of(raw),
+        "name": name_of(raw),
+        "phase": str(status.get("phase") or ""),
+        "mode": str(status.get("mode") or ""),
+        "created": seconds(raw["metadata"].get("creationTimestamp")),
+        "started": seconds(status.get("startTime")),
+        "ended": seconds(status.get("completionTime")),
+        "restarts": status.get("restartCount") or 0,
+        "ready": {
+            role.value: str(status[role]["ready"]) for role in Role if _is_ready(status, role)
+        },
+        "reason": reason,
+        "message": message,
+    }
+
+
+def seconds(text: Any) -> float | None:
+    """A time of Kubernetes in seconds since 1970; None for none, or for what is no time."""
+    try:
+        moment = parse_time(text)
+    except (TypeError, ValueError):
+        return None
+    return moment.timestamp() if moment else None
+
+
+def failure_text(failure: Failure) -> str:
+    """What ended an attempt, in a few words."""
+    end = ""
+    if failure.signal is not None:
+        end = f", {signal_name(failure.signal)}"
+    elif failure.exit_code is not None:
+        end = f", exit code {failure.exit_code}"
+    return f"{failure.reason}{f', {failure.pod}' if failure.pod else ''}{end}"
+
+
+def pod_order(name: str) -> tuple[str, int, str]:
+    """By role, then by index as a number."""
+    head, _, index = name.rpartition("-")
+    return head, int(index) if index.isdecimal() else 0, name
+
+
+def _is_ready(status: Raw, role: Role) -> bool:
+    return bool((status.get(role) or {}).get("ready"))
+
+
+def _told(status: Raw) -> tuple[str, str]:
+    true = {
+        each.get("type"): each
+        for each in status.get("conditions") or ()
+        if each.get("status") == "True"
+    }
+    for kind in _TELLING:
+        if kind in true:
+            message = first_line(str(true[kind].get("message") or ""))
+            return str(true[kind].get("reason") or ""), message[:MAX_MESSAGE]
+    return "", ""

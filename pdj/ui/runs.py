@@ -1,0 +1,140 @@
+"""When each pod of a job waited, started, ran and ended: also pods that are gone.
+
+Of pods that are there their status tells. Of earlier ones of the same names the Events tell, as
+long as the cluster keeps them, and the failure records tell how they ended. Pure.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from api.objects import Raw, condition_of, name_of, uid_of
+from api.status import Failure
+from pdj.explain.story import event_time
+from pdj.gather.jobs import JobPicture
+from pdj.gather.pods import read_pod, trainer_status
+from pdj.ui.rows import failure_text, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One pod, from its creation on. What has not happened (yet) is None.
+
+    `ending` says what ended it, if that was no good end; `state` is the pod's own word.
+    """
+
+    pod: str
+    created: float | None
+    scheduled: float | None = None
+    started: float | None = None
+    finished: float | None = None
+    ending: str = ""
+    state: str = ""
+    is_past: bool = False
+
+
+def runs_of(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, list[Run]]:
+    """The runs of each pod's name, oldest first."""
+    runs = [*_past_runs(picture, events)]
+    runs += [run for raw in picture.pods for run in _live_runs(raw)]
+    pods: dict[str, list[Run]] = {}
+    for run in sorted(runs, key=lambda run: run.created or 0.0):
+        before = pods.setdefault(run.pod, [])
+        if before:
+            before[-1] = _ended_by(before[-1], run)
+        before.append(run)
+    return pods
+
+
+def _ended_by(run: Run, following: Run) -> Run:
+    """A run ends before the next of its name begins: the record of what ended it may be lost."""
+    begin = following.created or 0.0
+    if run.finished is not None and run.finished <= begin:
+        return run
+    return replace(run, finished=begin, ending="")
+
+
+def _live_runs(raw: Raw) -> Iterator[Run]:
+    """The pod as it is, and before it the run of its container that ended in place."""
+    status, name = trainer_status(raw), name_of(raw)
+    placed = seconds((condition_of(raw, "PodScheduled") or {}).get("lastTransitionTime"))
+    created = seconds(raw["metadata"].get("creationTimestamp"))
+    before = (status.get("lastState") or {}).get("terminated")
+    if before:
+        started, finished = seconds(before.get("startedAt")), seconds(before.get("finishedAt"))
+        yield Run(name, created, placed, started, finished, _ending(before), "", is_past=True)
+        created = placed = finished
+    state = status.get("state") or {}
+    ended = state.get("terminated") or {}
+    run = ended or state.get("running") or {}
+    ending = _ending(ended) if ended.get("exitCode") else ""
+    times = seconds(run.get("startedAt")), seconds(run.get("finishedAt"))
+    yield Run(name, created, placed, *times, ending, read_pod(raw).state)
+
+
+def _ending(ended: Raw) -> str:
+    signal = f", signal {ended['signal']}" if ended.get("signal") else ""
+    return f"{ended.get('reason') or 'Error'}, exit code {ended.get('exitCode')}{signal}"
+
+
+def _past_runs(picture: JobPicture, events: tuple[Raw, ...]) -> Iterator[Run]:
+    for name, told in _told_by_events(picture, events).items():
+        runs = sorted(told, key=lambda moments: min(moments.values()))
+        following = [min(moments.values()) for moments in runs[1:]]
+        failures = _by_time(picture)
+        for moments, until in zip(runs, [*following, math.inf], strict=True):
+            ended = _take_failure(failures, moments, until)
+            end = seconds(picture.job.status.completion_time) if until == math.inf else until
+            yield _past_run(name, moments, ended, end)
+
+
+def _told_by_events(
+    picture: JobPicture, events: tuple[Raw, ...]
+) -> dict[str, list[dict[str, float]]]:
+    """By name, for each pod that is gone: when each reason was first told."""
+    there = {uid_of(raw) for raw in picture.pods}
+    told: dict[str, dict[str, dict[str, float]]] = {}
+    for event in events:
+        target, when = event.get("involvedObject") or {}, seconds(event_time(event))
+        if target.get("kind") == "Pod" and target.get("uid") not in there and when is not None:
+            pods = told.setdefault(str(target.get("name")), {})
+            pods.setdefault(str(target.get("uid")), {}).setdefault(str(event.get("reason")), when)
+    return {name: list(pods.values()) for name, pods in told.items()}
+
+
+def _by_time(picture: JobPicture) -> list[tuple[float, Failure]]:
+    times = [(seconds(each.time), each) for each in picture.job.status.failures]
+    return [(when, each) for when, each in times if when is not None]
+
+
+def _take_failure(
+    failures: list[tuple[float, Failure]], moments: dict[str, float], until: float
+) -> tuple[float, Failure] | None:
+    """Take the record that tells of the end of a pod off the list, with those before it.
+
+    Records tell of whole seconds: one may end in the second in which the next begins, so that a
+    record is taken by one pod of a name only. Of old attempts there is none.
+    """
+    living = [when for reason, when in moments.items() if reason != "Killing"]
+    alive = int(max(living, default=0.0))
+    for at, (when, failure) in enumerate(failures):
+        if alive <= when <= until:
+            del failures[: at + 1]
+            return when, failure
+    return None
+
+
+def _past_run(
+    name: str, moments: dict[str, float], ended: tuple[float, Failure] | None, end: float | None
+) -> Run:
+    scheduled, started = moments.get("Scheduled"), moments.get("Started")
+    if scheduled is not None and started is not None:
+        scheduled = min(scheduled, started)  # told in whole seconds, unlike the other
+    finished = moments.get("Killing") or end
+    ending = ""
+    if ended is not None:
+        when, failure = ended
+        ending = failure_text(failure) if failure.pod == name else ""
+        finished = when if ending or finished is None else min(finished, when)
+    first, last = min(moments.values()), max(moments.values())
+    return Run(name, first, scheduled, started, finished or last, ending, is_past=True)

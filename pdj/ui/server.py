@@ -1,0 +1,98 @@
+"""The process that serves the page: a port of loopback, a browser, and Ctrl-C."""
+
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from types import FrameType
+
+import uvicorn
+
+from pdj.errors import INTERRUPTED, Problem
+from pdj.session import Session
+from pdj.ui.app import build_app
+from pdj.ui.door import Door
+from pdj.ui.guard import Guard
+
+ADDRESS = "127.0.0.1"
+STOP_SECONDS = 2
+PORT = 8470
+
+
+class _Server(uvicorn.Server):
+    """Says where it is once it listens for signals too, and ends soon beside a silent cluster."""
+
+    def __init__(
+        self, config: uvicorn.Config, announce: Callable[[], None], end: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._announce = announce
+        self._end = end
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup(sockets)
+        self._announce()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        end = threading.Timer(2 * STOP_SECONDS, self._give_up)
+        end.daemon = True
+        end.start()
+        super().handle_exit(sig, frame)
+
+    def _give_up(self) -> None:
+        self._end()
+        os._exit(INTERRUPTED)
+
+
+def serve(session: Session, namespace: str, language: str) -> None:
+    """Serve until Ctrl-C. Raises Problem where the port is taken."""
+    with _listen(session.options.port) as listening, closing(Door()) as door:
+        port = listening.getsockname()[1]
+        guard = Guard(build_app(session, namespace, language), port, door.close)
+        url = f"http://{ADDRESS}:{port}/?token={guard.token}"
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # the page says what is wrong
+        config = uvicorn.Config(
+            guard,
+            http="h11",
+            loop="asyncio",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=STOP_SECONDS,
+        )
+        server = _Server(config, lambda: _announce(session, url, door), door.close)
+        server.run(sockets=[listening])
+
+
+def _announce(session: Session, url: str, door: Door) -> None:
+    session.screen.write(f"the page is at {url} (for one browser; Ctrl-C ends it)")
+    if not session.options.no_browser and _has_screen():
+        try:
+            door.open(url)
+        except OSError as error:
+            session.notes.write(f"no browser is opened: {error}")
+
+
+def _listen(wanted: int | None) -> socket.socket:
+    """The wanted port; where none is wanted the usual one, or any if that is taken."""
+    try:
+        return socket.create_server((ADDRESS, PORT if wanted is None else wanted))
+    except OSError as error:
+        if wanted is None:
+            return socket.create_server((ADDRESS, 0))
+        raise Problem(
+            f"port {wanted} cannot be had ({error.strerror}): --port names another, 0 any free one"
+        ) from error
+
+
+def _has_screen() -> bool:
+    """Whether a browser has a place to open: not in a terminal, which is this command's."""
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in names)

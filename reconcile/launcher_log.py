@@ -1,0 +1,111 @@
+"""The lines of a program's log, without those that PaddlePaddle's launcher puts among them.
+
+A termination message is the end of a log: a kubelet keeps the last 2,048 bytes or 80 lines of it
+(FallbackToLogsOnError), or 4,096 bytes of a file that the program wrote. So it may begin amid
+anything, a character included.
+
+The launcher (`paddle/distributed/launch` of 2.6: controllers/controller.py, job/container.py) heads
+its lines with LAUNCH. When a process fails, it writes that process's command and environment to
+stderr, secrets included, and the end of the process's log to stdout, for the second time. The two
+streams reach the log in any order. An environment must not get into a status, so of a dump nothing
+is kept, however little of it there is.
+"""
+
+import re
+
+MAX_READ = 4096
+"""What a kubelet keeps at most."""
+CUT_LENGTH = 2000
+"""A longer message has probably lost its beginning."""
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_RULE = re.compile(r"[-=*+|#\s]*")
+"""An empty line, or one that separates others."""
+_UNENDED = re.compile(r"(?=LAUNCH [A-Z]+ \d{4}-\d\d-\d\d )")
+"""Where the launcher has gone on in a line that a program has not ended."""
+_LAUNCHER = re.compile(
+    r"LAUNCH [A-Z]+ |Container rank -?\d+ status |env \{|launch proc_id:"
+    r"|.*\blaunch_utils\.py:\d+\b|\s*\|\s+(?:PADDLE|FLAGS|POD)_\w+ "  # --legacy, and before 2.3
+)
+_DUMP = "env {"
+_FIRST_ENTRY = re.compile(r"\s*'\w+': ['\"]")
+_NEXT_ENTRY = re.compile(r"['\"], '[A-Z]\w*': ['\"]")
+MANY_ENTRIES = 2
+_PROGRAM_ENDED = re.compile(r"LAUNCH INFO [-\d]+ [\d:,]+ Pod failed$")
+_WATCHING = ("status running", "status failed")
+"""The end of the launcher's last line before the program's first."""
+_STOPPED = re.compile(r"LAUNCH INFO [-\d]+ [\d:,]+ (?:Terminating|Exit) with signal (\d+)")
+_COMPLAINT = re.compile(
+    r"(?:LAUNCH (?:ERROR|CRITICAL) [-\d]+ [\d:,]+ |.*\blaunch_utils\.py:\d+(?:\]| -) (?=ABORT))"
+    r"(?!Container failed)(.+)"
+)
+
+
+def clean(message: str) -> list[str]:
+    """The lines that have text, without colours and what a progress bar has overwritten."""
+    text = _ESCAPES.sub("", message[-MAX_READ:].lstrip("\ufffd"))
+    parts = _UNENDED.sub("\n", text).replace("\r\n", "\n").split("\n")
+    lines = (_UNPRINTABLE.sub("", line.rstrip().rsplit("\r", 1)[-1]) for line in parts)
+    return [line.rstrip() for line in lines if not _RULE.fullmatch(line)]
+
+
+def is_launched(lines: list[str]) -> bool:
+    """Whether the launcher has written some of these lines."""
+    return any(_LAUNCHER.match(line) for line in lines)
+
+
+def programs_lines(lines: list[str], is_cut: bool) -> list[str]:
+    """What the program itself wrote, once, out of the lines that `clean` has left."""
+    has_launcher = is_launched(lines)
+    kept: list[str] = []
+    in_dump = False
+    for line in _after_cut_dump(lines, is_cut and has_launcher):
+        if _LAUNCHER.match(line):
+            in_dump = line.startswith(_DUMP) and not line.endswith("}")
+        elif in_dump:
+            in_dump = not line.endswith("}")
+        elif len(_NEXT_ENTRY.findall(line)) < MANY_ENTRIES:
+            kept.append(line)
+    return _once(kept) if has_launcher else kept
+
+
+def stop_signal(lines: list[str]) -> int | None:
+    """The signal that made the launcher stop its processes and exit, or None."""
+    return next((int(match[1]) for line in lines if (match := _STOPPED.match(line))), None)
+
+
+def complaint(lines: list[str]) -> str:
+    """The last error that the launcher itself tells of, beside that a process has failed."""
+    return next((match[1] for line in reversed(lines) if (match := _COMPLAINT.match(line))), "")
+
+
+def _after_cut_dump(lines: list[str], is_cut: bool) -> list[str]:
+    """Without a first line that is a piece of the launcher's, and the rest of a dump after it."""
+    first, following = [*lines, "", ""][:2]
+    start = int(bool(first) and _is_launchers(first, following, is_cut))
+    while start < len(lines) and _FIRST_ENTRY.match(lines[start]):
+        start += 1
+    return lines[start:]
+
+
+def _is_launchers(piece: str, following: str, is_cut: bool) -> bool:
+    """Whether the end of a line is one of the launcher's, or of a dump."""
+    if _ends_dump(piece) or _FIRST_ENTRY.match(following):
+        return True
+    is_watching = any(piece.endswith(end) or end.endswith(piece) for end in _WATCHING)
+    if _PROGRAM_ENDED.match(following):
+        return is_watching
+    return is_cut and (is_watching or piece.endswith("}") or bool(_LAUNCHER.match(following)))
+
+
+def _ends_dump(line: str) -> bool:
+    return line.endswith(("'}", '"}')) and line.count("}") > line.count("{")
+
+
+def _once(lines: list[str]) -> list[str]:
+    """Without a first copy of the last lines; of its first line only the end may be left."""
+    for size in range(len(lines) // 2, 0, -1):
+        copy, original = lines[:size], lines[-size:]
+        if original[0].endswith(copy[0]) and original[1:] == copy[1:]:
+            return lines[size:]
+    return lines

@@ -1,0 +1,129 @@
+"""One browser and one `kubectl pdj ui` for the tests of a module, in a namespace with jobs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from localcluster import Cluster, clock
+from tests.live.browser import Served, browser, served
+from tests.live.lab import CORE, SERVER, WAIT_SECONDS, Lab, paddle_job, shell
+
+NAMESPACE = "vision"
+"""It stands in the pictures of the documents."""
+TRAIN = """i=0; while true; do i=$((i+1))
+echo "[epoch 3] step $((i*20)), loss: 0.$((900-i)), ips: 41$((i%10)).7 images/s"; sleep 1; done"""
+OUT_OF_MEMORY = """echo 'Traceback (most recent call last):'
+echo '  File "train.py", line 88, in <module>'; sleep 3
+echo 'MemoryError: Cannot allocate 11.2GB memory on GPU 0, only 2.5GB are left.'; exit 1"""
+JOBS = (
+    paddle_job("resnet50", {"worker": (2, shell(TRAIN)), "ps": (1, SERVER)}),
+    paddle_job("bert-large", {"worker": (2, shell(OUT_OF_MEMORY))}, backoffLimit=20),
+    paddle_job(
+        "yolo-debug", {"worker": (1, shell("echo 'FileNotFoundError: /data/coco'; exit 2"))}
+    ),
+    paddle_job(
+        "llama-sft",
+        {"worker": (4, {"spec": {**SERVER["spec"], "nodeSelector": {"gpu": "a100"}}})},
+    ),
+    paddle_job("ocr-nightly", {"worker": (2, SERVER)}, suspend=True),
+    paddle_job("ctr-wide-deep", {"worker": (2, shell("echo done"))}, cleanPodPolicy="Never"),
+)
+
+
+@pytest.fixture(scope="module")
+def site_lab(operated: Cluster) -> Iterator[Lab]:
+    """The namespace, with a job in each state that the tests look at."""
+    path = f"{CORE}/namespaces/{NAMESPACE}"
+    operated.client.create(f"{CORE}/namespaces", {"metadata": {"name": NAMESPACE}})
+    account = f"{path}/serviceaccounts/default"
+    assert clock.wait_until(lambda: operated.client.find(account) is not None, WAIT_SECONDS)
+    lab = Lab(operated, NAMESPACE)
+    lab.submit(*JOBS)
+    lab.wait_phase("resnet50", "Running")
+    lab.wait_completed("ctr-wide-deep")
+    lab.wait(lambda: len(lab.status("bert-large").get("failures") or ()) > 1, "two failures")
+    yield lab
+    operated.client.delete(path, {})
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The browser."""
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(site_lab: Lab) -> str:
+    """An administrator's."""
+    return site_lab.cluster.kubectl_environment()["KUBECONFIG"]
+
+
+@pytest.fixture(scope="module")
+def site(chromium: Browser, kubeconfig: str) -> Iterator[Served]:
+    """The command, for an administrator."""
+    with served(kubeconfig, "-n", NAMESPACE) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def visitor(chromium: Browser, site: Served) -> Iterator[BrowserContext]:
+    """Somebody who has opened the printed address."""
+    context = enter(chromium, site)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(visitor: BrowserContext, site: Served) -> Iterator[Page]:
+    """A tab with the list. No script may fail, and nothing be refused by the page's own policy."""
+    tab, wrong = visitor.new_page(), list[str]()
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.on("console", lambda said: wrong.append(said.text) if is_wrong(said.text) else None)
+    tab.goto(site.base)
+    tab.wait_for_selector("tbody tr")
+    yield tab
+    tab.evaluate("localStorage.clear()")
+    tab.close()
+    assert not wrong
+
+
+def is_wrong(text: str) -> bool:
+    """Whether the console tells of a defect: a request that was refused is none."""
+    return "Content Security Policy" in text or "TrustedHTML" in text or "Error:" in text
+
+
+def enter(chromium: Browser, site: Served) -> BrowserContext:
+    """Open the printed address in a browser of its own."""
+    context = chromium.new_context(viewport={"width": 1200, "height": 800}, locale="en-US")
+    tab = context.new_page()
+    tab.goto(site.url)
+    tab.wait_for_url(f"{site.base}/")
+    tab.close()
+    return context
+
+
+def open_job(page: Page, name: str, tab: str = "", namespace: str = NAMESPACE) -> None:
+    """Show a job, and wait for what explains it."""
+    page.evaluate("hash => { location.hash = hash }", f"#/jobs/{namespace}/{name}/{tab}")
+    page.wait_for_selector(f"h1:text-is('{name}')")
+    page.wait_for_selector(".cause")
+
+
+def row(page: Page, name: str) -> str:
+    """The text of a job's line in the list, empty while it has none."""
+    found = page.locator("tbody tr", has=page.locator(f"a:text-is('{name}')"))
+    return found.inner_text() if found.count() else ""
+
+
+def write_rights(lab: Lab, account: str, *rules: tuple[str, str]) -> Path:
+    """A ServiceAccount that may use these verbs on these resources; its kubeconfig."""
+    lab.kubectl("create", "serviceaccount", account)
+    for number, (verbs, resources) in enumerate(rules):
+        name = f"{account}-{number}"
+        lab.kubectl("create", "role", name, f"--verb={verbs}", f"--resource={resources}")
+        user = f"--serviceaccount={lab.namespace}:{account}"
+        lab.kubectl("create", "rolebinding", name, f"--role={name}", user)
+    return lab.cluster.kubeconfig_for(lab.namespace, account)

@@ -1,0 +1,137 @@
+"""Who may ask `kubectl pdj ui` for something: one browser, and only from the page itself."""
+
+import http.client
+from collections.abc import Iterator
+
+import pytest
+
+from tests.live.browser import Served, served
+from tests.live.lab import Lab
+
+API = "/api/jobs"
+HEADERS = {
+    "content-security-policy": "default-src 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+
+
+@pytest.fixture(scope="module")
+def site(module_lab: Lab) -> Iterator[Served]:
+    """The command; nobody has come yet."""
+    kubeconfig = module_lab.cluster.kubectl_environment()["KUBECONFIG"]
+    with served(kubeconfig, "-n", module_lab.namespace) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cookie(site: Served) -> str:
+    """What the printed address gives to the first who opens it."""
+    code, headers, _ = ask(site, "GET", site.url.removeprefix(site.base))
+    assert code == 200
+    given, *attributes = headers["set-cookie"].split("; ")
+    assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(attributes)
+    assert site.url.partition("token=")[2] not in headers["set-cookie"]
+    return given
+
+
+def ask(
+    site: Served, method: str, path: str, body: bytes | None = None, /, **headers: str
+) -> tuple[int, dict[str, str], str]:
+    """Code, headers and text of an answer; a stream's first line."""
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    connection.request(method, path, body, names)
+    response = connection.getresponse()
+    is_stream = "ndjson" in response.headers.get("content-type", "")
+    text = (response.readline() if is_stream else response.read()).decode()
+    found = {name.lower(): value for name, value in response.headers.items()}
+    connection.close()
+    return response.status, found, text
+
+
+def test_the_session_reads(site: Served, cookie: str) -> None:
+    code, headers, text = ask(site, "GET", "/", cookie=cookie)
+    assert (code, "<!doctype html>" in text) == (200, True)
+    assert {name: headers[name][: len(start)] for name, start in HEADERS.items()} == HEADERS
+    assert "unsafe" not in headers["content-security-policy"]
+    assert "server" not in headers
+    assert ask(site, "GET", API, cookie=cookie)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/assets/main.js", API, "/api/about", "/?token=x", "/?token="]
+)
+def test_nothing_is_for_who_has_no_session(site: Served, cookie: str, path: str) -> None:
+    for given in ({}, {"cookie": cookie[:-3] + "xyz"}):
+        code, headers, text = ask(site, "GET", path, None, **given)
+        assert (code, text.startswith("refused: ")) == (403, True)
+        assert "set-cookie" not in headers
+
+
+def test_the_address_is_good_once(site: Served, cookie: str) -> None:
+    path = site.url.removeprefix(site.base)
+    assert ask(site, "GET", path)[0] == 403
+    code, headers, _ = ask(site, "GET", path, cookie=cookie)
+    assert (code, "set-cookie" in headers) == (200, False)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1", "127.0.0.1:1", "evil.example:{port}", "0.0.0.0:{port}", ""],
+)
+def test_another_host_is_refused(site: Served, cookie: str, host: str) -> None:
+    for path in ("/", API):
+        assert ask(site, "GET", path, cookie=cookie, host=host.format(port=site.port))[0] == 403
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "http://127.0.0.1:1",
+        "http://localhost:{port}",
+        "null",
+        "https://127.0.0.1:{port}",
+    ],
+)
+def test_another_origin_is_refused(site: Served, cookie: str, origin: str) -> None:
+    given = {"cookie": cookie, "origin": origin.format(port=site.port)}
+    assert ask(site, "GET", API, None, **given)[0] == 403
+    assert ask(site, "POST", f"{API}/default/x/delete", b"{}", **given)[0] == 403
+
+
+@pytest.mark.parametrize("where", ["cross-site", "same-site"])
+def test_another_page_of_the_browser_is_refused(site: Served, cookie: str, where: str) -> None:
+    assert ask(site, "GET", API, cookie=cookie, sec_fetch_site=where)[0] == 403
+
+
+def test_a_change_needs_an_origin(site: Served, cookie: str) -> None:
+    path = f"{API}/default/none/delete"
+    assert ask(site, "POST", path, b"{}", cookie=cookie)[0] == 403
+    code, _, text = ask(site, "POST", path, b"{}", cookie=cookie, origin=site.base)
+    assert (code, "there is no job none" in text) == (409, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [(b"", 409), (b"[]", 409), (b"[" * 60000, 409), (b"\xff", 409), (b" " * 70000, 413)],
+)
+def test_a_body_that_is_none_is_refused(site: Served, cookie: str, body: bytes, code: int) -> None:
+    path = f"{API}/default/x/delete"
+    assert ask(site, "POST", path, body, cookie=cookie, origin=site.base)[0] == code
+
+
+def test_websockets_are_not_spoken(site: Served, cookie: str) -> None:
+    upgrade = {"connection": "Upgrade", "upgrade": "websocket", "sec_websocket_version": "13",
+               "sec_websocket_key": "AAAAAAAAAAAAAAAAAAAAAA=="}  # fmt: skip
+    assert ask(site, "GET", API, origin="http://evil.example", cookie=cookie, **upgrade)[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path", ["/assets/..%2f__init__.py", "/assets/%2e%2e/guard.py", "/nothing"]
+)
+def test_only_the_page_is_served(site: Served, cookie: str, path: str) -> None:
+    assert ask(site, "GET", path, cookie=cookie)[0] == 404

@@ -1,0 +1,37 @@
+"""A kubelet, a kube-proxy and CoreDNS, built from their Go modules, once per user and version.
+
+And Kubeflow's training operator, beside which starts are measured.
+"""
+
+from pathlib import Path
+
+from benchmarks.peers.training_operator import PINS as PEER
+from localcluster.build import PINS, version_values
+from localcluster.gobuild import Pins, ensure_built
+from localcluster.report import Report
+
+SOURCES = Path(__file__).parent / "go"
+NODE = Pins(
+    title="kubelet and kube-proxy",
+    name="node",
+    version=PINS.version,
+    folder=SOURCES / "node",
+    binaries={
+        "kubelet": "k8s.io/kubernetes/cmd/kubelet",
+        "kube-proxy": "k8s.io/kubernetes/cmd/kube-proxy",
+    },
+    values=version_values(),
+)
+DNS = Pins(
+    title="CoreDNS",
+    name="coredns",
+    version="v1.15.0",
+    folder=SOURCES / "dns",
+    binaries={"coredns": "."},
+)
+
+
+def ensure_programs(report: Report = print) -> None:
+    """Build what is missing."""
+    for pins in (NODE, DNS, PEER):
+        ensure_built(pins, report)

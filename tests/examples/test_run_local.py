@@ -1,0 +1,218 @@
+"""`kubectl pdj run --local`: a program of one's own, with its packages, on this machine."""
+
+import os
+import re
+import signal
+import subprocess
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from localcluster import clock
+from tests.live.lab import paddle_job, shell
+from tests.live.pdj import command, environment, run_pdj
+from tests.live.processes import command_lines, pid_of, processes_in
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+
+SECONDS = 120.0
+IMAGE = "registry.example.com/team/linear:3"
+TRAIN = """
+import os
+os.environ.setdefault("PADDLE_DISTRI_BACKEND", "gloo")
+import greeter
+import paddle
+from paddle import distributed, nn
+
+distributed.init_parallel_env()
+rank = distributed.get_rank()
+paddle.seed(rank)
+inputs = paddle.randn([256, 3])
+targets = inputs @ paddle.to_tensor([[1.0], [2.0], [3.0]])
+model = paddle.DataParallel(nn.Linear(3, 1))
+optimizer = paddle.optimizer.SGD(0.1, parameters=model.parameters())
+for step in range(60):
+    loss = nn.functional.mse_loss(model(inputs), targets)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+weights = [round(float(each), 2) for each in model.parameters()[0].flatten()]
+print(greeter.greet(rank), "of", distributed.get_world_size(), "weights", weights)
+"""
+
+
+def write_wheel(folder: Path) -> Path:
+    """A package that no index has: `greeter`."""
+    info = "greeter-1.0.dist-info"
+    files = {
+        "greeter.py": "def greet(rank):\n    return f'hello from rank {rank}'\n",
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD"))
+    wheel = folder / "greeter-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, text in {**files, f"{info}/RECORD": record}.items():
+            archive.writestr(name, text)
+    return wheel
+
+
+def write_job(folder: Path, template: dict[str, Any], workers: int = 1) -> str:
+    """The file of the job and its namespace, as it would be submitted to a cluster of GPUs."""
+    job = paddle_job("mine", {"worker": (workers, template)})
+    job["metadata"]["namespace"] = "team-a"
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}}
+    file = folder / "job.yaml"
+    file.write_text(yaml.safe_dump_all([space, job]))
+    return str(file)
+
+
+def trainer() -> dict[str, Any]:
+    """A template for another place: a GPU, and a node that this machine does not have."""
+    container = {"name": "paddle", "image": IMAGE, "command": ["python", "train.py"]}
+    resources = {"limits": {"example.com/npu": "2", "memory": "64Gi"}}
+    spec = {"containers": [{**container, "resources": resources}], "nodeSelector": {"zone": "b"}}
+    return {"spec": spec}
+
+
+@pytest.mark.training
+def test_a_program_of_ones_own_trains_and_nothing_is_left(tmp_path: Path) -> None:
+    folder, temporary = tmp_path / "program", tmp_path / "tmp"
+    folder.mkdir()
+    temporary.mkdir()
+    (folder / "train.py").write_text(TRAIN)
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text(f"{write_wheel(tmp_path)}\n")
+    job = write_job(tmp_path, trainer(), workers=2)
+    words = ("--program", f"{IMAGE}={folder}", "--requirements", str(requirements))
+    done = run_pdj("run", "--local", job, *words, TMPDIR=str(temporary))
+    assert done.code == 0, done
+    found = re.findall(r"(worker-\d) \| hello from rank (\d) of 2 weights \[(.*)\]", done.out)
+    assert sorted(each[:2] for each in found) == [("worker-0", "0"), ("worker-1", "1")]
+    for _, _, weights in found:
+        assert [round(float(each)) for each in weights.split(", ")] == [1, 2, 3]
+    assert "team-a/mine" in done.notes  # the table
+    assert done.notes.splitlines()[-1].startswith("--- mine Completed: WorkersSucceeded")
+    assert sorted(each.name for each in folder.iterdir()) == ["train.py"]
+    assert_nothing_is_left(temporary)
+
+
+def assert_nothing_is_left(temporary: Path) -> None:
+    """No process works in the folder, and nothing lies there."""
+    assert clock.wait_until(lambda: not processes_in(temporary), SECONDS), command_lines()
+    assert clock.wait_until(lambda: not files_in(temporary), SECONDS), files_in(temporary)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """What lies there, besides the locks, which stay."""
+    return [each for each in folder.rglob("*") if each.is_file() and each.name != "lock"]
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Iterator[Path]:
+    """A folder for all that is temporary, in which nothing may be left."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    yield folder
+    assert_nothing_is_left(folder)
+
+
+def test_a_job_that_fails_says_why_and_nothing_is_left(tmp_path: Path, temporary: Path) -> None:
+    job = write_job(tmp_path, shell("echo no such data set; exit 3"))
+    done = run_pdj("run", "--local", job, TMPDIR=str(temporary))
+    assert done.code == 1, done
+    assert done.out == "worker-0 | no such data set\n"
+    assert "exited with code 3: no such data set" in done.notes
+    assert "Why: PodFailed" in done.notes
+
+
+def interrupt(tool: "subprocess.Popen[bytes]", _host: int) -> int:
+    """Ctrl-C, which the terminal sends to all of the foreground."""
+    os.killpg(tool.pid, signal.SIGINT)
+    return 130
+
+
+def kill_tool(tool: "subprocess.Popen[bytes]", _host: int) -> int:
+    tool.kill()
+    return -signal.SIGKILL
+
+
+def kill_host(_tool: "subprocess.Popen[bytes]", host: int) -> int:
+    os.kill(host, signal.SIGKILL)
+    return 1
+
+
+def kill_etcd(_tool: "subprocess.Popen[bytes]", host: int) -> int:
+    temporary = Path(f"/proc/{host}/environ").read_text().partition("TMPDIR=")[2].partition("\0")[0]
+    os.kill(pid_of("etcd", temporary), signal.SIGKILL)
+    return 1
+
+
+@pytest.mark.parametrize("end", [interrupt, kill_tool, kill_host, kill_etcd])
+def test_nothing_is_left_whatever_ends_it(
+    tmp_path: Path, temporary: Path, end: Callable[["subprocess.Popen[bytes]", int], int]
+) -> None:
+    job = write_job(tmp_path, shell("echo running; exec sleep 3600"))
+    with subprocess.Popen(
+        ["env", "--default-signal=INT", *command("run", "--local", job)],
+        env=environment(TMPDIR=str(temporary)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as tool:
+        assert tool.stdout is not None
+        assert tool.stdout.readline() == b"worker-0 | running\n"
+        code = end(tool, host_of(tool.pid))
+        try:
+            _, notes = tool.communicate(timeout=SECONDS)
+        finally:
+            tool.kill()
+    assert tool.returncode == code, notes.decode()
+    assert b"Traceback" not in notes
+    if code == 1:
+        assert notes.decode().splitlines()[-1].startswith("error: "), notes.decode()
+
+
+def host_of(pid: int) -> int:
+    """The process that holds the cluster."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    (host,) = (
+        int(each)
+        for each in children
+        if b"quickstart.host" in Path(f"/proc/{each}/cmdline").read_bytes()
+    )
+    return host
+
+
+JOB = yaml.safe_dump(paddle_job("mine", {"worker": (1, trainer())}))
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "code", "says"),
+    [
+        ("a: 1", [], 2, "holds 0 PaddleJobs"),
+        (f"{JOB}---\n{JOB}", [], 2, "holds 2 PaddleJobs"),
+        (JOB, ["--program", "x"], 2, "--program takes IMAGE=FOLDER"),
+        (JOB, ["--program", "x=/no/such"], 2, "no such folder: /no/such"),
+        (JOB, ["--requirements", "/no/such"], 2, "are those of a --program"),
+        (JOB, ["--program", "x=/tmp", "--requirements", "/no/such"], 2, "cannot read /no/such"),
+        (JOB, ["--", "true"], 2, "has its own command"),
+        (JOB, ["busybox"], 2, "run takes an IMAGE, or --local FILE"),
+        (JOB, [], 1, f"no program stands for the image {IMAGE}"),
+        (JOB.replace("replicas", "replicsa"), [], 1, "unknown field"),
+    ],
+    ids=lambda value: None if isinstance(value, int) else str(value)[-30:],
+)
+def test_what_cannot_be_run_is_one_line(
+    tmp_path: Path, text: str, words: list[str], code: int, says: str
+) -> None:
+    (tmp_path / "job.yaml").write_text(text)
+    done = run_pdj("run", "--local", str(tmp_path / "job.yaml"), *words, TMPDIR=str(tmp_path))
+    assert (done.code, done.out) == (code, ""), done
+    assert says in done.notes
+    assert len(done.notes.splitlines()) == 1

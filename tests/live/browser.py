@@ -1,0 +1,97 @@
+"""The page of `kubectl pdj ui` as a reader sees it: the command as a process, and a real browser.
+
+The browser is Debian's: `python -m tests.live.prepare` installs it where it can. Without it the
+tests of the page are skipped.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.live.pdj import command, environment
+
+PACKAGES = ("chromium", "fonts-noto-cjk")
+FONT = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")
+ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
+"""As root there is no sandbox, and little shared memory in a container."""
+URL = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=\S+")
+STOP_SECONDS = 20
+
+
+def program() -> str | None:
+    """The browser, if it is installed."""
+    return shutil.which("chromium")
+
+
+def install() -> str:
+    """Install the browser where this is Debian and its user may; what is missing then."""
+    if program() and FONT.exists():
+        return ""
+    apt = shutil.which("apt-get")
+    if apt and os.geteuid() == 0:
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        for arguments in (("update",), ("install", "--yes", "--no-install-recommends", *PACKAGES)):
+            subprocess.run([apt, "--quiet=2", *arguments], env=quiet, check=False)
+    return "" if program() else f"no browser: the tests of the page need {' and '.join(PACKAGES)}"
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[Browser]:
+    """A browser; skips the test where there is none."""
+    path = program()
+    if path is None:
+        pytest.skip(f"chromium is not installed ({' '.join(PACKAGES)})")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        yield started
+        started.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A running `kubectl pdj ui`: the address that it has printed, with the token."""
+
+    url: str
+    port: int
+    process: "subprocess.Popen[str]"
+
+    @property
+    def base(self) -> str:
+        """The address without the token."""
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextlib.contextmanager
+def served(kubeconfig: str, *arguments: str, **more: str) -> Iterator[Served]:
+    """`kubectl pdj ui` while the block lasts, on a free port; it has to end well and in silence.
+
+    It opens a browser only where `BROWSER` names one.
+    """
+    words = ["--port=0", *(() if "BROWSER" in more else ("--no-browser",)), *arguments]
+    process = subprocess.Popen(
+        command("ui", *words),
+        env=environment(kubeconfig, **more),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout
+        line = process.stdout.readline()
+        found = URL.search(line)
+        assert found, (line, process.communicate(timeout=STOP_SECONDS))
+        yield Served(found[0], int(found[1]), process)
+    finally:
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=STOP_SECONDS)
+    assert (out, said) == ("", "")

@@ -1,0 +1,99 @@
+"""The operator's image: two builds are one image, and it says what it is and what is in it."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from api.constants import RELEASE
+from tests.e2e.images import OPERATOR, Builder
+from tests.e2e.world import images_obstacle
+
+CHECKOUT = Path(__file__).parents[2]
+LOCK = CHECKOUT / "requirements" / "operator.txt"
+PLATFORMS = {"amd64": "x86_64", "arm64": "aarch64"}
+PINNED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Builder]:
+    """One that builds from nothing."""
+    if why := images_obstacle():
+        pytest.skip(why)
+    with Builder.temporary(tmp_path_factory.mktemp("images"), print) as made:
+        yield made
+
+
+@pytest.fixture
+def another_checkout(tmp_path: Path) -> Path:
+    """The sources under a strict umask, with leavings of Python and of checks among them."""
+    for name in (".dockerignore", *OPERATOR.sources):
+        target = tmp_path / name
+        target.parent.mkdir(exist_ok=True)
+        copy = shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy
+        copy(CHECKOUT / name, target)
+    for name in ("old.pyc", ".mypy_cache/old", ".ruff_cache/old", ".pytest_cache/old"):
+        old = tmp_path / "api" / name
+        old.parent.mkdir(exist_ok=True)
+        old.write_text("old")
+    for path in tmp_path.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    return tmp_path
+
+
+@pytest.mark.timeout(900)
+def test_two_builds_are_one_image(builder: Builder, another_checkout: Path) -> None:
+    """The digest of its configuration names every layer by its content."""
+    identities = []
+    for context in (CHECKOUT, another_checkout):
+        builder.build(OPERATOR, context)
+        identities.append(builder.image_id(OPERATOR.name))
+        builder.remove(OPERATOR.name)
+    assert identities[0] == identities[1]
+
+
+def test_sbom_has_every_dependency() -> None:
+    subprocess.run([str(CHECKOUT / "release" / "image"), "sbom"], check=True)
+    sbom = json.loads((CHECKOUT / "build" / "sbom.json").read_text())
+    assert sbom["bomFormat"] == "CycloneDX"
+    found = {(part["name"], part["version"]) for part in sbom["components"]}
+    assert found == set(PINNED.findall(LOCK.read_text()))
+    assert all(part["externalReferences"][0]["hashes"] for part in sbom["components"])
+
+
+@pytest.mark.parametrize("architecture", PLATFORMS)
+def test_wheels_are_there(architecture: str, tmp_path: Path) -> None:
+    """Of every dependency, with a hash that the lock file has, for Debian's C library."""
+    machine = PLATFORMS[architecture]
+    platforms = [f"--platform=manylinux{v}_{machine}" for v in ("2014", "_2_28", "_2_34")]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary=:all:",
+    ]
+    command += ["--disable-pip-version-check", "--require-hashes", "--python-version=3.11"]
+    command += [*platforms, f"--dest={tmp_path}", f"--requirement={LOCK}"]
+    subprocess.run(command, check=True)
+    assert len(list(tmp_path.glob("*.whl"))) == len(PINNED.findall(LOCK.read_text()))
+
+
+def test_version_is_told() -> None:
+    """By the flag, with the revision that the image's build was told."""
+    done = subprocess.run(
+        [sys.executable, "-m", "controller", "--version"],
+        env={"PADDLEJOB_OPERATOR_REVISION": "0123abc", "PATH": ""},
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["paddlejob-operator", f"{RELEASE},", "revision", "0123abc"]

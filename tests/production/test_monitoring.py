@@ -1,0 +1,232 @@
+"""A real Prometheus finds the operator and reads it with a token; alerts fire, and panels fill."""
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controller.gate import VERDICT_SECONDS
+from localcluster import Cluster, ClusterConfig, clock
+from localcluster.pki import Authority
+from localcluster.process import Process
+from manifests.dashboard import ROWS
+from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
+from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.operated import DEPLOYMENT, run_operator
+from tests.live.processes import listening_ports
+from tests.live.prometheus import JOB, Prometheus
+from tests.live.scrape import certificate_of, scrape
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.timeout(600),
+]
+
+Raw = dict[str, Any]
+SCALE = 1 / 60
+"""An hour is a minute."""
+FAILED = 12
+"""Jobs that fail: of three in an hour nobody is told."""
+READER = "paddle-controller-manager-metrics-reader"
+MONITORING = "monitoring"
+INSTALL = ("install", RELEASE, str(CHART), "--create-namespace", "--wait", "--timeout=5m")
+FLOW = f"{DEPLOYMENT}-{NAMESPACE}-lease"
+FIRE_SECONDS = 300.0
+QUERIES = [
+    (f"{panel.title}: {query.legend}", query.text)
+    for panels in ROWS.values()
+    for panel in panels
+    for query in panel.queries
+]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    """A cluster with the operator of the chart, and accounts that read its metrics, or may not."""
+    with Cluster(ClusterConfig(nodes=1, start_timeout_seconds=300)) as running:
+        Helm(running).run(*INSTALL, values={"flowSchema": {"enabled": True}})
+        running.kubectl("create", "namespace", MONITORING)
+        for account in ("prometheus", "nobody"):
+            running.kubectl("-n", MONITORING, "create", "serviceaccount", account)
+        subject = f"--serviceaccount={MONITORING}:prometheus"
+        running.kubectl("create", "clusterrolebinding", "reads", f"--clusterrole={READER}", subject)
+        pods = ("--verb=get,list,watch", "--resource=pods")
+        running.kubectl("-n", NAMESPACE, "create", "role", "finds", *pods)
+        running.kubectl("-n", NAMESPACE, "create", "rolebinding", "finds", "--role=finds", subject)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def prometheus(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    folder = tmp_path_factory.mktemp("prometheus")
+    running = Prometheus(cluster, folder, (MONITORING, "prometheus"), SCALE)
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def lab(cluster: Cluster) -> Lab:
+    return Lab(cluster, "default")
+
+
+@pytest.fixture(scope="module")
+def run(lab: Lab) -> Lab:
+    """All that can happen to jobs has happened: ended well, lost, failed, waiting, refused."""
+    lab.submit(paddle_job("lost", {"worker": (2, with_gpu("exec sleep 3600"))}))
+    lab.submit(paddle_job("completed", {"worker": (1, shell("exit 0"))}))
+    failing = {"worker": (1, shell("exit 1"))}
+    lab.submit(*(paddle_job(f"failed-{number}", failing) for number in range(FAILED)))
+    nowhere = shell("true")
+    nowhere["spec"]["nodeSelector"] = {"on": "the-moon"}
+    lab.submit(paddle_job("waiting", {"worker": (1, nowhere)}))
+    label = "pod-security.kubernetes.io/enforce=restricted"
+    lab.cluster.kubectl("create", "namespace", "strict")
+    lab.cluster.kubectl("label", "namespace", "strict", label)
+    strict = Lab(lab.cluster, "strict")
+    strict.submit(paddle_job("refused", {"worker": (1, shell("true"))}))
+    lab.wait_phase("lost", "Running")
+    lab.kubectl("delete", "pod", "lost-worker-0", "--wait=false")
+    lab.wait(lambda: lab.status("lost").get("attempt") == 2, "a second attempt")
+    lab.wait_phase("lost", "Running")
+    lab.wait_completed("completed")
+    for number in range(FAILED):
+        lab.wait(lambda n=number: lab.status(f"failed-{n}").get("phase") == "Failed", "failed")
+    return lab
+
+
+def with_gpu(script: str) -> Raw:
+    """A pod template that asks for a GPU."""
+    return shell(script, resources={"limits": {"nvidia.com/gpu": 1}})
+
+
+def token_of(cluster: Cluster, account: str, *audiences: str) -> str:
+    """A token of an account that monitors."""
+    path = f"{CORE}/namespaces/{MONITORING}/serviceaccounts/{account}/token"
+    spec = {"expirationSeconds": 3600} | ({"audiences": list(audiences)} if audiences else {})
+    return str(cluster.client.create(path, {"spec": spec})["status"]["token"])
+
+
+def operator_address(cluster: Cluster) -> str:
+    """Where the operator's pod serves its metrics."""
+    (pod,) = cluster.get(f"{CORE}/namespaces/{NAMESPACE}/pods")["items"]
+    return f"{pod['status']['podIP']}:8080"
+
+
+def test_only_who_may_reads_them(cluster: Cluster) -> None:
+    address = operator_address(cluster)
+    assert scrape(address)[0] == 401
+    assert scrape(address, "made-up")[0] == 401
+    status, text = scrape(address, token_of(cluster, "prometheus", "somebody-else"))
+    assert (status, "somebody-else" in text) == (401, True)
+    assert scrape(address, token_of(cluster, "nobody")) == (
+        403,
+        f"Forbidden: system:serviceaccount:{MONITORING}:nobody may not get /metrics\n",
+    )
+    status, text = scrape(address, token_of(cluster, "prometheus"))
+    assert (status, "workqueue_depth" in text) == (200, True)
+
+
+def test_the_lease_has_a_flow_of_its_own(cluster: Cluster) -> None:
+    text = cluster.client.send("GET", "/metrics").decode()
+    served = re.findall(r"^apiserver_flowcontrol_dispatched_requests_total{(.*)} \d", text, re.M)
+    assert f'flow_schema="{FLOW}",priority_level="leader-election"' in served
+
+
+def test_it_is_found_and_scraped(prometheus: Prometheus) -> None:
+    prometheus.wait_for(f'up{{job="{JOB}"}} == 1', FIRE_SECONDS)
+    (target,) = prometheus.ask("targets")["activeTargets"]
+    assert target["scrapeUrl"].startswith("https://")
+    assert target["labels"]["namespace"] == NAMESPACE
+
+
+@pytest.mark.parametrize(
+    "alert", ["PaddleJobsFailing", "PaddleJobsPendingTooLong", "PaddleJobWritesRefused"]
+)
+def test_what_goes_wrong_with_jobs_is_told(prometheus: Prometheus, run: Lab, alert: str) -> None:
+    fired = prometheus.wait_fired(alert, FIRE_SECONDS)
+    assert fired["labels"]["namespace"] == NAMESPACE
+    assert "error" not in str(fired["annotations"]), "a template of an annotation fails"
+
+
+def test_what_restarts_cost_is_counted(prometheus: Prometheus, run: Lab) -> None:
+    reason = '{job="paddlejob",mode="Collective",reason="PodVanished"}'
+    ((_, seconds),) = prometheus.wait_for(f"paddlejob_lost_seconds_total{reason} > 0", FIRE_SECONDS)
+    ((_, gpu_seconds),) = prometheus.query(f"paddlejob_lost_gpu_seconds_total{reason}")
+    assert gpu_seconds == pytest.approx(2 * seconds)
+
+
+@pytest.mark.parametrize("text", [text for _, text in QUERIES], ids=[name for name, _ in QUERIES])
+def test_every_panel_has_data(prometheus: Prometheus, run: Lab, text: str) -> None:
+    asked = text.replace("$job", JOB).replace("$__rate_interval", "5m")
+    found = prometheus.wait_for(asked, FIRE_SECONDS)
+    assert not any(math.isnan(value) for _, value in found)
+
+
+def test_an_operator_that_may_not_lead_is_told(prometheus: Prometheus, cluster: Cluster) -> None:
+    name = f"{DEPLOYMENT}-leader-election"
+    cluster.kubectl("-n", NAMESPACE, "delete", "rolebinding", name)
+    fired = prometheus.wait_firing("PaddleJobOperatorNotLeading", FIRE_SECONDS)
+    assert fired["labels"]["name"] == "paddlejob-operator-all"
+
+
+def test_an_operator_that_is_gone_is_told(prometheus: Prometheus, cluster: Cluster) -> None:
+    cluster.kubectl("-n", NAMESPACE, "scale", f"deployment/{DEPLOYMENT}", "--replicas=0")
+    prometheus.wait_firing("PaddleJobOperatorDown", FIRE_SECONDS)
+
+
+# With files, beside the cluster: the API server may stop
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("certificates")
+    write_certificate(folder, "first")
+    return folder
+
+
+def write_certificate(folder: Path, name: str) -> None:
+    """A pair as an update of a Secret's volume brings it."""
+    pair = Authority().issue(name, [name], [])
+    for file, content in (("tls.crt", pair.certificate), ("tls.key", pair.key)):
+        (folder / "new").write_bytes(content)
+        (folder / "new").rename(folder / file)
+
+
+@pytest.fixture(scope="module")
+def beside(cluster: Cluster, certificates: Path) -> Iterator[tuple[Process, str]]:
+    """An operator of one namespace, and where it serves its metrics."""
+    flags = ("--metrics-bind-address=127.0.0.1:0", "--metrics-secure")
+    operator = run_operator(cluster, "strict", *flags, f"--metrics-cert-dir={certificates}")
+    lab = Lab(cluster, "strict")
+    (port,) = lab.wait(lambda: listening_ports(operator.pid), "it listens")
+    yield operator, f"127.0.0.1:{port}"
+    cluster.stop("operator-strict")
+
+
+def test_a_renewed_certificate_is_served(
+    run: Lab, beside: tuple[Process, str], certificates: Path
+) -> None:
+    assert certificate_of(beside[1]) == "first"
+    write_certificate(certificates, "second")
+    assert certificate_of(beside[1]) == "second"
+
+
+def test_without_the_api_server_nobody_new_gets_through(
+    run: Lab, beside: tuple[Process, str], cluster: Cluster
+) -> None:
+    """Whom it let in before it stopped gets through for a minute, if the stop took no longer."""
+    known, other = token_of(cluster, "prometheus"), token_of(cluster, "prometheus")
+    asked_at = clock.monotonic()
+    assert scrape(beside[1], known)[0] == 200
+    cluster.stop("kube-apiserver")
+    try:
+        answer = scrape(beside[1], known)[0]
+        took = clock.monotonic() - asked_at
+        assert answer == 200 or took > VERDICT_SECONDS, f"asked anew after {took} s"
+        assert scrape(beside[1], other)[0] == 500
+    finally:
+        cluster.start_component("kube-apiserver")
+    run.wait(lambda: scrape(beside[1], other)[0] == 200, "it is let in again")

@@ -1,0 +1,233 @@
+"""Whom the API server lets read the metrics, and that nobody else gets through."""
+
+import threading
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+
+import pytest
+
+from controller.gate import (
+    ACCESS_REVIEWS,
+    ASK_SECONDS,
+    FAILURE_SECONDS,
+    MAX_ASKED,
+    TOKEN_REVIEWS,
+    VERDICT_SECONDS,
+    Gate,
+)
+from controller.health import Answer, Request, Route
+from tests.unit.controller.fakes import ScriptedServer, eventually, reply
+
+PROMETHEUS = {"username": "prometheus", "uid": "u", "groups": ["g"], "extra": {"k": ["v"]}}
+KNOWN = reply(201, {"status": {"authenticated": True, "user": PROMETHEUS}})
+ALLOWED = reply(201, {"status": {"allowed": True}})
+DENIED = reply(201, {"status": {"allowed": False}})
+SAID = Answer(HTTPStatus.OK, b"metrics")
+FEW = 8
+
+
+@pytest.fixture
+def route(make_client, clock, log) -> Iterator[Route]:
+    gate = Gate(make_client(read_timeout_seconds=30.0), clock, log)
+    yield gate.guard("/metrics", lambda _: SAID)
+    gate.close()
+
+
+def ask(route: Route, authorization: str = "Bearer t") -> Answer:
+    """The answer, once there is one."""
+    request = Request(f"GET /metrics HTTP/1.1\r\nAuthorization: {authorization}\r\n\r\n")
+    answers: list[Answer] = []
+
+    def has_answered() -> bool:
+        answer = route(request)
+        answers.extend([answer] if answer else [])
+        return bool(answer)
+
+    eventually(has_answered, "an answer")
+    return answers[-1]
+
+
+def asked(server: ScriptedServer) -> list[Any]:
+    """Path and spec of each review."""
+    return [(each.path.partition("?")[0], each.body["spec"]) for each in server.seen]
+
+
+def test_who_may_gets_through_and_the_reviews_say_who_and_what(route, server):
+    server.steps = [KNOWN, ALLOWED]
+    assert ask(route, "bearer  secret ") == SAID
+    path = {"path": "/metrics", "verb": "get"}
+    who = {"user": "prometheus", "uid": "u", "groups": ["g"], "extra": {"k": ["v"]}}
+    assert asked(server) == [
+        (TOKEN_REVIEWS, {"token": "secret"}),
+        (ACCESS_REVIEWS, {**who, "nonResourceAttributes": path}),
+    ]
+
+
+@pytest.mark.parametrize(
+    "authorization", ["", "Bearer", "Bearer  ", "Basic dDp0", "t"], ids=["none", *"abcd"]
+)
+def test_without_a_token_nobody_is_asked(route, server, authorization):
+    answer = ask(route, authorization)
+    assert answer.status == 401
+    assert answer.headers == ("WWW-Authenticate: Bearer",)
+    assert server.seen == []
+
+
+def test_an_unknown_token_is_told_why(route, server):
+    server.steps = [reply(201, {"status": {"error": "invalid audience"}})]
+    answer = ask(route)
+    assert (answer.status, answer.body) == (401, b"Unauthorized: invalid audience\n")
+
+
+@pytest.mark.parametrize("status", [{}, {"authenticated": "true", "user": PROMETHEUS}])
+def test_only_a_plain_yes_counts_as_known(route, server, status):
+    server.steps = [reply(201, {"status": status})]
+    assert ask(route).status == 401
+
+
+def test_who_may_not_is_told_so(route, server):
+    server.steps = [KNOWN, DENIED]
+    answer = ask(route)
+    assert (answer.status, answer.body) == (403, b"Forbidden: prometheus may not get /metrics\n")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [reply(500, b"")],
+        [reply(403, b"")],
+        [reply(200, b"welcome")],
+        [reply(200, {})],
+        [reply(200, {"status": None})],
+        [reply(200, {"status": {"authenticated": True}})],
+        [KNOWN, reply(503, b"")],
+        [KNOWN, reply(200, {"status": []})],
+    ],
+)
+def test_an_api_server_that_fails_lets_nobody_in(route, server, steps):
+    server.steps = steps
+    assert ask(route).status == 500
+
+
+def test_verdicts_count_for_a_minute(route, server, clock):
+    server.steps = [KNOWN, ALLOWED, KNOWN, DENIED]
+    assert ask(route).status == 200
+    clock.step(VERDICT_SECONDS - 0.1)
+    assert ask(route).status == 200
+    assert len(server.seen) == 2
+    clock.step(0.2)
+    assert ask(route).status == 403
+    assert len(server.seen) == 4
+
+
+def test_a_failure_counts_for_a_moment_only(route, server, clock):
+    server.steps = [reply(500, b""), KNOWN, ALLOWED]
+    assert ask(route).status == 500
+    assert ask(route).status == 500
+    clock.step(FAILURE_SECONDS + 0.1)
+    assert ask(route).status == 200
+
+
+def test_a_verdict_is_of_one_token(route, server):
+    server.steps = [KNOWN, ALLOWED, reply(201, {"status": {}})]
+    assert ask(route, "Bearer t").status == 200
+    assert ask(route, "Bearer tt").status == 401
+
+
+def test_an_api_server_that_hangs_holds_up_nobody_else(route, server, clock):
+    server.steps = [KNOWN, ALLOWED, server.hang]
+    assert ask(route, "Bearer known").status == 200
+    hanging = Request("GET /metrics HTTP/1.1\r\nauthorization: Bearer new\r\n\r\n")
+    assert route(hanging) is None
+    assert ask(route, "Bearer known").status == 200
+    clock.step(ASK_SECONDS + 0.1)
+    answer = route(hanging)
+    assert answer is not None
+    assert answer.status == 500
+    server.released.set()
+
+
+def test_tokens_without_number_are_refused_and_not_kept(route, server):
+    server.steps = [server.hang]
+
+    def answer_to(number: int) -> Answer | None:
+        return route(Request(f"GET / HTTP/1.1\r\nAuthorization: Bearer {number}\r\n\r\n"))
+
+    assert [answer_to(number) for number in range(MAX_ASKED)] == [None] * MAX_ASKED
+    busy = answer_to(MAX_ASKED)
+    assert busy is not None
+    assert busy.status == 503
+    server.released.set()
+
+
+@pytest.fixture
+def gate(make_client, clock, log, monkeypatch) -> Iterator[Gate]:
+    monkeypatch.setattr("controller.gate.MAX_VERDICTS", FEW)
+    gate = Gate(make_client(), clock, log)
+    yield gate
+    gate.close()
+
+
+def test_unknown_tokens_make_room_for_each_other_only(gate, server):
+    server.steps = [KNOWN, ALLOWED, reply(201, {"status": {}})]
+    route = gate.guard("/metrics", lambda _: SAID)
+    assert ask(route) == SAID
+    for number in range(FEW + 5):
+        assert ask(route, f"Bearer {number}").status == 401
+    assert len(gate._refused) == FEW
+    asked_before = len(server.seen)
+    assert ask(route) == SAID
+    assert len(server.seen) == asked_before, "it was known"
+
+
+def test_those_who_may_are_bounded_too(gate, server):
+    server.steps = [KNOWN, ALLOWED] * (FEW + 5)
+    route = gate.guard("/metrics", lambda _: SAID)
+    for number in range(FEW + 5):
+        assert ask(route, f"Bearer {number}") == SAID
+    assert len(gate._allowed) == FEW
+
+
+def test_without_a_thread_a_token_is_not_taken_for_asked(route, server, monkeypatch):
+    server.steps = [KNOWN, ALLOWED]
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        assert ask(route).status == 503
+    assert ask(route) == SAID
+
+
+def test_whatever_goes_wrong_the_threads_go_on(gate, server, monkeypatch):
+    server.steps = [KNOWN, ALLOWED]
+    route = gate.guard("/metrics", lambda _: SAID)
+    with monkeypatch.context() as patched:
+        patched.setattr(gate, "_review", lambda *_: 1 // 0)
+        assert [ask(route, f"Bearer {number}").status for number in range(5)] == [500] * 5
+    assert ask(route) == SAID
+
+
+def reviewers() -> list[threading.Thread]:
+    """The threads that ask."""
+    return [each for each in threading.enumerate() if each.name.startswith("review_")]
+
+
+def test_the_end_waits_for_no_api_server(gate, server):
+    server.steps = [server.hang]
+    route = gate.guard("/metrics", lambda _: SAID)
+    hanging, late = (
+        Request(f"GET / HTTP/1.1\r\nAuthorization: Bearer {each}\r\n\r\n") for each in "ab"
+    )
+    assert route(hanging) is None
+    eventually(lambda: server.seen, "the question")
+    gate.close()
+    assert any(each.is_alive() for each in reviewers()), "one still waits for its answer"
+    assert all(each.daemon for each in reviewers()), "the process waits for none"
+    answer = route(late)
+    assert answer is not None
+    assert answer.status == 503
+    server.released.set()
+    eventually(lambda: not reviewers(), "end of the threads")

@@ -1,0 +1,73 @@
+"""Background clusters while another command is at work."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from localcluster import background, clock, statefolder
+from localcluster.config import ClusterConfig
+from localcluster.errors import LocalClusterError
+from localcluster.filelock import FileLock
+
+SECONDS = 60.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The state folder of the cluster `mine`."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return statefolder.folder_of("mine")
+
+
+@pytest.fixture
+def daemon(folder: Path) -> Iterator[FileLock]:
+    """One that has begun to start the cluster."""
+    lock = FileLock(folder / statefolder.LOCK)
+    lock.acquire()
+    yield lock
+    lock.release()
+
+
+def test_an_up_waits_for_another_and_for_its_cluster(folder: Path, daemon: FileLock) -> None:
+    told: list[str] = []
+    other = FileLock(folder.parent / ".lock")
+    other.acquire()
+    with ThreadPoolExecutor() as pool:
+        start = pool.submit(background.start, "mine", ClusterConfig(), told.append)
+        assert clock.wait_until(lambda: bool(told), SECONDS)
+        assert told == [
+            f"another up or down is at work (process {os.getpid()}): waiting for its end"
+        ]
+        other.release()
+        with pytest.raises(LocalClusterError, match="mine is starting, or ending"):
+            background.kubeconfig_of("mine")
+        assert not start.done()
+        (folder / background.CONFIG).touch()
+        assert start.result(SECONDS) is False
+    assert len(told) == 1
+
+
+def test_who_asks_whether_a_cluster_runs_does_not_keep_it_from_its_start(
+    folder: Path, daemon: FileLock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "sleep", lambda _: daemon.release())
+    statefolder.claim(folder).release()
+
+
+def test_two_may_ask_at_once_whether_a_cluster_runs(folder: Path) -> None:
+    lock = FileLock(folder / statefolder.LOCK)
+    lock.acquire()
+    lock.release()
+    with lock.path.open() as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        assert background.running_pid("mine") is None
+
+
+def test_a_file_in_the_way_is_no_cluster(folder: Path) -> None:
+    folder.parent.mkdir()
+    folder.write_text("in the way")
+    assert background.running_pid("mine") is None

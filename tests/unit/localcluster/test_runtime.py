@@ -1,0 +1,138 @@
+"""Containers of a user who is not root: what people's own machines allow."""
+
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from localcluster.node.runtime import linux, spawner
+from localcluster.node.runtime.logs import LogFile
+from localcluster.node.runtime.memory import Watchdog
+from localcluster.node.runtime.protocol import ContainerSpec, send
+from localcluster.node.runtime.runtime import Runtime
+
+ROOT = Path(__file__).parents[3]
+SECONDS = 60.0
+NAMESPACE = "readlink /proc/self/ns/net"
+NOT_ALLOWED = 77
+BECOME = f"""
+import os, sys
+from pathlib import Path
+from localcluster.node.runtime import linux
+
+user, group = os.getuid(), os.getgid()
+try:
+    linux.unshare(linux.CLONE_NEWUSER)
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"1000 {{user}} 1")
+    Path("/proc/self/gid_map").write_text(f"1000 {{group}} 1")
+    if sys.argv[1] == "none":
+        Path("/proc/sys/user/max_user_namespaces").write_text("0")
+except OSError as error:
+    print(error)
+    sys.exit({NOT_ALLOWED})
+os.execv(sys.executable, [sys.executable, "-m", {__name__!r}, *sys.argv[1:]])
+"""
+"""Goes on as user 1000, who has no capability, and may make user namespaces or none."""
+
+
+@pytest.mark.parametrize("allowed", ["namespaces", "none"])
+def test_a_user_runs_containers_on_the_machines_network(tmp_path: Path, allowed: str) -> None:
+    command = [sys.executable, "-c", BECOME, allowed, str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=2 * SECONDS)
+    if done.returncode == NOT_ALLOWED:
+        pytest.skip(f"nobody can be made user 1000 here: {done.stdout}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_namespaces_that_give_no_rights_are_not_entered(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, "as a machine's policy may")
+
+    monkeypatch.setattr(linux, "mount", refuse)
+    assert not spawner.isolate()
+
+
+@pytest.mark.parametrize(("limit_bytes", "is_over"), [(0, True), (16 << 20, False)])
+def test_without_namespaces_memory_is_that_of_the_containers_own_processes(
+    limit_bytes: int, is_over: bool
+) -> None:
+    watchdog = Watchdog(isolated=False, kill_signal=signal.SIGTERM)
+    with subprocess.Popen(["sleep", "3600"]) as small:  # beside this process, which is large
+        watchdog.watch(small.pid, limit_bytes)
+        watchdog.check(now=1.0)
+        killed = watchdog.forget(small.pid)
+        small.kill()
+    assert killed == is_over
+
+
+def test_a_pods_network_that_is_asked_for_again_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+
+    def make(*_: object) -> int:
+        made.append(os.open("/", os.O_RDONLY))
+        return made[-1]
+
+    monkeypatch.setattr(spawner, "make_pod_network", make)
+    monkeypatch.setattr(linux, "setns", lambda *_: None)
+    node, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with node, theirs, Path(os.devnull).open() as null:
+        serving = spawner.Spawner(theirs, isolated=False)
+        for op in ("network", "network", "leave"):
+            descriptors = [null.fileno()] * 2 if op == "network" else []
+            send(node, {"op": op, "network": "uid", "address": "198.18.0.2"}, descriptors)
+            serving._take_request()
+    (network,) = made
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(network)
+
+
+def run_container(allowed: str, folder: Path) -> None:
+    """As user 1000: a container starts, a command runs in it, and a signal ends it."""
+    assert os.getuid() == 1000
+    runtime = Runtime(lambda: None)
+    try:
+        assert runtime.isolated == (allowed == "namespaces")
+        log = LogFile(folder / "log")
+        container = runtime.start(spec_of(folder), log, lambda: None)
+        code, output = runtime.run(container, ["sh", "-c", NAMESPACE], SECONDS)
+        assert (code, output.decode().strip()) == (0, str(Path("/proc/self/ns/net").readlink()))
+        runtime.kill(container, 9)
+        assert container.ended.wait(SECONDS)
+        assert container.end is not None
+        assert container.end.exit_code == 137
+        assert log.complete.wait(SECONDS)
+    finally:
+        runtime.close()
+
+
+def spec_of(folder: Path) -> ContainerSpec:
+    """A container that runs until it is told to end."""
+    etc, scratch = folder / "etc", folder / "scratch"
+    for each in (etc, scratch):
+        each.mkdir()
+    (etc / "hosts").write_text("127.0.0.1\tlocalhost\n")
+    (etc / "hostname").write_text("pod\n")
+    return ContainerSpec(
+        argv=["sleep", "3600"],
+        env={"PATH": os.environ["PATH"]},
+        workdir="/",
+        hostname="pod",
+        scratch=str(scratch),
+        etc=str(etc),
+        mounts=[],
+        memory_limit_bytes=0,
+        read_only_root=False,
+        network="",
+    )
+
+
+if __name__ == "__main__":
+    run_container(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,124 @@
+"""Whose turn it is where pods share the machine's network."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from localcluster import clock
+from localcluster.config import ClusterConfig
+from localcluster.filelock import FileLock
+from localcluster.node.pod.node_context import NodeContext
+from localcluster.node.pod.starter import Sandbox
+from localcluster.node.pod.turn import Turn
+from localcluster.node.pod.worker import PodWorker
+from localcluster.node.spec.env import PodFacts
+
+Raw = dict[str, Any]
+SECONDS = 60.0
+
+
+class Server:
+    """An API server that has pods; `during` happens once, after it has read them."""
+
+    def __init__(self) -> None:
+        self.pods: list[Raw] = []
+        self.during: Callable[[], None] = lambda: None
+        self.statuses: list[Raw] = []
+
+    def get(self, _path: str) -> Raw:
+        """All pods that have not ended."""
+        found, during = list(self.pods), self.during
+        self.during = lambda: None
+        during()
+        return {"items": found}
+
+    def patch(self, _path: str, body: Raw) -> Raw:
+        """A pod's status."""
+        self.statuses.append(body["status"])
+        return {}
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def turn(tmp_path: Path, server: Server) -> Turn:
+    """Of a cluster in which the job `first` has its turn, and no pod any more."""
+    turn = Turn(tmp_path / "turn", cast(Any, server))
+    assert not turn.take(pod("first"))
+    return turn
+
+
+def pod(job: str, **spec: Any) -> Raw:
+    owner = {"kind": "PaddleJob", "name": job, "uid": job, "controller": True}
+    metadata = {
+        "namespace": "ns",
+        "name": f"{job}-0",
+        "uid": f"{job}-0",
+        "ownerReferences": [owner],
+    }
+    return {
+        "metadata": metadata,
+        "spec": {"containers": [{"name": "main", "image": "busybox"}]} | spec,
+    }
+
+
+def come(server: Server, turn: Turn, job: str) -> None:
+    """A pod of this job is there, and asks for its turn."""
+    server.pods.append(pod(job))
+    assert not turn.take(pod(job))
+
+
+def test_a_job_has_its_turn_until_none_of_its_pods_is_left(server: Server, turn: Turn) -> None:
+    come(server, turn, "first")
+    assert "until the pods of ns/first have ended" in turn.take(pod("second"))
+    server.pods.clear()
+    assert not turn.take(pod("second"))
+
+
+@pytest.mark.parametrize("other", ["first", "third"])
+def test_two_jobs_never_take_one_turn(server: Server, turn: Turn, other: str) -> None:
+    server.during = lambda: come(server, turn, other)
+    assert f"until the pods of ns/{other} have ended" in turn.take(pod("second"))
+
+
+def test_nobody_waits_for_an_answer_that_another_waits_for(server: Server, turn: Turn) -> None:
+    free = []
+
+    def try_lock() -> None:
+        lock = FileLock(turn.file.with_suffix(".lock"))
+        free.append(lock.acquire(wait=False))
+        lock.release()
+
+    server.during = try_lock
+    assert not turn.take(pod("second"))
+    assert free == [True]
+
+
+def test_a_pod_that_waits_for_its_turn_ends_at_its_deadline(
+    tmp_path: Path, server: Server, turn: Turn
+) -> None:
+    come(server, turn, "first")
+    nothing: Any = SimpleNamespace(
+        record=lambda *_: None,
+        leave_network=lambda *_: None,
+        remove=lambda *_: None,
+        remove_file=lambda *_: None,
+    )
+    client: Any = server
+    node = NodeContext(
+        "node-0", ClusterConfig(), client, nothing, nothing, nothing, nothing, None, turn
+    )
+    sandbox = Sandbox(tmp_path / "pod", "pod", PodFacts("127.1.0.2", "127.1.0.1", {}))
+    ended: list[PodWorker] = []
+    late = pod("second", activeDeadlineSeconds=1)
+    late["status"] = {"startTime": "2020-01-01T00:00:00Z"}
+    worker = PodWorker(late, sandbox, node, ended.append)
+    worker.start()
+    assert clock.wait_until(lambda: bool(ended), SECONDS)
+    assert server.statuses[-1]["reason"] == "DeadlineExceeded"

@@ -1,0 +1,204 @@
+"""What the move from paddle-operator 0.3 says of jobs, and what it does in which order."""
+
+import json
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from manifests.migrate import (
+    KubectlError,
+    Step,
+    examine,
+    find_strays,
+    lift_finalizers,
+    plan,
+)
+from manifests.operator import Variant as Ours
+from manifests.operator import build_operator
+from tests.memory.builders import JobBuilder, a_job, a_template
+from tests.memory.former import FINALIZER, former_status
+
+Raw = dict[str, Any]
+THEIRS: Raw = {"metadata": {"name": "paddle-controller-manager", "namespace": "paddle-system"}}
+
+
+def a_former_job(phase: str = "Running", job: JobBuilder | None = None) -> Raw:
+    """A job as that operator and its Go client have stored it."""
+    raw = (job or a_job().with_ps(1).with_workers(2)).build()
+    raw["metadata"]["finalizers"] = [FINALIZER, "others/one"]
+    raw["status"] = former_status(raw, phase, "running")
+    for role in ("ps", "worker"):
+        if role in raw["spec"]:
+            raw["spec"][role]["template"]["metadata"] = {"creationTimestamp": None}
+    return raw
+
+
+def told(job: Raw) -> list[tuple[str, bool]]:
+    """Each finding, and whether it is in the way."""
+    return [(finding.text, finding.is_in_the_way) for finding in examine(job)]
+
+
+def test_job_that_runs_is_no_trouble() -> None:
+    assert told(a_former_job()) == []
+
+
+def test_what_would_be_refused_is_in_the_way_while_it_runs() -> None:
+    job = a_job().with_workers(2).with_spec(cleanPodPolicy="Sometimes")
+    ((text, is_in_the_way),) = told(a_former_job(job=job))
+    assert text.startswith("would be refused: spec.cleanPodPolicy: 'Sometimes' is not one of")
+    assert is_in_the_way
+    ((text, is_in_the_way),) = told(a_former_job("Completed", job))
+    assert not is_in_the_way
+
+
+def test_rules_are_asked_beside_fields_that_are_dropped() -> None:
+    template = a_template()
+    template["spec"]["containers"][0]["env"] = [{"name": "PADDLE_PORT", "value": "99999"}]
+    job = a_job().with_workers(2, template).with_spec(sampleSetRef={"name": "data"})
+    dropped, refused = told(a_former_job(job=job))
+    assert dropped == ("spec.sampleSetRef is not known here, and is dropped", False)
+    assert "PADDLE_PORT" in refused[0]
+
+
+@pytest.mark.parametrize(
+    ("job", "text"),
+    [
+        (a_former_job("Starting"), "is Starting: where no worker runs yet"),
+        (a_former_job(job=a_job().with_elastic_workers(2, 1, 3)), "is elastic"),
+    ],
+)
+def test_what_is_not_as_it_was_is_told(job: Raw, text: str) -> None:
+    (finding,) = told(job)
+    assert finding[0].startswith(text)
+    assert not finding[1]
+
+
+def test_job_without_workers_is_told_to_be_left_alone() -> None:
+    assert "has no workers" in told(a_former_job(job=a_job().with_ps(1)))[-1][0]
+
+
+def test_job_that_was_stored_without_a_spec_is_told() -> None:
+    job = a_former_job()
+    del job["spec"]
+    assert ("would be refused: spec: is required", True) in told(job)
+
+
+def test_job_that_is_being_deleted_is_not_in_the_way() -> None:
+    job = a_former_job(job=a_job().with_workers(2).with_spec(cleanPodPolicy="Sometimes"))
+    job["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+    ((_, is_in_the_way),) = told(job)
+    assert not is_in_the_way
+
+
+def test_finalizer_without_the_operator_that_lifts_it_is_in_the_way() -> None:
+    jobs = [a_former_job(), a_former_job("Failed"), a_job().with_workers(1).build()]
+    (finding,) = find_strays(jobs, [])
+    assert finding.is_in_the_way
+    assert finding.job.endswith("(and 1 more)")
+    assert "--anyway" in finding.text
+    assert not [*find_strays(jobs, [THEIRS])]
+    assert not [*find_strays(jobs[2:], [])]
+
+
+def test_steps_stop_the_former_operator_first_and_start_ours_last() -> None:
+    steps = plan([a_former_job(), a_former_job("Failed")], [THEIRS], "ours.yaml")
+    commands = [" ".join(step.arguments) for step in steps]
+    assert commands.pop(0).endswith("--dry-run=server")
+    assert "clusterrolebinding/paddle-manager-rolebinding" in commands[0]
+    assert commands[1].startswith("-n paddle-system delete deployment/paddle-controller-manager")
+    assert [command.split()[2] for command in commands[2:4]] == ["patch", "patch"]
+    assert commands[4].endswith("-f deploy/v1/crd.yaml")
+    assert commands[5].endswith("-f ours.yaml")
+    assert "rollout status" in commands[6]
+    assert not [command for command in commands if "delete" in command and "crd" in command]
+
+
+def test_second_move_stops_nothing_and_changes_no_job() -> None:
+    (ours,) = (obj for obj in build_operator(Ours()) if obj["kind"] == "Deployment")
+    moved = a_job().with_workers(1).build()
+    steps = plan([moved], [ours], "ours.yaml")
+    assert [step.arguments[0] for step in steps] == ["apply", "apply", "apply", "-n"]
+
+
+class Jobs:
+    """Stored jobs. While one is patched, `meanwhile` happens."""
+
+    def __init__(self, *names: str) -> None:
+        self.stored = {name: self._make(name) for name in names}
+        self.meanwhile: list[Callable[[], object]] = []
+
+    def every(self) -> list[Raw]:
+        return deepcopy([*self.stored.values()])
+
+    def take(self, step: Step) -> None:
+        """What the API server does about the patch: a test of it that fails refuses all."""
+        name = step.arguments[4]
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
+        if name not in self.stored:
+            raise KubectlError(f'paddlejobs "{name}" not found')
+        test, remove = json.loads(step.arguments[-1].partition("=")[2])
+        finalizers, place = self.finalizers(name), int(test["path"].rpartition("/")[2])
+        if finalizers[place : place + 1] != [test["value"]]:
+            raise KubectlError("the request is invalid")
+        assert (remove["op"], remove["path"]) == ("remove", test["path"])
+        del finalizers[place]
+
+    def finalizers(self, name: str) -> list[str]:
+        found: list[str] = self.stored[name]["metadata"]["finalizers"]
+        return found
+
+    def add(self, name: str) -> None:
+        self.stored[name] = self._make(name)
+
+    def _make(self, name: str) -> Raw:
+        job = a_former_job()
+        job["metadata"]["name"] = name
+        return job
+
+
+def test_finalizers_of_others_stay_even_one_that_comes_meanwhile() -> None:
+    jobs = Jobs("a")
+    jobs.meanwhile = [lambda: jobs.finalizers("a").insert(0, "others/new")]
+    lift_finalizers(jobs.every, jobs.take)
+    assert jobs.finalizers("a") == ["others/new", "others/one"]
+
+
+def test_job_that_is_gone_meanwhile_is_no_error() -> None:
+    jobs = Jobs("a", "b")
+    jobs.meanwhile = [lambda: jobs.stored.pop("a")]
+    lift_finalizers(jobs.every, jobs.take)
+    assert jobs.finalizers("b") == ["others/one"]
+
+
+def test_job_that_was_made_after_the_look_loses_the_finalizer_too() -> None:
+    jobs = Jobs("a")
+    jobs.meanwhile = [lambda: jobs.add("b")]
+    lift_finalizers(jobs.every, jobs.take)
+    assert jobs.finalizers("b") == ["others/one"]
+
+
+def test_finalizer_that_is_put_back_each_time_is_an_error() -> None:
+    jobs = Jobs("a")
+
+    def take(step: Step) -> None:
+        jobs.take(step)
+        jobs.add("a")
+
+    with pytest.raises(KubectlError, match="comes back"):
+        lift_finalizers(jobs.every, take)
+
+
+def test_patch_that_is_refused_holds_up_no_other_job_and_is_an_error() -> None:
+    jobs = Jobs("a", "b")
+
+    def take(step: Step) -> None:
+        if step.arguments[4] == "a":
+            raise KubectlError("a webhook says no")
+        jobs.take(step)
+
+    with pytest.raises(KubectlError, match="a webhook says no"):
+        lift_finalizers(jobs.every, take)
+    assert jobs.finalizers("b") == ["others/one"]

@@ -1,0 +1,81 @@
+"""How `kubectl pdj ui` opens a browser: by a file of the user's, which other users cannot read."""
+
+import queue
+import re
+import signal
+import stat
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from localcluster import clock
+from pdj.ui.door import Door
+from tests.live.pdj import CHECKOUT, environment
+
+SECONDS = 60.0
+SERVE = """
+import argparse
+from pdj.session import Session
+from pdj.ui.server import serve
+options = argparse.Namespace(kubeconfig=None, context=None, port=0, no_browser=False)
+serve(Session(options), "", "en")
+"""
+BROWSER = """#!/bin/sh
+printf '%s' "$*" > {folder}/began && mv {folder}/began {folder}/arguments
+"""
+KUBECONFIG = """
+current-context: here
+contexts: [{name: here, context: {cluster: here}}]
+clusters: [{name: here, cluster: {server: "http://127.0.0.1:9"}}]
+"""
+
+
+def test_the_token_is_in_no_argument_and_the_file_goes(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(KUBECONFIG)
+    (tmp_path / "browser").write_text(BROWSER.format(folder=tmp_path))
+    (tmp_path / "browser").chmod(0o755)
+    names = {"BROWSER": str(tmp_path / "browser"), "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE],
+        cwd=CHECKOUT,
+        env=environment(str(tmp_path / "config"), **names),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout
+            printed = re.search(r"http://\S+token=(\S+)", process.stdout.readline())
+            assert printed
+            arguments = tmp_path / "arguments"
+            assert clock.wait_until(arguments.exists, SECONDS)
+            assert printed[1] not in arguments.read_text()
+            page = Path(unquote(urlsplit(arguments.read_text()).path))
+            assert stat.S_IMODE(page.stat().st_mode) == 0o600
+            assert f'content="0; url={printed[0]}"' in page.read_text()
+            with urllib.request.urlopen(printed[0], timeout=SECONDS) as answer:
+                port = urlsplit(printed[0]).port
+                assert answer.headers["set-cookie"].startswith(f"pdj-{port}=")
+            assert clock.wait_until(lambda: not page.exists(), SECONDS)
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=SECONDS)
+
+
+def test_the_file_goes_at_the_end_though_nobody_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = queue.SimpleQueue[str]()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", opened.put)
+    door = Door()
+    door.open("http://127.0.0.1:1/?token=x")
+    assert opened.get(timeout=SECONDS).startswith(f"file://{tmp_path}/pdj-")
+    assert list(tmp_path.iterdir())
+    door.close()
+    door.open("http://127.0.0.1:1/?token=x")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,85 @@
+"""`logs`: what is said where there is nothing to print, or not yet."""
+
+import threading
+from argparse import ArgumentParser
+from typing import Any
+
+import pytest
+
+from api.constants import Role
+from pdj.commands import logs
+from pdj.errors import Problem, TimedOut
+from pdj.gather.jobs import JobPicture
+from pdj.session import Session
+from tests.memory.builders import a_job, a_pod
+
+
+def session(*words: str) -> Session:
+    """A session of `logs` with these arguments."""
+    parser = ArgumentParser()
+    logs.configure(parser)
+    options = parser.parse_args(["train", *words])
+    options.namespace = "team"
+    made = Session(options)
+    made.__dict__["client"] = None
+    return made
+
+
+def show(monkeypatch: pytest.MonkeyPatch, *words: str, with_pods: bool = True) -> int:
+    """Run `logs` of a job of two workers in its second attempt, which have not started."""
+    job = a_job().with_workers(2).with_status(phase="Completed", attempt=2).build()
+    pods = tuple(a_pod(job, Role.WORKER, index, attempt=2).build() for index in (0, 1))
+    picture = JobPicture(job, pods if with_pods else ())
+    monkeypatch.setattr(logs, "look", lambda *_: picture)
+    monkeypatch.setattr("pdj.gather.joblog.has_started", lambda *_: False)
+    return logs.run(session(*words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--role", "ps"), ("--index", "7"), ("--attempt", "3"), ("-c", "sidecar")],
+    ids=" ".join,
+)
+def test_a_pod_that_the_job_never_had_is_no_log_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, str]
+) -> None:
+    with pytest.raises(Problem, match=r"its pods, of attempt 2: worker-0, worker-1$"):
+        show(monkeypatch, *words)
+
+
+@pytest.mark.parametrize("words", [(), ("--attempt", "1"), ("--role", "worker")], ids=str)
+def test_a_log_that_is_gone_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert show(monkeypatch, *words) == 0
+    assert "are gone" in capsys.readouterr().err
+    assert show(monkeypatch, "--index", "7", with_pods=False) == 0
+    assert "are gone" in capsys.readouterr().err
+
+
+class Nothing:
+    """What is watched of a job that is not there."""
+
+    is_known = True
+
+    def __init__(self, *_: Any) -> None:
+        self.changed = threading.Event()
+
+    def __enter__(self) -> "Nothing":
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def picture(self) -> None:
+        """There is none."""
+
+
+def test_following_says_that_it_waits_for_the_job(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logs, "LiveJob", Nothing)
+    with pytest.raises(TimedOut, match=r"^train: not within 0\.3 s$"):
+        logs.run(session("-f", "--timeout", "0.3"))
+    said = capsys.readouterr()
+    assert said.err == "--- there is no job train in namespace team yet: waiting for it\n"
+    assert said.out == ""

@@ -1,0 +1,224 @@
+"""What the page is told of a job: rows, the timeline, and text that stays text."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from pdj.gather.jobs import JobPicture
+from pdj.text.status import draw_job
+from pdj.ui.encoding import clean_text, encode
+from pdj.ui.rows import pod_order, row_of
+from pdj.ui.timeline import MAX_PODS, draw_timeline
+
+Raw = dict[str, Any]
+T0 = 1767225600.0
+"""2026-01-01T00:00:00Z."""
+
+
+def at(second: int) -> str:
+    """So many seconds after the job's creation."""
+    return f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z"
+
+
+def condition(type_: str, second: int, reason: str = "R", status: str = "True") -> Raw:
+    """A condition since a second."""
+    return {"type": type_, "status": status, "reason": reason, "message": "why\nmore",
+            "lastTransitionTime": at(second)}  # fmt: skip
+
+
+def a_job(phase: str, *conditions: Raw, workers: int = 1, **status: Any) -> Raw:
+    """A job of workers."""
+    worker = {"replicas": workers, "template": {"spec": {"containers": [{"name": "paddle"}]}}}
+    return {
+        "metadata": {"name": "job", "namespace": "n", "uid": "u", "creationTimestamp": at(0)},
+        "spec": {"worker": worker},
+        "status": {"phase": phase, "attempt": 1, "conditions": [*conditions], **status},
+    }
+
+
+def a_pod(
+    index: int, *, attempt: int = 1, created: int = 0, scheduled: int = 1, **state: Raw
+) -> Raw:
+    """A worker whose trainer is in this state."""
+    labels = {"role": "worker", "index": str(index), "attempt": str(attempt)}
+    return {
+        "metadata": {
+            "name": f"job-worker-{index}",
+            "uid": f"{index}-{attempt}",
+            "creationTimestamp": at(created),
+            "labels": {f"batch.paddlepaddle.org/{name}": each for name, each in labels.items()},
+        },
+        "spec": {"nodeName": "node", "containers": [{"name": "paddle"}]},
+        "status": {
+            "phase": "Running",
+            "conditions": [condition("PodScheduled", scheduled)],
+            "containerStatuses": [{"name": "paddle", "restartCount": 0, **state}],
+        },
+    }
+
+
+def running(second: int) -> Raw:
+    """The state of a container that runs."""
+    return {"running": {"startedAt": at(second)}}
+
+
+def ended(start: int, end: int, code: int) -> Raw:
+    """The state of a container that has ended."""
+    times = {"startedAt": at(start), "finishedAt": at(end)}
+    return {"terminated": {"exitCode": code, "reason": "Error", **times}}
+
+
+def failure(attempt: int, second: int, index: int = 0) -> Raw:
+    """A record in status."""
+    return {"attempt": attempt, "pod": f"job-worker-{index}", "role": "worker", "index": index,
+            "reason": "PodFailed", "exitCode": 1, "time": at(second),
+            "message": "oops"}  # fmt: skip
+
+
+def pod_event(uid: str, reason: str, second: int, name: str = "job-worker-0") -> Raw:
+    """An Event about a pod."""
+    target = {"kind": "Pod", "name": name, "uid": uid}
+    return {"metadata": {}, "involvedObject": target, "reason": reason, "lastTimestamp": at(second)}
+
+
+def bars(job: Raw, pods: list[Raw], lane: int, *events: Raw) -> list[tuple[Any, ...]]:
+    """The bars of a lane: start and end in seconds of the job, state, and the attempts' label."""
+    drawn = draw_timeline(JobPicture(job, tuple(pods)), events)
+    found = drawn["lanes"][lane]
+    return [
+        (each["start"] - T0, each["end"] and each["end"] - T0, each["state"])
+        + ((each["label"],) if found["kind"] == "attempts" else ())
+        for each in found["bars"]
+    ]
+
+
+RUNS = a_job("Running", condition("PodsScheduled", 2), condition("Running", 5))
+
+
+def test_phases_go_on_until_now() -> None:
+    assert bars(RUNS, [], 0) == [(0, 2, "Pending"), (2, 5, "Starting"), (5, None, "Running")]
+
+
+def test_a_completed_job_whose_events_are_gone_has_its_phases() -> None:
+    job = a_job("Completed", condition("Completed", 9), completionTime=at(9))
+    pods = [a_pod(0, scheduled=2, state=ended(5, 9, 0))]
+    assert bars(job, pods, 0) == [(0, 2, "Pending"), (2, 5, "Starting"), (5, 9, "Running")]
+    assert bars(job, pods, 1) == [(0, 9, "done", "1")]
+    assert bars(job, pods, 2) == [(0, 2, "waiting"), (2, 5, "starting"), (5, 9, "done")]
+
+
+def test_a_new_job_has_one_bar() -> None:
+    job = a_job("")
+    job["status"] = {}
+    assert bars(job, [], 0) == [(0, None, "Pending")]
+    assert bars(job, [], 1) == []
+
+
+def test_attempts_end_with_their_failures() -> None:
+    job = a_job(
+        "Running", condition("Running", 40), attempt=3, failures=[failure(1, 10), failure(2, 30)]
+    )
+    pods = [a_pod(0, attempt=3, created=35, scheduled=36, state=running(40))]
+    told = [pod_event("0-2", "Scheduled", 15), pod_event("0-2", "Started", 18)]
+    assert bars(job, pods, 1, *told) == [
+        (0, 10, "ended", "1"), (15, 30, "ended", "2"), (35, None, "current", "3"),
+    ]  # fmt: skip
+    assert bars(job, pods, 2, *told) == [
+        (15, 18, "starting"), (18, 30, "broken"),
+        (35, 36, "waiting"), (36, 40, "starting"), (40, None, "running"),
+    ]  # fmt: skip
+    assert bars(job, pods, 0, *told) == [
+        (0, 10, "Pending"), (10, 15, "Restarting"), (15, 18, "Starting"), (18, 30, "Running"),
+        (30, 36, "Restarting"), (36, 40, "Starting"), (40, None, "Running"),
+    ]  # fmt: skip
+
+
+def test_attempts_without_a_record_are_one_bar() -> None:
+    job = a_job("Restarting", condition("Restarting", 60), attempt=9, failures=[failure(8, 60)])
+    assert bars(job, [], 1) == [(0, 60, "ended", "1–8")]
+
+
+def test_a_start_that_is_told_in_whole_seconds_is_not_before_the_node() -> None:
+    job = a_job("Running", attempt=2, failures=[failure(1, 10)])
+    told = [pod_event("0-1", "Started", 3), pod_event("0-1", "Scheduled", 4)]
+    assert bars(job, [], 2, *told) == [(3, 10, "broken")]
+
+
+def test_attempts_may_end_and_begin_in_one_second() -> None:
+    job = a_job("Restarting", attempt=3, failures=[failure(1, 10), failure(2, 15)])
+    told = [
+        pod_event("0-1", "Started", 2),
+        *(pod_event("0-2", "Scheduled", 10), pod_event("0-2", "Started", 10)),
+    ]
+    assert bars(job, [], 2, *told) == [(2, 10, "broken"), (10, 15, "broken")]
+
+
+def test_a_run_ends_before_the_next_of_its_name() -> None:
+    job = a_job("Running", attempt=3, failures=[failure(2, 30)])
+    told = [pod_event("0-1", "Started", 3), pod_event("0-2", "Started", 20)]
+    assert bars(job, [], 2, *told) == [(3, 20, "stopped"), (20, 30, "broken")]
+
+
+def test_a_restart_in_place_shows_both_runs() -> None:
+    pod = a_pod(0, state=running(20), lastState=ended(5, 12, 3))
+    assert bars(RUNS, [pod], 2) == [
+        (0, 1, "waiting"), (1, 5, "starting"), (5, 12, "broken"),
+        (12, 20, "starting"), (20, None, "running"),
+    ]  # fmt: skip
+
+
+def test_of_thousands_of_pods_those_in_trouble_are_drawn() -> None:
+    pods = [a_pod(index, state=running(5)) for index in range(1000)]
+    pods[700]["status"]["containerStatuses"][0]["state"] = ended(5, 6, 1)
+    drawn = draw_timeline(JobPicture(RUNS, tuple(pods)), ())
+    assert drawn["more"] == 1000 - MAX_PODS
+    assert drawn["lanes"][2]["name"] == "job-worker-700"
+
+
+@pytest.mark.parametrize(
+    "status", [{}, None, {"phase": "New-Word", "worker": {}, "conditions": []}]
+)
+def test_every_job_has_a_row(status: Any) -> None:
+    job = a_job("Running")
+    job["status"] = status
+    assert row_of(job)["phase"] == ((status or {}).get("phase") or "")
+
+
+def test_a_row_tells_the_first_line_of_why() -> None:
+    row = row_of(a_job("Pending", condition("Pending", 3, "Unschedulable")))
+    assert (row["reason"], row["message"], row["created"]) == ("Unschedulable", "why …", T0)
+
+
+def test_pods_stand_in_order_of_their_numbers() -> None:
+    names = ["a-worker-10", "a-worker-9", "a-ps-1", "a-worker-x"]
+    assert sorted(names, key=pod_order) == ["a-ps-1", "a-worker-x", "a-worker-9", "a-worker-10"]
+
+
+def test_harmful_characters_are_shown_not_obeyed() -> None:
+    value = {"a\u202e": ["\x1b[31m", "two\nlines", "\ud800", 1, None], "b": {"c": "中文"}}
+    line = encode(value)
+    assert line.count(b"\n") == 1
+    assert json.loads(line) == {
+        "a\\u202e": ["\\x1b[31m", "two\nlines", "\\ud800", 1, None],
+        "b": {"c": "中文"},
+    }
+    assert clean_text("a\r\nb") == "a\\x0d\nb"
+
+
+def test_a_job_may_end_in_the_second_of_its_creation() -> None:
+    job = a_job("Failed", condition("Failed", 0), completionTime=at(0))
+    assert bars(job, [], 0) == [(0, 0, "Pending")]
+
+
+def test_the_last_branches_of_the_tree_close_it() -> None:
+    pods = [a_pod(index, state=running(5)) for index in (0, 1)]
+    job = a_job("Running", workers=2, failures=[failure(1, 9)])
+    job["status"]["attempt"] = 2
+    now = datetime.fromtimestamp(T0 + 60, UTC)
+    drawn = draw_job(JobPicture(job, tuple(pods)), lambda text, *_: text, now, 80)
+    assert [line[:5] for line in drawn[1:]] == [
+        "├─ wo", "│  ├─", "│  └─", "└─ at", "   ├─", "   └─",
+    ]  # fmt: skip
+    assert drawn[-1].endswith("2  Running")

@@ -1,0 +1,165 @@
+"""Commands for several jobs: one that fails keeps none of the others from its turn."""
+
+import threading
+from argparse import Namespace
+from typing import Any
+
+import pytest
+
+from api.objects import Raw
+from controller.client.errors import (
+    AlreadyExists,
+    ApiError,
+    Forbidden,
+    Invalid,
+    NotFound,
+    Unauthorized,
+    error_from_status,
+)
+from pdj.commands import delete, restart, resume, submit, suspend, wait
+from pdj.gather.jobs import JobPicture, NoOperator, get_job
+from pdj.session import Session
+
+JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/team/paddlejobs"
+SERVED = {"groups": [{"versions": [{"groupVersion": "batch.paddlepaddle.org/v1"}]}]}
+
+
+class Cluster:
+    """The API server as the commands ask it; `refusals` are by name."""
+
+    def __init__(self, *names: str, is_served: bool = True, **refusals: ApiError) -> None:
+        self.names = list(names)
+        self.refusals = refusals
+        self.changed: list[str] = []
+        self._is_served = is_served
+
+    def get(self, path: str) -> Raw:
+        """A job, or the groups of the API."""
+        if path == "/apis":
+            return SERVED if self._is_served else {"groups": []}
+        name = self._known(path)
+        return {"metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}"}, "spec": {}}
+
+    def merge_patch(self, path: str, body: Raw) -> Raw:
+        """Change a job."""
+        self.changed.append(self._known(path))
+        return body
+
+    def delete(self, path: str, uid: str) -> None:
+        """Delete a job."""
+        self.changed.append(self._known(path))
+
+    def create(self, path: str, body: Raw, query: Raw) -> Raw:
+        """Create a job."""
+        name = body["metadata"]["name"]
+        if name in self.refusals:
+            raise self.refusals[name]
+        if name in self.names:
+            raise AlreadyExists("exists")
+        self.changed.append(name)
+        return body
+
+    def _known(self, path: str) -> str:
+        name = path.removeprefix(f"{JOBS}/")
+        if name in self.refusals:
+            raise self.refusals[name]
+        if name not in self.names:
+            raise NotFound("not found")
+        return name
+
+
+def session(cluster: Cluster, **options: Any) -> Session:
+    """A command's, with this cluster for the real one."""
+    given = {"namespace": "team", "wait": False, "timeout": None, **options}
+    made = Session(Namespace(**given))
+    made.__dict__["client"] = cluster
+    return made
+
+
+@pytest.mark.parametrize("command", [delete, restart, resume, suspend])
+def test_the_jobs_after_a_missing_one_get_their_turn(
+    command: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster("first", "last")
+    options = {"ignore_not_found": False, "submit_again": False}
+    assert command.run(session(cluster, jobs=["first", "none", "last"], **options)) == 1
+    assert cluster.changed == ["first", "last"]
+    assert capsys.readouterr().err == "error: there is no job none in namespace team\n"
+
+
+def test_every_refusal_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster("a", "b", "c", a=Forbidden("no a"), c=Forbidden("no\x1b c"))
+    assert suspend.run(session(cluster, jobs=["a", "b", "c"])) == 1
+    assert cluster.changed == ["b"]
+    said = ["error: not allowed: no a", "error: not allowed: no\\x1b c"]
+    assert capsys.readouterr().err.splitlines() == said
+
+
+def test_what_fails_for_all_is_told_once() -> None:
+    with pytest.raises(Unauthorized):
+        suspend.run(session(Cluster(a=Unauthorized("expired")), jobs=["a", "b"]))
+    with pytest.raises(Exception, match="does not know PaddleJobs"):
+        suspend.run(session(Cluster(is_served=False), jobs=["a", "b"]))
+
+
+def test_an_api_that_is_only_about_to_be_served_is_told() -> None:
+    cluster = Cluster(new=error_from_status(404, {}, None))
+    options = {"dry_run": "none", "output": None}
+    with pytest.raises(NoOperator, match=r"^HTTP 404, no Status: the API server begins to serve"):
+        submit.create_jobs(session(cluster, **options), [{"metadata": {"name": "new"}}])
+    with pytest.raises(NoOperator, match="begins to serve"):
+        get_job(cluster, "team", "new")  # type: ignore[arg-type]
+
+
+def test_the_jobs_after_one_that_exists_are_submitted(capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster("old")
+    jobs = [{"metadata": {"name": name}, "spec": {}} for name in ("new", "old", "newer")]
+    options = {"dry_run": "none", "output": None}
+    assert submit.create_jobs(session(cluster, **options), jobs) == 1
+    assert cluster.changed == ["new", "newer"]
+    told = capsys.readouterr()
+    assert told.out.splitlines() == ["team/new created", "team/newer created"]
+    assert told.err == "error: there is a job old in namespace team already\n"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "told"),
+    [
+        ('unknown field "spec.workers"', 'error: bad: unknown field "spec.workers"\n'),
+        ('PaddleJob "bad" is invalid', 'error: PaddleJob "bad" is invalid\n'),
+    ],
+)
+def test_a_refusal_names_the_job_of_several(
+    refusal: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = Cluster(bad=Invalid(refusal))
+    jobs = [{"metadata": {"name": name}, "spec": {}} for name in ("bad", "good")]
+    assert submit.create_jobs(session(cluster, dry_run="none", output=None), jobs) == 1
+    assert cluster.changed == ["good"]
+    assert capsys.readouterr().err == told
+
+
+def test_a_dry_run_of_the_client_asks_no_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    made = Session(Namespace(dry_run="client", output=None, kubeconfig="/nowhere", context=None))
+    assert submit.create_jobs(made, [{"metadata": {"name": "new"}}]) == 0
+    said = capsys.readouterr().out
+    assert said == "new would be created, if the API server takes it\n"
+
+
+def test_waiting_tells_why_a_job_has_failed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = {"type": "Failed", "status": "True", "reason": "PodFailed", "message": "oh\x1b\nno"}
+    status = {"phase": "Failed", "conditions": [failed | {"type": "Pending"}, failed]}
+    picture = JobPicture({"metadata": {"name": "bad"}, "status": status})
+
+    class Live:
+        changed = threading.Event()
+        __enter__, __exit__ = (lambda self: self), (lambda *_: None)
+
+        def picture(self) -> JobPicture:
+            return picture
+
+    monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Live())
+    assert wait.wait_for_end(session(Cluster()), "bad") == 1
+    assert capsys.readouterr().err == "bad: Failed: PodFailed: oh\\x1b …\n"

@@ -1,0 +1,232 @@
+"""Which of several failed pods is named, and how long one that lost a peer waits to be judged."""
+
+import copy
+
+import pytest
+
+from api.constants import Reason, Role
+from api.objects import Raw
+from reconcile import Plan, reconcile
+from reconcile.failure import build_failure, find_incident
+from reconcile.launcher_log import clean
+from reconcile.view import View
+from tests.memory.builders import PodBuilder, a_job, a_pod, at, view_of
+from tests.memory.logs import PEER_LOST, launched, raised
+
+JOB = a_job().with_workers(4).with_status(phase="Running", attempt=1).build()
+MANY = 400
+"""More than `read_message` remembers."""
+BAD_BATCH = raised("ValueError: bad batch 17")
+
+
+def worker(index: int, code: int, seconds: float, message: str = "") -> PodBuilder:
+    return a_pod(JOB, index=index).ended(code, seconds, message=message)
+
+
+def seen(*ended: PodBuilder, seconds: float = 6.0, job: Raw = JOB) -> View:
+    """What a pass sees then; workers that have not ended run."""
+    pods = {pod.build()["metadata"]["name"]: pod for pod in ended}
+    for index in range(4):
+        pod = a_pod(JOB, index=index).running()
+        pods.setdefault(pod.build()["metadata"]["name"], pod)
+    return view_of(job, *pods.values(), seconds=seconds)
+
+
+def named(view: View) -> str:
+    incident = find_incident(view)
+    assert incident is not None
+    assert incident.pod is not None
+    return incident.pod.name
+
+
+def plan_of(view: View) -> Plan:
+    return reconcile(view.observed, view.now, view.settings)
+
+
+ALL_FAILED = {
+    "cause-first": [worker(0, 1, 5, BAD_BATCH), worker(1, 1, 5, PEER_LOST)],
+    "consequence-first": [worker(1, 1, 4, PEER_LOST), worker(0, 1, 5, BAD_BATCH)],
+    "killed": [worker(1, 1, 4, PEER_LOST), worker(0, 137, 5)],
+    "killed-under-the-launcher": [
+        worker(1, 1, 4, launched(PEER_LOST, 1)),
+        worker(0, 247, 5, launched("epoch 1\n", -9)),
+    ],
+    "without-a-word": [worker(1, 1, 5, PEER_LOST), worker(0, 3, 5)],
+    "first-of-two-causes": [worker(0, 1, 4, BAD_BATCH), worker(1, 1, 5, BAD_BATCH)],
+    "consequences-alone": [worker(0, 1, 4, PEER_LOST), worker(1, 1, 5, PEER_LOST)],
+}
+
+
+@pytest.mark.parametrize("name", ALL_FAILED)
+def test_the_first_that_tells_of_a_cause_is_named(name: str) -> None:
+    rest = [worker(index, 1, 6, PEER_LOST) for index in (2, 3)]
+    assert named(seen(*ALL_FAILED[name], *rest)) == "train-worker-0"
+
+
+def test_others_are_counted_and_the_record_is_the_culprits() -> None:
+    view = seen(
+        *(worker(index, 1, 4, PEER_LOST) for index in (1, 2, 3)), worker(0, 1, 5, BAD_BATCH)
+    )
+    incident = find_incident(view)
+    assert incident is not None
+    assert incident.message == (
+        "train-worker-0 on node-1 exited with code 1, and 3 others failed after it: "
+        "ValueError: bad batch 17"
+    )
+    record = build_failure(view, incident)
+    assert (record.pod, record.message.splitlines()[0]) == (
+        "train-worker-0",
+        "ValueError: bad batch 17",
+    )
+
+
+def test_the_first_to_end_decides_what_is_charged() -> None:
+    evicted = worker(1, 143, 4).with_condition("DisruptionTarget")
+    incident = find_incident(seen(evicted, worker(0, 1, 5, BAD_BATCH)))
+    assert incident is not None
+    assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
+    incident = find_incident(seen(worker(0, 1, 3, PEER_LOST), evicted))
+    assert incident is not None
+    assert (incident.reason, incident.is_charged) == (Reason.POD_FAILED, True)
+
+
+def noted(*ended: PodBuilder) -> Raw:
+    """The job after a pass that saw these."""
+    plan = plan_of(seen(*ended))
+    assert plan.status is not None
+    job = copy.deepcopy(JOB)
+    job["status"] |= plan.status["status"]
+    return job
+
+
+def test_a_lost_peer_waits_for_the_culprit_and_is_noted_meanwhile() -> None:
+    plan = plan_of(seen(worker(1, 1, 4, PEER_LOST), seconds=6))
+    assert plan.status is not None
+    assert set(plan.status["status"]) == {"failures", "replicas"}
+    assert plan == Plan(status=plan.status, requeue_after=3.0)
+    job = noted(worker(1, 1, 4, PEER_LOST))
+    again = plan_of(seen(worker(1, 1, 4, PEER_LOST), worker(2, 1, 4, PEER_LOST), job=job))
+    assert again == Plan(requeue_after=3.0)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param((), id="alone"),
+        pytest.param((worker(2, 1, 5, PEER_LOST),), id="others-lost-a-peer-too"),
+        pytest.param((worker(2, 143, 5).with_condition("DisruptionTarget"),), id="evicted-later"),
+        pytest.param((worker(2, 143, 5).deleting(),), id="more-are-going"),
+    ],
+)
+def test_a_noted_failure_is_charged_and_told_though_its_pod_is_gone(
+    others: tuple[PodBuilder, ...],
+) -> None:
+    job = noted(worker(1, 1, 4, PEER_LOST))
+    rest = [a_pod(JOB, index=index).running() for index in (0, 2, 3)[: 3 - len(others)]]
+    plan = plan_of(view_of(job, *others, *rest, seconds=7))
+    assert plan.status is not None
+    status = plan.status["status"]
+    assert status["phase"] == "Failed", "it is charged"
+    (failed,) = [each for each in status["conditions"] if each["type"] == "Failed"]
+    assert failed["reason"] == "PodFailed"
+    assert failed["message"].startswith("train-worker-1 on node-1 exited with code 1: RuntimeError")
+    assert "failures" not in status, "its record stays"
+    assert status["avoidNodes"] == ["node-1"]
+
+
+def test_a_verdict_replaces_the_noted_failure() -> None:
+    job = noted(worker(1, 1, 4, PEER_LOST))
+    culprit = worker(0, 1, 5, BAD_BATCH)
+    rest = [a_pod(JOB, index=index).running() for index in (2, 3)]
+    for first in ((worker(1, 1, 4, PEER_LOST),), ()):
+        plan = plan_of(view_of(job, *first, culprit, *rest, seconds=7))
+        assert plan.status is not None
+        (record,) = plan.status["status"]["failures"]
+        assert (record["pod"], record["exitCode"]) == ("train-worker-0", 1)
+
+
+def test_what_follows_an_eviction_is_not_charged_though_it_was_noted_first() -> None:
+    job = noted(worker(1, 1, 4, PEER_LOST))
+    evicted = worker(2, 143, 3).with_condition("DisruptionTarget")
+    incident = find_incident(view_of(job, evicted, a_pod(JOB).running(), seconds=7))
+    assert incident is not None
+    assert (incident.reason, incident.is_charged) == (Reason.POD_EVICTED, False)
+
+
+def test_a_failure_of_another_attempt_is_none_that_was_noted() -> None:
+    job = noted(worker(1, 1, 4, PEER_LOST))
+    job["status"]["attempt"] = 2
+    pods = [a_pod(JOB, index=index, attempt=2).running() for index in range(4)]
+    assert find_incident(view_of(job, *pods, seconds=60)) is None
+
+
+def test_a_message_is_read_once_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass follows each of the pods that fail."""
+    read: list[str] = []
+
+    def count(message: str) -> list[str]:
+        read.append(message)
+        return clean(message)
+
+    monkeypatch.setattr("reconcile.cause.clean", count)
+    job = a_job().with_workers(MANY + 1).with_status(phase="Running", attempt=1).build()
+    pods = [
+        a_pod(job, index=index).ended(1, 4, message=f"step {index}\n{PEER_LOST}")
+        for index in range(MANY)
+    ]
+    view = view_of(job, *pods, a_pod(job, index=MANY).running(), seconds=6)
+    assert plan_of(view).requeue_after == 3.0
+    assert len(read) <= MANY + 1
+    read.clear()
+    assert plan_of(view).requeue_after == 3.0
+    assert len(read) <= 1, "the one that is noted"
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param(seen(worker(0, 1, 4, PEER_LOST), seconds=9), id="waited"),
+        pytest.param(seen(worker(0, 1, 90, PEER_LOST), seconds=9), id="clock-of-the-node"),
+        pytest.param(seen(worker(0, 1, 4, BAD_BATCH)), id="cause"),
+        pytest.param(
+            seen(worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running().deleting()), id="going"
+        ),
+        pytest.param(
+            view_of(JOB, worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running(), seconds=5),
+            id="gone",
+        ),
+    ],
+)
+def test_none_waits_for_what_does_not_come(view: View) -> None:
+    assert named(view) == "train-worker-0"
+
+
+def test_a_pod_that_serves_may_be_the_culprit() -> None:
+    job = a_job().with_ps(1).with_workers(1).with_status(phase="Running", attempt=1).build()
+    lost = a_pod(job).ended(1, 4, message=PEER_LOST)
+    waits = view_of(job, a_pod(job, Role.PS).running(), lost, seconds=5)
+    assert find_incident(waits) is None
+    assert named(view_of(job, a_pod(job, Role.PS).ended(139, 5), lost, seconds=5)) == "train-ps-0"
+
+
+def test_an_elastic_job_does_not_wait() -> None:
+    job = a_job().with_elastic_workers(2, 1, 2).build()
+    lost = a_pod(job).ended(1, 4, message=PEER_LOST)
+    plan = plan_of(view_of(job, lost, a_pod(job, index=1).running(), seconds=5))
+    assert plan.status is not None
+
+
+def test_a_deadline_does_not_wait() -> None:
+    view = seen(worker(1, 1, 4, PEER_LOST), seconds=6)
+    view.observed.job["spec"]["activeDeadlineSeconds"] = 2
+    view.observed.job["status"]["startTime"] = at(0).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert plan_of(view).status is not None
+
+
+def test_of_an_elastic_job_the_same_one_is_named_where_too_few_live() -> None:
+    job = a_job().with_elastic_workers(2, 2, 2).build()
+    lost = a_pod(job, index=1).ended(1, 4, message=PEER_LOST)
+    plan = plan_of(view_of(job, lost, a_pod(job).ended(1, 5, message=BAD_BATCH), seconds=6))
+    assert plan.status is not None
+    (record,) = plan.status["status"]["failures"]
+    assert record["pod"] == "train-worker-0"

@@ -1,0 +1,99 @@
+"""The top of a status: reason and first words of the condition that says most; and its end."""
+
+import pytest
+
+from api.constants import Condition
+from api.status import MAX_HEADLINE_CHARACTERS
+from tests.memory.builders import a_job
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World, writes_nothing
+
+NO_IMAGE = "no such image"
+
+
+def headline(world: World) -> tuple[str, str]:
+    """What the wide columns show."""
+    status = world.status()
+    return status.get("reason", ""), status.get("message", "")
+
+
+def test_waiting_job_tells_what_it_waits_for(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    kubelet.bind("train-worker-0")
+    kubelet.wait("train-worker-0", "ErrImagePull", NO_IMAGE)
+    world.settle()
+    reason, message = headline(world)
+    assert reason == "ImageError"
+    assert message.startswith(f"train-worker-0: ErrImagePull: {NO_IMAGE}")
+
+
+def test_running_job_waits_for_nothing(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    assert headline(world) == ("AllPodsRunning", "")
+
+
+def test_restarting_job_tells_what_failed(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2).with_spec(backoffLimit=1))
+    run_job(world, kubelet)
+    kubelet.end("train-worker-1", 3)
+    world.settle()
+    reason, message = headline(world)
+    assert reason == "PodFailed"
+    assert message.startswith("train-worker-1 on node-1 exited with code 3")
+
+
+def test_restarting_job_that_is_held_up_tells_by_what(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(2).with_spec(backoffLimit=1))
+    run_job(world, kubelet)
+    world.refused_kinds.add("Pod")
+    kubelet.end("train-worker-1", 3)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert headline(world)[0] == "QuotaExceeded"
+
+
+def test_words_are_those_of_the_first_line_and_few(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    kubelet.refuse_to_bind("train-worker-0", "x" * 5000)
+    world.settle()
+    _, message = headline(world)
+    assert len(message) == MAX_HEADLINE_CHARACTERS
+    assert message.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("code", "phase", "reason"), [(0, "Completed", "WorkersSucceeded"), (1, "Failed", "PodFailed")]
+)
+def test_end_is_told_with_one_write(
+    world: World, kubelet: Kubelet, code: int, phase: str, reason: str
+) -> None:
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    assert not world.condition(Condition.FINISHED)
+    kubelet.end("train-worker-0", code)
+    writes: list[str] = []
+    world.before_write = writes.append
+    world.work()
+    assert writes == ["status"]
+    finished = world.condition(Condition.FINISHED)
+    assert (finished["status"], finished["reason"]) == ("True", phase)
+    assert (world.phase(), headline(world)[0]) == (phase, reason)
+
+
+def test_job_that_ended_under_an_older_operator_is_not_written(
+    world: World, kubelet: Kubelet
+) -> None:
+    world.submit(a_job().with_workers(1))
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 0)
+    world.settle()
+    job = world.job()
+    kept = {k: v for k, v in world.status().items() if k not in ("reason", "message")}
+    kept["conditions"] = [c for c in kept["conditions"] if c["type"] != Condition.FINISHED]
+    world.put({**job, "status": kept})
+    assert writes_nothing(world.settle())
+    assert world.status() == kept

@@ -1,0 +1,161 @@
+"""Time without training: counted once, by what ended it."""
+
+from typing import Any
+
+import pytest
+
+from api.constants import ANNOTATION_RESTARTED_AT
+from reconcile.loss import count_gpus
+from reconcile.plan import Outcome
+from tests.memory.builders import a_job, a_template, stamp, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
+
+GPUS = {"limits": {"nvidia.com/gpu": 2, "memory": "1Gi"}}
+
+
+def a_gpu_template(**resources: Any) -> dict[str, Any]:
+    container = {"name": "paddle", "image": "paddle", "resources": resources or GPUS}
+    return a_template(containers=[container])
+
+
+def start(world: World, kubelet: Kubelet, **spec: object) -> None:
+    """A job of two workers with two GPUs each, which runs for a minute."""
+    world.submit(a_job().with_workers(2, a_gpu_template()).with_spec(backoffLimit=9, **spec))
+    run_job(world, kubelet)
+    world.advance(60)
+
+
+def lose(world: World, kubelet: Kubelet, seconds: float = 30) -> None:
+    """A worker fails, its peers go, and time passes before the next attempt's pods run."""
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    world.advance(seconds)
+
+
+def lost(world: World) -> list[Outcome]:
+    return [outcome for outcome in world.counted if outcome.kind == "lost"]
+
+
+def test_time_from_the_failure_until_all_run_is_counted_once(world: World, kubelet: Kubelet):
+    start(world, kubelet)
+    lose(world, kubelet)
+    assert world.status()["lostReason"] == "PodFailed"
+    assert lost(world) == []
+    run_job(world, kubelet)
+    world.advance(60)
+    world.settle()
+    assert lost(world) == [Outcome("lost", "Collective", "PodFailed", 30.0, 4)]
+    assert not {"lostSince", "lostReason"} & set(world.status())
+
+
+def test_the_failure_itself_is_where_it_begins(world: World, kubelet: Kubelet):
+    start(world, kubelet)
+    kubelet.end("train-worker-0", 1)
+    world.advance(5)
+    world.settle()
+    assert world.status()["lostSince"] == stamp(60)
+
+
+def test_failures_before_all_run_again_go_on_with_the_first(world: World, kubelet: Kubelet):
+    start(world, kubelet)
+    lose(world, kubelet)
+    kubelet.place_all()
+    world.settle()
+    kubelet.start_all()
+    kubelet.vanish("train-worker-1")
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    world.advance(30)
+    run_job(world, kubelet)
+    (outcome,) = lost(world)
+    assert (outcome.reason, outcome.seconds) == ("PodFailed", 60.0)
+
+
+def test_a_second_loss_counts_for_itself(world: World, kubelet: Kubelet):
+    start(world, kubelet)
+    lose(world, kubelet, 20)
+    run_job(world, kubelet)
+    world.advance(700)
+    lose(world, kubelet, 40)
+    run_job(world, kubelet)
+    assert [outcome.seconds for outcome in lost(world)] == [20.0, 40.0]
+
+
+def test_an_attempt_that_never_began_to_train_loses_nothing(world: World):
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    asked = {ANNOTATION_RESTARTED_AT: "now"}
+    world.change("PaddleJob", "train", lambda job: job["metadata"].update(annotations=asked))
+    world.settle()
+    assert world.status()["attempt"] == 2
+    assert "lostSince" not in world.status()
+
+
+def test_what_a_job_has_lost_at_its_end_is_counted(world: World, kubelet: Kubelet):
+    start(world, kubelet, activeDeadlineSeconds=100)
+    lose(world, kubelet, 40)
+    world.settle()
+    assert world.phase() == "Failed"
+    assert [outcome.seconds for outcome in lost(world)] == [40.0]
+
+
+def test_a_job_that_fails_for_good_has_lost_nothing_that_would_come_back(
+    world: World, kubelet: Kubelet
+):
+    world.submit(a_job().with_workers(2))
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 1)
+    world.advance(30)
+    world.settle()
+    assert world.phase() == "Failed"
+    assert lost(world) == []
+
+
+def test_suspension_is_not_lost_time(world: World, kubelet: Kubelet):
+    start(world, kubelet)
+    lose(world, kubelet, 10)
+    world.edit_spec(suspend=True)
+    world.settle()
+    world.advance(1000)
+    world.edit_spec(suspend=False)
+    run_job(world, kubelet)
+    assert [outcome.seconds for outcome in lost(world)] == [10.0]
+
+
+def test_a_clock_that_is_set_back_takes_no_time_away(world: World, kubelet: Kubelet):
+    start(world, kubelet)
+    lose(world, kubelet, 10)
+    world.set_clock_back(3600)
+    run_job(world, kubelet)
+    (outcome,) = lost(world)
+    assert outcome.seconds is not None
+    assert 0 <= outcome.seconds <= 10
+
+
+def test_a_reason_that_no_operator_has_written_makes_no_series(world: World, kubelet: Kubelet):
+    start(world, kubelet)
+    forged = {"lostSince": stamp(0), "lostReason": "Tea"}
+    world.change("PaddleJob", "train", lambda job: job["status"].update(forged))
+    world.settle()
+    assert world.phase() == "Running"
+    assert lost(world) == []
+
+
+@pytest.mark.parametrize(
+    ("resources", "gpus"),
+    [
+        ({}, 0),
+        ({"limits": {"nvidia.com/gpu": "4"}}, 4),
+        ({"requests": {"amd.com/gpu": 1}, "limits": {"amd.com/gpu": 1}}, 1),
+        ({"limits": {"cpu": 64, "nvidia.com/gpu.shared": 1}}, 0),
+        ({"limits": {"nvidia.com/gpu": "many"}}, 0),
+        ({"limits": None}, 0),
+    ],
+)
+def test_gpus_are_those_of_all_pods(resources: dict[str, Any], gpus: int):
+    template = a_template(containers=[{"name": "paddle", "resources": resources}])
+    assert count_gpus(view_of(a_job().with_ps(2).with_workers(3, template))) == 3 * gpus

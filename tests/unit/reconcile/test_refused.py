@@ -1,0 +1,156 @@
+"""Children that the API server refuses: a wait where that may heal, else the end of the job."""
+
+import pytest
+
+from api.constants import Reason
+from reconcile.plan import FORMER_JOB, YOUNG_KIND, Refusal
+from reconcile.refused import explain_refusals
+from tests.memory.builders import a_job, view_of
+from tests.memory.kubelet import Kubelet, run_job
+from tests.memory.world import World
+
+WORDS = 'Pod "train-worker-0" is invalid: spec.containers[0].name: Invalid value: "Paddle"'
+GRACE_SECONDS = 60
+
+
+def refuse(world: World, kind: str, name: str, message: str = WORDS) -> None:
+    """The API server's validation refuses a child as it is sent."""
+    world.refusals[(kind, name)] = Refusal(kind, name, "Invalid", message, 422, is_final=True)
+
+
+def test_invalid_child_ends_the_job_with_the_servers_words(world: World) -> None:
+    refuse(world, "Pod", "train-worker-0")
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    assert world.condition("Pending")["reason"] == "InvalidSpec"
+    world.advance(GRACE_SECONDS - 1)
+    world.settle()
+    assert world.phase() == "Pending"
+    world.advance(1)
+    world.settle()
+    failed = world.condition("Failed")
+    assert (world.phase(), failed["reason"]) == ("Failed", "InvalidSpec")
+    assert failed["message"] == f"Pod train-worker-0: {WORDS}"
+    (failure,) = world.status()["failures"]
+    assert (failure["pod"], failure["role"], failure["index"]) == ("train-worker-0", "worker", 0)
+    assert failure["message"] == failed["message"]
+
+
+def test_pass_after_the_grace_comes_by_itself(world: World) -> None:
+    refuse(world, "Pod", "train-worker-0")
+    world.submit(a_job().with_workers(1))
+    assert world.settle().requeue_after == GRACE_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "spec"),
+    [
+        ("Service", "train-worker-0", {"intranet": "Service"}),
+        ("ConfigMap", "train", {}),
+        ("PodGroup", "train-0123abcd", {"schedulingPolicy": {}}),
+    ],
+)
+def test_no_kind_of_child_is_waited_for_in_vain(
+    world: World, kubelet: Kubelet, kind: str, name: str, spec: dict[str, object]
+) -> None:
+    world.volcano_served = True
+    refuse(world, kind, name)
+    world.submit(a_job().with_workers(1).with_spec(**spec))
+    world.settle()
+    kubelet.place_all()
+    world.settle()
+    world.advance(GRACE_SECONDS)
+    world.settle()
+    assert world.condition("Failed")["reason"] == "InvalidSpec"
+    assert world.status()["failures"][0].get("role", "") == ""
+
+
+def test_later_attempt_has_a_grace_of_its_own(world: World, kubelet: Kubelet) -> None:
+    world.submit(a_job().with_workers(1).with_spec(backoffLimit=1))
+    run_job(world, kubelet)
+    world.advance(1000)
+    refuse(world, "Pod", "train-worker-0")
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    world.advance(GRACE_SECONDS - 1)
+    world.settle()
+    assert world.phase() == "Restarting"
+    world.advance(1)
+    world.settle()
+    assert world.phase() == "Failed"
+
+
+def test_grace_counts_from_when_it_was_told_not_from_an_earlier_wait(world: World) -> None:
+    world.refused_kinds.add("Pod")
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    world.advance(3600)
+    world.refused_kinds.clear()
+    refuse(world, "Pod", "train-worker-0")
+    world.settle()
+    assert (world.phase(), world.condition("Pending")["reason"]) == ("Pending", "InvalidSpec")
+
+
+def test_grace_outlives_the_operator(world: World) -> None:
+    refuse(world, "Pod", "train-worker-0")
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    told = world.status()
+    for _ in range(2):
+        world.advance(GRACE_SECONDS / 3)
+        world.restart()
+        world.settle()
+        assert world.status() == told
+    world.advance(GRACE_SECONDS / 3)
+    world.restart()
+    world.settle()
+    assert world.phase() == "Failed"
+
+
+def test_job_goes_on_when_it_is_valid_after_all(world: World) -> None:
+    refuse(world, "Pod", "train-worker-0")
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    world.refusals.clear()
+    world.advance(GRACE_SECONDS / 2)
+    world.settle()
+    assert world.names("Pod") == ["train-worker-0"]
+    assert world.condition("Pending")["reason"] == "WaitingForPods"
+    world.advance(GRACE_SECONDS)
+    world.settle()
+    assert world.phase() == "Pending"
+
+
+@pytest.mark.parametrize("code", [403, 422])
+def test_what_may_heal_is_waited_for(world: World, code: int) -> None:
+    refusal = Refusal("Pod", "train-worker-0", "Forbidden", "violates PodSecurity", code)
+    world.refusals[refusal.child] = refusal
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    world.advance(100_000)
+    world.settle()
+    assert world.condition("Pending")["reason"] == "CreateRefused"
+
+
+def test_what_is_invalid_is_told_before_what_may_heal() -> None:
+    job = a_job().with_workers(2).build()
+    quota = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: few", 403)
+    invalid = Refusal("Pod", "train-worker-1", "Invalid", WORDS, 422, is_final=True)
+    wait = explain_refusals(view_of(job, refusals=(quota, invalid)))
+    assert wait and wait.reason is Reason.INVALID_SPEC
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"), [(FORMER_JOB, "PodsTerminating"), (YOUNG_KIND, "WaitingForPods")]
+)
+def test_failure_that_is_a_wait_is_no_warning(world: World, reason: str, told: str) -> None:
+    world.refusals[("Pod", "train-worker-0")] = Refusal(
+        "Pod", "train-worker-0", reason, "still there", 0
+    )
+    world.submit(a_job().with_workers(1))
+    world.settle()
+    assert world.condition("Pending")["reason"] == told
+    assert "train-worker-0" in world.condition("Pending")["message"]
+    assert not [event for event in world.told if event.type == "Warning"]

@@ -1,0 +1,230 @@
+"""docs/status.md: every sentence is what the code says, and every reason has its next step."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.constants import WAITS, Reason
+from api.objects import Raw
+from api.status import JobCondition
+from pdj.explain import english
+from reconcile import Observed, Settings, reconcile
+from reconcile.pending import explain_wait
+from reconcile.plan import FORMER_JOB, YOUNG_KIND, Refusal
+from reconcile.terminating import explain_deletion
+from reconcile.view import View
+from reconcile.wait import MAX_NEXT_CHARACTERS, NEXT, Wait
+from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, at, stamp, view_of
+from tests.memory.former import FINALIZER
+
+PAGE = (Path(__file__).parents[3] / "docs" / "status.md").read_text()
+SENTENCE = re.compile(r"^\| (\w+) \| `(.*)` \|$", re.MULTILINE)
+REASON = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+TIME = re.compile(r"\d\d:\d\d:\d\dZ")
+GPU = {"limits": {"nvidia.com/gpu": 4}}
+JOB = a_job().with_workers(4).build()
+GONE = a_job().with_workers(2).with_metadata(deletionTimestamp=stamp()).build()
+VOLCANOS = (
+    a_job()
+    .with_workers(4, a_template(schedulerName="volcano"))
+    .with_status(startTime=stamp(), attempt=1)
+)
+QUOTA = (
+    'pods "train-worker-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, '
+    "limited: pods=1"
+)
+INVALID = 'Pod "train-worker-0" is invalid: spec.containers[0].name: Invalid value: "Paddle": a ...'
+
+
+def refused(message: str, reason: str = "Forbidden", kind: str = "Pod", **more: bool) -> Wait:
+    """What a job says whose child is refused so."""
+    name = "train" if kind == "ConfigMap" else "train-worker-0"
+    refusal = Refusal(kind, name, reason, message, 403, **more)
+    pods = [a_pod(JOB).running()] if refusal.is_delete else []
+    return explain_wait(view_of(JOB, *pods, refusals=(refusal,)))
+
+
+def waits(reason: str, message: str = "") -> Wait:
+    """What a job says one of whose pods waits so."""
+    labels = {"batch.paddlepaddle.org/attempt": "1"}
+    config_map = {"metadata": {"name": "train", "labels": labels, "creationTimestamp": stamp()}}
+    pods = [a_pod(JOB, index=index).bound().waiting(reason, message) for index in range(2)]
+    return explain_wait(view_of(JOB, *pods, config_maps=(config_map,)))
+
+
+def unscheduled(message: str) -> Wait:
+    """What a job says two of whose pods have no node."""
+    template = a_template()
+    template["spec"]["containers"][0]["resources"] = GPU
+    job = a_job().with_workers(4, template).build()
+    pods = [
+        a_pod(job, index=index).with_condition("PodScheduled", "False", message=message)
+        for index in range(2)
+    ]
+    return explain_wait(view_of(job, *pods))
+
+
+def overlooked() -> Wait:
+    """What a job says whose pods name a scheduler that is not there."""
+    job = a_job().with_workers(4, a_template(schedulerName="volcanoo")).build()
+    return explain_wait(view_of(job, a_pod(job)))
+
+
+def restarting(*pods: PodBuilder, seconds: float = 0.0) -> Wait:
+    """What a job says between two attempts."""
+    job = (
+        a_job()
+        .with_workers(4)
+        .with_status(attempt=3, restartCount=2, quickRestarts=2, phase="Restarting")
+    )
+    job.with_condition("Restarting", True)
+    return explain_wait(view_of(job, *pods, seconds=seconds))
+
+
+def gang(**observed: object) -> Wait:
+    """What a gang of Volcano's says some time after its start."""
+    served: dict[str, Any] = {"volcano_served": True} | observed
+    return explain_wait(view_of(VOLCANOS, seconds=60, **served))
+
+
+def member() -> Raw:
+    """A pod of a PodGroup that its user has deleted."""
+    pod = a_pod(JOB).build()
+    pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "train"}
+    return pod
+
+
+def group(name: str, least: int = 4, **status: object) -> Raw:
+    """A PodGroup that nobody has let in."""
+    return {"metadata": {"name": name}, "spec": {"minMember": least}, "status": status}
+
+
+def going(kind: str, **metadata: object) -> Wait:
+    """What a deleted job says one child of which stays."""
+    metadata = {"name": "train-0123abcd", "uid": "u", "deletionTimestamp": stamp()} | metadata
+    children = ({"apiVersion": "v1", "kind": kind, "metadata": metadata},)
+    return told(explain_deletion(view_of(GONE, pod_groups=children, seconds=60)))
+
+
+def held_by_former() -> Wait:
+    """What a deleted job says that has the finalizer of an operator which is gone."""
+    held = {**GONE, "metadata": {**GONE["metadata"], "finalizers": [FINALIZER]}}
+    return told(explain_deletion(view_of(held, seconds=60)))
+
+
+def told(wait: Wait | None) -> Wait:
+    assert wait is not None
+    return wait
+
+
+def unreadable() -> Wait:
+    """What a job says whose status somebody has spoilt."""
+    job = {**JOB, "status": {"startTime": "noon"}}
+    status = (reconcile(Observed(job), at(0), Settings()).status or {})["status"]
+    pending = JobCondition("Pending", True, status["reason"], status["conditions"][0]["message"])
+    cause, _, next_step = pending.message.partition(NEXT)
+    return Wait(Reason(pending.reason), cause, next_step)
+
+
+def full_ports() -> View:
+    job = a_job().with_workers(4).with_spec(intranet="Host").with_status(attempt=1)
+    return view_of(job, taken_host_ports=frozenset(range(30000, 61000)))
+
+
+FULL = {"type": "Unschedulable", "status": "True", "message": "queue default is full"}
+OWN = group("train-0123abcd", phase="Pending", conditions=[FULL])
+KUBERNETES = Settings(scheduling="kubernetes")
+PROTECTION = "scheduling.k8s.io/podgroup-protection"
+SAID: dict[str, Callable[[], Wait]] = {
+    "no room": lambda: unscheduled("0/3 nodes are available: 3 Insufficient nvidia.com/gpu. ..."),
+    "no node": lambda: unscheduled("0/3 nodes are available: 3 node(s) didn't match Pod's ..."),
+    "no claim": lambda: unscheduled(
+        '0/3 nodes are available: persistentvolumeclaim "mine" not found. ...'
+    ),
+    "unbound claim": lambda: unscheduled(
+        "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. ..."
+    ),
+    "no scheduler": overlooked,
+    "start": lambda: explain_wait(view_of(JOB)),
+    "start of one": lambda: explain_wait(view_of(a_job().with_workers(1))),
+    "elastic start": lambda: explain_wait(view_of(a_job().with_elastic_workers(2, 1, 3))),
+    "young kind": lambda: refused("", YOUNG_KIND),
+    "quota": lambda: refused(QUOTA),
+    "users group": lambda: explain_wait(view_of(VOLCANOS, volcano_served=True)),
+    "queue": lambda: gang(pod_groups=(OWN,)),
+    "no volcano": lambda: gang(volcano_served=False),
+    "no gates": lambda: explain_wait(view_of(JOB, settings=KUBERNETES)),
+    "group gone": lambda: explain_wait(view_of(VOLCANOS, member(), volcano_served=True)),
+    "too many members": lambda: gang(named_pod_group=group("train", 9)),
+    "refused": lambda: refused('violates PodSecurity "restricted:latest": ...'),
+    "delete refused": lambda: refused("...", is_delete=True),
+    "name taken": lambda: refused("", "AlreadyExists"),
+    "unreadable": unreadable,
+    "ports": lambda: explain_wait(full_ports()),
+    "previous pods": lambda: restarting(a_pod(JOB).running()),
+    "previous pod stays": lambda: restarting(a_pod(JOB).running().deleting(), seconds=60),
+    "former job": lambda: refused("", FORMER_JOB),
+    "finalizer of a gang": lambda: going("PodGroup", finalizers=[PROTECTION]),
+    "finalizer": lambda: going("ConfigMap", name="train", finalizers=["example.com/hold"]),
+    "former finalizer": held_by_former,
+    "back-off": restarting,
+    "pull": lambda: waits("ErrImagePull", "..."),
+    "image name": lambda: waits("InvalidImageName", "..."),
+    "no sandbox": lambda: waits("ContainerCreating", "one job runs at a time: ..."),
+    "missing object": lambda: waits("CreateContainerConfigError", 'secret "token" not found'),
+    "missing key": lambda: waits(
+        "CreateContainerConfigError", "couldn't find key none in ConfigMap ..."
+    ),
+    "invalid": lambda: refused(INVALID, "Invalid", is_final=True),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_sentence_of_the_code_is_in_the_page(name: str) -> None:
+    wait = SAID[name]()
+    said = [(reason, TIME.sub("T", sentence)) for reason, sentence in SENTENCE.findall(PAGE)]
+    assert (str(wait.reason), TIME.sub("T", wait.message)) in said, wait.message
+
+
+def test_page_has_no_other_sentence() -> None:
+    waits = [SAID[name]() for name in SAID]
+    said = {(str(wait.reason), TIME.sub("T", wait.message)) for wait in waits}
+    page = {(reason, TIME.sub("T", sentence)) for reason, sentence in SENTENCE.findall(PAGE)}
+    assert page - said == set()
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_sentence_has_its_next_step(name: str) -> None:
+    wait = SAID[name]()
+    cause, _, next_step = wait.message.partition(NEXT)
+    assert cause
+    assert next_step == wait.next_step != ""
+    assert len(next_step) <= MAX_NEXT_CHARACTERS, "it would be cut"
+
+
+def test_every_reason_to_wait_has_a_sentence() -> None:
+    assert {SAID[name]().reason for name in SAID} == set(WAITS)
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_every_reason_of_the_page_has_its_next_step(reason: Reason) -> None:
+    """The same as `kubectl pdj explain` tells."""
+    (row,) = (row for row in REASON.findall(PAGE) if row[0] == reason)
+    assert row[3] == english.TEXTS[reason].next_step
+
+
+@pytest.mark.parametrize("reason", WAITS)
+def test_page_says_which_reasons_make_a_job_wait(reason: Reason) -> None:
+    (row,) = (row for row in REASON.findall(PAGE) if row[0] == reason)
+    assert "Pending" in row[1].split(", ")
+
+
+def test_sentence_is_bounded() -> None:
+    wait = refused("x" * 5000, "Invalid", is_final=True)
+    assert len(wait.message) < 500
+    longest = replace(wait, next_step="y" * 5000)
+    assert len(longest.message) < 500
