@@ -13,17 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = (
-    "api",
-    "controller",
-    "localcluster",
-    "manifests",
-    "metrics",
-    "reconcile",
-    "tests",
-    "setup.cfg",
-    "pyproject.toml",
-)
+NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
+"""What git ignores, and folders of tools: they may change while they are copied."""
+
 UNIT_TESTS = "tests/unit"
 LIMIT_SECONDS = 300
 AT_ONCE = 2
@@ -61,11 +53,8 @@ def judge(mutant: Mutant) -> Verdict:
     """Run the suite against one mutant."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        copy = Path(folder)
-        for name in COPIED:
-            source = ROOT / name
-            copy_one = shutil.copytree if source.is_dir() else shutil.copy
-            copy_one(source, copy / name)
+        copy = Path(folder) / ROOT.name
+        shutil.copytree(ROOT, copy, symlinks=True, ignore=NOT_COPIED)
         apply(mutant, copy)
         killer = run_tests(copy, f"{mutant.folder}/{mutant.killer}")
     return Verdict(mutant, killer, time.monotonic() - began)
