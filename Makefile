@@ -86,8 +86,8 @@ production: $(STAMP) ## Run the tests of installation and monitoring, with Helm,
 	$(BIN)/pytest tests/production
 
 .PHONY: e2e
-e2e: $(STAMP) ## Run the tests on a real node: kubelet, containerd, CoreDNS, images; root alone may
-	@$(BIN)/python -m tests.e2e
+e2e: $(STAMP) ## Run the tests on a real node: kubelet, containerd, CoreDNS, images; root alone may; TESTS=files
+	@$(BIN)/python -m tests.e2e $(TESTS)
 
 .PHONY: pythons
 pythons: $(STAMP) ## Run the unit tests and train a job on every other Python from 3.11 that is here

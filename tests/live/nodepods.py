@@ -84,11 +84,12 @@ class Pods:
         return self.cluster.kubectl("logs", "-n", self.namespace, name, *arguments).stdout
 
     def wait_log(self, name: str, text: str, *arguments: str) -> str:
-        """The log, once it holds the text."""
+        """The log, once it holds the text; there is none before the container has started."""
         found = [""]
 
         def holds() -> bool:
-            found[0] = self.log(name, *arguments)
+            command = ("logs", "-n", self.namespace, name, *arguments)
+            found[0] = self.cluster.kubectl(*command, check=False).stdout
             return text in found[0]
 
         assert clock.wait_until(holds, DEADLINE_SECONDS), found[0]

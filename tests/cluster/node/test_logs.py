@@ -51,7 +51,12 @@ def test_a_line_longer_than_a_record(pods: Pods) -> None:
     pods.wait_phase("long", "Succeeded")
     pods.wait_log("long", "\nend\n")
     assert pods.log("long") == "x" * 100_000 + "\nend\n"
-    assert pods.log("long", "--tail=2") == "x" * 100_000 + "\nend\n"
+
+
+def test_the_tail_counts_lines_and_not_records(pods: Pods) -> None:
+    pods.create("long", shell("head -c 100000 /dev/zero | tr '\\0' x; echo; echo end"))
+    pods.wait_phase("long", "Succeeded")
+    assert pods.wait_log("long", "\nend\n", "--tail=2") == "x" * 100_000 + "\nend\n"
 
 
 def test_the_previous_run(pods: Pods) -> None:
