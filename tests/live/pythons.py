@@ -26,7 +26,7 @@ def main() -> int:
     failed: list[str] = []
     for python in others():
         environment = dev_environment(python)
-        for words in (("pytest", "-q", "tests/unit"), ("examples.quickstart",)):
+        for words in (("pytest", "-q", "-n2", "tests/unit"), ("examples.quickstart",)):
             say(f"Python {written(python)}: {' '.join(words)}")
             if not succeeds(environment, words):
                 failed.append(f"Python {written(python)}: {' '.join(words)}")
