@@ -2,7 +2,7 @@
 
 from api.constants import Role
 from api.objects import parse_time
-from api.status import MAX_FAILURES
+from api.status import MAX_FAILURES, Failure
 from reconcile.completion import find_untrained
 from reconcile.failure import (
     Incident,
@@ -15,7 +15,7 @@ from reconcile.failure import (
 )
 from reconcile.plan import EmitEvent
 from reconcile.pods import PodView
-from reconcile.restart import answer_incident, restart_delay
+from reconcile.restart import SECOND_DELAY_SECONDS, answer_incident, restart_delay
 from reconcile.transition import Transition
 from reconcile.view import View
 
@@ -42,12 +42,23 @@ def is_recorded(view: View, pod: PodView) -> bool:
 
 
 def replacement_delay(view: View, name: str) -> float:
-    """Seconds until a worker that failed may be created again; 0 after its first failure."""
-    ends = [f for f in view.job.status.failures if f.pod == name and f.attempt == view.attempt]
-    last = parse_time(ends[-1].time) if ends else None
-    if last is None:
-        return 0.0
-    return max(0.0, restart_delay(len(ends)) - (view.now - last).total_seconds())
+    """Seconds until a worker that failed may be created again; 0 after its first failure.
+
+    Status keeps few records, so where many workers fail, one's own may be gone. Then none is
+    created before the oldest that is left is as old as the shortest back-off.
+    """
+    records = [f for f in view.job.status.failures if f.attempt == view.attempt]
+    ends = [f for f in records if f.pod == name]
+    own = _seconds_left(view, ends[-1], restart_delay(len(ends))) if ends else 0.0
+    if len(records) < MAX_FAILURES:
+        return own
+    return max(own, _seconds_left(view, records[0], SECOND_DELAY_SECONDS))
+
+
+def _seconds_left(view: View, failure: Failure, delay: float) -> float:
+    """Of a delay that began with a failure."""
+    since = parse_time(failure.time)
+    return max(0.0, delay - (view.now - since).total_seconds()) if since else 0.0
 
 
 def _answer_failures(view: View, incidents: list[Incident]) -> Transition:

@@ -4,6 +4,7 @@ Status remembers since when and why. It counts once, with the status write that 
 pods run again, or when the job ends or is suspended before.
 """
 
+import re
 from dataclasses import replace
 
 from api.constants import ATTEMPT_ENDS
@@ -15,6 +16,8 @@ from reconcile.view import View
 
 GPU_SUFFIX = "/gpu"
 """nvidia.com/gpu, amd.com/gpu: extended resources, whose quantities are whole numbers."""
+_AMOUNT = re.compile("[0-9]{1,4}")
+"""A quantity may have any number of digits, and no node as many GPUs."""
 
 
 def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
@@ -57,5 +60,5 @@ def _gpus_of(pod_spec: Raw) -> int:
         # An extended resource that has a limit alone is requested as well.
         wanted: Raw = (resources.get("limits") or {}) | (resources.get("requests") or {})
         amounts = (str(amount) for name, amount in wanted.items() if name.endswith(GPU_SUFFIX))
-        found += sum(int(amount) for amount in amounts if amount.isdecimal())
+        found += sum(int(amount) for amount in amounts if _AMOUNT.fullmatch(amount))
     return found

@@ -14,6 +14,8 @@ from reconcile.wait import MAX_CAUSE_CHARACTERS, Wait, clock_time, count
 
 HANG_SECONDS = 10.0
 """So long after it was due, a child is told of."""
+MAX_GRACE_SECONDS = 366 * 86400
+"""A pod may have any int64, which is beyond the calendar."""
 OWN_FINALIZERS = frozenset({"foregroundDeletion", "orphan"})
 """Those of the garbage collector, on the job itself: they wait for the children."""
 LIFTED_BY = {
@@ -101,7 +103,8 @@ def _leaver(view: View, child: Raw) -> _Leaver:
 def _build(view: View, what: str, obj: Raw, finalizers: list[str]) -> _Leaver:
     leaving = obj if is_deleting(obj) else view.observed.job
     due = parse_time(leaving["metadata"].get("deletionTimestamp")) or view.now
-    grace = timedelta(seconds=leaving["metadata"].get("deletionGracePeriodSeconds") or 0)
+    seconds = leaving["metadata"].get("deletionGracePeriodSeconds") or 0
+    grace = timedelta(seconds=min(seconds, MAX_GRACE_SECONDS))
     if finalizers:
         what = f"{what}, held by its finalizer {finalizers[0]}"
         next_step = LIFTED_BY.get(finalizers[0], "have whoever put the finalizer there lift it")

@@ -20,7 +20,7 @@ MAX_CALLS = 3
 """A kubelet that misses three of them looks by itself soon after."""
 CALL_SECONDS = 2.0
 """Between two calls of a pod."""
-_VALUE = re.compile(r"attempt \d+, call (\d) at (\S+)")
+_VALUE = re.compile(r"attempt \d+, call (\d) at (\S+Z)")
 
 
 def wake_patches(view: View) -> tuple[Patch, ...]:

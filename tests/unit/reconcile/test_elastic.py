@@ -3,6 +3,7 @@
 import pytest
 
 from reconcile import Settings
+from reconcile.restart import SECOND_DELAY_SECONDS
 from tests.memory.builders import a_job
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
@@ -97,9 +98,30 @@ def test_many_dead_workers_are_all_replaced(world: World, kubelet: Kubelet) -> N
     for _ in range(4):
         world.settle()
         kubelet.reap_all()
+    world.advance(SECOND_DELAY_SECONDS)
     run_job(world, kubelet)
     assert world.phase() == "Running"
     assert len(world.status()["failures"]) == 5
+
+
+def test_many_workers_that_always_die_are_replaced_no_faster_than_a_few(
+    world: World, kubelet: Kubelet
+) -> None:
+    """Status keeps five records, and each pushes out one of another worker."""
+    start(world, kubelet, replicas=7, least=1, most=7)
+    made, seconds = set(), 6 * int(SECOND_DELAY_SECONDS)
+    for _ in range(seconds):
+        for index in range(1, 7):
+            if f"train-worker-{index}" in world.names("Pod"):
+                kubelet.end(f"train-worker-{index}", 1)
+        for _ in range(4):
+            world.settle()
+            kubelet.reap_all()
+        kubelet.place_all()
+        kubelet.start_all()
+        made |= {kubelet.uid(name) for name in world.names("Pod")}
+        world.advance(1)
+    assert len(made) < 7 * seconds / SECOND_DELAY_SECONDS * 1.2
 
 
 def test_every_failure_is_recorded_before_its_pod_goes(world: World, kubelet: Kubelet) -> None:

@@ -150,6 +150,8 @@ def test_a_reason_that_no_operator_has_written_makes_no_series(world: World, kub
     [
         ({}, 0),
         ({"limits": {"nvidia.com/gpu": "4"}}, 4),
+        ({"limits": {"nvidia.com/gpu": "9" * 400}}, 0),
+        ({"limits": {"nvidia.com/gpu": "0" * 5000}}, 0),
         ({"requests": {"amd.com/gpu": 1}, "limits": {"amd.com/gpu": 1}}, 1),
         ({"limits": {"cpu": 64, "nvidia.com/gpu.shared": 1}}, 0),
         ({"limits": {"nvidia.com/gpu": "many"}}, 0),

@@ -50,6 +50,15 @@ def test_grace_of_a_pod_is_no_delay() -> None:
     assert wait.cause == "waiting for Pod train-worker-0 on node-1 since 03:04:05Z"
 
 
+@pytest.mark.parametrize("seconds", [10**12, 2**63 - 1])
+def test_grace_beyond_the_calendar_is_long(seconds: int) -> None:
+    pod = a_pod(JOB).running().deleting(30).build()
+    pod["metadata"]["deletionGracePeriodSeconds"] = seconds
+    wait = explain_deletion(view_of(JOB, pod, seconds=60))
+    assert wait is not None
+    assert wait.cause.startswith("waiting for Pod train-worker-0 on node-1 since")
+
+
 def test_first_that_stays_is_told_and_the_others_counted() -> None:
     groups = tuple(group(name=f"group-{index}") for index in (2, 1, 3))
     wait = explain_deletion(view_of(JOB, pod_groups=groups, seconds=60))

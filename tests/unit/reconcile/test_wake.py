@@ -54,6 +54,7 @@ def seen(pod: PodBuilder | Raw, seconds: float = LATER, *, published: bool = Tru
         pytest.param(seen(called(1, 9_999)), True, id="the-clock-was-set-back"),
         pytest.param(seen(told("me")), True, id="somebody-wrote-there"),
         pytest.param(seen(told("attempt 1, call 3 at 9999-99-99T99:99:99Z")), True, id="no-time"),
+        pytest.param(seen(told("attempt 1, call 1 at 2026-01-02T03:04:05")), True, id="no-zone"),
     ],
 )
 def test_pods_that_wait_for_the_config_map_are_woken(view: View, wakes: bool) -> None:
