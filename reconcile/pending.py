@@ -73,7 +73,8 @@ def _held(view: View) -> Wait | None:
         return hold
     group = users_pod_group(view) if gang.is_users else own_pod_group(view)
     text = _group_message(group or {})
-    if not text:
+    # Volcano leaves the condition true when it has found nodes after all.
+    if not text or view.is_placed:
         return None
     return Wait(Reason.POD_GROUP_PENDING, text, "wait for room in the queue, or ask for less")
 

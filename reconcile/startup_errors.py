@@ -165,7 +165,7 @@ def _flag(heals: bool) -> str:
 def _began_at(view: View, pod: PodView) -> datetime:
     """When the kubelet began with the containers, or began anew after the last one ended."""
     condition = condition_of(pod.raw, "PodScheduled") or {}
-    scheduled = parse_time(condition.get("lastTransitionTime")) or view.now
+    scheduled = parse_time(condition.get("lastTransitionTime")) or view.job.created_at
     ended = pod.end.finished_at if pod.end else None
     return max(scheduled, ended) if ended else scheduled
 

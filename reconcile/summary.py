@@ -135,7 +135,7 @@ def _decide_phase(view: View) -> Phase:
         return Phase.COMPLETING if view.completed.get(Role.WORKER) else Phase.RUNNING
     if view.job.spec.is_elastic and _has_run_this_attempt(view):
         return Phase.SCALING
-    if _all_scheduled(view):
+    if view.is_placed:
         return Phase.STARTING
     return Phase.PENDING
 
@@ -154,10 +154,6 @@ def _all_run(view: View) -> bool:
         and not view.obsolete
         and all(pod.state in up_or_done for pod in view.pods.values())
     )
-
-
-def _all_scheduled(view: View) -> bool:
-    return not view.missing and all(pod.is_scheduled for pod in view.pods.values())
 
 
 def _with_conditions(view: View, status: JobStatus, phase: Phase) -> JobStatus:
@@ -196,6 +192,5 @@ def _set_pending(view: View, status: JobStatus, wait: Wait | None, over: Reason)
 
 
 def _set_scheduled(view: View, status: JobStatus) -> JobStatus:
-    scheduled = _all_scheduled(view)
-    reason = Reason.ALL_PODS_SCHEDULED if scheduled else Reason.NOT_ALL_SCHEDULED
-    return set_condition(status, Condition.PODS_SCHEDULED, scheduled, reason, "", view.now)
+    reason = Reason.ALL_PODS_SCHEDULED if view.is_placed else Reason.NOT_ALL_SCHEDULED
+    return set_condition(status, Condition.PODS_SCHEDULED, view.is_placed, reason, "", view.now)

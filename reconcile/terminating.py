@@ -16,8 +16,9 @@ HANG_SECONDS = 10.0
 """So long after it was due, a child is told of."""
 MAX_GRACE_SECONDS = 366 * 86400
 """A pod may have any int64, which is beyond the calendar."""
-OWN_FINALIZERS = frozenset({"foregroundDeletion", "orphan"})
-"""Those of the garbage collector, on the job itself: they wait for the children."""
+FOREGROUND = "foregroundDeletion"
+OWN_FINALIZERS = frozenset({FOREGROUND, "orphan"})
+"""Those of the garbage collector, on the job itself. The first waits for the children."""
 LIFTED_BY = {
     "scheduling.k8s.io/podgroup-protection": "set the gates GenericWorkload and GangScheduling for "
     "the controller-manager, too",
@@ -85,12 +86,17 @@ def _of_attempt(view: View) -> Iterator[_Leaver]:
 
 
 def _of_job(view: View) -> Iterator[_Leaver]:
-    """The job's children; where there are none, the job itself, if somebody else holds it."""
-    seen = view.observed
+    """The children that the job waits for; without any, the job itself, if somebody else holds it.
+
+    The collector deletes the children first only where somebody asked for that. Otherwise they stay
+    as long as the job does.
+    """
+    seen, finalizers = view.observed, _finalizers(view.observed.job)
     children = (*seen.pods, *seen.services, *seen.config_maps, *seen.pod_groups)
-    yield from (_leaver(view, child) for child in children)
-    others = [each for each in _finalizers(seen.job) if each not in OWN_FINALIZERS]
-    if others and not children:
+    awaited = children if FOREGROUND in finalizers else ()
+    yield from (_leaver(view, child) for child in awaited)
+    others = [each for each in finalizers if each not in OWN_FINALIZERS]
+    if others and not awaited:
         yield _build(view, "the job itself", seen.job, others)
 
 

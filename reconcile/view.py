@@ -91,6 +91,11 @@ class View:
         )
 
     @cached_property
+    def is_placed(self) -> bool:
+        """Whether every wanted pod has a node, or has ended well before."""
+        return not self.missing and all(pod.is_scheduled for pod in self.pods.values())
+
+    @cached_property
     def lacking(self) -> tuple[str, ...]:
         """Names of missing pods that are to be created, sooner or later.
 

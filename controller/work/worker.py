@@ -14,7 +14,7 @@ from datetime import datetime
 from api.objects import uid_of
 from api.ownership import Key
 from controller.cache.store import Family, Store
-from controller.client.errors import ApiError, Throttled, Unreachable, YoungKind
+from controller.client.errors import ApiError, FormerJob, Throttled, Unreachable, YoungKind
 from controller.client.resources import PADDLE_JOB
 from controller.clock import Clock
 from controller.logs import Log
@@ -133,7 +133,8 @@ class Worker:
 
     def _note_hang(self, namespace: str, result: Result) -> None:
         """A pass that did nothing took long: if a create failed, the API server had it so long."""
-        is_known = any(isinstance(error, (Throttled, Unreachable)) for error in result.errors)
+        known = (Throttled, Unreachable, FormerJob)
+        is_known = any(isinstance(error, known) for error in result.errors)
         if result.failed and not (is_known or result.failed.is_delete):
             self.memory.note_hang(namespace, result.failed)
 

@@ -152,6 +152,7 @@ WRONG = {
     "a share of nothing": ["--host-port-share", "nan"],
     "seconds": ["--force-delete-after", "-1"],
     "endless seconds": ["--force-delete-after", "inf"],
+    "seconds beyond all dates": ["--image-error-after", "99999999999"],
     "a truth": ["--leader-elect=maybe"],
     "an unknown flag": ["--nonsense"],
 }

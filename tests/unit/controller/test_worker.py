@@ -27,6 +27,7 @@ from controller.work.worker import (
 from controller.workqueue.queue import BACKLOG_SECONDS, WorkQueue
 from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_FIRST_SECONDS
 from reconcile.plan import (
+    FORMER_JOB,
     YOUNG_KIND,
     Create,
     Delete,
@@ -38,7 +39,7 @@ from reconcile.plan import (
 )
 from tests.unit.controller.fakes import Step, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
-from tests.unit.controller.stored import a_job, creation, put, remove
+from tests.unit.controller.stored import a_job, a_pod, creation, put, remove
 
 KEY = Key("ns", "train")
 JOB = a_job()
@@ -369,6 +370,15 @@ def test_a_create_that_fails_at_once_is_told_by_its_own_job_alone(bench):
     bench.plan = CREATE
     bench.api.fault = lambda *_: WEBHOOK_DOWN
     bench.run()
+    assert not bench.memory.join_hang(Key("ns", "waits"), "waits", CREATE.creates)
+
+
+def test_a_pod_of_a_former_job_is_told_by_its_namesake_alone_however_slow_the_answer(bench):
+    bench.api.put("/api/v1/namespaces/ns/pods/a", a_pod("a", a_job(uid="former")))
+    bench.plan = CREATE
+    bench.api.fault = lambda *_: bench.clock.step(PERSISTENT_SECONDS)
+    bench.run()
+    assert bench.observed[-1].refusals[0].reason == FORMER_JOB
     assert not bench.memory.join_hang(Key("ns", "waits"), "waits", CREATE.creates)
 
 

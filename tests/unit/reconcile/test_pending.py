@@ -172,6 +172,22 @@ def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
     assert told == "PodGroup not enqueued: queue default is full"
 
 
+def test_pod_group_that_waited_once_is_not_told_of_placed_pods(world: World) -> None:
+    """Volcano adds the condition Scheduled then, and leaves this one true."""
+    world.settings = type(world.settings)(scheduling="volcano")
+    world.volcano_served = True
+    world.submit(a_job().with_workers(2))
+    world.settle()
+    (name,) = world.names("PodGroup")
+    waited = {"type": "Unschedulable", "status": "True", "message": "2/2 tasks in gang ..."}
+    world.change("PodGroup", name, lambda group: group.update(status={"conditions": [waited]}))
+    for pod in ("train-worker-0", "train-worker-1"):
+        world.change("Pod", pod, lambda pod: pod["spec"].update(nodeName="node-1"))
+    world.settle()
+    assert world.condition("PodsScheduled")["status"] == "True"
+    assert world.condition("Pending")["reason"] == "WaitingForPods"
+
+
 def test_refusal_is_told_once(world: World) -> None:
     world.refusals[("Pod", "train-worker-1")] = Refusal(
         "Pod", "train-worker-1", "Forbidden", "no", 403

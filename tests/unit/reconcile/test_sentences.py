@@ -27,7 +27,8 @@ REASON = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULT
 TIME = re.compile(r"\d\d:\d\d:\d\dZ")
 GPU = {"limits": {"nvidia.com/gpu": 4}}
 JOB = a_job().with_workers(4).build()
-GONE = a_job().with_workers(2).with_metadata(deletionTimestamp=stamp()).build()
+FOREGROUND = {"finalizers": ["foregroundDeletion"]}
+GONE = a_job().with_workers(2).with_metadata(deletionTimestamp=stamp(), **FOREGROUND).build()
 VOLCANOS = (
     a_job()
     .with_workers(4, a_template(schedulerName="volcano"))

@@ -105,6 +105,16 @@ def test_grace_counts_from_the_config_map() -> None:
     assert find_startup_failure(view_of(job, pod, seconds=1060, config_maps=maps)) is not None
 
 
+def test_error_of_a_pod_that_no_scheduler_has_bound_is_told_once() -> None:
+    """With spec.nodeName in the template, some nodes set no condition PodScheduled."""
+    pod = a_pod(JOB).waiting("InvalidImageName", "no").build()
+    pod["spec"]["nodeName"] = "node-1"
+    first = view_of(told("ImageError", CONFIG), pod, seconds=30)
+    later = view_of(told("ImageError", CONFIG), pod, seconds=50)
+    assert explain_startup(first) == explain_startup(later)
+    assert find_startup_failure(view_of(first.observed.job, pod, seconds=60)) is not None
+
+
 @pytest.mark.parametrize(
     ("reason", "message", "grace", "cause"),
     [

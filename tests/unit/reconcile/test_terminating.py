@@ -80,6 +80,14 @@ def test_finalizer_of_the_job_is_told_once_its_children_are_gone() -> None:
     assert explain_deletion(view_of(JOB, seconds=60)) is None
 
 
+def test_children_are_no_reason_where_nobody_waits_for_them() -> None:
+    """Deleted in the background, a job that is held keeps its pods, and they run on."""
+    held = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["example.com/hold"]}}
+    wait = explain_deletion(view_of(held, a_pod(JOB).running(), seconds=60))
+    assert wait is not None
+    assert "the job itself, held by its finalizer example.com/hold" in wait.cause
+
+
 def test_job_says_so_with_one_write() -> None:
     children = (group(finalizers=[PROTECTION]),)
     first = reconcile(Observed(JOB, pod_groups=children), at(0), Settings())
