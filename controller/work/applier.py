@@ -58,10 +58,10 @@ class Result:
 
     `errors` may go away with a retry; `failed` is a write that met one. `refusals` stay until
     somebody does something about them. `created` and `deleted` are the children for which it went
-    well. `is_partial`: the plan was longer than a pass may be, and
-    the rest is to follow at once. `is_outdated`: the job has changed since the plan was made, so
-    its status was not written. `is_hopeless`: the namespace is being deleted, and nothing can be
-    created in it any more.
+    well. `is_partial`: the plan was longer than a pass may be, and the rest is to follow at once.
+    `is_outdated`: the job has changed since the plan was made, or is gone, so its status was not
+    written. `is_hopeless`: the namespace is being deleted, and nothing can be created in it any
+    more.
     """
 
     errors: list[ApiError] = field(default_factory=list)
@@ -178,9 +178,7 @@ class Applier:
         patch = {**task.plan.status, "metadata": version}
         try:
             written = self._client.merge_patch(PADDLE_JOB.path(*key, "status"), patch)
-        except NotFound:
-            return False
-        except Conflict:
+        except (Conflict, NotFound):
             result.is_outdated = True
             return False
         except ApiError as error:

@@ -359,7 +359,7 @@ def test_a_status_is_written_only_over_the_job_that_was_seen(bench, there):
 def test_a_status_of_a_job_that_is_gone_is_dropped(bench):
     del bench.api.objects[JOB_PATH]
     result = bench.apply(Plan(status=STATUS))
-    assert (result.errors, result.is_outdated) == ([], False)
+    assert (result.errors, result.is_outdated) == ([], True)
 
 
 PLAN = Plan(

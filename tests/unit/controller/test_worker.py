@@ -202,6 +202,11 @@ def test_a_job_that_changed_meanwhile_is_looked_at_again_and_that_is_no_error(be
     assert bench.result("requeue") == 1
 
 
+def test_a_job_that_is_gone_before_the_store_shows_it_is_not_tried_without_pause(bench):
+    bench.plan = Plan(status=STATUS, is_move=True)
+    assert bench.run() == CONFLICT_SECONDS
+
+
 def test_a_job_whose_write_the_lease_did_not_cover_is_looked_at_again(
     make_client, server, clock, metrics, log
 ):
