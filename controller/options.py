@@ -38,17 +38,21 @@ class Options:
     health_probe_bind_address: str
     leader_elect: bool
     leader_election_namespace: str
+    leader_election_id: str
     log_format: str
     log_level: str
     settings: Settings
 
     @property
     def lease_name(self) -> str:
-        """Operators with the same scope contend for the same lease; others do not."""
+        """Operators with the same scope contend for the same lease; others do not.
+
+        With an ID, those with the same ID do, so that a scope can change and nobody leads twice.
+        """
         scope = ",".join(sorted(self.namespaces)) or "all"
         if len(self.namespaces) > 1:  # their names may be longer together than a name may be
             scope = f"list-{hashlib.sha256(scope.encode()).hexdigest()[:10]}"
-        return f"paddlejob-operator-{scope}"
+        return f"paddlejob-operator-{self.leader_election_id or scope}"
 
 
 def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> Options:
@@ -120,6 +124,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("leader-elect", "false", led, _truth, nargs="?", const=True)
     lease = "where the Lease is; empty: the operator's own"
     add("leader-election-namespace", "", lease, _namespace)
+    end = "what the Lease's name ends in; empty: the scope"
+    add("leader-election-id", "", end, _lease_id)
     add("log-format", "auto", "auto, json or text; auto: json in a cluster", _one_of(FORMATS))
     add("log-level", "info", ", ".join(LEVELS), _one_of(LEVELS))
     schedulers = ("none", "volcano", "kubernetes")
@@ -172,6 +178,12 @@ def _workers(text: str) -> int:
 def _namespace(text: str) -> str:
     if text and not re.fullmatch("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
         raise ValueError(f"{text!r} is not the name of a namespace")
+    return text
+
+
+def _lease_id(text: str) -> str:
+    if text and not re.fullmatch("[a-z0-9]([-.a-z0-9]{0,198}[a-z0-9])?", text):
+        raise ValueError(f"{text!r} is nothing that the name of a Lease can end in")
     return text
 
 

@@ -27,6 +27,10 @@ _TYPES: dict[str, Raw] = {
     "health-probe-bind-address": _ADDRESS,
     "leader-elect": {"type": "boolean"},
     "leader-election-namespace": {"type": "string", "pattern": f"{NAMESPACE_PATTERN}|^$"},
+    "leader-election-id": {
+        "type": "string",
+        "pattern": "^([a-z0-9]([-.a-z0-9]{0,198}[a-z0-9])?)?$",
+    },
     "log-format": {"enum": list(FORMATS)},
     "log-level": {"enum": list(LEVELS)},
     "scheduling": {"enum": ["none", "volcano", "kubernetes"]},

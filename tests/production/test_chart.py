@@ -13,6 +13,7 @@ from manifests.__main__ import ROOT
 from tests.live.installers import (
     CHART,
     KUSTOMIZE_FOLDER,
+    NAMESPACE,
     RELEASE,
     kustomize,
     parse,
@@ -58,9 +59,10 @@ def without_helms_labels(value: Any) -> Any:
     return value
 
 
-def options_of(values: Raw) -> Any:
+def options_of(values: Raw, namespace: str = NAMESPACE) -> Any:
     """What the operator reads of the arguments that the chart gives it."""
-    (deployment,) = (o for o in template(values) if o["kind"] == "Deployment")
+    made = template(values, namespace=namespace)
+    (deployment,) = (o for o in made if o["kind"] == "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     known = {"$(POD_IP)": "10.0.0.1", "$(POD_NAMESPACE)": "paddle-system"}
     arguments = []
@@ -202,6 +204,23 @@ def test_rights_are_where_the_jobs_are_and_nowhere_else() -> None:
     bound = [place for place in made if place[0] == "ClusterRoleBinding"]
     assert bound == [("ClusterRoleBinding", "", f"{asks}-auth")]
     assert options_of(SETS["list of namespaces"]).namespaces == tuple(TEAMS)
+
+
+def test_a_list_that_grows_has_the_same_lease_and_another_release_another() -> None:
+    grown = {"scope": {"kind": "List", "namespaces": [*TEAMS, "team-c"]}}
+    lease = options_of(SETS["list of namespaces"]).lease_name
+    assert (
+        options_of(grown).lease_name == options_of({"scope": {"kind": "Own"}}).lease_name == lease
+    )
+    assert options_of(grown, namespace="elsewhere").lease_name != lease
+    assert lease.startswith("paddlejob-operator-")  # by which the alert knows it
+
+
+@pytest.mark.parametrize(("elects", "strategy"), [(True, None), (False, {"type": "Recreate"})])
+def test_without_an_election_one_ends_before_the_next_begins(elects: bool, strategy: Any) -> None:
+    made = template({"operator": {"leaderElect": elects}})
+    (deployment,) = (o for o in made if o["kind"] == "Deployment")
+    assert deployment["spec"].get("strategy") == strategy
 
 
 def test_a_digest_wins_over_a_tag() -> None:

@@ -28,6 +28,7 @@ FLAGS: Raw = {
     "healthProbeBindAddress": ":8081",
     "leaderElect": True,
     "leaderElectionNamespace": "team-a",
+    "leaderElectionId": "mine",
     "logFormat": "json",
     "logLevel": "debug",
     "scheduling": "volcano",

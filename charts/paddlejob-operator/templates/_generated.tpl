@@ -171,6 +171,7 @@
 "health-probe-bind-address": ":8081"
 "leader-elect": "false"
 "leader-election-namespace": ""
+"leader-election-id": ""
 "log-format": "auto"
 "log-level": "info"
 "scheduling": "none"

@@ -124,6 +124,10 @@ of their own; one of all namespaces is alone.
 {{- else if eq .Values.scope.kind "List" }}
 - --namespace={{ join "," .Values.scope.namespaces }}
 {{- end }}
+{{- /* With a Lease named after the list, an upgrade that changes the list would have two leaders. */}}
+{{- if and (ne .Values.scope.kind "All") (not .Values.operator.leaderElectionId) }}
+- --leader-election-id={{ .Release.Namespace }}-{{ .Release.Name }}
+{{- end }}
 {{- $defaults := include "paddlejob-operator.flagDefaults" . | fromYaml }}
 {{- range $name, $value := .Values.operator }}
 {{- $flag := kebabcase $name }}

@@ -192,6 +192,21 @@ def test_a_list_has_one_lease_in_whatever_order():
     assert len(name(f"--namespace={','.join(f'n{i:062}' for i in range(9))}")) <= 63
 
 
+def test_with_an_id_a_change_of_the_scope_leaves_the_lease():
+    names = {
+        parse_options([f"--namespace={scope}", "--leader-election-id=sys-x.y"], {}).lease_name
+        for scope in ("", "a", "a,b")
+    }
+    assert names == {"paddlejob-operator-sys-x.y"}
+
+
+@pytest.mark.parametrize("end", ["a/b", "-a", "A", "a" * 201, "a_b", "a."])
+def test_an_id_that_no_name_can_end_in_is_refused(end, capsys):
+    with pytest.raises(SystemExit):
+        parse_options([f"--leader-election-id={end}"], {})
+    assert "the name of a Lease" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
