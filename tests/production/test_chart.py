@@ -242,6 +242,25 @@ def test_what_is_wrong_is_refused(values: Raw, told: str) -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize("release", ["my.paddle", "1st"])
+def test_a_release_that_no_service_can_be_named_after_is_refused(release: str) -> None:
+    own_names = {"fullnameOverride": ""}
+    done = run_helm("template", release, str(CHART), values=own_names, check=False)
+    assert "a Service cannot be named after the release" in done.stderr
+    run_helm("template", release, str(CHART))
+
+
+@pytest.mark.parametrize("values", SETS.values(), ids=SETS)
+def test_names_that_look_like_numbers_stay_text(values: Raw) -> None:
+    """YAML would take them for numbers, and the API server refuse the objects."""
+    listed = {"scope": {"kind": "List", "namespaces": ["0123", "1e3"]}}
+    done = run_helm(*("template", "42", str(CHART), "--namespace=1234"), values=values | listed)
+    metadata = [obj["metadata"] for obj in parse(done.stdout)]
+    assert {m["namespace"] for m in metadata if "namespace" in m} >= {"0123", "1e3", "1234"}
+    texts = [[m.get("namespace", ""), *m.get("labels", {}).values()] for m in metadata]
+    assert all(isinstance(text, str) for each in texts for text in each)
+
+
 def test_chart_passes_lint() -> None:
     run_helm("lint", "--strict", str(CHART))
 

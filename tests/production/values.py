@@ -157,6 +157,13 @@ WRONG: dict[str, tuple[Raw, str]] = {
         {"metrics": {"service": {"enabled": False}, "serviceMonitor": {"enabled": True}}},
         "metrics.serviceMonitor",
     ),
+    "a monitor of metrics that are off": (
+        {
+            "operator": {"metricsBindAddress": "0"},
+            "metrics": {"serviceMonitor": {"enabled": True}},
+        },
+        "operator.metricsBindAddress",
+    ),
     "a PodMonitor without a token": (
         {"metrics": {"podMonitor": {"enabled": True}}},
         "metrics.tokenSecret",

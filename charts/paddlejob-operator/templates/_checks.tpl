@@ -8,6 +8,10 @@ What the schema cannot say. Looks at the cluster as well, where there is one: `h
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) }}
 {{- fail "metrics.serviceMonitor: it finds the operator by metrics.service, which is not enabled" }}
 {{- end }}
+{{- $monitored := or .Values.metrics.serviceMonitor.enabled .Values.metrics.podMonitor.enabled }}
+{{- if and $monitored (not (include "paddlejob-operator.port" .Values.operator.metricsBindAddress)) }}
+{{- fail "operator.metricsBindAddress: no metrics are served, and a monitor would find none" }}
+{{- end }}
 {{- if and .Values.metrics.certificateSecret (not .Values.metrics.secure) }}
 {{- fail "metrics.certificateSecret: it is for metrics.secure, which is off" }}
 {{- end }}
@@ -15,6 +19,9 @@ What the schema cannot say. Looks at the cluster as well, where there is one: `h
 {{- fail "metrics.podMonitor: it needs metrics.tokenSecret, for PodMonitors cannot name the file of a token" }}
 {{- end }}
 {{- $name := include "paddlejob-operator.fullname" . }}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
+{{- fail (printf "fullnameOverride: empty, and a Service cannot be named after the release: %s" $name) }}
+{{- end }}
 {{- /* Who makes no ClusterRole may not be allowed to look at those of others. */}}
 {{- if or (eq .Values.scope.kind "All") .Values.userRoles.aggregate }}
 {{- $everywhere := lookup "rbac.authorization.k8s.io/v1" "ClusterRoleBinding" "" $name }}

@@ -12,7 +12,7 @@
 {{/* Labels by which Deployment and Services select the pods. */}}
 {{- define "paddlejob-operator.selectorLabels" -}}
 app.kubernetes.io/name: paddlejob-operator
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{/* Labels of all objects. */}}
@@ -45,7 +45,7 @@ annotations:
 {{- define "paddlejob-operator.subjects" -}}
 - kind: ServiceAccount
   name: {{ include "paddlejob-operator.serviceAccountName" . }}
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
 {{- end }}
 
 {{/* The image: a digest wins over a tag. */}}
