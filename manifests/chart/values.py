@@ -261,7 +261,7 @@ SURROUNDINGS = (
                 "enabled",
                 False,
                 SWITCH,
-                "Create a FlowSchema for the priority level leader-election.",
+                "Create a FlowSchema for the priority level leader-election: since Kubernetes 1.29.",
             ),
         ),
     ),

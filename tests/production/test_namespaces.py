@@ -175,3 +175,13 @@ def test_missing_namespace_is_told_before_anything_is_installed(cluster: Cluster
     done = lost.run("install", "lost", str(CHART), "--create-namespace", values=values, check=False)
     assert done.returncode
     assert 'namespaces "nowhere" not found' in done.stderr
+
+
+def test_a_list_may_grow_and_never_has_two_leaders(cluster: Cluster) -> None:
+    create_namespace(cluster, "team-c")
+    grown = {"scope": {"kind": "List", "namespaces": [*TEAMS, "team-c"]}}
+    Helm(cluster).run(*UPGRADE, values=grown)
+    lab = Lab(cluster, "team-c")
+    lab.submit(paddle_job("train", {"worker": (1, shell("exit 0"))}))
+    lab.wait_completed("train")
+    assert len(Lab(cluster, NAMESPACE).items("/apis/coordination.k8s.io/v1", "leases")) == 1
