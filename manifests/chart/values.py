@@ -261,7 +261,7 @@ SURROUNDINGS = (
                 "enabled",
                 False,
                 SWITCH,
-                "Create a FlowSchema for the priority level leader-election: since Kubernetes 1.29.",
+                "Create a FlowSchema for the priority level leader-election (Kubernetes 1.29).",
             ),
         ),
     ),
