@@ -57,7 +57,8 @@ _ERROR = re.compile(
     r"^E\d{4} |(?:error|exception|interrupt)\b|\b(?:fatal|fail(?:ed|ure)?|cannot|can't|could not"
     r"|unable to|not found|no such|no module|no space|denied|not permitted|killed|abort(?:ed|ing)?"
     r"|terminated|segmentation fault|bus error|illegal instruction|core dumped|out of memory"
-    r"|refused|timed? ?out|nan|invalid|unrecognized|undefined symbol|exceeded|panic)\b"
+    r"|refused|timed? ?out|nan|invalid|unrecognized|undefined symbol|exceeded|panic|critical"
+    r"|corrupt(?:ed|ion)?)\b"
     r"|错误|失败|无法|异常|找不到|不存在",
     re.IGNORECASE,
 )
@@ -76,7 +77,7 @@ _CONSEQUENCE = re.compile(
     r"|nccl.*(?:unhandled system error|timed? ?out|abort)|call to (?:recv|send|connect)"
     r"|gloo.*(?:pair\.cc|buffer\.cc|context\.cc|timed? ?out|timeout)"
     r"|(?:timed? ?out|timeout).*(?:gloo|nccl|store|barrier|collective|rank|peer|rendezvous)"
-    r"|tcp_store\.cc|watchdog caught",
+    r"|tcp_store\.cc|tcp (?:receive|send) error|watchdog caught",
     re.IGNORECASE,
 )
 
@@ -206,7 +207,7 @@ def _detected(lines: Sequence[str]) -> Iterator[_Candidate]:
 def _complaints(lines: Sequence[str], but: set[int]) -> Iterator[_Candidate]:
     """Lines that sound like an error; code in a traceback is indented."""
     for index, line in enumerate(lines):
-        if index in but or _OBITUARY.match(line):
+        if index in but or _OBITUARY.match(line) or line.startswith(_ASIDE):
             continue
         if match := _NESTED.match(line):
             yield _Candidate(index, match[1])

@@ -113,6 +113,16 @@ SAID = {
         + raised("KeyError: 'late'"),
         BAD_BATCH,
     ),
+    "noise-after-a-complaint": (
+        "cannot read /data\nException ignored in: <function D.__del__ at 0x7f9fd03887c0>\n"
+        + raised("KeyError: 'late'"),
+        "cannot read /data",
+    ),
+    "level-of-the-log": ("CRITICAL:root:no data\nINFO:root:bye\n", "CRITICAL:root:no data"),
+    "heap": (
+        "double free or corruption (!prev)\nAborted (core dumped)\n",
+        "double free or corruption (!prev)",
+    ),
     "abort-at-exit": (
         f"{raised(BAD_BATCH)}terminate called after throwing an instance of 'gloo::IoException'\n"
         "  what():  [/gloo/transport/tcp/pair.cc:568] Connection closed by peer [10.0.1.2]:4312\n"
@@ -316,6 +326,7 @@ CONSEQUENCES = [
     raised("OSError: (External) NCCL error(6), remote process exited or there was a network error"),
     raised("OSError: (External) NCCL error(2), unhandled system error."),
     "F1123 08:18:16.569550     2 tcp_store.cc:402] _timeout:3 elapsed:4 (elapsed > _timeout)=1\n",
+    raised("ValueError: (InvalidArgument) TCP receive error. Details: Success."),
     "E1123 08:19 brpc_ps_client.cc:195] Fail to connect 10.0.1.3:36000 [E111]Connection refused\n",
     "E1123 08:19 brpc_ps_client.cc:195] response is null: Got EOF of Socket{id=1}\n",
     raised("ConnectionResetError: [Errno 104] Connection reset by peer")
