@@ -79,6 +79,8 @@ def _authorization(user: Raw) -> str | None:
 
 
 def _ask_plugin(plugin: Raw, cluster: Raw, seconds: float) -> Identity:
+    if not isinstance(plugin, dict):
+        raise Problem("the kubeconfig's exec is no mapping")
     command = [str(plugin.get("command") or ""), *map(str, plugin.get("args") or ())]
     name = command[0]
     answer = _run(command, _plugin_environment(plugin, cluster), seconds)
@@ -103,7 +105,7 @@ def _plugin_environment(plugin: Raw, cluster: Raw) -> dict[str, str]:
         }
     version = plugin.get("apiVersion") or "client.authentication.k8s.io/v1"
     info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}
-    extra = {str(each["name"]): str(each["value"]) for each in plugin.get("env") or ()}
+    extra = {str(each["name"]): str(each.get("value") or "") for each in plugin.get("env") or ()}
     return {**os.environ, **extra, "KUBERNETES_EXEC_INFO": json.dumps(info)}
 
 

@@ -124,7 +124,12 @@ def _read(path: Path) -> Raw:
 
 
 def _with_absolute_paths(value: Raw, folder: Path) -> Raw:
-    return value | {key: str(folder / str(value[key])) for key in _PATHS if value.get(key)}
+    """A login plugin without a slash is one of the PATH."""
+    found = value | {key: str(folder / str(value[key])) for key in _PATHS if value.get(key)}
+    plugin = value.get("exec")
+    if isinstance(plugin, dict) and "/" in str(plugin.get("command")):
+        found["exec"] = {**plugin, "command": str(folder.absolute() / plugin["command"])}
+    return found
 
 
 def _find(merged: _Merged, section: str, name: str, what: str) -> Raw:

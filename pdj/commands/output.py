@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from api.constants import GROUP, PLURAL
-from api.objects import Raw, name_of
+from api.objects import Raw
 from pdj.session import Session
 from pdj.text.terminal import plain
 
@@ -24,11 +24,17 @@ def as_list(objects: list[Raw]) -> Raw:
     return {"apiVersion": "v1", "kind": "List", "items": objects}
 
 
+def given_name(job: Raw) -> str:
+    """The job's name; of one that has none yet, the beginning of it."""
+    metadata = job["metadata"]
+    return str(metadata.get("name") or metadata.get("generateName") or "")
+
+
 def print_objects(session: Session, value: Any, named: list[Raw]) -> None:
     """Print a value in the format that was asked for; of `name`, these jobs' names."""
     kind = session.options.output
     if kind == "name":
-        session.screen.write(*(f"{PLURAL}.{GROUP}/{plain(name_of(job))}" for job in named))
+        session.screen.write(*(f"{PLURAL}.{GROUP}/{plain(given_name(job))}" for job in named))
     elif kind == "json":
         session.screen.write(json.dumps(value, indent=2, ensure_ascii=True))
     else:

@@ -8,7 +8,7 @@ import yaml
 from api.constants import VOLCANO_API_VERSION
 from api.objects import Raw
 from pdj.commands.options import add_files, files_of
-from pdj.documents.checks import find_errors, is_job
+from pdj.documents.checks import find_errors, is_job, with_name
 from pdj.documents.reader import Document, read_documents
 from pdj.documents.render import Surroundings, render
 from pdj.errors import OK, Problem, Usage
@@ -69,8 +69,7 @@ def _render(session: Session, document: Document, around: Surroundings) -> list[
         raise Problem(f"{document.file}:{first.line}: {first.path}: {first.message}")
     job = document.value
     namespace = session.options.namespace or job["metadata"].get("namespace") or "default"
-    name = job["metadata"].get("name") or f"{job['metadata']['generateName']}xxxxx"
-    job = {**job, "metadata": {**job["metadata"], "namespace": namespace, "name": name}}
+    job = {**job, "metadata": {**with_name(job)["metadata"], "namespace": namespace}}
     return render(job, session.now, around)
 
 

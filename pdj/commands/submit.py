@@ -8,7 +8,7 @@ from controller.client.errors import AlreadyExists, ApiError, Invalid
 from pdj.access.client import Client
 from pdj.commands.complaints import for_each
 from pdj.commands.options import add_files, files_of
-from pdj.commands.output import add_output, as_list, print_objects
+from pdj.commands.output import add_output, as_list, given_name, print_objects
 from pdj.commands.wait import add_wait, wait_for_end
 from pdj.documents.changes import set_field
 from pdj.documents.reader import Document, read_documents
@@ -85,8 +85,9 @@ def _print(session: Session, jobs: list[Raw]) -> int:
 
 def _list(session: Session, jobs: list[Raw]) -> int:
     for job in jobs:
-        name = job["metadata"].get("name") or job["metadata"].get("generateName") or ""
-        session.screen.write(f"{plain(name)} would be created, if the API server takes it")
+        session.screen.write(
+            f"{plain(given_name(job))} would be created, if the API server takes it"
+        )
     return OK
 
 

@@ -23,6 +23,10 @@ from pdj.documents.reader import Document, Place
 from pdj.documents.schema import UNKNOWN_FIELD, Fault, check
 
 MAX_NAME = 253
+MAX_GENERATE_NAME = 58
+"""Of more, the API server takes the beginning."""
+GENERATED = "xxxxx"
+"""In place of the characters that the API server puts after generateName."""
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
 _LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?\Z")
 _OPERATORS_OWN = frozenset({PORT_MESSAGE, SAME_PORT_MESSAGE, CONTAINER_MESSAGE})
@@ -109,15 +113,25 @@ def _check_metadata(metadata: Any) -> Iterator[Fault]:
     yield from _check_maps(metadata)
 
 
+def with_name(job: Raw) -> Raw:
+    """The job; without a name, with one such as the API server makes of generateName."""
+    metadata = job["metadata"]
+    if metadata.get("name"):
+        return job
+    name = f"{metadata['generateName'][:MAX_GENERATE_NAME]}{GENERATED}"
+    return {**job, "metadata": {**metadata, "name": name}}
+
+
 def _check_name(metadata: Raw) -> Iterator[Fault]:
-    name = metadata.get("name")
-    if not name and not metadata.get("generateName"):
+    given = "name" if metadata.get("name") else "generateName"
+    if not metadata.get(given):
         yield Fault(("metadata", "name"), "is required")
-    elif isinstance(name, str) and name:
+    elif isinstance(metadata[given], str):
+        name = with_name({"metadata": metadata})["metadata"]["name"]
         if len(name) > MAX_NAME or not _SUBDOMAIN.match(name):
-            yield Fault(("metadata", "name"), f"{name!r} is no RFC 1123 name")
+            yield Fault(("metadata", given), f"{metadata[given]!r} is no RFC 1123 name")
         elif not re.search(rules.NAME_PATTERN.replace("$", r"\Z"), name):
-            yield Fault(("metadata", "name"), rules.NAME_MESSAGE)
+            yield Fault(("metadata", given), rules.NAME_MESSAGE)
 
 
 def _check_maps(metadata: Raw) -> Iterator[Fault]:
@@ -136,7 +150,7 @@ def _check_maps(metadata: Raw) -> Iterator[Fault]:
 
 
 def _check_rules(document: Document) -> Iterator[Error]:
-    for error in validate_job(document.value):
+    for error in validate_job(with_name(document.value)):
         place = place_of(error.path)
         own = error.message in _OPERATORS_OWN
         whose = Whose.OPERATOR if own else Whose.API_SERVER

@@ -23,6 +23,7 @@ KUBEFLOW, VOLCANO, PLAIN = (
 PLAIN_BACKOFF_LIMIT = 6
 JOB_NAME_LABEL = "job-name"
 INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
+VOLCANO_SCHEDULER = "volcano"
 VOLCANO_MAX_RETRY = 3
 _OWNED = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 _SERVERS = frozenset({"ps", "pserver", "pservers", "server", "servers", "parameter-server"})
@@ -155,8 +156,7 @@ def _same(fields: _Fields, *names: str) -> Raw:
 def _volcano(fields: _Fields, notes: Notes, _name: str) -> Raw:
     retries = fields.take("maxRetry", VOLCANO_MAX_RETRY)
     policies = _policies(fields.take("policies", ()), "spec.policies", notes)
-    scheduler = fields.take("schedulerName", "volcano")
-    if scheduler != "volcano":
+    if fields.take("schedulerName", VOLCANO_SCHEDULER) != VOLCANO_SCHEDULER:
         notes.dropped("spec.schedulerName", "write it into the templates")
     for name in fields.take("plugins", {}):
         notes.dropped(f"spec.plugins.{name}", "the operator tells the pods of one another itself")
@@ -196,11 +196,13 @@ def _policies(policies: Any, path: str, notes: Notes) -> set[tuple[str, str]]:
     """Volcano's policies that mean what the operator does anyway."""
     found = set()
     for at, each in enumerate(policies):
-        pair = (str(each.get("event")), str(each.get("action")))
-        if pair in _KEPT_BY_US or pair == ("TaskCompleted", "CompleteJob"):
-            found.add(pair)
-        else:
-            notes.dropped(f"{path}[{at}]", f"{pair[0]}: {pair[1]} is not what the operator does")
+        for event in each.get("events") or [each.get("event")]:
+            pair = (str(event), str(each.get("action")))
+            if pair in _KEPT_BY_US or pair == ("TaskCompleted", "CompleteJob"):
+                found.add(pair)
+            else:
+                why = f"{pair[0]}: {pair[1]} is not what the operator does"
+                notes.dropped(f"{path}[{at}]", why)
     return found
 
 
@@ -265,10 +267,15 @@ def _template(value: Any, path: str, notes: Notes, restart: str | None = None) -
         notes.guessed(f"{path}.spec.restartPolicy", f"{policy} has become OnFailure")
         policy = "OnFailure"
     pod |= {"restartPolicy": policy} if policy else {}
-    if pod.pop("schedulerName", None) not in (None, "volcano", "default-scheduler"):
+    scheduler = pod.pop("schedulerName", None)
+    if scheduler == VOLCANO_SCHEDULER:
+        pod["schedulerName"] = scheduler
+    elif scheduler not in (None, "default-scheduler"):
         notes.dropped(f"{path}.spec.schedulerName", "write it into the template again if needed")
     pod["containers"] = _containers(pod, path, notes)
-    metadata = {k: v for k, v in (value.get("metadata") or {}).items() if k in _TEMPLATE}
+    fields = _Fields(value.get("metadata"), f"{path}.metadata", notes)
+    metadata = {name: each for name in _TEMPLATE if (each := fields.take(name)) is not None}
+    fields.end()
     return {**({"metadata": metadata} if metadata else {}), "spec": pod}
 
 

@@ -218,6 +218,7 @@ class _Builder:
 
     def _mapping(self, node: yaml.MappingNode, place: Place) -> Raw:
         value: Raw = {}
+        own: set[str] = set()
         for key, inner in node.value:
             if key.tag.endswith(":merge"):
                 merged = self.build(inner, place)
@@ -226,8 +227,9 @@ class _Builder:
                 continue
             name = _key(key)
             line = key.start_mark.line + 1
-            if (*place, name) in self.lines and name in value:
+            if name in own:
                 self.doubled.append((line, name))
+            own.add(name)
             self.lines[(*place, name)] = line
             value[name] = self.build(inner, (*place, name))
         return value

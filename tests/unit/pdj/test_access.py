@@ -64,6 +64,16 @@ def test_paths_are_seen_from_the_file(write: Write, tmp_path: Path) -> None:
     assert read_identity(target.user, target.cluster).authorization == "Bearer secret"
 
 
+@pytest.mark.parametrize(
+    ("command", "seen"), [("bin/login", "{}/bin/login"), ("/login", "/login"), ("login", "login")]
+)
+def test_a_plugin_with_a_path_is_seen_from_the_file(
+    write: Write, tmp_path: Path, command: str, seen: str
+) -> None:
+    user = load_target(write(user={"exec": {"command": command}}), None).user
+    assert user["exec"]["command"] == seen.format(tmp_path)
+
+
 def test_a_pod_uses_its_service_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
     target = load_target(None, None)
@@ -153,6 +163,17 @@ def test_a_plugin_is_asked_for_the_token() -> None:
 def test_a_plugin_that_fails_is_one_line(script: str, says: str) -> None:
     with pytest.raises(Problem, match=says):
         read_identity(plugin(script), {})
+
+
+def test_a_plugin_may_be_given_a_variable_without_a_value() -> None:
+    user = plugin('echo \'{"status": {"token": "t"}}\'')
+    user["exec"]["env"] = [{"name": "A"}]
+    assert read_identity(user, {}) == Identity("Bearer t")
+
+
+def test_a_plugin_that_is_none_is_one_line() -> None:
+    with pytest.raises(Problem, match="no mapping"):
+        read_identity({"exec": "login"}, {})
 
 
 def test_a_plugin_that_is_not_there_is_one_line() -> None:

@@ -11,7 +11,7 @@ from pdj.commands import COMMANDS
 from pdj.completion import complete
 from pdj.main import BUG, build_parser, load_command, main
 from tests.live.pdj import CHECKOUT, environment, run_pdj
-from tests.memory.builders import a_template
+from tests.memory.builders import a_job, a_template
 
 HEAVY = (
     "kubernetes",
@@ -112,6 +112,35 @@ def test_several_files_are_rendered_and_converted(tmp_path: Path) -> None:
     assert children.code == 0, children
     pods = [each for each in json.loads(children.out)["items"] if each["kind"] == "Pod"]
     assert [each["metadata"]["name"] for each in pods] == ["a-worker-0", "b-worker-0"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["lint"], 0, "no-resources"),
+        (["render"], 0, "name: train-xxxxx-worker-0"),
+        (["submit", "--dry-run=client", "-o", "name"], 0, "/train-\n"),
+        (["submit", "--dry-run=client"], 0, "train- would be created"),
+    ],
+    ids=str,
+)
+def test_a_job_may_leave_its_name_to_the_api_server(
+    words: list[str], code: int, says: str, tmp_path: Path
+) -> None:
+    job = a_job().with_workers(1).build()
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps({**job, "metadata": {"generateName": "train-"}}))
+    done = run_pdj(*words, str(file), kubeconfig="/nowhere")
+    assert (done.code, says in done.out) == (code, True), done
+
+
+@pytest.mark.parametrize("prefix", ["Train-", "1-", "-", "a" * 58])
+def test_lint_finds_beginnings_of_names_that_no_job_may_have(prefix: str, tmp_path: Path) -> None:
+    job = a_job().with_workers(1).build()
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps({**job, "metadata": {"generateName": prefix}}))
+    done = run_pdj("lint", str(file), kubeconfig="/nowhere")
+    assert (done.code, "metadata." in done.out) == (1, True), done
 
 
 def test_nothing_heavy_is_imported_for_a_status() -> None:

@@ -80,7 +80,7 @@ def test_volcanos_tasks_become_roles() -> None:
         {"name": "trainer", "replicas": 3, "template": a_template(), "maxRetry": 1},
     ]
     policies = [
-        {"event": "PodFailed", "action": "RestartJob"},
+        {"events": ["PodEvicted", "PodFailed"], "action": "RestartJob"},
         {"event": "PodFailed", "action": "AbortJob"},
     ]
     spec = {"minAvailable": 5, "queue": "q", "plugins": {"ssh": []}, "tasks": tasks}
@@ -97,6 +97,21 @@ def test_volcanos_tasks_become_roles() -> None:
         "spec.plugins.ssh",
         "spec.tasks[1].maxRetry",
     }
+
+
+@pytest.mark.parametrize("scheduler", ["volcano", "default-scheduler", "other"])
+def test_a_template_keeps_its_scheduler_or_loses_it_aloud(scheduler: str) -> None:
+    template = a_template()
+    template["spec"]["schedulerName"] = scheduler
+    template["metadata"] = {"name": "x", "creationTimestamp": None, "labels": {"a": "b"}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": template}}
+    made, notes = convert(job)
+    found = made["spec"]["worker"]["template"]
+    assert found["metadata"] == {"labels": {"a": "b"}}
+    assert found["spec"].get("schedulerName") == ("volcano" if scheduler == "volcano" else None)
+    dropped = [note.split()[1].rstrip(":") for note in notes if note.startswith("dropped")]
+    lost = ["spec.template.spec.schedulerName"] if scheduler == "other" else []
+    assert dropped == [*lost, "spec.template.metadata.name"]
 
 
 def test_kubeflows_master_is_one_worker_more() -> None:

@@ -60,6 +60,12 @@ def test_a_key_that_stands_twice_is_noted(tmp_path: Path) -> None:
     assert document.doubled == ((3, "a"),)
 
 
+def test_a_key_in_place_of_a_merged_one_stands_once(tmp_path: Path) -> None:
+    (document,) = read(tmp_path, "p: &p {a: 1}\nq:\n  <<: *p\n  a: 2\n")
+    assert document.value["q"] == {"a": 2}
+    assert document.doubled == ()
+
+
 def bomb() -> str:
     """Ten levels of ten aliases: ten thousand million values in four hundred bytes."""
     lines = ["a0: &a0 [x]"]
