@@ -11,7 +11,7 @@ from pdj.commands.complaints import for_each
 from pdj.commands.options import job_name
 from pdj.commands.suspend import runs
 from pdj.commands.wait import add_wait, wait_for, wait_until_gone
-from pdj.errors import OK
+from pdj.errors import OK, Problem
 from pdj.gather.jobs import get_job
 from pdj.gather.live import result_of
 from pdj.gather.paths import jobs_path
@@ -59,12 +59,12 @@ def submit_again(session: Session, raw: Raw) -> None:
     trial = {**job, "metadata": {**job["metadata"], "name": None, "generateName": name[:TRIAL]}}
     session.client.create(path, trial, {"dryRun": "All"})
     session.client.delete(jobs_path(session.namespace, name), uid_of(raw))
-    wait_until_gone(session, name, uid_of(raw))
     try:
+        wait_until_gone(session, name, uid_of(raw))
         session.client.create(path, job)
-    except ApiError:
+    except (ApiError, Problem, KeyboardInterrupt):
         session.screen.write(json.dumps(job, indent=2))
-        session.notes.write(f"{plain(name)} is deleted and could not be created; it stands above")
+        session.notes.write(f"{plain(name)} is deleted and was not created anew; it stands above")
         raise
     session.screen.write(f"{plain(name)} submitted again")
     if session.options.wait:

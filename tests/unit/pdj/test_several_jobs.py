@@ -1,5 +1,6 @@
 """Commands for several jobs: one that fails keeps none of the others from its turn."""
 
+import json
 import threading
 from argparse import Namespace
 from typing import Any
@@ -17,6 +18,7 @@ from controller.client.errors import (
     error_from_status,
 )
 from pdj.commands import delete, restart, resume, submit, suspend, wait
+from pdj.errors import TimedOut
 from pdj.gather.jobs import JobPicture, NoOperator, get_job
 from pdj.session import Session
 
@@ -54,7 +56,7 @@ class Cluster:
         name = body["metadata"]["name"]
         if name in self.refusals:
             raise self.refusals[name]
-        if name in self.names:
+        if name in self.names and not query:
             raise AlreadyExists("exists")
         self.changed.append(name)
         return body
@@ -163,3 +165,20 @@ def test_waiting_tells_why_a_job_has_failed(
     monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Live())
     assert wait.wait_for_end(session(Cluster()), "bad") == 1
     assert capsys.readouterr().err == "bad: Failed: PodFailed: oh\\x1b …\n"
+
+
+@pytest.mark.parametrize("why", [KeyboardInterrupt(), TimedOut("late"), Forbidden("no", code=403)])
+def test_a_job_that_is_deleted_and_not_created_anew_is_not_lost(
+    why: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never_gone(*_arguments: Any) -> None:
+        raise why
+
+    monkeypatch.setattr(restart, "wait_until_gone", never_gone)
+    cluster = Cluster("a")
+    raw = {**cluster.get(f"{JOBS}/a"), "spec": {"worker": {"replicas": 2}}}
+    with pytest.raises(type(why)):
+        restart.submit_again(session(cluster), raw)
+    told = capsys.readouterr()
+    assert json.loads(told.out)["spec"] == raw["spec"]
+    assert "a is deleted" in told.err
