@@ -19,6 +19,7 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 PROGRAM = "kubectl pdj"
+PROGRAMS_COMMAND = "run"
 BUG = "a bug of kubectl pdj"
 DEBUG = "PDJ_DEBUG"
 
@@ -26,6 +27,7 @@ DEBUG = "PDJ_DEBUG"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the process's exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    _open_missing()
     # An undecodable byte of a log must not end the command where the locale is not UTF-8.
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -46,6 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if os.environ.get(DEBUG):
             raise
         return say(f"{BUG}: {type(error).__name__}: {error} ({DEBUG}=1 shows where)", FAILED)
+
+
+def _open_missing() -> None:
+    """In place of a stream that whoever started the process has closed, one that leads nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _print_no_more() -> None:
@@ -73,6 +82,8 @@ def _run(given: list[str]) -> int:
         raise _usage(f"no command {plain(command)!r}; there are: {close}")
     module = load_command(command)
     words, program = _at_dashes(after)
+    if program and command != PROGRAMS_COMMAND:
+        raise _usage(f"only {PROGRAMS_COMMAND} takes words after --: those of a program")
     parser = build_parser(command, module)
     # Options may stand between the names of jobs or files, as for kubectl.
     options = parser.parse_intermixed_args(words, options)

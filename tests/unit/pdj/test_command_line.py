@@ -53,6 +53,7 @@ def test_every_command_tells_how_it_is_used(name: str) -> None:
         (["delete", ""], 2, "not the name of a job: ''"),
         (["status", ".."], 2, "not the name of a job"),
         (["logs", "pods/x"], 2, "not the name of a job"),
+        (["delete", "x", "--", "y"], 2, "only run takes words after --"),
         (["status", "paddlejobs.batch.paddlepaddle.org/x"], 1, "no cluster"),
         (["--kubeconfig", "/no/such", "list"], 1, "cannot read the kubeconfig"),
     ],
@@ -187,6 +188,27 @@ def test_completion_without_a_cluster_is_silent(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     assert complete(["status", ""]) == ([], 4)
+
+
+@pytest.mark.parametrize(
+    ("closed", "words", "code"),
+    [
+        (">&-", "completion bash", 0),
+        ("2>&-", "lint /no/such", 2),
+        ("<&-", "lint -", 2),
+        ("<&- >&- 2>&-", "list", 1),
+    ],
+)
+def test_streams_may_be_closed(closed: str, words: str, code: int) -> None:
+    line = f'"{sys.executable}" -m pdj {words} {closed}'
+    done = subprocess.run(
+        ["sh", "-c", line], env=environment("/no/where"), capture_output=True, check=False
+    )
+    assert (done.returncode, b"Traceback" in done.stderr, BUG in done.stderr.decode()) == (
+        code,
+        False,
+        False,
+    )
 
 
 def test_a_full_disk_is_one_line() -> None:
