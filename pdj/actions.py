@@ -50,5 +50,5 @@ def _refuse_ended(raw: Raw) -> None:
         name, phase = raw["metadata"]["name"], raw["status"]["phase"]
         raise Problem(
             f"the job {name} has ended ({phase}); to delete it and create it anew: "
-            f"kubectl pdj restart {name} --submit-again"
+            f"kubectl pdj -n {raw['metadata']['namespace']} restart {name} --submit-again"
         )

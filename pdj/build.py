@@ -21,7 +21,7 @@ LIBRARIES = ("yaml", "starlette", "uvicorn", "anyio", "click", "h11", "typing_ex
 """Of Python alone; uvicorn and starlette with all that they import."""
 LEFT_OUT = ("__pycache__", "*.so")
 INTERPRETER = "/usr/bin/env python3"
-MAIN = "from pdj.main import run\nrun()\n"
+MAIN = "from pdj.__main__ import run\nrun()\n"
 
 
 def build(target: Path) -> None:

@@ -66,11 +66,6 @@ def _file_of(error: OSError) -> str:
     return f": {error.filename}" if error.filename else ""
 
 
-def run() -> None:
-    """The console script `kubectl-pdj`."""
-    sys.exit(main())
-
-
 def _run(given: list[str]) -> int:
     before, command, after = _split(given)
     options = common_options().parse_args(before)

@@ -132,7 +132,7 @@ def _follow(session: Session, log: JobLog, printer: "Printer", on_turn: OnTurn) 
         while True:
             picture = live.picture()
             on_turn(picture)
-            if picture is None and live.is_known and not is_awaited:
+            if picture is None and live.is_known and shown is None and not is_awaited:
                 is_awaited = True
                 _tell_awaited(session)
             if picture is None and shown is not None and live.is_known:

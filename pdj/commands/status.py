@@ -4,7 +4,7 @@ import argparse
 
 from pdj.commands.options import job_name, seconds
 from pdj.commands.output import add_output, print_objects
-from pdj.errors import OK
+from pdj.errors import OK, Usage
 from pdj.gather.jobs import JobPicture, look
 from pdj.session import Session
 from pdj.text.status import draw_job
@@ -23,6 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(session: Session) -> int:
     """Print the tree; with --watch, the exit code is the job's."""
+    if session.options.watch and session.options.output:
+        raise Usage("--watch draws the tree: --output is for the job as it is now")
     if session.options.watch:
         return _watch(session)
     picture = look(session.client, session.namespace, session.options.job)

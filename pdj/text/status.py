@@ -7,7 +7,7 @@ from typing import TypeVar
 from api.constants import Condition, Phase, Role
 from api.objects import parse_time
 from api.signals import signal_name
-from api.status import Failure, JobCondition, JobStatus
+from api.status import Failure, JobCondition, JobStatus, RoleStatus
 from pdj.gather.jobs import JobPicture
 from pdj.gather.pods import Pod, read_pods
 from pdj.text.tables import age, bar, table
@@ -45,8 +45,11 @@ def draw_job(picture: JobPicture, paint: Paint, now: datetime, columns: int) -> 
     elif not job.status.phase:
         lines.append("│  no operator has looked at it yet")
     pods = read_pods(list(picture.pods))
-    branches = []
+    branches: list[Branch] = []
     for role, spec in job.spec.roles.items():
+        if picture.pods_problem:
+            branches.append((_counted(role, spec.replicas, job.status, paint), []))
+            continue
         mine = [pod for pod in pods if pod.role == role]
         branches.append(_role(role, spec.replicas, mine, paint, now))
     if picture.pods_problem:
@@ -114,6 +117,12 @@ def _role(role: Role, wanted: int, pods: list[Pod], paint: Paint, now: datetime)
     if len(pods) > len(rows):
         leaves.append(f"and {len(pods) - len(rows)} more")
     return f"{paint(role, 'bold')}  {_progress(running, ended, wanted, paint)}", leaves
+
+
+def _counted(role: Role, wanted: int, status: JobStatus, paint: Paint) -> str:
+    """A role whose pods cannot be seen, as the operator has counted them."""
+    counts = status.roles.get(role) or RoleStatus()
+    return f"{paint(role, 'bold')}  {_progress(counts.running, counts.succeeded, wanted, paint)}"
 
 
 def _progress(running: int, ended: int, wanted: int, paint: Paint) -> str:

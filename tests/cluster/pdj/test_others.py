@@ -181,7 +181,8 @@ def test_scripts_of_other_shells_are_read_by_them(tool: Tool, name: str, tmp_pat
 def test_an_ended_job_is_submitted_again(jobs: Lab, tool: Tool) -> None:
     refused = tool.run("restart", "ended")
     assert refused.code == 1
-    assert "kubectl pdj restart ended --submit-again" in refused.notes
+    again = f"kubectl pdj -n {jobs.namespace} restart ended --submit-again"
+    assert again in refused.notes
     before = jobs.job("ended")
     tool.ok("restart", "ended", "--submit-again")
     after = jobs.job("ended")

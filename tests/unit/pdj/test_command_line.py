@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pdj.__main__ import run
 from pdj.commands import COMMANDS
 from pdj.completion import complete
 from pdj.main import BUG, build_parser, load_command, main
@@ -53,6 +54,7 @@ def test_every_command_tells_how_it_is_used(name: str) -> None:
         (["delete", ""], 2, "not the name of a job: ''"),
         (["status", ".."], 2, "not the name of a job"),
         (["logs", "pods/x"], 2, "not the name of a job"),
+        (["status", "x", "--watch", "-o", "json"], 2, "--watch draws the tree"),
         (["delete", "x", "--", "y"], 2, "only run takes words after --"),
         (["status", "paddlejobs.batch.paddlepaddle.org/x"], 1, "no cluster"),
         (["--kubeconfig", "/no/such", "list"], 1, "cannot read the kubeconfig"),
@@ -82,6 +84,19 @@ def test_a_local_run_refuses_what_it_would_pass_over(
     assert capsys.readouterr().err == (
         f"error: {words[0]}: --local runs the job of its file here, as it stands there\n"
     )
+
+
+def test_ctrl_c_may_come_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "pdj.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "pdj.main")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        run()
+    assert ended.value.code == 130
 
 
 def test_options_before_the_command_count_too(capsys: pytest.CaptureFixture[str]) -> None:

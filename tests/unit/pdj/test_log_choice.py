@@ -70,8 +70,30 @@ class Nothing:
 
     def __exit__(self, *_: object) -> None: ...
 
-    def picture(self) -> None:
+    def picture(self) -> JobPicture | None:
         """There is none."""
+        return None
+
+
+class Deleted(Nothing):
+    """What is watched of a job that goes after a first look."""
+
+    def __init__(self, *_: Any) -> None:
+        super().__init__()
+        self._pictures = [JobPicture(a_job().with_workers(1).build())]
+
+    def picture(self) -> JobPicture | None:
+        """The job, once."""
+        return self._pictures.pop() if self._pictures else None
+
+
+def test_following_does_not_wait_for_a_job_that_is_deleted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(logs, "LiveJob", Deleted)
+    with pytest.raises(Problem, match="has been deleted"):
+        logs.run(session("-f"))
+    assert capsys.readouterr().err == ""
 
 
 def test_following_says_that_it_waits_for_the_job(

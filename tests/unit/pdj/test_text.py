@@ -83,6 +83,13 @@ def test_a_job_that_waits_does_not_run(phase: str, how: str) -> None:
     assert head == f"default/train  {phase}  Single  age 4s  {how} 4s"
 
 
+def test_pods_that_cannot_be_seen_are_counted_by_the_operator() -> None:
+    job = a_job().with_workers(4).with_status(worker={"running": 2, "succeeded": 1}).build()
+    picture = JobPicture(job, pods_problem="you may not")
+    lines = draw_job(picture, Screen(has_colour=False).paint, at(0), 100)
+    assert any(line.endswith("2/4 running, 1 done") for line in lines)
+
+
 def test_a_warning_that_came_again_is_told_once() -> None:
     job = a_job().with_workers(1).build()
     messages = ["first", *"12345", "5", "2"]
