@@ -371,6 +371,8 @@ def _send_pieces(handler: BaseHTTPRequestHandler, pieces: Iterable[bytes]) -> No
 def _handler_of(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        """Or the last piece of an answer waits for the operator to acknowledge those before it."""
 
         def log_message(self, format: str, *args: Any) -> None:
             """Quiet."""
