@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.live.lab import SERVER, Lab, paddle_job, shell
+from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 from tests.live.metrics_stub import MetricsStub
 from tests.live.pdj import CHECKOUT, Tool, environment
 
@@ -37,10 +37,13 @@ NO_GPUS = {
 def jobs(module_lab: Lab) -> Lab:
     """A job that runs, with things that are nobody's business, and one that has failed."""
     talks = shell("echo working; exec sleep 3600", env=[TOKEN, PASSWORD])
+    module_lab.submit(NO_GPUS)
+    module_lab.wait(
+        lambda: module_lab.get(CORE, "resourcequotas/no-gpus").get("status"), "the quota is known"
+    )
     module_lab.submit(
         VAULT,
         paddle_job("steady", {"ps": (1, SERVER), "worker": (1, talks)}),
-        NO_GPUS,
         paddle_job("costly", {"worker": (1, shell("exit 0", resources=A_GPU))}),
         paddle_job("ended", {"worker": (1, shell("exit 3"))}, cleanPodPolicy="Never"),
     )
