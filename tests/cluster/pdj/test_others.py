@@ -133,7 +133,7 @@ def test_top_says_so_where_nobody_measures_and_else_what_is_used(
 def path_of_tools(jobs: Lab, tool: Tool, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A PATH with what `pipx install` puts there, and kubectl."""
     folder = tmp_path_factory.mktemp("bin")
-    for name, module in (("kubectl-pdj", "main"), ("kubectl_complete-pdj", "completion")):
+    for name, module in (("kubectl-pdj", "__main__"), ("kubectl_complete-pdj", "completion")):
         script = folder / name
         script.write_text(f"#!{sys.executable}\nfrom pdj.{module} import run\nrun()\n")
         script.chmod(0o755)
