@@ -147,6 +147,12 @@ class Store:
         with self._lock:
             return self._versions.get((resource, self._scope_of(namespace)), 0)
 
+    def size(self, resource: Resource, key: Key) -> int:
+        """How many bytes an object takes as it is kept; 0 where there is none."""
+        with self._lock:
+            entry = self._tables[resource].get(key)
+            return len(entry.packed) if entry else 0
+
     def get(self, resource: Resource, key: Key) -> Raw | None:
         """One object, or None."""
         with self._lock:

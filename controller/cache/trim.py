@@ -84,6 +84,10 @@ def _trim_job(job: Raw) -> Raw:
         template = (spec.get(role) or {}).get("template") or {}
         if template.get("metadata"):
             template["metadata"] = _pick(template["metadata"], _TEMPLATE_METADATA)
+        for volume in (template.get("spec") or {}).get("volumes") or ():
+            claim = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
+            # It may hold anything, however deep, and no claim gets it.
+            (claim.get("metadata") or {}).pop("managedFields", None)
     return {"metadata": metadata, "spec": spec, "status": status}
 
 

@@ -19,6 +19,7 @@ from controller.client.resources import PADDLE_JOB
 from controller.clock import Clock
 from controller.logs import Log
 from controller.work.applier import Applier, Result
+from controller.work.large import LARGE_BYTES, LARGE_WAIT_SECONDS, LargePasses
 from controller.work.memory import AWAIT_SECONDS, JobMemory
 from controller.work.observer import Observer, is_on_host
 from controller.workqueue.queue import WorkQueue
@@ -58,6 +59,7 @@ class Worker:
     decide: Decide
     ports: threading.Lock = field(default_factory=threading.Lock)
     """Held while port ranges are given: no two jobs at once may be given the same."""
+    large: LargePasses = field(default_factory=LargePasses)
 
     def run(self) -> None:
         """Work until the queue is shut down."""
@@ -70,6 +72,11 @@ class Worker:
         if self.memory.awaits_writes(key):
             # The events still to come wake the job; the delay is for those that never come.
             self.queue.add_after(key, AWAIT_SECONDS)
+            self.queue.done(key)
+            return
+        is_large = self.store.size(PADDLE_JOB, key) > LARGE_BYTES
+        if is_large and not self.large.enter(key.namespace):
+            self.queue.add_after(key, LARGE_WAIT_SECONDS)
             self.queue.done(key)
             return
         log = self.log.bind(
@@ -93,6 +100,8 @@ class Worker:
             self.metrics.reconcile.finished(outcome, took_seconds)
             if rest_seconds is None:
                 rest_seconds = took_seconds * REST_FACTOR
+            if is_large:
+                self.large.leave(key.namespace)
             self.queue.done(key, rest_seconds)
 
     def _pass(self, key: Key, log: Log) -> tuple[str, float]:

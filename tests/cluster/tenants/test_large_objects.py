@@ -31,10 +31,15 @@ Raw = dict[str, Any]
 CONFIG_MAPS = 400
 JOBS = 300
 BYTES = 1_000_000
+JOBS_OF_PARTS = 10
+PARTS = 400_000
+"""Empty objects, which take thirty times as much when they are read as they do as text."""
 MAX_PEAK_MB = 400
 """The manifests limit the operator to 512 MiB."""
 OPERATOR = "operator"
 READY_SECONDS = 120
+LOOK_SECONDS = 15.0
+"""Meanwhile each of them has had a pass."""
 CLIENTS = 4
 
 
@@ -124,3 +129,24 @@ def test_large_objects_do_not_fill_the_operators_memory(
     check(operator, neighbour, "beside")
     plane.stop(OPERATOR)
     check(start(plane), neighbour, "after-restart")
+    plane.stop(OPERATOR)
+
+
+@pytest.mark.timeout(600)
+def test_jobs_of_tiny_parts_do_not_fill_it_either(
+    plane: Cluster, tenant: Tenant, neighbour: Lab
+) -> None:
+    plane.kubectl("-n", tenant.namespace, "create", "quota", "none", "--hard=pods=0")
+    server = ApiServer(plane, tenant.kubeconfig)
+    for number in range(JOBS_OF_PARTS):
+        template = shell("true")
+        template["spec"]["tolerations"] = [{}] * PARTS
+        job = paddle_job(f"parts-{number}", {"worker": (1, template)})
+        answer = server.create(jobs_path(tenant.namespace), job)
+        assert answer.is_ok, answer.message
+    server.close()
+    operator = start(plane)
+    check(operator, neighbour, "beside")
+    clock.sleep(LOOK_SECONDS)
+    check(operator, neighbour, "later")
+    plane.stop(OPERATOR)

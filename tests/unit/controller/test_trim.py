@@ -37,6 +37,17 @@ def test_of_a_template_stay_the_metadata_that_its_pods_get():
     assert kept["spec"]["ps"]["template"]["metadata"] == metadata
 
 
+def test_of_a_claims_metadata_stay_those_that_it_gets():
+    metadata = {"labels": {"a": "b"}, "annotations": {"c": "d"}}
+    claim = {"metadata": metadata | {"managedFields": MANAGED}, "spec": {"a": "b"}}
+    volumes = [{"name": "x"}, {"name": "y", "ephemeral": {"volumeClaimTemplate": claim}}]
+    kept = trim(PADDLE_JOB, a_job(spec={"ps": {"template": {"spec": {"volumes": volumes}}}}))
+    (_, volume) = kept["spec"]["ps"]["template"]["spec"]["volumes"]
+    assert volume["ephemeral"] == {
+        "volumeClaimTemplate": {"metadata": metadata, "spec": {"a": "b"}}
+    }
+
+
 def test_of_another_controllers_job_stays_no_more_than_whose_it_is():
     spec = {"managedBy": "kueue.x-k8s.io/multikueue", "worker": {"template": {"spec": {"x": "y"}}}}
     status = {"phase": "Running", "mode": "PS", "conditions": [{"type": "x"}]}

@@ -14,6 +14,7 @@ from controller.client.errors import Transient
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.applier import Applier
 from controller.work.events import EventRecorder
+from controller.work.large import LARGE_BYTES, LARGE_WAIT_SECONDS
 from controller.work.memory import AWAIT_SECONDS, HANG_PAUSE_SECONDS, JobMemory
 from controller.work.observer import Observer
 from controller.work.worker import (
@@ -134,6 +135,23 @@ def test_a_pass_may_ask_to_come_back(bench):
     bench.plan = Plan(requeue_after=42)
     assert bench.run() == 42
     assert bench.result("requeue_after") == 1
+
+
+def test_of_the_large_jobs_of_a_namespace_one_has_its_pass_at_a_time(bench):
+    put(bench.store, PADDLE_JOB, a_job(spec={"text": "x" * LARGE_BYTES}))
+    bench.worker.large.enter("other")
+    assert bench.worker.large.enter(KEY.namespace)
+    assert bench.run() == LARGE_WAIT_SECONDS
+    assert bench.observed == []
+    bench.worker.large.leave(KEY.namespace)
+    assert [bench.run(), bench.run()] == [None, None]
+    assert len(bench.observed) == 2
+
+
+def test_a_usual_job_does_not_wait_for_a_large_one(bench):
+    assert bench.worker.large.enter(KEY.namespace)
+    assert bench.run() is None
+    assert len(bench.observed) == 1
 
 
 def test_a_job_that_is_gone_is_forgotten(bench):
