@@ -32,8 +32,8 @@ CONFIG_MAPS = 400
 JOBS = 300
 BYTES = 1_000_000
 JOBS_OF_PARTS = 10
-PARTS = 400_000
-"""Empty objects, which take thirty times as much when they are read as they do as text."""
+CHAINS, LINKS = 6_000, 100
+"""Lists in lists, which take thirty times as much when they are read as they do as text."""
 MAX_PEAK_MB = 400
 """The manifests limit the operator to 512 MiB."""
 OPERATOR = "operator"
@@ -132,6 +132,19 @@ def test_large_objects_do_not_fill_the_operators_memory(
     plane.stop(OPERATOR)
 
 
+def of_tiny_parts() -> Raw:
+    """A template with the one thing in which the API server lets anything be."""
+    template = shell("true")
+    chain: list[Any] = []
+    for _ in range(LINKS):
+        chain = [chain]
+    managed = {"manager": "x", "fieldsType": "FieldsV1", "fieldsV1": {"x": [chain] * CHAINS}}
+    storage = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"metadata": {"managedFields": [managed]}, "spec": storage}
+    template["spec"]["volumes"] = [{"name": "x", "ephemeral": {"volumeClaimTemplate": claim}}]
+    return template
+
+
 @pytest.mark.timeout(600)
 def test_jobs_of_tiny_parts_do_not_fill_it_either(
     plane: Cluster, tenant: Tenant, neighbour: Lab
@@ -139,9 +152,7 @@ def test_jobs_of_tiny_parts_do_not_fill_it_either(
     plane.kubectl("-n", tenant.namespace, "create", "quota", "none", "--hard=pods=0")
     server = ApiServer(plane, tenant.kubeconfig)
     for number in range(JOBS_OF_PARTS):
-        template = shell("true")
-        template["spec"]["tolerations"] = [{}] * PARTS
-        job = paddle_job(f"parts-{number}", {"worker": (1, template)})
+        job = paddle_job(f"parts-{number}", {"worker": (1, of_tiny_parts())})
         answer = server.create(jobs_path(tenant.namespace), job)
         assert answer.is_ok, answer.message
     server.close()
