@@ -12,6 +12,7 @@ from datetime import datetime
 from api.constants import Condition, Phase, Reason
 from api.status import JobStatus, diff_status
 from reconcile.adoption import adopt, leave_alone, take_pods
+from reconcile.catch_up import find_later_attempt, seconds_to_later_attempt
 from reconcile.children import change_children
 from reconcile.cleanup import cleanup_deletes
 from reconcile.completion import find_completion, find_elastic_completion
@@ -127,7 +128,9 @@ def _await_status(view: View) -> Plan:
     Where the status is indeed old, the write meets another version of the job and changes nothing.
     """
     expiry = None if view.job.spec.suspend else find_expiry(view)
-    return _move(view, expiry) if expiry else _finish(view, Plan())
+    if move := expiry or find_later_attempt(view):
+        return _move(view, move)
+    return _finish(view, Plan(requeue_after=seconds_to_later_attempt(view)))
 
 
 def _move(view: View, transition: Transition) -> Plan:

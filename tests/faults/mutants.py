@@ -1116,6 +1116,14 @@ MUTANTS = (
         "reconcile/test_loss.py",
     ),
     Mutant(
+        "a status that is older than the pods stays so",
+        "reconcile/catch_up.py",
+        "find_later_attempt",
+        "left > 0",
+        "True",
+        "reconcile/test_catch_up.py",
+    ),
+    Mutant(
         "lost time counts with every write",
         "reconcile/loss.py",
         "count_loss",

@@ -65,6 +65,7 @@ def dev_environment(python: Interpreter) -> Path:
 def succeeds(environment: Path, words: tuple[str, ...]) -> bool:
     """Whether the module ends well in this environment, on a PATH without other Pythons."""
     with tempfile.TemporaryDirectory(prefix="programs-") as folder:
+        Path(folder).chmod(0o755)  # for tests that become another user
         link_programs(Path(folder))
         command = [str(environment / "bin" / "python"), "-m", *words]
         path = f"{environment / 'bin'}:{folder}"

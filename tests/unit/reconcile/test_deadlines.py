@@ -2,6 +2,7 @@
 
 import pytest
 
+from reconcile.catch_up import MAX_ATTEMPT
 from tests.memory.builders import a_job, a_pod
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
@@ -49,7 +50,7 @@ def test_active_deadline_begins_anew_with_a_resume(world: World, kubelet: Kubele
 def test_deadline_ends_a_job_that_a_pod_of_a_later_attempt_holds_up(world: World) -> None:
     world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     world.settle()
-    world.put(a_pod(world.job(), attempt=999).build())
+    world.put(a_pod(world.job(), attempt=MAX_ATTEMPT + 1).build())
     world.advance(59)
     assert world.settle().requeue_after == 1
     world.advance(1)
@@ -63,7 +64,7 @@ def test_what_is_overdue_makes_no_pass_follow_the_other(world: World, kubelet: K
     kubelet.bind("train-worker-0")
     kubelet.wait("train-worker-0", "ErrImagePull")
     world.settle()
-    later = a_pod(world.job(), index=1, attempt=999).build()
+    later = a_pod(world.job(), index=1, attempt=MAX_ATTEMPT + 1).build()
     later["metadata"]["name"] = "later"
     world.put(later)
     world.advance(world.settings.image_pull_grace_seconds + 1)
