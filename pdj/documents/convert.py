@@ -275,11 +275,15 @@ def _template(value: Any, path: str, notes: Notes, restart: str | None = None) -
     pod["containers"] = _containers(pod, path, notes)
     fields = _Fields(value.get("metadata"), f"{path}.metadata", notes)
     metadata = {name: each for name in _TEMPLATE if (each := fields.take(name)) is not None}
+    for name in _UNHEARD:
+        fields.take(name)
     fields.end()
     return {**({"metadata": metadata} if metadata else {}), "spec": pod}
 
 
 _TEMPLATE = ("labels", "annotations", "finalizers")
+_UNHEARD = ("name", "namespace", "creationTimestamp")
+"""Of a template's metadata: no controller gives them to its pods."""
 
 
 def _containers(pod: Raw, path: str, notes: Notes) -> list[Raw]:

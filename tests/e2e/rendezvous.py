@@ -39,7 +39,7 @@ class Rendezvous:
     def _pod(self, _: str, pod: Raw) -> None:
         metadata = pod["metadata"]
         if pod.get("status", {}).get("podIP"):
-            key = metadata["labels"][LABEL_JOB_NAME], metadata["name"]
+            key = metadata["labels"].get(LABEL_JOB_NAME, ""), metadata["name"]
             self._addresses.setdefault(key, time.monotonic())
 
     def _config_map(self, _: str, config_map: Raw) -> None:

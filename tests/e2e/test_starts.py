@@ -1,36 +1,61 @@
 """How fast a job starts on a real kubelet, and how fast it comes back.
 
-The bounds are those of a quiet machine of two cores: seconds on a busy one count for less.
+The bounds are those of a quiet machine of two cores. Elsewhere a node may take longer for pods that
+nobody has to tell anything: beside each of our trials, four such pods start too.
 """
 
 import statistics
+import time
 from collections.abc import Callable
 
 import pytest
 
 from api.constants import LABEL_ATTEMPT
-from tests.e2e.calm import Stopwatch
 from tests.e2e.jobs import SLEEP, template
 from tests.e2e.node import RealNode
 from tests.e2e.rendezvous import Rendezvous
-from tests.live.lab import PADDLE_JOBS, Lab, Raw, paddle_job
+from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw, paddle_job
 
 TRIALS = 5
 START_P50, START_WORST = 2.5, 4.0
 """Seconds from a job's creation until all of its 2 + 2 pods run."""
+LOOKS = 2.0
+"""Seconds beyond pods alone: a kubelet tells the addresses at one of its looks, of which there is
+one a second, and starts the pods that were woken at another."""
 CONFIG_MAP_P50 = 0.3
 """Seconds from the last pod's address to the ConfigMap."""
 RETURN_P50 = 6.0
 """Seconds from the loss of a pod until all pods of the first restart run."""
+STOP = 3.0
+"""Of these, seconds until the attempt's other pods are gone."""
+
+
+def alone(lab: Lab, name: str) -> float:
+    """Seconds from the creation of four pods of no job until all run."""
+    pods = f"{CORE}/namespaces/{lab.namespace}/pods"
+    labels = {"alone": name}
+    began = time.monotonic()
+    for number in range(4):
+        metadata = {"name": f"{name}-{number}", "labels": labels}
+        lab.cluster.client.create(pods, {"metadata": metadata, **template(SLEEP)})
+
+    def phases() -> list[str]:
+        found = lab.items(CORE, "pods", f"alone={name}")
+        return [pod["status"].get("phase", "") for pod in found]
+
+    lab.wait(lambda: phases() == ["Running"] * 4, f"{name} run")
+    took = time.monotonic() - began
+    lab.kubectl("delete", "pods", "--selector", f"alone={name}")
+    return took
 
 
 def submit(lab: Lab, name: str, **spec: object) -> float:
-    """Create a job of two servers and two workers; seconds until all run, of a quiet machine."""
+    """Create a job of two servers and two workers; seconds until all run."""
     job = paddle_job(name, {"ps": (2, template(SLEEP)), "worker": (2, template(SLEEP))}, **spec)
-    watch = Stopwatch()
+    began = time.monotonic()
     lab.cluster.client.create(f"{PADDLE_JOBS}/namespaces/{lab.namespace}/paddlejobs", job)
     wait_running(lab, name, 1)
-    return watch.seconds()
+    return time.monotonic() - began
 
 
 def running(lab: Lab, name: str, attempt: int) -> list[Raw]:
@@ -57,17 +82,19 @@ def end(lab: Lab, name: str) -> None:
 
 @pytest.mark.parametrize("intranet", ["PodIP", "Service"])
 def test_starts(lab: Lab, intranet: str, record_property) -> None:
-    seconds, waits = [], []
+    seconds, bare, waits = [], [], []
     with Rendezvous.watched(lab) as rendezvous:
         for trial in range(TRIALS):
+            bare.append(alone(lab, f"alone-{trial}"))
             seconds.append(submit(lab, f"start-{trial}", intranet=intranet))
             waits.append(rendezvous.wait_seconds(f"start-{trial}"))
             end(lab, f"start-{trial}")
     record_property("seconds", [round(each, 2) for each in seconds])
+    record_property("seconds of pods alone", [round(each, 2) for each in bare])
     record_property("seconds to the ConfigMap", [round(each, 2) for each in waits])
-    assert statistics.median(seconds) <= START_P50, seconds
-    assert max(seconds) <= START_WORST, seconds
-    assert statistics.median(waits) <= CONFIG_MAP_P50, waits
+    assert statistics.median(seconds) <= max(START_P50, statistics.median(bare) + LOOKS)
+    assert max(seconds) <= max(START_WORST, max(bare) + 2 * LOOKS)
+    assert statistics.median(waits) <= CONFIG_MAP_P50
 
 
 def exit_code(node: RealNode, lab: Lab, pod: Raw) -> None:
@@ -94,9 +121,13 @@ LOSSES = [exit_code, deleted_pod, killed_sandbox, exit_code, deleted_pod]
 
 
 def test_losses(node: RealNode, lab: Lab, record_property) -> None:
-    seconds = [lose(node, lab, f"lost-{number}", loss) for number, loss in enumerate(LOSSES)]
+    seconds, bare = [], []
+    for number, loss in enumerate(LOSSES):
+        bare.append(alone(lab, f"alone-{number}"))
+        seconds.append(lose(node, lab, f"lost-{number}", loss))
     record_property("seconds", [round(each, 2) for each in seconds])
-    assert statistics.median(seconds) <= RETURN_P50, seconds
+    record_property("seconds of pods alone", [round(each, 2) for each in bare])
+    assert statistics.median(seconds) <= max(RETURN_P50, statistics.median(bare) + LOOKS + STOP)
 
 
 def lose(node: RealNode, lab: Lab, name: str, loss: Callable[[RealNode, Lab, Raw], None]) -> float:
@@ -105,9 +136,9 @@ def lose(node: RealNode, lab: Lab, name: str, loss: Callable[[RealNode, Lab, Raw
     lab.submit(paddle_job(name, roles, backoffLimit=2))
     wait_running(lab, name, 1)
     worker = lab.pods(name, "worker")[0]
-    watch = Stopwatch()
+    began = time.monotonic()
     loss(node, lab, worker)
     wait_running(lab, name, 2)
-    took = watch.seconds()
+    took = time.monotonic() - began
     end(lab, name)
     return took
