@@ -1,7 +1,7 @@
 """`python -m tests.live.pythons`: the unit tests and `make run` on every other Python that is here.
 
 Looks on PATH and among pyenv's versions. In `make run` a Python finds no other one, so that it
-trains with what there is for it; exit code 1 where one of them fails.
+trains with what there is for it; `--unit` leaves that out. Exit code 1 where one of them fails.
 """
 
 import hashlib
@@ -21,12 +21,16 @@ VERSIONS: tuple[Version, ...] = ((3, 11), (3, 12), (3, 13), (3, 14))
 RUN_SECONDS = 1500.0
 
 
+UNIT, RUN = ("pytest", "-q", "-n2", "tests/unit"), ("examples.quickstart",)
+
+
 def main() -> int:
     """Try them one after the other; what failed, at the end."""
     failed: list[str] = []
+    wanted = (UNIT,) if sys.argv[1:] == ["--unit"] else (UNIT, RUN)
     for python in others():
         environment = dev_environment(python)
-        for words in (("pytest", "-q", "-n2", "tests/unit"), ("examples.quickstart",)):
+        for words in wanted:
             say(f"Python {written(python)}: {' '.join(words)}")
             if not succeeds(environment, words):
                 failed.append(f"Python {written(python)}: {' '.join(words)}")
