@@ -69,9 +69,9 @@ def test_old_lists_undo_nothing(scene: Scene) -> None:
     """The lists show the job held and its first pods; it has run again since."""
     lab, proxy = scene.lab, scene.proxy
     before = scene.run("old")
-    pods = lab.get(CORE, "pods")
+    pods, jobs = lab.get(CORE, "pods"), lab.get(PADDLE_JOBS, "paddlejobs")
+    jobs["items"][0]["spec"]["suspend"] = True
     set_suspend(lab, True)
-    jobs = lab.get(PADDLE_JOBS, "paddlejobs")
     lab.wait_phase("old", "Suspended")
     set_suspend(lab, False)
     lab.wait_phase("old", "Running")
