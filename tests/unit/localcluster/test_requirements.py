@@ -96,6 +96,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 def test_the_interpreter_and_the_image_count(
     requirements: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
+    monkeypatch.setattr("localcluster.training.find", lambda version: None)
     before = packages_path("examples", requirements)
     CHANGES[what](monkeypatch)
     assert packages_path("examples", requirements) != before
