@@ -3,12 +3,15 @@
 The store keeps them beside the packed object, so that counting ten thousand jobs unpacks none.
 """
 
-from sys import intern
+import sys
 from typing import NamedTuple
 
 from api.constants import LABEL_ROLE, TERMINAL_PHASES, Condition
 from api.objects import Raw, condition_of, labels_of
 from controller.client.resources import PADDLE_JOB, POD, Resource
+
+# Python 3.12 alone never lets go of what it has interned.
+intern = str if sys.version_info[:2] == (3, 12) else sys.intern
 
 
 class Facts(NamedTuple):

@@ -7,7 +7,6 @@ Every caller gets a copy of its own. Any thread may call.
 """
 
 import marshal
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable
@@ -16,11 +15,8 @@ from typing import NamedTuple
 
 from api.objects import Raw, is_deleting, name_of, namespace_of, uid_of
 from api.ownership import Key, Owner, owner_of
-from controller.cache.facts import Facts, facts_of
+from controller.cache.facts import Facts, facts_of, intern
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, VOLCANO_POD_GROUP, Resource
-
-# Python 3.12 alone never lets go of what it has interned.
-intern = str if sys.version_info[:2] == (3, 12) else sys.intern
 
 MAX_CONFIG_MAP_BYTES = 16 << 20
 """What the ConfigMaps of one namespace may take. Of those beyond it no endpoints are kept."""

@@ -69,12 +69,12 @@ def dev_environment(python: Interpreter) -> Path:
 def succeeds(environment: Path, words: tuple[str, ...]) -> bool:
     """Whether the module ends well in this environment."""
     with tempfile.TemporaryDirectory(prefix="programs-") as folder:
-        others = os.environ["PATH"]
+        rest = os.environ["PATH"]
         if words == RUN:
             link_programs(Path(folder))
-            others = folder
+            rest = folder
         command = [str(environment / "bin" / "python"), "-m", *words]
-        variables = os.environ | {"PATH": f"{environment / 'bin'}:{others}"}
+        variables = os.environ | {"PATH": f"{environment / 'bin'}:{rest}"}
         done = subprocess.run(command, cwd=CHECKOUT, env=variables, timeout=RUN_SECONDS)
     return done.returncode == 0
 
