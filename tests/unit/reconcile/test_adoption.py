@@ -322,6 +322,7 @@ def test_job_of_ours_whose_attempt_an_older_crd_has_dropped_goes_on(
     settle(world, operator)
     assert (uids(world), uids(world, "ConfigMap")) == before
     assert (world.phase(), world.status()["attempt"]) == ("Running", attempt)
+    assert not world.status().get("restartCount"), "it is in that attempt from the first pass on"
     assert world.condition("Adopted") == {}
     kubelet.end_all("worker")
     settle(world, operator)
