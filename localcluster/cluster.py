@@ -110,6 +110,11 @@ class Cluster:
         """The API server's URL."""
         return self.plane.server
 
+    @property
+    def folder(self) -> Path:
+        """For files that go with the cluster."""
+        return self.plane.state.run
+
     def kubectl(
         self,
         *arguments: str,
@@ -142,9 +147,9 @@ class Cluster:
         return {
             **os.environ,
             "KUBECONFIG": str(kubeconfig or self.kubeconfig),
-            "TMPDIR": str(self.plane.state.run),
+            "TMPDIR": str(self.folder),
             # Of this cluster alone, since ports come back.
-            "KUBECACHEDIR": str(self.plane.state.run / "kubectl-cache"),
+            "KUBECACHEDIR": str(self.folder / "kubectl-cache"),
             "PATH": f"{self.bin_dir}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         }
 
@@ -174,7 +179,7 @@ class Cluster:
             answer = self.client.create(f"{account}/token", request)
         except ApiError as error:
             raise LocalClusterError(f"no token for {account}: {error}") from error
-        path = self.plane.state.run / f"{namespace}.{service_account}.kubeconfig"
+        path = self.folder / f"{namespace}.{service_account}.kubeconfig"
         return self.plane.write_kubeconfig(path, answer["status"]["token"])
 
     def log(self, name: str) -> Path:

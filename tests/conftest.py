@@ -14,8 +14,8 @@ from xdist.remote import Producer
 
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.build import ensure_binaries
-from tests.e2e.images import IMAGES, base_archive
-from tests.e2e.node import RealNode, real_node
+from tests.e2e.node import RealNode
+from tests.e2e.shared import node_of
 from tests.e2e.world import is_inside
 from tests.live import network, rights, temporary, volcano
 from tests.live.distribution import Distribution
@@ -33,10 +33,12 @@ ELASTIC_TIMEOUT_SECONDS = 10
 def pytest_configure(config: pytest.Config) -> None:
     """Give each of several test processes a network of its own, and all one temporary folder.
 
+    Those that share a real node have its network.
     Raises PermissionError where that is not allowed: run the tests in one process then.
     """
     if hasattr(config, "workerinput"):
-        network.leave()
+        if not is_inside():
+            network.leave()
     else:
         temporary.redirect(config)
 
@@ -72,12 +74,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def node() -> Iterator[RealNode]:
+def node(pytestconfig: pytest.Config) -> RealNode:
     """A real node, with every image on it: one for all tests that `make e2e` runs."""
     if not is_inside():
         pytest.skip("a real node has namespaces of its own: make e2e")
-    with real_node([base_archive(), *(image.archive() for image in IMAGES)]) as running:
-        yield running
+    return node_of(pytestconfig)
 
 
 @pytest.fixture(scope="session")

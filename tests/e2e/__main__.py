@@ -13,11 +13,10 @@ from tests.e2e.programs import ensure_programs
 from tests.e2e.world import command_line, obstacle
 
 IMPOSSIBLE = 3
-TESTS = ("tests/e2e", "tests/cluster/node")
 
 
 def main() -> int:
-    """Prepare, and run pytest in namespaces of its own; its exit code."""
+    """Prepare, and run the tests in namespaces of their own; pytest's exit code."""
     if why := obstacle():
         print(why)
         return IMPOSSIBLE
@@ -31,9 +30,8 @@ def main() -> int:
     except LocalClusterError as error:
         print(error)
         return 1
-    given = any("tests/" in each for each in arguments)
-    pytest = [sys.executable, "-m", "pytest", *(() if given else TESTS), *arguments]
-    return subprocess.run(command_line(pytest)).returncode
+    inside = [sys.executable, "-m", "tests.e2e.inside", *arguments]
+    return subprocess.run(command_line(inside)).returncode
 
 
 if __name__ == "__main__":

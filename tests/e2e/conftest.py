@@ -7,9 +7,6 @@ import pytest
 from localcluster import Cluster
 from tests.e2e.node import RealNode
 from tests.live import rights
-from tests.live.operated import start_operator
-
-ELASTIC_TIMEOUT_SECONDS = 10
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -27,9 +24,8 @@ def cluster(node: RealNode) -> Cluster:
 
 
 @pytest.fixture(scope="session")
-def operated(cluster: Cluster) -> Iterator[Cluster]:
-    """The operator is installed, in a namespace that takes restricted pods alone."""
-    flag = f"--elastic-timeout={ELASTIC_TIMEOUT_SECONDS}"
-    start_operator(cluster, flag, pod_security="restricted")
-    yield cluster
-    rights.check_none_is_missing(cluster)
+def operated(node: RealNode) -> Iterator[Cluster]:
+    """The operator is installed there, in a namespace that takes restricted pods alone."""
+    yield node.cluster
+    if node.is_own:
+        rights.check_none_is_missing(node.cluster)

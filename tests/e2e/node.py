@@ -7,6 +7,7 @@ in the temporary folder, and every process ends with the one that started the no
 
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,11 @@ class RealNode:
     cluster: Cluster
     folder: Path
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this process has started it."""
+        return bool(self.processes)
 
     @property
     def socket(self) -> Path:
@@ -110,7 +116,7 @@ class RealNode:
 
 
 @contextmanager
-def real_node(images: Sequence[Path], report: bool = False) -> Iterator[RealNode]:
+def real_node(images: Sequence[Path]) -> Iterator[RealNode]:
     """A cluster with one real node on which these archives' images are."""
     prepare_network()
     config = ClusterConfig(
@@ -129,8 +135,8 @@ def real_node(images: Sequence[Path], report: bool = False) -> Iterator[RealNode
         node.folder.mkdir()
         write_files(node)
         node.start_ready(CONTAINERD)
-        for archive in images:
-            node.load(archive)
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(node.load, images))
         for name in (KUBELET, KUBE_PROXY, COREDNS):
             node.start_ready(name)
         cluster.client.patch(f"{NODE_PATH}/status", {"status": {"capacity": GPUS}})
