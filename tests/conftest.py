@@ -5,6 +5,7 @@ and a `lab` is a namespace of it with what a user does there.
 """
 
 import contextlib
+import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Those that share a real node have its network.
     Raises PermissionError where that is not allowed: run the tests in one process then.
+
+    A shell has what it runs in the background ignore Ctrl-C, and so would all that tests start.
     """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(config, "workerinput"):
         if not is_inside():
             network.leave()
