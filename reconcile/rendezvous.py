@@ -137,10 +137,9 @@ def has_moved(view: View, pod: PodView) -> bool:
         return False
     if pod.role is None:
         return True
-    told = (view.config_map.get("data") or {}).get(ENDPOINT_LISTS[pod.role])
-    if told is None:
+    endpoints = view.published.get(ENDPOINT_LISTS[pod.role])
+    if endpoints is None:
         return False
-    endpoints = told.split(",")
     endpoint = format_endpoint(host_of(view, pod.name), port_of(view, pod.name))
     return pod.index >= len(endpoints) or bool(endpoints[pod.index] != endpoint)
 

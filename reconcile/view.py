@@ -125,6 +125,12 @@ class View:
         return next((each for each in found if not is_deleting(each)), None)
 
     @cached_property
+    def published(self) -> dict[str, list[str]]:
+        """The lists of that ConfigMap by their names, split once: every pod looks into one."""
+        data: dict[str, str] = (self.config_map or {}).get("data") or {}
+        return {name: told.split(",") for name, told in data.items()}
+
+    @cached_property
     def has_started(self) -> bool:
         """Whether any process of this attempt may have read its peers' addresses."""
         return self.config_map is not None or any(pod.has_started for pod in self.pods.values())

@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
-from api.constants import MAX_REPLICAS
+from api.constants import MAX_REPLICAS, Role
 from reconcile import Plan, reconcile
-from tests.memory.builders import a_job
+from reconcile.rendezvous import build_config_map, moved_pods
+from tests.memory.builders import a_job, a_pod, view_of
 from tests.memory.world import World
 
 PART = 1 / 2
 """Of what it takes to build the manifests: usually a tenth, and more than all if it builds them."""
 TENTH = 10
 """So many times the time for every tenth."""
+MANY = 2000
+"""With so many pods, a list that is read anew for each takes longer than all the rest."""
 
 
 @pytest.mark.parametrize(
@@ -37,6 +40,19 @@ def test_a_pass_over_ten_thousand_refused_pods_is_short(spec: dict[str, Any]) ->
     assert len(creates) >= MAX_REPLICAS
     building = TENTH * _seconds(lambda: [create.build() for create in creates[::TENTH]])
     assert min(_seconds(decide) for _ in range(5)) < building * PART
+
+
+def test_addresses_of_thousands_are_compared_in_less_time_than_their_pods_are_read() -> None:
+    job = a_job().with_workers(MANY).build()
+    pods = [a_pod(job, Role.WORKER, index).running().build() for index in range(MANY)]
+    config_map = build_config_map(view_of(job, *pods))
+
+    def compare() -> tuple[float, float]:
+        view = view_of(job, *pods, config_maps=(config_map,))
+        return _seconds(lambda: view.pods), _seconds(lambda: moved_pods(view))
+
+    reading, comparing = map(min, zip(*(compare() for _ in range(5)), strict=True))
+    assert comparing < reading
 
 
 def _seconds(do: Callable[[], object]) -> float:
