@@ -24,6 +24,10 @@ from reconcile.templates import build_pod
 from reconcile.view import View
 from reconcile.wake import wake_patches
 
+SERVICES_AHEAD = 32
+"""So many Services are made before the next pods are. Where a quota refuses the pods, no more are
+made for nothing."""
+
 
 def change_children(view: View) -> Plan:
     """A plan without a status: deletes, and creates once no previous pod is left, or a hold."""
@@ -83,24 +87,27 @@ def _names_to_create(view: View) -> tuple[tuple[str, ...], float | None]:
 def _create_groups(
     view: View, gang: Gang | None, names: tuple[str, ...]
 ) -> tuple[tuple[Create, ...], ...]:
-    groups = [
-        own_pod_group_creates(view, gang) if gang else (),
-        _service_creates(view),
-        *(_pod_creates(view, gang, role, names) for role in view.job.spec.roles),
-        _config_map_creates(view),
-    ]
+    services, missing = _service_creates(view), frozenset(names)
+    others = tuple(create for name, create in services.items() if name not in missing)
+    groups = [own_pod_group_creates(view, gang) if gang else (), others]
+    for start in range(0, len(names), SERVICES_AHEAD):
+        part = names[start : start + SERVICES_AHEAD]
+        groups.append(tuple(services[name] for name in part if name in services))
+        groups += (_pod_creates(view, gang, role, part) for role in view.job.spec.roles)
+    groups.append(_config_map_creates(view))
     return tuple(group for group in groups if group)
 
 
-def _service_creates(view: View) -> tuple[Create, ...]:
+def _service_creates(view: View) -> dict[str, Create]:
+    """The missing Services, by name."""
     if view.job.spec.intranet is not Intranet.SERVICE:
-        return ()
+        return {}
     existing = {name_of(service) for service in view.observed.services}
-    return tuple(
-        Create("Service", name, partial(build_service, view, name))
+    return {
+        name: Create("Service", name, partial(build_service, view, name))
         for name in view.wanted
         if name not in existing
-    )
+    }
 
 
 def _pod_creates(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reconcile.children import SERVICES_AHEAD
 from tests.memory.builders import a_job
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
@@ -13,6 +14,15 @@ def test_each_pod_has_a_service_of_its_name(world: World) -> None:
     world.submit(a_job().with_ps(1).with_workers(2).with_spec(**SERVICE))
     world.settle()
     assert world.names("Service") == world.names("Pod")
+
+
+def test_refused_pods_have_few_services(world: World) -> None:
+    world.submit(a_job().with_workers(10 * SERVICES_AHEAD).with_spec(**SERVICE))
+    world.refused_kinds = {"Pod"}
+    world.settle()
+    world.advance(3600)
+    world.settle()
+    assert len(world.names("Service")) == SERVICES_AHEAD
 
 
 def test_service_finds_its_pod_before_it_is_ready(world: World) -> None:
