@@ -7,6 +7,7 @@ Only a Status object is the API server's word. A load balancer without a backend
 and it knows nothing of the object: such an answer is Transient whatever its code.
 """
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -129,13 +130,15 @@ class NotLeader(ApiError):
     """Not sent: the lease does not cover the write (any more)."""
 
 
-_YOUNG_KIND = "cannot find RESTMapping"
+_FORBIDDEN = r'\S+ "[^"]*" is forbidden: '
+"""How the API server begins. Further on, a refusal may repeat whatever a tenant has written."""
+_YOUNG_KIND = re.compile(_FORBIDDEN + "cannot set blockOwnerDeletion .* cannot find RESTMapping")
 """Admission says this about a child's owner while the owner's CRD is new.
 
 The plugin OwnerReferencesPermissionEnforcement learns of new kinds only every 30 s.
 """
 _YOUNG_KIND_RETRY_SECONDS = 2.0
-_YOUNG_NAMESPACE = "error looking up service account"
+_YOUNG_NAMESPACE = re.compile(_FORBIDDEN + "error looking up service account")
 """Admission says this about a pod while its namespace has no ServiceAccount yet."""
 
 _BY_CODE: dict[int, type[ApiError]] = {
@@ -163,9 +166,9 @@ def error_from_status(code: int, status: dict[str, Any], retry_after: float | No
     throttled = code == HTTPStatus.TOO_MANY_REQUESTS
     if throttled or (code == HTTPStatus.SERVICE_UNAVAILABLE and retry_after is not None):
         return Throttled(message, retry_after=retry_after, code=code)
-    if code == HTTPStatus.FORBIDDEN and _YOUNG_KIND in message:
+    if code == HTTPStatus.FORBIDDEN and _YOUNG_KIND.match(message):
         return YoungKind(message)
-    if code == HTTPStatus.FORBIDDEN and _YOUNG_NAMESPACE in message:
+    if code == HTTPStatus.FORBIDDEN and _YOUNG_NAMESPACE.match(message):
         return Transient(message, code=code, reason=reason)
     if not is_told:
         return Transient(message, code=code)

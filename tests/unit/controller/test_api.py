@@ -117,12 +117,21 @@ YOUNG_NAMESPACE = (
     'pods "a" is forbidden: error looking up service account ns/default: serviceaccount '
     '"default" not found'
 )
+REFUSED = (
+    'pods "a" is forbidden: violates PodSecurity "baseline:latest": non-default capabilities '
+    '(container "paddle" must not include'
+)
 
 
 @pytest.mark.parametrize(
     ("message", "error"),
-    [(YOUNG_KIND, YoungKind), (YOUNG_NAMESPACE, Transient)],
-    ids=["kind", "namespace"],
+    [
+        (YOUNG_KIND, YoungKind),
+        (YOUNG_NAMESPACE, Transient),
+        (f"{REFUSED} {YOUNG_KIND}", Forbidden),
+        (f"{REFUSED} {YOUNG_NAMESPACE}", Forbidden),
+    ],
+    ids=["kind", "namespace", "kind in a tenant's words", "namespace in a tenant's words"],
 )
 def test_what_admission_does_not_know_yet_is_tried_again(server, client, message, error):
     server.steps = [reply(403, status(403, "Forbidden", message))]

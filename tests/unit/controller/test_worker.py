@@ -336,7 +336,8 @@ def test_an_error_that_persists_is_told_to_the_reconcile(bench):
 
 
 def test_a_kind_that_admission_does_not_know_yet_is_told_at_once(bench):
-    message = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping"
+    why = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping"
+    message = f'pods "a" is forbidden: {why}'
     refused = reply(403, status(403, "Forbidden", message))
     bench.api.fault = lambda *_: refused
     bench.plan = CREATE
