@@ -198,11 +198,15 @@ def read_events(stream: Stream) -> Iterator[Raw]:
 
 
 def _split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Every line that is ended and not empty."""
-    rest = b""
+    """Every line that is ended and not empty; one of a megabyte comes in a hundred chunks."""
+    begun: list[bytes] = []
     for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        yield from filter(None, lines)
+        first, *others = chunk.split(b"\n")
+        begun.append(first)
+        if others:
+            *whole, rest = others
+            yield from filter(None, (b"".join(begun), *whole))
+            begun = [rest]
 
 
 def _encode(body: Raw) -> bytes:

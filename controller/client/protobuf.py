@@ -122,7 +122,7 @@ JSON omits, but for those with a `!` (always there) and with a `?` (there whenev
 
 def split_frames(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The frames of a stream: each its length in four bytes, then as many bytes."""
-    rest = b""
+    rest = bytearray()
     for chunk in chunks:
         rest += chunk
         while len(rest) >= _LENGTH_BYTES:
@@ -132,8 +132,8 @@ def split_frames(chunks: Iterable[bytes]) -> Iterator[bytes]:
             end = _LENGTH_BYTES + size
             if len(rest) < end:
                 break
-            yield rest[_LENGTH_BYTES:end]
-            rest = rest[end:]
+            yield bytes(rest[_LENGTH_BYTES:end])
+            del rest[:end]
 
 
 def decode_event(frame: bytes) -> Raw:

@@ -2,8 +2,11 @@
 
 import threading
 import time
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
+from typing import ClassVar
 
+import orjson
 import pytest
 
 from controller.client import protobuf
@@ -27,6 +30,9 @@ from controller.client.errors import (
 from tests.unit.controller.fakes import drop, eventually, reply, soon, status, stream
 from tests.unit.controller.test_protobuf import an_answer, field
 
+LONG_BYTES, PIECE_BYTES = 4 << 20, 4 << 10
+MOST_SECONDS = 0.5
+"""Many times what it takes; where each piece has all before it copied, it takes more."""
 WRITES = {
     "create": lambda c: c.create("/p", {}),
     "replace": lambda c: c.replace("/p", {}),
@@ -336,6 +342,26 @@ def events_of(client, read_timeout_seconds=5.0) -> list[dict[str, int]]:
 def test_yields_events_however_they_are_cut(server, client, chunks):
     server.steps = [stream(*chunks)]
     assert events_of(client) == [{"n": 1}, {"n": 2}]
+
+
+class Pieces:
+    """A stream of one event that comes in pieces."""
+
+    headers: ClassVar[dict[str, str]] = {}
+
+    def __init__(self, event: bytes) -> None:
+        self._event = event
+
+    def chunks(self) -> Iterator[bytes]:
+        pieces = range(0, len(self._event), PIECE_BYTES)
+        return (self._event[start : start + PIECE_BYTES] for start in pieces)
+
+
+def test_an_event_in_many_pieces_is_not_read_again_with_each():
+    event = orjson.dumps({"x": "x" * LONG_BYTES}) + b"\n"
+    started = time.process_time()
+    assert [len(each["x"]) for each in read_events(Pieces(event))] == [LONG_BYTES]
+    assert time.process_time() - started < MOST_SECONDS
 
 
 def test_a_stream_that_is_cut_is_transient(server, client):
