@@ -6,6 +6,7 @@ user may make objects of a megabyte that look like a job's children, so whatever
 is bounded, too: only a job's own spec is kept as large as it comes.
 """
 
+import marshal
 from collections.abc import Callable, Iterable
 
 from api.constants import (
@@ -40,6 +41,8 @@ MAX_TEXT = 1024
 """Of a name that another object is called by, and of what a condition says."""
 MAX_CONDITIONS = 16
 MAX_FINALIZERS = 4
+MAX_GROUP_SPEC_BYTES = 16 << 10
+"""Of a PodGroup's spec, which usually takes a few hundred."""
 _METADATA = (
     "name",
     "namespace",
@@ -132,11 +135,12 @@ def _may_be_rendezvous(obj: Raw) -> bool:
 def _trim_pod_group(obj: Raw) -> Raw:
     """Any but the job's own counts by its name and its least members alone."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    fields = _GROUP_SPEC if _may_be_gang(obj) else ("minMember",)
+    told = _pick(spec, _GROUP_SPEC)
+    is_kept = _may_be_gang(obj) and len(marshal.dumps(told)) <= MAX_GROUP_SPEC_BYTES
     conditions = _pick_each((status.get("conditions") or ())[:MAX_CONDITIONS], _CONDITION)
     return {
         "metadata": _trim_metadata(obj),
-        "spec": _pick(spec, fields),
+        "spec": told if is_kept else _pick(spec, ("minMember",)),
         "status": {
             **_bound(_pick(status, ("phase",))),
             "conditions": [_bound(each) for each in conditions],

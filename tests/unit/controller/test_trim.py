@@ -13,7 +13,7 @@ from api.constants import (
     MAX_ENV_VALUE_BYTES,
 )
 from api.job import pod_group_name
-from controller.cache.trim import MAX_FINALIZERS, MAX_TEXT, trim
+from controller.cache.trim import MAX_FINALIZERS, MAX_GROUP_SPEC_BYTES, MAX_TEXT, trim
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, SERVICE, VOLCANO_POD_GROUP
 from tests.unit.controller.stored import a_job, a_pod
 
@@ -208,4 +208,10 @@ def test_of_a_jobs_own_pod_group_stays_the_spec_that_follows_the_job():
 
 def test_of_another_that_names_the_job_stay_its_least_members():
     kept = trim(VOLCANO_POD_GROUP, a_pod_group("another", **FOLLOWING))
+    assert kept["spec"] == {"minMember": 3}
+
+
+def test_of_a_large_pod_group_stay_its_least_members():
+    resources = {f"example.com/{number}": "1" for number in range(MAX_GROUP_SPEC_BYTES // 10)}
+    kept = trim(VOLCANO_POD_GROUP, a_pod_group(OWN_GROUP, minResources=resources))
     assert kept["spec"] == {"minMember": 3}
