@@ -3,16 +3,18 @@
 As controller-runtime does it: a TokenReview, then a SubjectAccessReview of `get` on the path.
 Always: without the API server's yes nobody gets through, and 500 says that it could not be asked.
 Its verdicts count for a minute. Threads of the gate's own ask, so the server's thread never waits.
-Those who may are kept apart from those who may not: anybody can send tokens that nobody knows.
+Those who may are kept apart from those who may not, and have their turn before them when they are
+asked about again: anybody can send tokens that nobody knows.
 """
 
 import hashlib
+import itertools
 import threading
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from queue import SimpleQueue
+from queue import PriorityQueue
 
-from cachetools import TLRUCache
+from cachetools import LRUCache, TLRUCache
 
 from api.objects import Raw
 from controller.client.api import ApiClient
@@ -34,6 +36,8 @@ THREADS = 2
 LOG_SECONDS = 10.0
 """Between two lines about refusals: anybody may send tokens."""
 _MAX_WHY = 300
+_FIRST, _LATER = 0, 1
+"""Ranks of questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +86,14 @@ class Gate:
         """Guards all below but the questions: keys are digests, for no token is kept."""
         self._allowed = self._make_cache()
         self._refused = self._make_cache()
+        self._readers: LRUCache[bytes, None] = LRUCache(MAX_VERDICTS)
+        """Those who were allowed when they were last asked about."""
         self._asked_at: dict[bytes, float] = {}
         self._threads = 0
         self._is_closed = False
-        self._questions: SimpleQueue[_Question | None] = SimpleQueue()
+        self._numbers = itertools.count()
+        self._questions: PriorityQueue[tuple[int, int, _Question | None]] = PriorityQueue()
+        """With a rank, and a number that keeps those of a rank in their order."""
 
     def guard(self, path: str, route: Route) -> Route:
         """The route for those who may `get` its path."""
@@ -105,7 +113,10 @@ class Gate:
         with self._lock:
             self._is_closed = True
         for _ in range(THREADS):
-            self._questions.put(None)
+            self._put(_FIRST, None)
+
+    def _put(self, rank: int, question: _Question | None) -> None:
+        self._questions.put((rank, next(self._numbers), question))
 
     def _make_cache(self) -> TLRUCache[bytes, Verdict]:
         return TLRUCache(
@@ -123,10 +134,12 @@ class Gate:
                 return NOT_ASKED if now - self._asked_at[key] > ASK_SECONDS else None
             if self._is_closed:
                 return ENDING
-            if len(self._asked_at) >= MAX_ASKED or not self._has_threads_locked():
+            is_reader = key in self._readers
+            has_room = is_reader or len(self._asked_at) < MAX_ASKED
+            if not (has_room and self._has_threads_locked()):
                 return BUSY
             self._asked_at[key] = now
-        self._questions.put(_Question(key, token, path))
+        self._put(_FIRST if is_reader else _LATER, _Question(key, token, path))
         return None
 
     def _has_threads_locked(self) -> bool:
@@ -144,11 +157,19 @@ class Gate:
         return self._threads > 0
 
     def _answer_all(self) -> None:
-        while (question := self._questions.get()) is not None and not self._is_closed:
+        while (question := self._questions.get()[2]) is not None and not self._is_closed:
             verdict = self._ask(question)
             with self._lock:
-                (self._allowed if verdict is ALLOWED else self._refused)[question.key] = verdict
-                del self._asked_at[question.key]
+                self._note_locked(question.key, verdict)
+
+    def _note_locked(self, key: bytes, verdict: Verdict) -> None:
+        del self._asked_at[key]
+        if verdict is ALLOWED:
+            self._allowed[key], self._readers[key] = verdict, None
+            return
+        self._refused[key] = verdict
+        if verdict is not NOT_ASKED:
+            self._readers.pop(key, None)
 
     def _ask(self, question: _Question) -> Verdict:
         try:

@@ -12,6 +12,7 @@ from controller.gate import (
     ASK_SECONDS,
     FAILURE_SECONDS,
     MAX_ASKED,
+    THREADS,
     TOKEN_REVIEWS,
     VERDICT_SECONDS,
     Gate,
@@ -159,6 +160,19 @@ def test_tokens_without_number_are_refused_and_not_kept(route, server):
     assert busy is not None
     assert busy.status == 503
     server.released.set()
+
+
+def test_a_reader_is_asked_about_before_tokens_that_nobody_knows(route, server, clock):
+    server.steps = [KNOWN, ALLOWED]
+    assert ask(route, "Bearer reader") == SAID
+    clock.step(VERDICT_SECONDS + 0.1)
+    server.steps = [*[server.hang] * THREADS, reply(201, {"status": {}})]
+    for token in (*range(MAX_ASKED), "reader"):
+        request = Request(f"GET / HTTP/1.1\r\nAuthorization: Bearer {token}\r\n\r\n")
+        assert route(request) is None
+    server.released.set()
+    eventually(lambda: len(server.seen) > 2 + MAX_ASKED, "all are asked about")
+    assert (TOKEN_REVIEWS, {"token": "reader"}) in asked(server)[2 : 2 + 2 * THREADS]
 
 
 @pytest.fixture
