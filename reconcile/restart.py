@@ -38,7 +38,6 @@ def answer_incident(view: View, incident: Incident) -> Transition:
 
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transition:
     """Begin the next attempt. Its number alone makes the pods of this one obsolete."""
-    quick_restarts = 1 if _was_stable(view) else status.quick_restarts + 1
     status = note_loss(view, status, incident)
     status = end_conditions(status, view.now, Condition.RUNNING, Condition.PODS_SCHEDULED)
     # Ended and set again, so that an incident during a back-off starts a back-off of its own.
@@ -51,7 +50,7 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transiti
         phase=Phase.RESTARTING,
         attempt=view.attempt + 1,
         restart_count=status.restart_count + 1,
-        quick_restarts=quick_restarts,
+        quick_restarts=quick_restarts(view) + 1,
         host_ports={},
         roles={role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()},
     )
@@ -95,16 +94,18 @@ def restart_delay(restarts: int) -> float:
     return min(SECOND_DELAY_SECONDS * 2.0 ** min(restarts - 2, 30), MAX_DELAY_SECONDS)
 
 
+def quick_restarts(view: View) -> int:
+    """Restarts in a row, of which there are none any more once an attempt ran for long enough."""
+    running = view.job.status.condition(Condition.RUNNING)
+    since = parse_time(running.last_transition_time) if running and running.status else None
+    was_stable = since is not None and (view.now - since).total_seconds() >= STABLE_SECONDS
+    return 0 if was_stable else view.job.status.quick_restarts
+
+
 def restarting_since(status: JobStatus) -> datetime | None:
     """When the restart that is under way began, or None."""
     condition = status.condition(Condition.RESTARTING)
     return parse_time(condition.last_transition_time) if condition and condition.status else None
-
-
-def _was_stable(view: View) -> bool:
-    running = view.job.status.condition(Condition.RUNNING)
-    since = parse_time(running.last_transition_time) if running and running.status else None
-    return since is not None and (view.now - since).total_seconds() >= STABLE_SECONDS
 
 
 def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Transition:

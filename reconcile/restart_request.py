@@ -10,7 +10,7 @@ from dataclasses import replace
 from api.constants import Condition, Reason
 from api.status import JobStatus
 from reconcile.failure import Incident
-from reconcile.restart import begin_attempt
+from reconcile.restart import begin_attempt, quick_restarts
 from reconcile.transition import Transition
 from reconcile.view import View
 
@@ -24,7 +24,7 @@ def find_requested_restart(view: View) -> Transition | None:
     answered = replace(view.job.status, restarted_at=view.job.restarted_at)
     transition = begin_attempt(view, answered, incident)
     # A user's wish says nothing of the program: the next failure waits no longer for it.
-    status = replace(transition.status, quick_restarts=view.job.status.quick_restarts)
+    status = replace(transition.status, quick_restarts=quick_restarts(view))
     return replace(transition, status=status)
 
 

@@ -6,6 +6,7 @@ from api.constants import Condition, Phase, Reason
 from api.objects import format_time
 from reconcile.loss import forget_loss
 from reconcile.plan import EmitEvent
+from reconcile.restart import quick_restarts
 from reconcile.transition import Transition, end_conditions, set_condition
 from reconcile.view import View
 
@@ -41,6 +42,7 @@ def _suspend(view: View) -> Transition:
         mode=str(view.job.spec.mode),
         attempt=view.attempt + has_begun,
         restart_count=status.restart_count + has_begun,
+        quick_restarts=quick_restarts(view),
         host_ports={},
         start_time="",
         roles={},

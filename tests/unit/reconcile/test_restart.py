@@ -1,7 +1,10 @@
 """Gang restarts: one incident, one attempt, one charge; back-off between."""
 
+from collections.abc import Callable
+
 import pytest
 
+from api.constants import ANNOTATION_RESTARTED_AT
 from api.status import MAX_AVOID_NODES
 from reconcile.restart import find_exhausted_in_place, restart_delay
 from tests.memory.builders import a_job, a_pod, view_of
@@ -159,6 +162,35 @@ def test_attempt_that_ran_for_ten_minutes_begins_the_count_anew(
     world.settle()
     assert len(world.names("Pod")) == made
     assert world.status()["restartCount"] == 2
+
+
+def restart_on_request(world: World, kubelet: Kubelet) -> None:
+    asked = {ANNOTATION_RESTARTED_AT: "now"}
+    world.change("PaddleJob", "train", lambda job: job["metadata"].update(annotations=asked))
+    recover(world, kubelet)
+
+
+def suspend_and_resume(world: World, kubelet: Kubelet) -> None:
+    world.edit_spec(suspend=True)
+    recover(world, kubelet)
+    world.edit_spec(suspend=False)
+    recover(world, kubelet)
+
+
+@pytest.mark.parametrize("end", [restart_on_request, suspend_and_resume])
+def test_so_does_one_that_its_user_ended(
+    world: World, kubelet: Kubelet, end: Callable[[World, Kubelet], None]
+) -> None:
+    start(world, kubelet, backoffLimit=2)
+    kubelet.end("train-worker-0", 1)
+    recover(world, kubelet)
+    world.advance(600)
+    end(world, kubelet)
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    kubelet.reap_all()
+    world.settle()
+    assert len(world.names("Pod")) == 3
 
 
 @pytest.mark.parametrize(
