@@ -44,7 +44,12 @@ def main(arguments: list[str]) -> int:
             codes.append(run_side_by_side(arguments))
         alone = arguments if has_files else [*ALONE, *arguments]
         codes.append(pytest.main(alone, plugins=[Owner(node)]))
-    return next((int(code) for code in codes if code not in FINE), 0)
+    return exit_code(codes)
+
+
+def exit_code(codes: list[int]) -> int:
+    """The first that tells of a failure; that of no tests where no half has any."""
+    return next((int(code) for code in codes if code not in FINE), int(min(codes)))
 
 
 def run_side_by_side(arguments: list[str]) -> int:
