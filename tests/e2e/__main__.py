@@ -8,6 +8,7 @@ import sys
 
 from localcluster.build import ensure_binaries
 from localcluster.errors import LocalClusterError
+from tests.e2e.cgroups import cgroup
 from tests.e2e.images import ensure_images
 from tests.e2e.programs import ensure_programs
 from tests.e2e.world import command_line, obstacle
@@ -23,15 +24,19 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments == ["--check"]:
         return 0
+    inside = [sys.executable, "-m", "tests.e2e.inside", *arguments]
     try:
         ensure_binaries()
         ensure_programs()
-        ensure_images()
+        with cgroup():  # beside no other run: older images go
+            ensure_images()
+            return subprocess.run(command_line(inside)).returncode
     except LocalClusterError as error:
         print(error)
         return 1
-    inside = [sys.executable, "-m", "tests.e2e.inside", *arguments]
-    return subprocess.run(command_line(inside)).returncode
+    except KeyboardInterrupt:
+        print("stopped; nothing is left running")
+        return 130
 
 
 if __name__ == "__main__":

@@ -2,19 +2,29 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
+from localcluster import clock
+from localcluster.errors import LocalClusterError
+
+CGROUP = "paddlejob-e2e"
 ROOT = Path("/sys/fs/cgroup")
 INHERITED = ("cpuset.mems", "cpuset.cpus")
+CONTROLLERS = {"cpu", "cpuset", "hugetlb", "memory", "pids"}
+"""Those that a kubelet wants below its cgroup, if version 2 has them."""
+ENDING_SECONDS = 10.0
+"""For the processes of a run that was killed."""
 
 
 @contextmanager
-def cgroup(name: str) -> Iterator[None]:
-    """Have this cgroup in every hierarchy, without what an earlier run has left of it."""
+def cgroup(name: str = CGROUP) -> Iterator[None]:
+    """Have this cgroup in every hierarchy. Raises LocalClusterError where that cannot be."""
     remove(name)
+    pass_on_controllers()
     for hierarchy in hierarchies():
         folder = hierarchy / name
-        folder.mkdir(exist_ok=True)
+        folder.mkdir()
         for file in INHERITED:  # a cpuset of version 1 starts empty, and takes no process then
             if (hierarchy / file).exists():
                 (folder / file).write_text((hierarchy / file).read_text())
@@ -31,9 +41,39 @@ def hierarchies() -> list[Path]:
     return [each for each in sorted(ROOT.iterdir()) if (each / "cgroup.procs").exists()]
 
 
+def pass_on_controllers() -> None:
+    """In version 2, let cgroups below the root have a kubelet's controllers.
+
+    Raises LocalClusterError.
+    """
+    control = ROOT / "cgroup.subtree_control"
+    if not control.exists():
+        return
+    here = set((ROOT / "cgroup.controllers").read_text().split())
+    lacking = sorted(CONTROLLERS & here - set(control.read_text().split()))
+    try:
+        if lacking:
+            control.write_text(" ".join(f"+{each}" for each in lacking))
+    except OSError as error:
+        raise LocalClusterError(
+            f"a real node needs {', '.join(lacking)} in {control} ({error.strerror}):"
+            f" move the processes of {ROOT} into a cgroup below it"
+        ) from error
+
+
 def remove(name: str) -> None:
-    """Remove the cgroup and all below it; one in which a process still is stays."""
-    for hierarchy in hierarchies():
-        for folder in sorted((hierarchy / name).glob("**/"), reverse=True):
+    """Remove the cgroup and all below it. Raises LocalClusterError where a process stays in it."""
+    if not clock.wait_until(partial(is_removed, name), ENDING_SECONDS):
+        raise LocalClusterError(
+            f"another real node runs here, or its processes do: end those in {ROOT}/**/{name}"
+        )
+
+
+def is_removed(name: str) -> bool:
+    """Remove what holds no process; whether that was all."""
+    folders = [hierarchy / name for hierarchy in hierarchies()]
+    for folder in folders:
+        for each in sorted(folder.glob("**/"), reverse=True):
             with suppress(OSError):
-                folder.rmdir()
+                each.rmdir()
+    return not any(folder.exists() for folder in folders)

@@ -1,8 +1,9 @@
 """A real node beside the local control plane: kubelet, containerd, kube-proxy and CoreDNS.
 
-It needs root, and a network and a mount namespace that are its own (`tests.e2e.world` makes them):
-addresses, routes and packet filters are set as if the machine were nobody else's. Everything lies
-in the temporary folder, and every process ends with the one that started the node.
+It needs root, a cgroup (`tests.e2e.cgroups` makes it), and a network and a mount namespace that are
+its own (`tests.e2e.world`): addresses, routes and packet filters are set as if the machine were
+nobody else's. Everything lies in the temporary folder, and every process ends with the one that
+started the node.
 """
 
 import subprocess
@@ -17,7 +18,7 @@ import yaml
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.components import API_SERVER, CONTROLLER_MANAGER
 from localcluster.rest import CONNECTION_ERRORS, ApiError, has_condition
-from tests.e2e.cgroups import cgroup
+from tests.e2e.cgroups import CGROUP
 from tests.e2e.programs import DNS, NODE
 from tests.e2e.world import NODE_ADDRESS as ADDRESS
 from tests.e2e.world import NODE_NAME as NAME
@@ -29,7 +30,6 @@ DNS_ADDRESS = "10.96.0.10"
 DOMAIN = "cluster.local"
 PAUSE_IMAGE = "localhost/pause:1"
 CNI_PROGRAMS = Path("/usr/lib/cni")
-CGROUP = "paddlejob-e2e"
 FOLDER = Path("/run/paddlejob-e2e")
 """Not in the cluster's own folder: the node mounts below it, and mounts go with the namespace."""
 GPUS = {"nvidia.com/gpu": "8"}
@@ -130,7 +130,7 @@ def real_node(images: Sequence[Path]) -> Iterator[RealNode]:
             CONTROLLER_MANAGER: ["--controllers=*"],
         },
     )
-    with cgroup(CGROUP), Cluster(config) as cluster:
+    with Cluster(config) as cluster:
         node = RealNode(cluster, FOLDER)
         node.folder.mkdir()
         write_files(node)

@@ -1,11 +1,13 @@
 """Whether a real node can be had on this machine, and the namespaces in which it runs."""
 
+import itertools
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from localcluster.environments import CHECKOUT, cache_folder
 from tests.live.debian import missing
 
 NAMESPACES = ("--mount", "--net", "--uts", "--pid")
@@ -25,13 +27,30 @@ TRIALS = {
     "iptables --table nat --list": "packet filters: modprobe nf_tables or ip_tables",
 }
 """Commands that have to succeed in namespaces of their own, and what is missing otherwise."""
-# Temporary file systems over the folders that containerd, CNI and the tests write to. The shell is
-# the first process of the namespace, and takes care of orphans until the command has ended.
-ENTER = "for folder in /tmp /run; do mount -t tmpfs tmpfs $folder; done; "
-ENTER += f"mkdir /run/lock; hostname {NODE_NAME}; "
-# A node resolves its own name, also for pods on its network.
-ENTER += f"printf '127.0.0.1 localhost\\n{NODE_ADDRESS} {NODE_NAME}\\n' > /run/hosts; "
-ENTER += 'mount --bind /run/hosts /etc/hosts; "$@"; exit $?'
+HIDDEN = ("/tmp", "/run", "/var/lib/cni", "/var/lib/kubelet", "/var/log/containers")
+"""What containerd, CNI, the kubelet and the tests write to. The machine's own may be a node's."""
+TUNABLES = (
+    *("vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops"),
+    *("kernel/keys/root_maxkeys", "kernel/keys/root_maxbytes"),
+)
+"""What a kubelet sets of the kernel, for all the machine: it writes to files in their place."""
+# The shell is the first process of the namespace, and takes care of orphans until the command has
+# ended. A node resolves its own name, also for pods on its network.
+ENTER = f"""set -e
+for folder in {" ".join(HIDDEN)}; do
+  mkdir -p $folder
+  mount -t tmpfs tmpfs $folder
+done
+mkdir /run/lock
+for each in {" ".join(TUNABLES)}; do
+  cp /proc/sys/$each /run/tunable-${{each##*/}}
+  mount --bind /run/tunable-${{each##*/}} /proc/sys/$each
+done
+hostname {NODE_NAME}
+printf '127.0.0.1 localhost\\n{NODE_ADDRESS} {NODE_NAME}\\n' > /run/hosts
+mount --bind /run/hosts /etc/hosts
+"$@"
+exit $?"""
 
 
 def obstacle() -> str:
@@ -42,7 +61,8 @@ def obstacle() -> str:
         return f"a real node needs {', '.join(packages)}: make packages, or put them on PATH"
     if "\toverlay" not in FILE_SYSTEMS.read_text():
         return "a real node needs overlay file systems: modprobe overlay"
-    return cgroups_obstacle() or namespaces_obstacle()
+    needed = (CHECKOUT, cache_folder(), Path(sys.prefix))
+    return hidden_obstacle(*needed) or cgroups_obstacle() or namespaces_obstacle()
 
 
 def images_obstacle() -> str:
@@ -53,6 +73,14 @@ def images_obstacle() -> str:
         return "a real node and its images need root: sudo make e2e"
     if packages := missing(*FOR_IMAGES):
         return f"images need {', '.join(packages)}: make packages, or put them on PATH"
+    return ""
+
+
+def hidden_obstacle(*needed: Path) -> str:
+    """What of these paths would be hidden in the namespaces, and what to do about it."""
+    for path, folder in itertools.product(needed, HIDDEN):
+        if path.resolve().is_relative_to(folder):
+            return f"a real node has a {folder} of its own: move {path} out of there"
     return ""
 
 
@@ -86,9 +114,13 @@ def namespaces_obstacle() -> str:
 
 
 def command_line(command: Sequence[str]) -> list[str]:
-    """The command as it runs in new namespaces, with which all that it started ends."""
+    """The command as it runs in new namespaces, with which all that it started ends.
+
+    They end with the process that runs this, whatever ends that one.
+    """
     unshare = ["unshare", *NAMESPACES, "--fork", "--kill-child", "--mount-proc"]
-    return [*unshare, "env", f"{MARK}=1", "sh", "-c", ENTER, "sh", *command]
+    shell = ["env", f"{MARK}=1", "sh", "-c", ENTER, "sh"]
+    return ["setpriv", "--pdeathsig=KILL", *unshare, *shell, *command]
 
 
 def is_inside() -> bool:

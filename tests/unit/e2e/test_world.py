@@ -7,12 +7,15 @@ import pytest
 
 from tests.e2e import world
 
+hidden_obstacle = world.hidden_obstacle
+
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with all that a real node needs; its root."""
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr(world, "missing", lambda *_: [])
+    monkeypatch.setattr(world, "hidden_obstacle", lambda *_: "")
     monkeypatch.setattr(world, "namespaces_obstacle", lambda: "")
     monkeypatch.setattr(world, "FILE_SYSTEMS", tmp_path / "filesystems")
     monkeypatch.setattr(world, "CGROUPS", tmp_path / "cgroup")
@@ -76,3 +79,9 @@ def test_missing_packages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cgroups_that_cannot_be_written_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     assert "remount,rw" in world.obstacle()
+
+
+def test_a_checkout_that_the_namespaces_would_hide_is_told() -> None:
+    told = hidden_obstacle(Path("/srv/checkout"), Path("/tmp/checkout/.venv"))
+    assert told == "a real node has a /tmp of its own: move /tmp/checkout/.venv out of there"
+    assert hidden_obstacle(Path("/srv/checkout"), Path("/tmpfiles")) == ""
