@@ -20,6 +20,7 @@ from localcluster.environments import cache_folder
 from localcluster.errors import LocalClusterError
 from localcluster.filelock import FileLock
 from localcluster.report import Report, run_to_end
+from localcluster.statefolder import remove_tree
 from manifests.operator import IMAGE
 
 CHECKOUT = Path(__file__).parents[2]
@@ -33,6 +34,7 @@ ADD base.tar /
 COPY pip.conf /etc/pip.conf
 ENV PATH=/usr/bin:/bin
 """
+BUILD_PREFIX = "build-"
 # Where pip finds its certificates and packages on this machine is for pip in the images as well.
 CERTIFICATES = (Path("/etc/ssl/certs"), Path("/usr/share/ca-certificates"))
 LOCAL_CERTIFICATES = Path("/usr/local/share/ca-certificates")
@@ -107,6 +109,8 @@ def ensure_images(report: Report = print) -> list[Path]:
     folder = archives[0].parent
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / "lock"):
+        for left in folder.glob(f"{BUILD_PREFIX}*"):  # by a build that was killed
+            remove_tree(left)
         missing = [image for image in IMAGES if not image.archive().exists()]
         if missing or not base_archive().exists():
             with Builder.temporary(folder, report) as builder:
@@ -128,7 +132,7 @@ class Builder:
     @contextmanager
     def temporary(cls, parent: Path, report: Report) -> Iterator["Builder"]:
         """A builder whose layers are gone after the block."""
-        with tempfile.TemporaryDirectory(dir=parent, prefix="build-") as folder:
+        with tempfile.TemporaryDirectory(dir=parent, prefix=BUILD_PREFIX) as folder:
             yield cls(Path(folder), report)
 
     def build(self, image: Image, context: Path | None = None) -> None:
