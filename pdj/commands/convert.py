@@ -8,6 +8,7 @@ from pdj.commands.output import as_list
 from pdj.documents.checks import find_errors
 from pdj.documents.convert import convert
 from pdj.documents.reader import Document, read_documents
+from pdj.documents.writer import to_yaml
 from pdj.errors import FAILED, OK, Usage
 from pdj.session import Session
 from pdj.text.terminal import plain
@@ -45,8 +46,5 @@ def run(session: Session) -> int:
     if options.output == "json":
         session.screen.write(json.dumps(as_list(jobs), indent=2))
     else:
-        import yaml
-
-        text = yaml.safe_dump_all(jobs, sort_keys=False, allow_unicode=True)
-        session.screen.write(text.rstrip("\n"))
+        session.screen.write(to_yaml(jobs, allow_unicode=True))
     return FAILED if noted and options.strict else OK

@@ -3,28 +3,19 @@
 import argparse
 import json
 
-import yaml
-
 from api.constants import VOLCANO_API_VERSION
 from api.objects import Raw
 from pdj.commands.options import add_files, files_of
 from pdj.documents.checks import find_errors, is_job, with_name
 from pdj.documents.reader import Document, read_documents
 from pdj.documents.render import Surroundings, render
+from pdj.documents.writer import to_yaml
 from pdj.errors import OK, Problem, Usage
 from pdj.session import Session
 from reconcile import Settings
 
 VOLCANO_POD_GROUP = f"{VOLCANO_API_VERSION}/PodGroup"
 SCHEDULING = ("none", "volcano", "kubernetes")
-
-
-class _NoAliases(yaml.SafeDumper):
-    """Writes the same value as often as it stands there: each child is to be read alone."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        """No `&id001`."""
-        return True
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -78,5 +69,4 @@ def _print(session: Session, children: list[Raw]) -> None:
         value = {"apiVersion": "v1", "kind": "List", "items": children}
         session.screen.write(json.dumps(value, indent=2))
         return
-    text = yaml.dump_all(children, Dumper=_NoAliases, sort_keys=False, default_flow_style=False)
-    session.screen.write(text.rstrip("\n"))
+    session.screen.write(to_yaml(children))

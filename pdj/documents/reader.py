@@ -61,8 +61,8 @@ def read_documents(name: str) -> list[Document]:
     """Every document of a file that holds something; `-` is standard input. Raises Problem."""
     try:
         text = _without_tabs(read_text(name))
-        refuse_deep_yaml(text, _PlainLoader, MAX_DEPTH)
-        nodes = list(yaml.compose_all(text, Loader=_PlainLoader))
+        refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
+        nodes = list(yaml.compose_all(text, Loader=PlainLoader))
         found = [_document(name, node) for node in nodes if node is not None]
         full = [document for document in found if document.value not in (None, "")]
         return [each for document in full for each in _items(document)]
@@ -76,8 +76,8 @@ def read_documents(name: str) -> list[Document]:
 def read_value(text: str) -> Any:
     """One value as it would stand in a file. Raises ValueError where it is none."""
     try:
-        refuse_deep_yaml(text, _PlainLoader, MAX_DEPTH)
-        node = yaml.compose(text, Loader=_PlainLoader)
+        refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
+        node = yaml.compose(text, Loader=PlainLoader)
         return None if node is None else _document("", node).value
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError("no YAML") from error
@@ -137,7 +137,7 @@ def read_text(name: str) -> str:
     return data.decode()
 
 
-class _PlainLoader(_Loader):  # type: ignore[misc]
+class PlainLoader(_Loader):  # type: ignore[misc]
     """Scalars as Go's reader has them."""
 
 
@@ -150,20 +150,20 @@ def _resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
     return table
 
 
-_PlainLoader.yaml_implicit_resolvers = _resolvers()
-_PlainLoader.add_implicit_resolver(
+PlainLoader.yaml_implicit_resolvers = _resolvers()
+PlainLoader.add_implicit_resolver(
     "tag:yaml.org,2002:bool",
     re.compile(
         "^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$"
     ),
     list("yYnNtTfFoO"),
 )
-_PlainLoader.add_implicit_resolver(
+PlainLoader.add_implicit_resolver(
     "tag:yaml.org,2002:int",
     re.compile("^[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]*)$"),
     list("-+0123456789"),
 )
-_PlainLoader.add_implicit_resolver(
+PlainLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(
         r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$|^[-+]?\.(?:inf|nan)$", re.I

@@ -106,11 +106,11 @@ class _App:
         return Stream(open_feed, self._access.refuse)
 
     def _show_yaml(self, request: Request) -> Response:
-        import yaml
+        from pdj.documents.writer import to_yaml
 
         raw = get_job(self._access.client(), *_where(request))
         raw["metadata"].pop("managedFields", None)
-        text = yaml.safe_dump(raw, sort_keys=False, allow_unicode=True)
+        text = to_yaml([raw], allow_unicode=True)
         return Response(clean_text(text), media_type="text/plain")
 
     def _tell_rights(self, request: Request) -> Response:

@@ -69,8 +69,8 @@ ROOMS = {
         *("controller.client", "controller.clock"),
     },
     "pdj.ui": {
-        *("pdj.errors", "pdj.session", "pdj.access", "pdj.gather", "pdj.text", "pdj.explain"),
-        *("pdj.actions", "controller.client", "controller.clock"),
+        *("pdj.errors", "pdj.session", "pdj.access", "pdj.gather", "pdj.documents", "pdj.text"),
+        *("pdj.explain", "pdj.actions", "controller.client", "controller.clock"),
     },
     "pdj.actions": {"pdj.errors", "pdj.access", "pdj.gather"},
     "pdj.text": {"pdj.gather", "pdj.explain"},

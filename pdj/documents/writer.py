@@ -1,0 +1,30 @@
+"""YAML that kubectl reads as the same values.
+
+PyYAML writes `1e-3`, `08` and `y` without quotes, since to itself they are text.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+
+from pdj.documents.reader import PlainLoader
+
+
+class _Dumper(yaml.SafeDumper):
+    """Puts text in quotes where any reader would take it for something else."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        """No `&id001`: each object is to be read alone."""
+        return True
+
+
+for _letter, _pairs in PlainLoader.yaml_implicit_resolvers.items():
+    for _tag, _rule in _pairs:
+        _Dumper.add_implicit_resolver(_tag, _rule, [_letter])
+
+
+def to_yaml(values: Iterable[Any], allow_unicode: bool = False) -> str:
+    """The values as documents, in the order of their keys, without a last line feed."""
+    text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=allow_unicode)
+    return text.rstrip("\n")
