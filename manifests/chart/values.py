@@ -33,8 +33,10 @@ AMOUNT: Raw = {
 INTERVAL: Raw = {"type": "string", "pattern": "^([0-9]+(ms|s|m|h))*$"}
 LISTED: Raw = {"properties": {"kind": {"const": "List"}}, "required": ["kind"]}
 SCOPE_RULE: Raw = {
+    # Helm takes a value away that is null, as one is after `namespaces:` with nothing below it.
+    "required": ["kind"],
     "if": LISTED,
-    "then": {"properties": {"namespaces": {"minItems": 1}}},
+    "then": {"properties": {"namespaces": {"minItems": 1}}, "required": ["namespaces"]},
     "else": {"properties": {"namespaces": {"maxItems": 0}}},
 }
 REPOSITORY, _, TAG = IMAGE.partition(":")
@@ -69,8 +71,18 @@ NAMES = (
         "image",
         "The operator's image.",
         (
-            Value("repository", REPOSITORY, TEXT | {"minLength": 1}, "Where it is."),
-            Value("tag", "", TEXT, "Its tag; empty: the chart's appVersion."),
+            Value(
+                "repository",
+                REPOSITORY,
+                {"type": "string", "pattern": "^([^/@\\s]+/)?[^:@\\s]+$"},
+                "Where it is, without tag and digest.",
+            ),
+            Value(
+                "tag",
+                "",
+                {"type": "string", "pattern": "^[-.\\w]{0,128}$"},
+                "Its tag; empty: the chart's appVersion.",
+            ),
             Value(
                 "digest",
                 "",

@@ -261,6 +261,19 @@ def test_names_that_look_like_numbers_stay_text(name: str) -> None:
     assert all(isinstance(text, str) for each in texts for text in each)
 
 
+def test_other_names_that_look_like_numbers_stay_text_too() -> None:
+    name = "1234567"
+    metrics = {"certificateSecret": name, "tokenSecret": {"name": name, "key": name}}
+    values = {
+        "metrics": {**metrics, "serviceMonitor": {"enabled": True}},
+        "serviceAccount": {"name": name},
+        "priorityClassName": name,
+        "flowSchema": {"enabled": True},
+    }
+    made = str(template(values))
+    assert made.count(f"'{name}'") == made.count(name)
+
+
 def test_chart_passes_lint() -> None:
     run_helm("lint", "--strict", str(CHART))
 

@@ -173,6 +173,8 @@ WRONG: dict[str, tuple[Raw, str]] = {
         "metrics.certificateSecret",
     ),
     "an empty list of namespaces": ({"scope": {"kind": "List"}}, "namespaces"),
+    "a list with nothing below it": ({"scope": {"kind": "List", "namespaces": None}}, "namespaces"),
+    "a scope with nothing below it": ({"scope": {"kind": None}}, "kind"),
     "a list that does not count": ({"scope": {"namespaces": ["team-a"]}}, "namespaces"),
     "a namespace twice": (
         {"scope": {"kind": "List", "namespaces": ["team-a", "team-a"]}},
@@ -182,6 +184,16 @@ WRONG: dict[str, tuple[Raw, str]] = {
     "a scope that is none": ({"scope": {"kind": "Cluster"}}, "scope"),
     "a digest that is none": ({"image": {"digest": "sha256:1"}}, "digest"),
     "no image": ({"image": {"repository": ""}}, "repository"),
+    "a tag where it does not belong": ({"image": {"repository": "r.io:5000/x:1"}}, "repository"),
+    "a tag that is none": ({"image": {"tag": "1.0 beta"}}, "tag"),
+    "a label that selects the pods": (
+        {"commonLabels": {"app.kubernetes.io/instance": "x"}},
+        "commonLabels: app.kubernetes.io/instance",
+    ),
+    "such a label of the pods": (
+        {"podLabels": {"app.kubernetes.io/name": "x"}},
+        "podLabels: app.kubernetes.io/name",
+    ),
     "a policy that is none": ({"image": {"pullPolicy": "Sometimes"}}, "pullPolicy"),
     "a switch in words": ({"crds": {"install": "yes"}}, "install"),
     "a label that is no text": ({"commonLabels": {"replicated": True}}, "replicated"),

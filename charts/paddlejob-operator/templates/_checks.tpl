@@ -18,6 +18,13 @@ What the schema cannot say. Looks at the cluster as well, where there is one: `h
 {{- if and .Values.metrics.podMonitor.enabled (include "paddlejob-operator.isSecure" .) (not .Values.metrics.tokenSecret.name) }}
 {{- fail "metrics.podMonitor: it needs metrics.tokenSecret, for PodMonitors cannot name the file of a token" }}
 {{- end }}
+{{- range $where := list "commonLabels" "podLabels" }}
+{{- range $label := keys (include "paddlejob-operator.selectorLabels" $ | fromYaml) }}
+{{- if hasKey (get $.Values $where | default dict) $label }}
+{{- fail (printf "%s: %s is the chart's own, by which the operator's pods are found" $where $label) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- $name := include "paddlejob-operator.fullname" . }}
 {{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) }}
 {{- fail (printf "fullnameOverride: empty, and a Service cannot be named after the release: %s" $name) }}

@@ -44,7 +44,7 @@ annotations:
 {{/* That account as the subject of a binding. */}}
 {{- define "paddlejob-operator.subjects" -}}
 - kind: ServiceAccount
-  name: {{ include "paddlejob-operator.serviceAccountName" . }}
+  name: {{ include "paddlejob-operator.serviceAccountName" . | quote }}
   namespace: {{ .Release.Namespace | quote }}
 {{- end }}
 
@@ -89,8 +89,8 @@ tlsConfig:
 authorization:
   type: Bearer
   credentials:
-    name: {{ .name }}
-    key: {{ .key }}
+    name: {{ .name | quote }}
+    key: {{ .key | quote }}
 {{- else }}
 bearerTokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token
 {{- end }}
