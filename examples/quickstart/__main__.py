@@ -6,6 +6,7 @@ follows it. Exit code 0 when the job completes, 1 when it fails, with its last w
 """
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Sequence
@@ -150,14 +151,19 @@ def create_objects(cluster: Cluster, objects: list[dict[str, Any]], namespace: s
     others = [each for each in objects if each.get("kind") != "Namespace"]
     said = ""
     if spaces:  # applied, since a file may have `default` in it
-        said = cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(spaces)).stdout
+        said = cluster.kubectl("apply", "-f", "-", stdin=as_stream(spaces)).stdout
     if cluster.client.find(f"/api/v1/namespaces/{namespace}") is None:
         cluster.kubectl("create", "namespace", namespace)
     wait = ("wait", "--for=create", "serviceaccount/default", f"--timeout={ACCOUNT_SECONDS}s")
     for name in {namespace, *(each["metadata"]["name"] for each in spaces)}:
         cluster.kubectl("-n", name, *wait)
-    text = yaml.safe_dump_all(others)
-    return said + cluster.kubectl("-n", namespace, "create", "-f", "-", stdin=text).stdout
+    create = ("-n", namespace, "create", "-f", "-")
+    return said + cluster.kubectl(*create, stdin=as_stream(others)).stdout
+
+
+def as_stream(objects: list[dict[str, Any]]) -> str:
+    """What kubectl creates them of: JSON, for it would read some of PyYAML's text as numbers."""
+    return "".join(json.dumps(each, default=str) + "\n" for each in objects)
 
 
 def start_operator(cluster: Cluster) -> None:

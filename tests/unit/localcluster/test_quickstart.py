@@ -1,10 +1,10 @@
 """What the quickstart and `kubectl pdj run --local` make of a user's file."""
 
+import json
 import subprocess
 from typing import Any, cast
 
 import pytest
-import yaml
 
 from examples.quickstart.__main__ import create_objects
 from examples.quickstart.host import without_places
@@ -22,6 +22,7 @@ class OneCluster:
         self.namespaces = {"default"}
         self.accounts: set[str] = set()
         self.objects: list[tuple[str, str]] = []
+        self.texts: list[str] = []
 
     def find(self, path: str) -> Raw | None:
         """A namespace, by the last word of its path."""
@@ -35,7 +36,8 @@ class OneCluster:
             self.accounts.add(space)
         elif "namespace" in words:
             self._add_namespace(words[-1], "create")
-        for each in yaml.safe_load_all(stdin):
+        self.texts.append(stdin)
+        for each in map(json.loads, stdin.splitlines()):
             if each["kind"] == "Namespace":
                 self._add_namespace(each["metadata"]["name"], words[0])
             else:
@@ -65,6 +67,13 @@ def test_a_file_may_bring_its_namespaces(own: list[str], namespace: str) -> None
     create_objects(cast(Cluster, cluster), objects, namespace)
     assert cluster.namespaces == {"default", namespace, *own}
     assert cluster.objects == [(namespace, "mine")]
+
+
+def test_text_that_kubectl_takes_for_a_number_stays_text() -> None:
+    cluster = OneCluster()
+    job = named("PaddleJob", "mine") | {"spec": {"args": ["--lr", "1e-3", "08", "y"]}}
+    create_objects(cast(Cluster, cluster), [job], "default")
+    assert json.loads(cluster.texts[-1]) == job
 
 
 def test_no_role_asks_for_a_node_that_another_role_excludes() -> None:
