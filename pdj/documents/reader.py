@@ -28,6 +28,11 @@ MAX_DEPTH = 100
 MAX_DIGITS = 400
 """Of a number: those with more are neither integers of 64 bits nor floats."""
 
+_PAIR = re.compile(
+    r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
+"""A character beyond 16 bits as JSON may write it, behind an even number of backslashes."""
+
 Place = tuple[str | int, ...]
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -60,7 +65,7 @@ class Document:
 def read_documents(name: str) -> list[Document]:
     """Every document of a file that holds something; `-` is standard input. Raises Problem."""
     try:
-        text = _without_tabs(read_text(name))
+        text = _as_yaml(read_text(name))
         refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
         nodes = list(yaml.compose_all(text, Loader=PlainLoader))
         found = [_document(name, node) for node in nodes if node is not None]
@@ -83,15 +88,18 @@ def read_value(text: str) -> Any:
         raise ValueError("no YAML") from error
 
 
-def _without_tabs(text: str) -> str:
-    """JSON may be indented by tabs, which YAML's readers do not all take; its strings hold none."""
-    if "\t" not in text or not text.lstrip().startswith("{"):
+def _as_yaml(text: str) -> str:
+    """JSON may be indented by tabs, and write an emoji as two escapes: not YAML to all readers.
+
+    Its strings hold no tabs.
+    """
+    if not text.lstrip().startswith("{") or not ("\t" in text or _PAIR.search(text)):
         return text
     try:
         json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return text.replace("\t", " ")
+    return _PAIR.sub(lambda pair: pair[1] + json.loads(f'"{pair[2]}"'), text.replace("\t", " "))
 
 
 def _said(name: str, text: str, error: yaml.MarkedYAMLError) -> str:
@@ -222,8 +230,9 @@ class _Builder:
         for key, inner in node.value:
             if key.tag.endswith(":merge"):
                 merged = self.build(inner, place)
-                for each in merged if isinstance(merged, list) else [merged]:
-                    value = {**each, **value} if isinstance(each, dict) else value
+                # What is merged later counts, also over a field above it; of a list the first.
+                for each in reversed(merged) if isinstance(merged, list) else [merged]:
+                    value |= each if isinstance(each, dict) else {}
                 continue
             name = _key(key)
             line = key.start_mark.line + 1

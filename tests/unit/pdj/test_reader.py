@@ -1,5 +1,6 @@
 """Files are read as kubectl reads them, with lines; what is hostile is one line, and soon."""
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,13 @@ def test_every_field_has_its_line(tmp_path: Path) -> None:
 
 
 def test_merges_and_aliases_are_written_out(tmp_path: Path) -> None:
-    (document,) = read(tmp_path, "p: &p {a: 1, b: 2}\nq: {b: 3, <<: *p}\nr: *p\n")
+    (document,) = read(tmp_path, "p: &p {a: 1, b: 2}\nq: {<<: *p, b: 3}\nr: *p\n")
     assert document.value == {"p": {"a": 1, "b": 2}, "q": {"a": 1, "b": 3}, "r": {"a": 1, "b": 2}}
+
+
+def test_what_is_merged_below_a_field_counts_as_for_kubectl(tmp_path: Path) -> None:
+    (document,) = read(tmp_path, "p: &p {a: 1}\nq: &q {a: 2, b: 2}\nr: {a: 3, <<: [*p, *q]}\n")
+    assert document.value["r"] == {"a": 1, "b": 2}
 
 
 def test_a_key_that_stands_twice_is_noted(tmp_path: Path) -> None:
@@ -115,6 +121,12 @@ def test_json_may_be_indented_by_tabs(tmp_path: Path) -> None:
     (document,) = read(tmp_path, '{\n\t"a": {\n\t\t"b": "c\\td"\n\t}\n}\n')
     assert document.value == {"a": {"b": "c\td"}}
     assert document.line_of(("a", "b")) == 3
+
+
+def test_json_may_write_an_emoji_as_two_escapes(tmp_path: Path) -> None:
+    value = {"a": "\N{ROCKET}", "b": r"\ud83d\ude80", "c": "\\\N{ROCKET}"}
+    (document,) = read(tmp_path, json.dumps(value))
+    assert document.value == value
 
 
 def test_a_hundred_megabytes_are_not_read(tmp_path: Path) -> None:
