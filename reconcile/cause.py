@@ -59,7 +59,7 @@ _ERROR = re.compile(
     r"|terminated|segmentation fault|bus error|illegal instruction|core dumped|out of memory"
     r"|refused|timed? ?out|nan|invalid|unrecognized|undefined symbol|exceeded|panic|critical"
     r"|corrupt(?:ed|ion)?)\b"
-    r"|错误|失败|无法|异常|找不到|不存在",
+    r"|错误|失败|无法|异常|找不到|未找到|不存在|没有那个|不足|不够|超时|拒绝",
     re.IGNORECASE,
 )
 _OBITUARY = re.compile(

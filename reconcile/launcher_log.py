@@ -23,6 +23,8 @@ _RULE = re.compile(r"[-=*+|#\s]*")
 """An empty line, or one that separates others."""
 _UNENDED = re.compile(r"(?=LAUNCH [A-Z]+ \d{4}-\d\d-\d\d )")
 """Where the launcher has gone on in a line that a program has not ended."""
+_QUOTED_FRAME = r"\n  File "
+"""In a line that quotes a traceback: a KeyError of a DataLoader's worker, or a log in JSON."""
 _LAUNCHER = re.compile(
     r"LAUNCH [A-Z]+ |Container rank -?\d+ status |env \{|launch proc_id:"
     r"|.*\blaunch_utils\.py:\d+\b|\s*\|\s+(?:PADDLE|FLAGS|POD)_\w+ "  # --legacy, and before 2.3
@@ -44,9 +46,17 @@ _COMPLAINT = re.compile(
 def clean(message: str) -> list[str]:
     """The lines that have text, without colours and what a progress bar has overwritten."""
     text = _ESCAPES.sub("", message[-MAX_READ:].lstrip("\ufffd"))
-    parts = _UNENDED.sub("\n", text).replace("\r\n", "\n").split("\n")
+    text = _UNENDED.sub("\n", text).replace("\r\n", "\n")
+    parts = (part for line in text.split("\n") for part in _written_out(line))
     lines = (_UNPRINTABLE.sub("", line.rstrip().rsplit("\r", 1)[-1]) for line in parts)
     return [line.rstrip() for line in lines if not _RULE.fullmatch(line)]
+
+
+def _written_out(line: str) -> list[str]:
+    """The lines that are quoted in this one, or this one."""
+    if _QUOTED_FRAME not in line:
+        return [line]
+    return line.replace(r"\n", "\n").replace(r"\'", "'").split("\n")
 
 
 def is_launched(lines: list[str]) -> bool:

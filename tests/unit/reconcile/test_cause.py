@@ -40,6 +40,9 @@ LAUNCHER_FRAME = (
     '  File "/usr/lib/python3.11/subprocess.py", line 1950, in _execute_child\n'
     "    raise child_exception_type(errno_num, err_msg, err_filename)\n"
 )
+BAD_KEY = "KeyError: '17.jpg'"
+IN_A_WORKER = "DataLoader worker(0) caught KeyError with message:\n"
+WORKER_FRAMES = '  File "/opt/paddle/io/dataloader/worker.py", line 372, in _worker_loop\n' * 8
 SAID = {
     "missing-module": (raised("ModuleNotFoundError: No module named 'einops'"), None),
     "exception": (f"epoch 1\n{raised(BAD_BATCH)}", BAD_BATCH),
@@ -97,6 +100,15 @@ SAID = {
     ),
     "obituary-alone": ("epoch 1\nBus error (core dumped)\n", "Bus error (core dumped)"),
     "chinese": ("第 1 轮\n错误:没有数据\n结束\n", "错误:没有数据"),
+    "chinese-shell": (
+        "run.sh:行2: pythonn: 未找到命令\n+ exit 127\n",
+        "run.sh:行2: pythonn: 未找到命令",
+    ),
+    "chinese-memory": ("显存不足,退出\n清理临时文件\n", "显存不足,退出"),
+    "key-in-a-worker": (
+        raised(f"KeyError: {IN_A_WORKER + raised(BAD_KEY, WORKER_FRAMES)!r}"),
+        BAD_KEY,
+    ),
     "argparse": (
         "usage: train.py [-h] [--lr LR]\ntrain.py: error: unrecognized arguments: --lrr 1\n",
         "train.py: error: unrecognized arguments: --lrr 1",
