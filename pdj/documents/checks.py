@@ -48,6 +48,7 @@ _METADATA: dict[str, type] = {
     "selfLink": str,
     "uid": str,
 }
+_TYPES = {str: "string", dict: "object", list: "array", int: "integer"}
 
 
 class Whose(StrEnum):
@@ -108,7 +109,7 @@ def _check_metadata(metadata: Any) -> Iterator[Fault]:
         if kind is None:
             yield Fault(("metadata", name), "unknown field")
         elif value is not None and not isinstance(value, kind):
-            yield Fault(("metadata", name), f"must be a {kind.__name__}")
+            yield Fault(("metadata", name), f"must be of type {_TYPES[kind]}")
     yield from _check_name(metadata)
     yield from _check_maps(metadata)
 
@@ -146,7 +147,7 @@ def _check_maps(metadata: Raw) -> Iterator[Fault]:
             prefix, slash, name = str(key).rpartition("/")
             is_bad = not name or len(name) > 63 or not _LABEL.match(name)
             if is_bad or (slash and not _SUBDOMAIN.match(prefix)):
-                yield Fault(place, f"{key!r} is no name of a {part[:-1]}")
+                yield Fault(place, f"{key!r} is no name in {part}")
 
 
 def _check_rules(document: Document) -> Iterator[Error]:

@@ -10,7 +10,7 @@ from pdj.documents.changes import set_field
 from pdj.documents.checks import Whose, find_errors
 from pdj.documents.convert import convert
 from pdj.documents.quantities import is_quantity
-from pdj.documents.reader import read_documents
+from pdj.documents.reader import Document, read_documents
 from pdj.errors import Usage
 from pdj.gather.bundle import REDACTED, redact
 from tests.memory.builders import a_job, a_template
@@ -169,6 +169,24 @@ def test_lint_finds_what_no_pod_may_ask_for(tmp_path: Path) -> None:
         (f"{pod}.containers[0].resources.limits.memory", Whose.OPERATOR),
         (f"{pod}.containers[0].resources.requests.cpu", Whose.OPERATOR),
         (f"{pod}.volumes[0].emptyDir.sizeLimit", Whose.OPERATOR),
+    }
+
+
+def test_lint_names_the_types_of_yaml() -> None:
+    wrong = {
+        "name": 1,
+        "labels": [],
+        "finalizers": {},
+        "generation": "x",
+        "annotations": {"说": ""},
+    }
+    found = find_errors(Document("f", 1, a_job().with_workers(1).build() | {"metadata": wrong}, {}))
+    assert {error.path.rpartition(".")[2]: error.message for error in found} == {
+        "name": "must be of type string",
+        "labels": "must be of type object",
+        "finalizers": "must be of type array",
+        "generation": "must be of type integer",
+        "说": "'说' is no name in annotations",
     }
 
 
