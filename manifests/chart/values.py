@@ -30,6 +30,20 @@ AMOUNT: Raw = {
         {"type": "string", "pattern": "^([0-9]+%)?$"},
     ]
 }
+QUANTITIES: Raw = {
+    "type": "object",
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "number", "minimum": 0},
+            {"type": "string", "pattern": "^[0-9.]+(m|[kMGTPE]|[KMGTPE]i)?$"},
+        ]
+    },
+}
+AMOUNTS: Raw = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {"requests": QUANTITIES, "limits": QUANTITIES, "claims": LIST},
+}
 INTERVAL: Raw = {"type": "string", "pattern": "^([0-9]+(ms|s|m|h))*$"}
 LISTED: Raw = {"properties": {"kind": {"const": "List"}}, "required": ["kind"]}
 SCOPE_RULE: Raw = {
@@ -130,7 +144,7 @@ POD = (
         {"type": "integer", "minimum": 1},
         "How many operators; one leads, and the others stand by.",
     ),
-    Value("resources", RESOURCES, MAP, "What the container requests, and may take at most."),
+    Value("resources", RESOURCES, AMOUNTS, "What the container requests, and may take at most."),
     Value("annotations", {}, STRINGS, "Annotations of the Deployment."),
     Value("podAnnotations", {}, STRINGS, "Annotations of the pods."),
     Value("podLabels", {}, STRINGS, "Labels of the pods."),

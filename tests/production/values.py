@@ -199,6 +199,8 @@ WRONG: dict[str, tuple[Raw, str]] = {
     "a label that is no text": ({"commonLabels": {"replicated": True}}, "replicated"),
     "an account without a name": ({"serviceAccount": {"create": False}}, "serviceAccount"),
     "arguments that are none": ({"extraArgs": ["workers=2"]}, "extraArgs"),
+    "resources with a slip": ({"resources": {"request": {"cpu": 1}}}, "request"),
+    "an amount that is none": ({"resources": {"limits": {"memory": "1GB"}}}, "memory"),
     "half a budget": (
         {"podDisruptionBudget": {"enabled": True, "minAvailable": "half"}},
         "minAvailable",
