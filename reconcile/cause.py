@@ -30,6 +30,8 @@ _RAISED = re.compile(
 _NESTED = re.compile(r"[\s|]+([\w.]+(?:Error|Exception): .+)")
 """In a group of exceptions, or below the frames of PaddlePaddle's translation to a static graph."""
 _TRANSLATED = ": In transformed code:"
+_ASSERTION = "AssertionError"
+"""Without a message; what was asserted stands above it."""
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _ASIDE = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
 """Before a traceback of what Python went on from."""
@@ -155,17 +157,19 @@ def _exceptions(lines: Sequence[str]) -> Iterator[_Candidate]:
     """The last line of each traceback; the beginning of the first may be cut off."""
     frames: list[str] | None = None
     chain: tuple[str, ...] = ()
-    before = ""
+    before = code = ""
     is_aside = False
     for index, line in enumerate(lines):
         frame = _FRAME.match(line)
+        if _FRAME.match(before):
+            code = line.strip() if line[0].isspace() else ""
         if _TRACEBACK.match(line):
             frames, is_aside = [], before.startswith(_ASIDE)
             chain = chain if before.startswith(_CHAINED) else ()
         elif frame:
             frames = [*(frames or ()), frame[1]]
         elif frames is not None and _RAISED.match(line):
-            text = _with_next(lines, index)
+            text = f"{line}: {code}" if code and line == _ASSERTION else _with_next(lines, index)
             elsewhere = any(_LAUNCHER_FILES in path for path in frames) or _ELSEWHERE.match(line)
             yield _Candidate(index, text, chain, is_aside or bool(elsewhere))
             frames, chain = None, (*chain, text)

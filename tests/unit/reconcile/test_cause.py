@@ -47,6 +47,12 @@ SAID = {
     "missing-module": (raised("ModuleNotFoundError: No module named 'einops'"), None),
     "exception": (f"epoch 1\n{raised(BAD_BATCH)}", BAD_BATCH),
     "without-message": (raised("KeyboardInterrupt"), None),
+    "assertion-without-message": (
+        "    step()\n"
+        + raised("AssertionError", '  File "/t.py", line 1, in f\n    assert n == 3\n    ^^^^^^\n'),
+        "AssertionError: assert n == 3",
+    ),
+    "assertion-without-source": (raised("AssertionError", '  File "<stdin>", line 1\n'), None),
     "own-class": (raised("trainer.errors.Diverged"), None),
     "nested-class": (raised("__main__.main.<locals>.Bad: no"), None),
     "no-space": (raised("OSError: [Errno 28] No space left on device"), None),
