@@ -902,8 +902,8 @@ MUTANTS = (
     Mutant(
         "keep those who may read the metrics among the tokens that nobody knows",
         "controller/gate.py",
-        "Gate._answer_all",
-        "self._allowed if verdict is ALLOWED else self._refused",
+        "Gate._note_locked",
+        "self._allowed",
         "self._refused",
         "controller/test_gate.py",
     ),
