@@ -67,7 +67,9 @@ _ERROR = re.compile(
 _OBITUARY = re.compile(
     r"(?:.*\bline \d+: +\d+ )?(?:Aborted|Terminated|Segmentation fault|Bus error"
     r"|Illegal instruction|Floating point exception)(?: +\(core dumped\))?(?:  .*)?$"
+    r"|.*\bDataLoader \d+ workers exit unexpectedly"
 )
+"""What a shell says of a process that a signal has ended, and PaddlePaddle of its readers."""
 _NO_ERROR = re.compile(
     r"[Ww]arning|\bWARN|\b(?:INFO|DEBUG)\b|^[IW]\d{4} |\b(?:0|no) (?:errors|failures)\b"
     r"|[Ee]rror(?: rate)?\s*[=:]?\s*\d*\.\d"
@@ -220,7 +222,7 @@ def _complaints(lines: Sequence[str], but: set[int]) -> Iterator[_Candidate]:
 
 
 def _obituaries(lines: Sequence[str]) -> Iterator[_Candidate]:
-    """What a shell says of the signal that ended a command."""
+    """What is said of processes that signals have ended."""
     for index, line in enumerate(lines):
         if _OBITUARY.match(line):
             yield _Candidate(index, line)

@@ -41,6 +41,14 @@ LAUNCHER_FRAME = (
     "    raise child_exception_type(errno_num, err_msg, err_filename)\n"
 )
 BAD_KEY = "KeyError: '17.jpg'"
+QUEUE_KILLED = (
+    "SystemError: (Fatal) Blocking queue is killed because the data reader raises an exception.\n"
+    "  [Hint: Expected killed_ != true.] (at /paddle/blocking_queue.h:166)"
+)
+READER_KILLED = (
+    f"[{STAMP}] [ WARNING] dataloader_iter.py:707 - DataLoader 1 workers exit unexpectedly, pids: 7"
+)
+BUS_ERROR = "ERROR: Unexpected BUS error encountered in DataLoader worker."
 IN_A_WORKER = "DataLoader worker(0) caught KeyError with message:\n"
 WORKER_FRAMES = '  File "/opt/paddle/io/dataloader/worker.py", line 372, in _worker_loop\n' * 8
 SAID = {
@@ -73,13 +81,11 @@ SAID = {
         "MemoryError: (ResourceExhausted) Out of memory error on GPU 0.",
     ),
     "reader-thread": (
-        f"Exception in thread Thread-1 (_thread_loop):\n{raised(BAD_BATCH)}"
-        + raised(
-            "SystemError: (Fatal) Blocking queue is killed because the data reader raises an "
-            "exception.\n  [Hint: Expected killed_ != true.] (at /paddle/blocking_queue.h:166)"
-        ),
+        f"Exception in thread Thread-1 (_thread_loop):\n{raised(BAD_BATCH)}" + raised(QUEUE_KILLED),
         BAD_BATCH,
     ),
+    "reader-crashed": (f"{BUS_ERROR}\n{READER_KILLED}\n{raised(QUEUE_KILLED)}", BUS_ERROR),
+    "reader-killed": (f"batch\n{READER_KILLED}\n{raised(QUEUE_KILLED)}", READER_KILLED),
     "static-graph": (
         raised(
             'ValueError: In transformed code:\n\n    File "/work/train.py", line 9, in forward\n'
