@@ -5,6 +5,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 from localcluster.build import ensure_binaries
 from localcluster.errors import LocalClusterError
@@ -14,6 +15,8 @@ from tests.e2e.programs import ensure_programs
 from tests.e2e.world import command_line, obstacle
 
 IMPOSSIBLE = 3
+NO_SUCH_TESTS = 4
+"""As pytest has it, which would say so when the node runs."""
 
 
 def main() -> int:
@@ -24,6 +27,9 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments == ["--check"]:
         return 0
+    if unknown := [each for each in arguments if is_unknown(each)]:
+        print(f"no such tests: {' '.join(unknown)}")
+        return NO_SUCH_TESTS
     inside = [sys.executable, "-m", "tests.e2e.inside", *arguments]
     try:
         ensure_binaries()
@@ -37,6 +43,11 @@ def main() -> int:
     except KeyboardInterrupt:
         print("stopped; nothing is left running")
         return 130
+
+
+def is_unknown(argument: str) -> bool:
+    """Whether this names a file of tests, or a test in one, that is not there."""
+    return argument.startswith("tests/") and not Path(argument.partition("::")[0]).exists()
 
 
 if __name__ == "__main__":
