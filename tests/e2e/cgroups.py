@@ -7,9 +7,12 @@ from pathlib import Path
 
 from localcluster import clock
 from localcluster.errors import LocalClusterError
+from localcluster.filelock import FileLock
 
 CGROUP = "paddlejob-e2e"
 ROOT = Path("/sys/fs/cgroup")
+LOCK = Path("/run/lock") / CGROUP
+"""Of the one run that may have it."""
 INHERITED = ("cpuset.mems", "cpuset.cpus")
 CONTROLLERS = {"cpu", "cpuset", "hugetlb", "memory", "pids"}
 """Those that a kubelet wants below its cgroup, if version 2 has them."""
@@ -20,6 +23,9 @@ ENDING_SECONDS = 10.0
 @contextmanager
 def cgroup(name: str = CGROUP) -> Iterator[None]:
     """Have this cgroup in every hierarchy. Raises LocalClusterError where that cannot be."""
+    lock = FileLock(LOCK)
+    if not lock.acquire(wait=False):
+        raise LocalClusterError(f"process {lock.holder_pid()} runs a real node: wait for its end")
     remove(name)
     pass_on_controllers()
     for hierarchy in hierarchies():
@@ -32,6 +38,7 @@ def cgroup(name: str = CGROUP) -> Iterator[None]:
         yield
     finally:
         remove(name)
+        lock.release()
 
 
 def hierarchies() -> list[Path]:
@@ -65,7 +72,7 @@ def remove(name: str) -> None:
     """Remove the cgroup and all below it. Raises LocalClusterError where a process stays in it."""
     if not clock.wait_until(partial(is_removed, name), ENDING_SECONDS):
         raise LocalClusterError(
-            f"another real node runs here, or its processes do: end those in {ROOT}/**/{name}"
+            f"processes of an earlier real node are left: end those in {ROOT}/**/{name}"
         )
 
 

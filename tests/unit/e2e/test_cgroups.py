@@ -1,5 +1,6 @@
 """A cgroup for the pods: below it is what a kubelet needs, and nothing of it stays."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.e2e import cgroups
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the hierarchies are; nobody waits for processes to end."""
     monkeypatch.setattr(cgroups, "ROOT", tmp_path)
+    monkeypatch.setattr(cgroups, "LOCK", tmp_path.with_suffix(".lock"))
     monkeypatch.setattr(cgroups, "ENDING_SECONDS", 0.0)
     return tmp_path
 
@@ -70,9 +72,20 @@ def test_what_an_earlier_run_has_left_goes(root: Path) -> None:
         assert [*(root / "pods").iterdir()] == []
 
 
-def test_processes_of_another_run_are_told(root: Path) -> None:
+def test_one_run_at_a_time_has_it(root: Path) -> None:
+    version_2(root, "")
+    with cgroups.cgroup("pods"):
+        told = f"process {os.getpid()} runs a real node: wait for its end"
+        with pytest.raises(LocalClusterError, match=told), cgroups.cgroup("pods"):
+            pass
+        assert (root / "pods").is_dir()
+    with cgroups.cgroup("pods"):
+        assert (root / "pods").is_dir()
+
+
+def test_processes_of_an_earlier_run_are_told(root: Path) -> None:
     version_2(root, "")
     (root / "pods" / "kubepods").mkdir(parents=True)
     (root / "pods" / "kubepods" / "process").touch()  # as little to be removed as a process
-    with pytest.raises(LocalClusterError, match="another real node runs here"):
+    with pytest.raises(LocalClusterError, match="of an earlier real node are left"):
         cgroups.remove("pods")
