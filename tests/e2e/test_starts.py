@@ -14,6 +14,7 @@ from api.constants import LABEL_ATTEMPT
 from tests.e2e.jobs import SLEEP, template
 from tests.e2e.node import RealNode
 from tests.e2e.rendezvous import Rendezvous
+from tests.e2e.steps import Steps
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw, paddle_job
 
 TRIALS = 5
@@ -124,21 +125,26 @@ def test_losses(node: RealNode, lab: Lab, record_property) -> None:
     seconds, bare = [], []
     for number, loss in enumerate(LOSSES):
         bare.append(alone(lab, f"alone-{number}"))
-        seconds.append(lose(node, lab, f"lost-{number}", loss))
+        took, steps = lose(node, lab, f"lost-{number}", loss)
+        seconds.append(took)
+        record_property(f"seconds to each step, {loss.__name__}", steps)
     record_property("seconds", [round(each, 2) for each in seconds])
     record_property("seconds of pods alone", [round(each, 2) for each in bare])
     assert statistics.median(seconds) <= max(RETURN_P50, statistics.median(bare) + LOOKS + STOP)
 
 
-def lose(node: RealNode, lab: Lab, name: str, loss: Callable[[RealNode, Lab, Raw], None]) -> float:
-    """Seconds from the loss of a worker until all pods of the next attempt run."""
+def lose(
+    node: RealNode, lab: Lab, name: str, loss: Callable[[RealNode, Lab, Raw], None]
+) -> tuple[float, dict[str, float]]:
+    """Seconds from the loss of a worker until all pods of the next attempt run, and their steps."""
     roles = {"ps": (2, template(SLEEP)), "worker": (2, template(FAILING))}
     lab.submit(paddle_job(name, roles, backoffLimit=2))
     wait_running(lab, name, 1)
     worker = lab.pods(name, "worker")[0]
-    began = time.monotonic()
-    loss(node, lab, worker)
-    wait_running(lab, name, 2)
-    took = time.monotonic() - began
+    with Steps.watched(lab) as steps:
+        began = time.monotonic()
+        loss(node, lab, worker)
+        wait_running(lab, name, 2)
+        took = time.monotonic() - began
     end(lab, name)
-    return took
+    return took, steps.since(began)
