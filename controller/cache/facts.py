@@ -10,8 +10,9 @@ from api.constants import LABEL_ROLE, TERMINAL_PHASES, Condition
 from api.objects import Raw, condition_of, labels_of
 from controller.client.resources import PADDLE_JOB, POD, Resource
 
-# Python 3.12 alone never lets go of what it has interned.
-intern = str if sys.version_info[:2] == (3, 12) else sys.intern
+# Python 3.12 alone never lets go of what it has interned. Both take text alone: an object with
+# anything else in its place is odd, and is left out.
+intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
 
 
 class Facts(NamedTuple):
