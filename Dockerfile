@@ -14,6 +14,7 @@ COPY api /operator/api
 COPY metrics /operator/metrics
 COPY reconcile /operator/reconcile
 COPY controller /operator/controller
+COPY kube /operator/kube
 RUN python -m compileall -q -j 1 --invalidation-mode unchecked-hash /venv/lib /operator \
  && chmod -R u=rwX,go=rX /operator
 

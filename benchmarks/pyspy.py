@@ -18,8 +18,8 @@ RATE_PER_SECOND = 1000
 LATE_SECONDS = 30.0
 
 KINDS: Kinds = (
-    ("HTTP and TLS", r"\((controller/client/http|http/client|ssl|socket)\.py"),
-    ("JSON and what is around a request", r"\(controller/client/api\.py"),
+    ("HTTP and TLS", r"\((kube/http|http/client|ssl|socket)\.py"),
+    ("JSON and what is around a request", r"\((controller/client/api|kube/parsing)\.py"),
     (
         "reading watch events",
         r"\(controller/(client/protobuf|cache/(reflector|event_handler|trim|facts))\.py",

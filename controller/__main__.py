@@ -6,10 +6,10 @@ import sys
 import threading
 
 from controller.client.connection import ConfigurationError, load_connection
-from controller.clock import Clock
 from controller.logs import Log, build_log, forward_library_warnings
 from controller.manager import Foundation, Manager
 from controller.options import parse_options
+from kube.clock import Clock
 from metrics import Metrics
 from reconcile import reconcile
 

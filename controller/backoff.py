@@ -5,7 +5,7 @@ Pure arithmetic on a clock that is passed in: nothing here sleeps.
 
 import random
 
-from controller.clock import Clock
+from kube.clock import Clock
 
 RESET_SECONDS = 120.0
 """After so long without a failure the pauses start over."""

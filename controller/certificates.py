@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from controller.clock import Clock
 from controller.health import Encryption
 from controller.logs import Log
+from kube.clock import Clock
 
 VALID_FOR = timedelta(days=90)
 RENEWED_BEFORE = timedelta(days=30)

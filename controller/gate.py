@@ -18,9 +18,9 @@ from cachetools import LRUCache, TLRUCache
 
 from api.objects import Raw
 from controller.client.api import ApiClient
-from controller.clock import Clock
 from controller.health import Answer, Request, Route
 from controller.logs import Log
+from kube.clock import Clock
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from controller.clock import Clock
+from kube.clock import Clock
 from metrics import Metrics
 
 MAX_CONNECTIONS = 32

@@ -23,10 +23,10 @@ from typing import Any
 from api.constants import OPERATOR_LABELS
 from api.objects import Raw, format_micro_time
 from controller.client.api import ApiClient
-from controller.client.errors import AlreadyExists, ApiError, Conflict, NotFound
 from controller.client.resources import LEASE
-from controller.clock import Clock
 from controller.logs import Log
+from kube.clock import Clock
+from kube.errors import AlreadyExists, ApiError, Conflict, NotFound
 from metrics import Metrics
 
 LEASE_SECONDS = 15

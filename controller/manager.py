@@ -24,7 +24,6 @@ from controller.cache.watches import Watches, watched
 from controller.client.api import ApiClient
 from controller.client.connection import Connection
 from controller.client.resources import PADDLE_JOB, Resource
-from controller.clock import Clock
 from controller.gate import ASK_SECONDS, THREADS, Gate
 from controller.health import DISABLED, HealthServer, Route, check, exposition
 from controller.leader import REQUEST_TIMEOUT_SECONDS, Candidate, LeaderElector
@@ -37,6 +36,7 @@ from controller.work.memory import JobMemory
 from controller.work.observer import Observer
 from controller.work.worker import Decide, Worker
 from controller.workqueue.queue import WorkQueue
+from kube.clock import Clock
 from metrics import Metrics
 
 SYNC_SECONDS = 120.0

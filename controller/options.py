@@ -16,7 +16,7 @@ from typing import Any
 from api.constants import PORTS_PER_POD, RELEASE
 from controller.health import DISABLED, parse_address
 from controller.logs import FORMATS, LEVELS
-from reconcile.plan import Settings
+from reconcile.model.plan import Settings
 
 ENVIRONMENT_PREFIX = "PADDLEJOB_"
 REVISION = "PADDLEJOB_OPERATOR_REVISION"

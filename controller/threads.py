@@ -9,8 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from controller.clock import Clock
 from controller.logs import Log
+from kube.clock import Clock
 
 _KERNEL_NAME = Path("/proc/thread-self/comm")
 _KERNEL_NAME_BYTES = 15

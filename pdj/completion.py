@@ -8,7 +8,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from controller.client.errors import ApiError
+from kube.errors import ApiError
 from pdj.commands import COMMANDS
 from pdj.errors import Problem
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from controller.client.errors import ApiError
+from kube.errors import ApiError
 from pdj.commands import COMMANDS
 from pdj.commands.complaints import complain, say
 from pdj.errors import FAILED, INTERRUPTED, USAGE, Problem

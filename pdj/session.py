@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from controller.clock import Clock
+from kube.clock import Clock
 from pdj.text.terminal import Screen
 
 if TYPE_CHECKING:

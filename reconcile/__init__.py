@@ -1,6 +1,6 @@
 """Pure decisions: (job, children, now) -> plan. No threads, no client, no clock, no logger."""
 
-from reconcile.plan import Observed, Plan, Settings
+from reconcile.model.plan import Observed, Plan, Settings
 from reconcile.reconcile import reconcile
 
 __all__ = ["Observed", "Plan", "Settings", "reconcile"]

@@ -11,33 +11,33 @@ from datetime import datetime
 
 from api.constants import Condition, Phase, Reason
 from api.status import JobStatus, diff_status
-from reconcile.adoption import adopt, leave_alone, take_pods
-from reconcile.catch_up import find_later_attempt, seconds_to_later_attempt
-from reconcile.children import change_children
-from reconcile.cleanup import cleanup_deletes
-from reconcile.completion import find_completion, find_elastic_completion
-from reconcile.deadlines import find_expiry, seconds_to_next_deadline, seconds_to_ttl
-from reconcile.elastic import find_elastic_transition
-from reconcile.environment import overridden_variables
-from reconcile.failure import find_incident, note_failure, seconds_to_verdict
-from reconcile.host_ports import find_allocation
-from reconcile.loss import count_loss
-from reconcile.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
-from reconcile.refusals import moot_refusals, standing_refusals
-from reconcile.refused import find_invalid_child, seconds_to_invalid_child
-from reconcile.rendezvous import all_have_addresses, build_variables, oversized_variable
-from reconcile.restart import answer_incident, find_exhausted_in_place
-from reconcile.restart_request import find_requested_restart
-from reconcile.startup_errors import find_startup_failure, seconds_to_startup_failure
-from reconcile.stuck import force_deletes, seconds_to_force_delete
-from reconcile.summary import FIRST_STATUS_SECONDS, USUAL_WAITS, summarize
-from reconcile.suspend import find_suspension
-from reconcile.terminating import seconds_to_hang
-from reconcile.transition import Transition, fail_job
-from reconcile.unreadable import find_unreadable, tell_unreadable
-from reconcile.validation import find_invalid_spec
-from reconcile.view import View, build_view
-from reconcile.wake import seconds_to_wake
+from reconcile.attempt.adoption import adopt, leave_alone, take_pods
+from reconcile.attempt.catch_up import find_later_attempt, seconds_to_later_attempt
+from reconcile.attempt.completion import find_completion, find_elastic_completion
+from reconcile.attempt.deadlines import find_expiry, seconds_to_next_deadline, seconds_to_ttl
+from reconcile.attempt.elastic import find_elastic_transition
+from reconcile.attempt.failure import find_incident, note_failure, seconds_to_verdict
+from reconcile.attempt.loss import count_loss
+from reconcile.attempt.restart import answer_incident, find_exhausted_in_place
+from reconcile.attempt.restart_request import find_requested_restart
+from reconcile.attempt.suspend import find_suspension
+from reconcile.attempt.validation import find_invalid_spec
+from reconcile.build.environment import overridden_variables
+from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
+from reconcile.children.children import change_children
+from reconcile.children.cleanup import cleanup_deletes
+from reconcile.children.host_ports import find_allocation
+from reconcile.children.stuck import force_deletes, seconds_to_force_delete
+from reconcile.children.wake import seconds_to_wake
+from reconcile.model.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
+from reconcile.model.transition import Transition, fail_job
+from reconcile.model.view import View, build_view
+from reconcile.status.refusals import moot_refusals, standing_refusals
+from reconcile.status.refused import find_invalid_child, seconds_to_invalid_child
+from reconcile.status.startup_errors import find_startup_failure, seconds_to_startup_failure
+from reconcile.status.summary import FIRST_STATUS_SECONDS, USUAL_WAITS, summarize
+from reconcile.status.terminating import seconds_to_hang
+from reconcile.status.unreadable import find_unreadable, tell_unreadable
 
 STATUS_INTERVAL_SECONDS = 2.0
 """Changes of counts alone are written at most this often: pods come up one by one."""

@@ -10,8 +10,8 @@ from api.objects import Raw
 from api.ownership import Key
 from controller.cache.store import Entry, Store, pack, parse_version
 from controller.cache.trim import trim
-from controller.client.parsing import Unreadable
 from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
+from kube.parsing import Unreadable
 
 
 class EventHandler:

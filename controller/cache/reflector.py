@@ -38,7 +38,8 @@ from controller.cache.store import Entry, Room
 from controller.client import protobuf
 from controller.client.api import JSON, ApiClient, Query, read_events
 from controller.client.discovery import is_served
-from controller.client.errors import (
+from kube.clock import Clock
+from kube.errors import (
     ApiError,
     Forbidden,
     Gone,
@@ -49,8 +50,7 @@ from controller.client.errors import (
     Unreachable,
     error_from_status,
 )
-from controller.client.http import Stream
-from controller.clock import Clock
+from kube.http import Stream
 from metrics.runtime import ClientMetrics
 
 PAGE_SIZE = 250

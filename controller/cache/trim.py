@@ -35,7 +35,7 @@ from controller.client.resources import (
     VOLCANO_POD_GROUP,
     Resource,
 )
-from reconcile.rendezvous import ENDPOINT_LISTS
+from reconcile.build.rendezvous import ENDPOINT_LISTS
 
 MAX_TEXT = 1024
 """Of a name that another object is called by, and of what a condition says."""

@@ -16,7 +16,7 @@ import orjson
 from api.objects import Raw
 from controller.client import protobuf
 from controller.client.connection import Connection
-from controller.client.errors import (
+from kube.errors import (
     ApiError,
     Invalid,
     NotLeader,
@@ -26,8 +26,8 @@ from controller.client.errors import (
     Unreachable,
     error_from_status,
 )
-from controller.client.http import NETWORK_ERRORS, Pool, Request, Response, Stream, Timeouts
-from controller.client.parsing import parse_json
+from kube.http import NETWORK_ERRORS, Pool, Request, Response, Stream, Timeouts
+from kube.parsing import parse_json
 from metrics import Metrics
 
 USER_AGENT = "paddlejob-operator"

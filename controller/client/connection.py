@@ -18,8 +18,8 @@ from kubernetes.client.rest import should_bypass_proxies
 from kubernetes.config import incluster_config, kube_config
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
-from controller.client.http import Endpoint
-from controller.clock import Clock
+from kube.clock import Clock
+from kube.http import Endpoint
 
 READ_SECONDS = 3.0
 """A credential plugin may hang, and renewing the lease takes a header, too."""

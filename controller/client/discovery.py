@@ -7,8 +7,8 @@ Any thread may call.
 
 from api.objects import Raw
 from controller.client.api import ApiClient
-from controller.client.errors import Transient
 from controller.client.resources import Resource
+from kube.errors import Transient
 
 
 def is_served(client: ApiClient, resource: Resource) -> bool:

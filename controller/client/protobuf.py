@@ -18,8 +18,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError, Message
 
 from api.objects import Raw, format_time
-from controller.client.errors import Transient
-from controller.client.parsing import Unreadable
+from kube.errors import Transient
+from kube.parsing import Unreadable
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 ANSWERS = f"{MEDIA_TYPE},application/json"

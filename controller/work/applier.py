@@ -18,7 +18,12 @@ from api.ownership import Owner
 from api.status import MAX_MESSAGE_CHARACTERS
 from controller.cache.store import Family, key_of, version_of
 from controller.client.api import ApiClient
-from controller.client.errors import (
+from controller.client.resources import PADDLE_JOB, POD
+from controller.work.children import ChildWriter
+from controller.work.events import EventRecorder
+from controller.work.helpers import Helpers
+from controller.work.memory import JobMemory
+from kube.errors import (
     AlreadyExists,
     ApiError,
     Conflict,
@@ -28,13 +33,8 @@ from controller.client.errors import (
     Malformed,
     NotFound,
 )
-from controller.client.resources import PADDLE_JOB, POD
-from controller.work.children import ChildWriter
-from controller.work.events import EventRecorder
-from controller.work.helpers import Helpers
-from controller.work.memory import JobMemory
 from metrics import Metrics
-from reconcile.plan import Child, Plan, Refusal
+from reconcile.model.plan import Child, Plan, Refusal
 
 MAX_PARALLEL = 16
 """Threads that write children, for all workers together."""

@@ -12,7 +12,10 @@ from api.constants import LABEL_JOB_UID
 from api.objects import Raw, is_deleting, labels_of
 from api.ownership import Owner
 from controller.client.api import ApiClient
-from controller.client.errors import (
+from controller.client.resources import Resource, find_resource
+from controller.work.malformed import judge
+from controller.work.memory import JobMemory
+from kube.errors import (
     AlreadyExists,
     ApiError,
     Conflict,
@@ -21,10 +24,7 @@ from controller.client.errors import (
     NotFound,
     Transient,
 )
-from controller.client.resources import Resource, find_resource
-from controller.work.malformed import judge
-from controller.work.memory import JobMemory
-from reconcile.plan import Create, Delete, ObjectReference, Patch
+from reconcile.model.plan import Create, Delete, ObjectReference, Patch
 
 
 class ChildWriter:

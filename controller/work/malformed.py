@@ -15,7 +15,7 @@ import re
 from typing import Any
 
 from api.objects import Raw
-from controller.client.errors import ApiError, Invalid, Malformed
+from kube.errors import ApiError, Invalid, Malformed
 
 _REFUSED = re.compile(r'[\w.-]+ "[^"]*" is invalid: ')
 _UNREADABLE = re.compile(r'[\w.-]+ in version "[^"]*" cannot be handled as a ')

@@ -33,8 +33,8 @@ from api.objects import Raw
 from api.ownership import Key
 from controller.cache.store import Store, version_of
 from controller.client.resources import Resource
-from controller.clock import Clock
-from reconcile.plan import Child, Create, Refusal
+from kube.clock import Clock
+from reconcile.model.plan import Child, Create, Refusal
 
 AWAIT_SECONDS = 120.0
 """Longer than the 70 s after which a half-open watch is found, and the store catches up."""

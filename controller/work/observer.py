@@ -11,7 +11,6 @@ from api.objects import Raw, is_deleting, name_of, uid_of
 from api.ownership import Key, Owner
 from controller.cache.store import Family, Store, key_of
 from controller.cache.trim import trim
-from controller.client.errors import NotFound
 from controller.client.resources import (
     CONFIG_MAP,
     GANG_POD_GROUP,
@@ -23,8 +22,9 @@ from controller.client.resources import (
     Resource,
 )
 from controller.work.memory import JobMemory
-from reconcile.adoption import names_to_ask_for
-from reconcile.plan import Observed
+from kube.errors import NotFound
+from reconcile.attempt.adoption import names_to_ask_for
+from reconcile.model.plan import Observed
 
 
 class Observer:

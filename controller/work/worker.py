@@ -14,17 +14,17 @@ from datetime import datetime
 from api.objects import uid_of
 from api.ownership import Key
 from controller.cache.store import Family, Store
-from controller.client.errors import ApiError, FormerJob, Throttled, Unreachable, YoungKind
 from controller.client.resources import PADDLE_JOB
-from controller.clock import Clock
 from controller.logs import Log
 from controller.work.applier import Applier, Result
 from controller.work.large import LARGE_BYTES, LARGE_WAIT_SECONDS, LargePasses
 from controller.work.memory import AWAIT_SECONDS, JobMemory
 from controller.work.observer import Observer, is_on_host
 from controller.workqueue.queue import WorkQueue
+from kube.clock import Clock
+from kube.errors import ApiError, FormerJob, Throttled, Unreachable, YoungKind
 from metrics import Metrics
-from reconcile.plan import Observed, Plan, Settings
+from reconcile.model.plan import Observed, Plan, Settings
 
 Decide = Callable[[Observed, datetime, Settings], Plan]
 

@@ -11,9 +11,9 @@ from collections import OrderedDict
 from cachetools import TTLCache
 
 from api.ownership import Key
-from controller.clock import Clock
 from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_MAX_SECONDS, RetryLimiter
 from controller.workqueue.turns import Turns
+from kube.clock import Clock
 from metrics.runtime import QueueMetrics
 
 MAX_REST_SECONDS = 1.0

@@ -9,7 +9,7 @@ from collections import Counter
 from cachetools import LRUCache
 
 from api.ownership import Key
-from controller.clock import Clock
+from kube.clock import Clock
 
 RETRY_FIRST_SECONDS = 0.005
 RETRY_USUAL_SECONDS = 30.0

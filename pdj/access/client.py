@@ -1,4 +1,4 @@
-"""Requests to the API server as raw objects. Failures are those of `controller.client.errors`.
+"""Requests to the API server as raw objects. Failures are those of `kube.errors`.
 
 Any thread may call; each request in flight has a connection of its own.
 """
@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from api.objects import Raw
-from controller.client import errors
-from controller.client.http import NETWORK_ERRORS, Pool, Request, Response, Stream, Timeouts
+from kube import errors
+from kube.http import NETWORK_ERRORS, Pool, Request, Response, Stream, Timeouts
 from pdj.access.connection import Connection
 from pdj.access.parsing import parse_json
 

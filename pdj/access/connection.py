@@ -5,7 +5,7 @@ import ssl
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from controller.client.http import Endpoint
+from kube.http import Endpoint
 from pdj.access.credentials import PLUGIN_SECONDS, Identity, data_of, read_identity
 from pdj.access.kubeconfig import Target
 from pdj.errors import Problem

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 from api.objects import Raw
-from controller.client.depth import cut_deep
-from controller.client.errors import Transient
+from kube.depth import cut_deep
+from kube.errors import Transient
 
 
 def parse_json(data: bytes) -> Raw:

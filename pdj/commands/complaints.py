@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from controller.client.errors import ApiError, Forbidden, Transient, Unauthorized
+from kube.errors import ApiError, Forbidden, Transient, Unauthorized
 from pdj.errors import FAILED, OK, Problem
 from pdj.gather.jobs import NoOperator
 from pdj.text.terminal import plain

@@ -3,7 +3,7 @@
 import argparse
 
 from api.objects import uid_of
-from controller.client.errors import NotFound
+from kube.errors import NotFound
 from pdj import actions
 from pdj.commands.complaints import for_each
 from pdj.commands.options import job_name

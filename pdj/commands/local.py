@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from api.objects import Raw, name_of
-from controller.clock import Clock
+from kube.clock import Clock
 from pdj.commands import logs
 from pdj.documents.changes import set_field
 from pdj.documents.checks import find_errors, is_job

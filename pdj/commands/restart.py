@@ -5,7 +5,7 @@ import json
 
 from api.constants import ANNOTATION_RESTARTED_AT
 from api.objects import Raw, format_micro_time, name_of, uid_of
-from controller.client.errors import ApiError
+from kube.errors import ApiError
 from pdj import actions
 from pdj.commands.complaints import for_each
 from pdj.commands.options import job_name

@@ -4,7 +4,7 @@ import argparse
 
 from api.constants import API_VERSION, KIND
 from api.objects import Raw
-from controller.client.errors import AlreadyExists, ApiError, Invalid
+from kube.errors import AlreadyExists, ApiError, Invalid
 from pdj.access.client import Client
 from pdj.commands.complaints import for_each
 from pdj.commands.options import add_files, files_of

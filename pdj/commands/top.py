@@ -4,7 +4,7 @@ import argparse
 from decimal import Decimal, InvalidOperation
 
 from api.objects import Raw, name_of
-from controller.client.errors import Forbidden, NotFound, Throttled, Transient
+from kube.errors import Forbidden, NotFound, Throttled, Transient
 from pdj.commands.options import job_name
 from pdj.errors import OK, Problem
 from pdj.gather.jobs import look

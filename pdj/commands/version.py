@@ -7,7 +7,7 @@ from importlib import metadata
 from api.constants import API_VERSION, VERSION
 from api.crd import CRD_NAME
 from api.objects import Raw
-from controller.client.errors import ApiError, Forbidden
+from kube.errors import ApiError, Forbidden
 from pdj.errors import FAILED, OK, Problem
 from pdj.gather.jobs import NO_OPERATOR, check_served
 from pdj.session import Session

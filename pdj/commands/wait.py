@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from api.constants import Condition, Phase
 from api.objects import Raw
-from controller.client.errors import NotFound
+from kube.errors import NotFound
 from pdj.commands.options import seconds
 from pdj.errors import Problem
 from pdj.explain.story import first_line

@@ -7,8 +7,8 @@ from api.constants import TRAINER_CONTAINER, Role
 from api.objects import Raw
 from api.trainer import PORT_VARIABLE, trainer_name
 from pdj.documents.reader import Document, Place
-from reconcile.environment import POD_VARIABLES
-from reconcile.rendezvous import CONFIG_MAP_VARIABLES
+from reconcile.build.environment import POD_VARIABLES
+from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES
 
 ACCELERATORS = ("nvidia.com/gpu", "amd.com/gpu", "huawei.com/Ascend910", "kunlunxin.com/xpu")
 OWNED_VARIABLES = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}

@@ -14,13 +14,13 @@ from api.job import PaddleJob, pod_name
 from api.objects import Raw, name_of, parse_time
 from api.signals import SIGKILL
 from api.status import Failure, JobCondition
-from controller.client.errors import ApiError, Forbidden
+from kube.errors import ApiError, Forbidden
 from pdj.access.client import Client
 from pdj.explain import chinese, english
 from pdj.explain.texts import Text
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
-from reconcile.ending import OUT_OF_MEMORY
+from reconcile.words.ending import OUT_OF_MEMORY
 
 MAX_WARNINGS = 5
 MAX_NODES = 10

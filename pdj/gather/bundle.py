@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from api.objects import Raw, name_of, uid_of
-from controller.client.errors import ApiError
+from kube.errors import ApiError
 from pdj.access.client import Client, Query
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path, log_path

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from api.constants import LABEL_JOB_UID, LABEL_ROLE
 from api.job import PaddleJob, parse_job
 from api.objects import Raw, labels_of, uid_of
-from controller.client.errors import ApiError, Forbidden, NotFound, Transient
+from kube.errors import ApiError, Forbidden, NotFound, Transient
 from pdj.access.client import Client
 from pdj.errors import Problem
 from pdj.gather.paths import JOBS, core_path, jobs_path, of_job

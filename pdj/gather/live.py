@@ -5,8 +5,8 @@ from types import TracebackType
 
 from api.constants import Phase
 from api.objects import Raw
-from controller.client.errors import ApiError, Forbidden
-from controller.clock import Clock
+from kube.clock import Clock
+from kube.errors import ApiError, Forbidden
 from pdj.access.client import Client
 from pdj.errors import FAILED, OK, Problem, TimedOut
 from pdj.gather.jobs import JobPicture, check_served, pods_of

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from api.objects import Raw, is_deleting, uid_of
-from controller.client.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient
-from controller.client.http import Stream
+from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient
+from kube.http import Stream
 from pdj.access.client import Client, Piece, Query, pieces_of
 from pdj.gather.merge import Line, Merger, Source
 from pdj.gather.paths import core_path, log_path

@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from controller.clock import Clock
+from kube.clock import Clock
 
 MAX_BUFFERED = 5_000
 MAX_BUFFERED_BYTES = 4 << 20

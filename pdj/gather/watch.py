@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from api.objects import Raw, uid_of
-from controller.client.errors import ApiError, Gone, Throttled, Transient
-from controller.client.http import Stream
-from controller.clock import Clock
+from kube.clock import Clock
+from kube.errors import ApiError, Gone, Throttled, Transient
+from kube.http import Stream
 from pdj.access.client import Client, Query, lines_of
 from pdj.access.parsing import parse_json
 from pdj.errors import Problem

@@ -7,7 +7,7 @@ another server under the same context is refused.
 import threading
 
 from api.constants import GROUP, PLURAL
-from controller.client.errors import Unauthorized
+from kube.errors import Unauthorized
 from pdj.access.client import Client
 from pdj.access.connection import connect
 from pdj.access.kubeconfig import Target, load_target

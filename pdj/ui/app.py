@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from api.objects import Raw, format_micro_time, uid_of
-from controller.client.errors import ApiError
+from kube.errors import ApiError
 from pdj import actions
 from pdj.errors import Problem, Usage
 from pdj.gather.joblog import Choice

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from controller.client import errors
+from kube import errors
 from pdj.errors import Problem
 from pdj.text.terminal import plain
 

@@ -7,8 +7,8 @@ import threading
 from typing import Any, Protocol
 
 from api.objects import Raw, uid_of
-from controller.client.errors import ApiError
-from controller.clock import Clock
+from kube.clock import Clock
+from kube.errors import ApiError
 from pdj.access.client import Client
 from pdj.errors import Problem
 from pdj.gather.joblog import Choice, JobLog, choose

@@ -72,7 +72,7 @@ class Image:
 OPERATOR = Image(
     f"docker.io/library/{IMAGE}",
     CHECKOUT / "Dockerfile",
-    ("requirements/operator.txt", "api", "metrics", "reconcile", "controller"),
+    ("requirements/operator.txt", "api", "kube", "metrics", "reconcile", "controller"),
 )
 EXAMPLES = Image(
     "localhost/examples:1",

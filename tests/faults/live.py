@@ -16,9 +16,9 @@ from typing import Any
 
 from api.objects import Raw, name_of, uid_of
 from controller.client.api import ApiClient, read_events
-from controller.client.errors import NotFound, Transient
-from controller.client.http import Stream
 from controller.client.resources import PADDLE_JOB, POD, Resource
+from kube.errors import NotFound, Transient
+from kube.http import Stream
 from tests.memory.builders import JobBuilder
 from tests.memory.client import RESOURCES, Client, place_of
 from tests.memory.world import Change, World

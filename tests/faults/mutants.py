@@ -29,7 +29,7 @@ MUTANTS = (
     ),
     Mutant(
         "create beside adopted pods: their ConfigMap and Services are replaced under them",
-        "reconcile/children.py",
+        "reconcile/children/children.py",
         "change_children",
         "view.is_adopted",
         "False",
@@ -45,7 +45,7 @@ MUTANTS = (
     ),
     Mutant(
         "adopt a job of ours whose attempt an older CRD has dropped at attempt 1",
-        "reconcile/adoption.py",
+        "reconcile/attempt/adoption.py",
         "adopt",
         "replace(view.job.status, attempt=view.attempt)",
         "replace(view.job.status, attempt=FIRST_ATTEMPT)",
@@ -149,7 +149,7 @@ MUTANTS = (
     ),
     Mutant(
         "restart again for the same request",
-        "reconcile/restart_request.py",
+        "reconcile/attempt/restart_request.py",
         "find_requested_restart",
         "replace(view.job.status, restarted_at=view.job.restarted_at)",
         "view.job.status",
@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     Mutant(
         "restart a suspended job at a request",
-        "reconcile/restart_request.py",
+        "reconcile/attempt/restart_request.py",
         "_can_restart",
         "not view.job.status.is_true(Condition.SUSPENDED)",
         "True",
@@ -165,7 +165,7 @@ MUTANTS = (
     ),
     Mutant(
         "charge per pod",
-        "reconcile/restart.py",
+        "reconcile/attempt/restart.py",
         "answer_incident",
         "recorded.failure_count + 1",
         "recorded.failure_count + sum(p.state == 'failed' for p in view.pods.values())",
@@ -173,7 +173,7 @@ MUTANTS = (
     ),
     Mutant(
         "one restart too many",
-        "reconcile/restart.py",
+        "reconcile/attempt/restart.py",
         "answer_incident",
         "recorded.failure_count >= limit",
         "recorded.failure_count > limit",
@@ -181,7 +181,7 @@ MUTANTS = (
     ),
     Mutant(
         "no back-off between attempts",
-        "reconcile/restart.py",
+        "reconcile/attempt/restart.py",
         "back_off_seconds",
         "max(0.0, delay - (view.now - since).total_seconds())",
         "0.0",
@@ -197,7 +197,7 @@ MUTANTS = (
     ),
     Mutant(
         "take any ConfigMap of that name",
-        "reconcile/environment.py",
+        "reconcile/build/environment.py",
         "build_env",
         '{"name": RENDEZVOUS_VARIABLE, **source}',
         "*()",
@@ -205,7 +205,7 @@ MUTANTS = (
     ),
     Mutant(
         "tell addresses before all are known",
-        "reconcile/rendezvous.py",
+        "reconcile/build/rendezvous.py",
         "all_have_addresses",
         "len(view.pods) == len(view.wanted)",
         "len(view.pods) > 0",
@@ -213,7 +213,7 @@ MUTANTS = (
     ),
     Mutant(
         "make no ConfigMap again once a pod has ended",
-        "reconcile/rendezvous.py",
+        "reconcile/build/rendezvous.py",
         "all_have_addresses",
         "pod.is_live or pod.state is PodState.SUCCEEDED",
         "pod.is_live",
@@ -221,7 +221,7 @@ MUTANTS = (
     ),
     Mutant(
         "never mind a changed address",
-        "reconcile/rendezvous.py",
+        "reconcile/build/rendezvous.py",
         "moved_pods",
         "pod.is_live and has_moved(view, pod)",
         "False",
@@ -229,7 +229,7 @@ MUTANTS = (
     ),
     Mutant(
         "count deleted pods as failures",
-        "reconcile/failure.py",
+        "reconcile/attempt/failure.py",
         "failed_pods",
         "not p.is_deleting",
         "True",
@@ -245,7 +245,7 @@ MUTANTS = (
     ),
     Mutant(
         "charge what the launcher asks for",
-        "reconcile/failure.py",
+        "reconcile/attempt/failure.py",
         "judge_pod",
         'Incident(Reason.TRAINER_ASKED_RESTART, "", False, pod=pod)',
         'Incident(Reason.TRAINER_ASKED_RESTART, "", True, pod=pod)',
@@ -253,7 +253,7 @@ MUTANTS = (
     ),
     Mutant(
         "charge evictions",
-        "reconcile/failure.py",
+        "reconcile/attempt/failure.py",
         "judge_pod",
         'Incident(_disruption(pod), "", False, pod=pod)',
         'Incident(_disruption(pod), "", True, pod=pod)',
@@ -261,7 +261,7 @@ MUTANTS = (
     ),
     Mutant(
         "name the pod that ended first, whatever its log tells",
-        "reconcile/blame.py",
+        "reconcile/attempt/blame.py",
         "find_culprit",
         "not tells_of_lost_peer(pod)",
         "True",
@@ -269,7 +269,7 @@ MUTANTS = (
     ),
     Mutant(
         "wait for a culprit while a pod is gone, and make that anew meanwhile",
-        "reconcile/blame.py",
+        "reconcile/attempt/blame.py",
         "seconds_to_blame",
         "view.missing",
         "False",
@@ -277,7 +277,7 @@ MUTANTS = (
     ),
     Mutant(
         "keep what is left of the launcher's dump of the environment",
-        "reconcile/launcher_log.py",
+        "reconcile/words/launcher_log.py",
         "_is_launchers",
         "_ends_dump(piece)",
         "False",
@@ -285,7 +285,7 @@ MUTANTS = (
     ),
     Mutant(
         "a vanished pod is made again, whatever its peers were told",
-        "reconcile/failure.py",
+        "reconcile/attempt/failure.py",
         "find_incident",
         "_find_loss(view) if view.has_started else None",
         "None",
@@ -293,7 +293,7 @@ MUTANTS = (
     ),
     Mutant(
         "forget who has ended well",
-        "reconcile/view.py",
+        "reconcile/model/view.py",
         "View.completed",
         "parse_indexes(remembered)",
         "frozenset()",
@@ -301,7 +301,7 @@ MUTANTS = (
     ),
     Mutant(
         "begin the next attempt beside the last one's pods",
-        "reconcile/children.py",
+        "reconcile/children/children.py",
         "change_children",
         "view.previous_pods",
         "False",
@@ -309,7 +309,7 @@ MUTANTS = (
     ),
     Mutant(
         "build every missing pod, though a quota refuses them all",
-        "reconcile/children.py",
+        "reconcile/children/children.py",
         "_pod_creates",
         "partial(build_pod, view, name, gang)",
         "(lambda pod: lambda: pod)(build_pod(view, name, gang))",
@@ -341,7 +341,7 @@ MUTANTS = (
     ),
     Mutant(
         "resume with the attempt of before",
-        "reconcile/suspend.py",
+        "reconcile/attempt/suspend.py",
         "_suspend",
         "view.attempt + has_begun",
         "view.attempt",
@@ -349,7 +349,7 @@ MUTANTS = (
     ),
     Mutant(
         "keep pods that are not wanted any more",
-        "reconcile/children.py",
+        "reconcile/children/children.py",
         "_obsolete_deletes",
         "view.obsolete",
         "view.previous_pods",
@@ -357,7 +357,7 @@ MUTANTS = (
     ),
     Mutant(
         "an elastic launcher that exits 0 has trained",
-        "reconcile/elastic.py",
+        "reconcile/attempt/elastic.py",
         "find_elastic_transition",
         "untrained is not None",
         "False",
@@ -365,7 +365,7 @@ MUTANTS = (
     ),
     Mutant(
         "an elastic worker that outlasts its peers was left alone",
-        "reconcile/completion.py",
+        "reconcile/attempt/completion.py",
         "_was_left_alone",
         "first - pod.started_at < max(timeout, timedelta(seconds=JOIN_SECONDS))",
         "True",
@@ -373,7 +373,7 @@ MUTANTS = (
     ),
     Mutant(
         "make an elastic worker anew once one has ended well",
-        "reconcile/view.py",
+        "reconcile/model/view.py",
         "View.lacking",
         "self.completed[Role.WORKER]",
         "False",
@@ -381,7 +381,7 @@ MUTANTS = (
     ),
     Mutant(
         "replace an elastic worker before its failure is recorded",
-        "reconcile/children.py",
+        "reconcile/children/children.py",
         "_replaced_deletes",
         "is_recorded(view, pod)",
         "True",
@@ -389,7 +389,7 @@ MUTANTS = (
     ),
     Mutant(
         "judge how a pod ends that was told to",
-        "reconcile/failure_policy.py",
+        "reconcile/attempt/failure_policy.py",
         "_matches_exit_codes",
         "is_deleting(pod)",
         "False",
@@ -397,7 +397,7 @@ MUTANTS = (
     ),
     Mutant(
         "tell of the pod that had news last",
-        "reconcile/view.py",
+        "reconcile/model/view.py",
         "View.all_pods",
         "sorted(self.observed.pods, key=name_of)",
         "self.observed.pods",
@@ -405,7 +405,7 @@ MUTANTS = (
     ),
     Mutant(
         "clean up what the policy keeps",
-        "reconcile/cleanup.py",
+        "reconcile/children/cleanup.py",
         "_pods_to_go",
         "[pod for pod in view.all_pods if not _has_ended(pod)]",
         "list(view.all_pods)",
@@ -413,7 +413,7 @@ MUTANTS = (
     ),
     Mutant(
         "use a connection that the server has closed",
-        "controller/client/http.py",
+        "kube/http.py",
         "_Connection.is_stale",
         "bool(poll.poll(0))",
         "False",
@@ -421,7 +421,7 @@ MUTANTS = (
     ),
     Mutant(
         "keep a connection that the server will close",
-        "controller/client/http.py",
+        "kube/http.py",
         "Pool._give_back",
         "connection.is_reusable",
         "True",
@@ -429,7 +429,7 @@ MUTANTS = (
     ),
     Mutant(
         "take a stream that was cut for one that ended",
-        "controller/client/http.py",
+        "kube/http.py",
         "Stream.chunks",
         "not self._is_closed",
         "False",
@@ -437,7 +437,7 @@ MUTANTS = (
     ),
     Mutant(
         "read a request's answer with the patience for connecting",
-        "controller/client/http.py",
+        "kube/http.py",
         "_Connection.send_request",
         "self._socket.settimeout(min(read_seconds, request.allowed_seconds()))",
         "None",
@@ -445,7 +445,7 @@ MUTANTS = (
     ),
     Mutant(
         "send what the lease does not cover any more once the connection stands",
-        "controller/client/http.py",
+        "kube/http.py",
         "_Connection.send_request",
         "min(read_seconds, request.allowed_seconds())",
         "read_seconds",
@@ -453,7 +453,7 @@ MUTANTS = (
     ),
     Mutant(
         "find out one by one that connections are dead",
-        "controller/client/http.py",
+        "kube/http.py",
         "Pool.exchange",
         "isinstance(error, TimeoutError)",
         "False",
@@ -461,7 +461,7 @@ MUTANTS = (
     ),
     Mutant(
         "verify the address where the certificate has a name",
-        "controller/client/http.py",
+        "kube/http.py",
         "_open",
         "endpoint.tls_server_name or endpoint.host",
         "endpoint.host",
@@ -469,7 +469,7 @@ MUTANTS = (
     ),
     Mutant(
         "send a header with a line break in it",
-        "controller/client/http.py",
+        "kube/http.py",
         "_encode_head",
         "all(map(str.isprintable, lines))",
         "True",
@@ -525,7 +525,7 @@ MUTANTS = (
     ),
     Mutant(
         "any 409 says that the name is taken",
-        "controller/client/errors.py",
+        "kube/errors.py",
         "error_from_status",
         'reason == "AlreadyExists"',
         "code == HTTPStatus.CONFLICT",
@@ -565,7 +565,7 @@ MUTANTS = (
     ),
     Mutant(
         "trust the authorities of the start alone",
-        "controller/client/http.py",
+        "kube/http.py",
         "_connect",
         "endpoint.trust_again()",
         "None",
@@ -869,7 +869,7 @@ MUTANTS = (
     ),
     Mutant(
         "tell what was refused to an attempt that has ended",
-        "reconcile/refusals.py",
+        "reconcile/status/refusals.py",
         "lacking_children",
         "has_ended or view.job.status.is_true(Condition.SUSPENDED) or view.previous_pods",
         "has_ended or view.job.status.is_true(Condition.SUSPENDED)",
@@ -893,7 +893,7 @@ MUTANTS = (
     ),
     Mutant(
         "count the grace of a failed pull from the pod's binding",
-        "reconcile/startup_errors.py",
+        "reconcile/status/startup_errors.py",
         "_due",
         "max(since, _told_since(view, reason, _flag(heals)))",
         "since",
@@ -909,7 +909,7 @@ MUTANTS = (
     ),
     Mutant(
         "count the grace of an invalid child from an earlier wait",
-        "reconcile/summary.py",
+        "reconcile/status/summary.py",
         "_set_pending",
         "not is_told(status, wait.reason, flag)",
         "is_told(status, wait.reason, flag)",
@@ -917,7 +917,7 @@ MUTANTS = (
     ),
     Mutant(
         "forget what was invalid with each process, so that its grace begins anew",
-        "reconcile/refused.py",
+        "reconcile/status/refused.py",
         "explain_refusals",
         "_tell(standing_refusals(view)) or _still_invalid(view)",
         "_tell(standing_refusals(view))",
@@ -925,7 +925,7 @@ MUTANTS = (
     ),
     Mutant(
         "end a job with what the kubelet says while it backs off",
-        "reconcile/startup_errors.py",
+        "reconcile/status/startup_errors.py",
         "_told",
         "is_backing_off and says_why",
         "False",
@@ -933,7 +933,7 @@ MUTANTS = (
     ),
     Mutant(
         "take the first of two lengths of an answer",
-        "controller/client/http.py",
+        "kube/http.py",
         "_Answer._read_length",
         "told or not (length.isdecimal() or not length)",
         "not (length.isdecimal() or not length)",
@@ -1109,7 +1109,7 @@ MUTANTS = (
     ),
     Mutant(
         "each failure before all pods run again begins the lost time anew",
-        "reconcile/loss.py",
+        "reconcile/attempt/loss.py",
         "note_loss",
         "status.lost_since or not view.has_started",
         "not view.has_started",
@@ -1117,7 +1117,7 @@ MUTANTS = (
     ),
     Mutant(
         "a status that is older than the pods stays so",
-        "reconcile/catch_up.py",
+        "reconcile/attempt/catch_up.py",
         "find_later_attempt",
         "left > 0",
         "True",
@@ -1125,7 +1125,7 @@ MUTANTS = (
     ),
     Mutant(
         "lost time counts with every write",
-        "reconcile/loss.py",
+        "reconcile/attempt/loss.py",
         "count_loss",
         "since is None or status.lost_since or old.lost_reason not in ATTEMPT_ENDS",
         "since is None or old.lost_reason not in ATTEMPT_ENDS",

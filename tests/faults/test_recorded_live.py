@@ -13,8 +13,8 @@ import pytest
 
 from controller.client.api import ApiClient
 from controller.client.connection import load_connection
-from controller.client.errors import NotFound
-from controller.clock import Clock
+from kube.clock import Clock
+from kube.errors import NotFound
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.components import CONTROLLER_MANAGER, SCHEDULER
 from metrics import Metrics

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from controller import __main__ as program
-from controller.clock import Clock
-from reconcile import rendezvous, templates
+from kube.clock import Clock
+from reconcile.build import rendezvous, templates
 
 RELEASE = "example.com/release"
 

@@ -10,7 +10,7 @@ from tests.live.installers import CHART, CHECKOUT
 TAG = "next"
 FIELD = "fieldOfTheNextVersion"
 LABEL = "example.com/made-by"
-PACKAGES = ("api", "metrics", "reconcile", "controller")
+PACKAGES = ("api", "kube", "metrics", "reconcile", "controller")
 
 
 def write_images(folder: Path) -> Path:

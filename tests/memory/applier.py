@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from api.constants import ATTEMPT_ENDS, FAILURE_REASONS
 from api.objects import Raw
-from controller.clock import Clock
 from controller.work.applier import Applier
 from controller.work.memory import JobMemory
-from reconcile.plan import EmitEvent, Outcome
+from kube.clock import Clock
+from reconcile.model.plan import EmitEvent, Outcome
 from tests.memory.builders import NOW
 from tests.memory.client import Client
 

@@ -10,9 +10,9 @@ from typing import Any, Self
 from api.constants import API_VERSION, KIND, Role
 from api.job import parse_job, pod_name
 from api.objects import Raw, format_time
-from reconcile.plan import Observed, Settings
-from reconcile.rendezvous import child_labels
-from reconcile.view import View, build_view
+from reconcile.build.rendezvous import child_labels
+from reconcile.model.plan import Observed, Settings
+from reconcile.model.view import View, build_view
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 """When every test begins."""

@@ -4,8 +4,8 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Protocol
 
 from api.objects import Raw
-from controller.client.errors import NotFound
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, SERVICE, VOLCANO_POD_GROUP
+from kube.errors import NotFound
 
 if TYPE_CHECKING:
     from tests.memory.world import World

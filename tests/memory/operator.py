@@ -15,12 +15,12 @@ from api.objects import Raw, labels_of
 from api.ownership import Key
 from controller.cache.event_handler import EventHandler
 from controller.cache.store import Store
-from controller.client.errors import ApiError, Forbidden, NotLeader, Throttled, Transient
 from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
 from controller.work.memory import JobMemory
 from controller.work.observer import Observer
 from controller.work.worker import Worker
 from controller.workqueue.queue import WorkQueue
+from kube.errors import ApiError, Forbidden, NotLeader, Throttled, Transient
 from metrics import Metrics
 from reconcile import Observed, Plan, Settings, reconcile
 from tests.memory.applier import Recorder, StepClock, an_applier

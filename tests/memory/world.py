@@ -24,12 +24,12 @@ from api.objects import (
 )
 from api.ownership import Key, owner_of
 from controller.cache.store import Family, Store
-from controller.client.errors import AlreadyExists, ApiError, Conflict, Forbidden, Malformed
 from controller.client.resources import CONFIG_MAP, POD, SERVICE, VOLCANO_POD_GROUP, Resource
 from controller.work.applier import Applier
 from controller.work.memory import JobMemory
+from kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, Malformed
 from reconcile import Observed, Plan, Settings, reconcile
-from reconcile.plan import EmitEvent, Outcome, Refusal
+from reconcile.model.plan import EmitEvent, Outcome, Refusal
 from tests.memory.applier import Counter, Recorder, StepClock, an_applier
 from tests.memory.builders import NOW, JobBuilder
 from tests.memory.client import RESOURCES, WorldClient

@@ -11,9 +11,9 @@ from controller.cache.trim import trim
 from controller.client import protobuf
 from controller.client.api import JSON, ApiClient, Query, read_events
 from controller.client.connection import load_connection
-from controller.client.errors import Invalid
 from controller.client.resources import CONFIG_MAP, POD, SERVICE, Resource
-from controller.clock import Clock
+from kube.clock import Clock
+from kube.errors import Invalid
 from localcluster import Cluster
 from metrics import Metrics
 from tests.conftest import new_namespace

@@ -18,7 +18,7 @@ from api.job import config_map_name
 from api.objects import name_of, uid_of
 from localcluster import Cluster, ClusterConfig, clock
 from localcluster.process import Process
-from reconcile.rendezvous import ENDPOINT_LISTS
+from reconcile.build.rendezvous import ENDPOINT_LISTS
 from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.apiserver import ApiServer, jobs_path

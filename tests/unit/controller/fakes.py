@@ -15,8 +15,8 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from controller.clock import Clock
 from controller.workqueue.queue import WorkQueue
+from kube.clock import Clock
 from metrics import Metrics
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

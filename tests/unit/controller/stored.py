@@ -6,7 +6,7 @@ from api.constants import LABEL_JOB_UID
 from api.job import parse_job
 from controller.cache.store import Store, pack
 from controller.client.resources import Resource
-from reconcile.plan import Create
+from reconcile.model.plan import Create
 from tests.memory import builders
 
 Raw = dict[str, Any]

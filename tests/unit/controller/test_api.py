@@ -11,7 +11,7 @@ import pytest
 
 from controller.client import protobuf
 from controller.client.api import read_events
-from controller.client.errors import (
+from kube.errors import (
     AlreadyExists,
     ApiError,
     Conflict,

@@ -8,12 +8,12 @@ import pytest
 
 from api.ownership import Key
 from controller.cache.store import Family, Store
-from controller.client.errors import Throttled, Transient
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.applier import BACKLOGGED_CREATES, MAX_BATCH, MAX_CREATES, Applier
 from controller.work.events import EventRecorder
 from controller.work.memory import JobMemory
-from reconcile.plan import Create, Delete, EmitEvent, ObjectReference, Outcome, Patch, Plan
+from kube.errors import Throttled, Transient
+from reconcile.model.plan import Create, Delete, EmitEvent, ObjectReference, Outcome, Patch, Plan
 from tests.unit.controller.fakes import DEADLINE_SECONDS, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 from tests.unit.controller.stored import a_job, a_pod, creation, manifest, owner_reference, put

@@ -13,7 +13,7 @@ from controller.work.events import (
     SLOW_SECONDS,
     EventRecorder,
 )
-from reconcile.plan import EmitEvent, EventType
+from reconcile.model.plan import EmitEvent, EventType
 from tests.unit.controller.fakes import START, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 from tests.unit.controller.stored import a_job

@@ -10,7 +10,7 @@ from http.client import HTTPException
 
 import pytest
 
-from controller.client.http import (
+from kube.http import (
     IDLE_SECONDS,
     NETWORK_ERRORS,
     Endpoint,

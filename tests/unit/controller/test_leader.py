@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from api.constants import OPERATOR_LABELS
-from controller.clock import Clock
 from controller.leader import Candidate, LeaderElector
+from kube.clock import Clock
 from tests.unit.controller.fakes import DEADLINE_SECONDS, START, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 

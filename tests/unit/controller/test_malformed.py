@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from controller.client.errors import Invalid, Malformed
 from controller.work.malformed import judge
+from kube.errors import Invalid, Malformed
 
 CONTAINER = {
     "name": "Paddle",

@@ -14,15 +14,15 @@ from kubernetes.client import Configuration
 from api.objects import name_of
 from controller.cache.reflector import Reflector
 from controller.client.connection import Credentials, build_connection
-from controller.clock import Clock
 from controller.health import DISABLED
 from controller.leader import LeaderElector
 from controller.manager import EXIT_FAILED, SYNC_SECONDS, Foundation, Manager
 from controller.options import parse_options
 from controller.work.events import EventRecorder
+from kube.clock import Clock
 from metrics import Metrics
 from reconcile import reconcile
-from reconcile.plan import Plan
+from reconcile.model.plan import Plan
 from tests.memory.builders import a_job
 from tests.unit.controller.fakes import DEADLINE_SECONDS, Step, eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi

@@ -11,7 +11,7 @@ from controller.work.memory import (
     HANG_SECONDS,
     JobMemory,
 )
-from reconcile.plan import Create, Refusal
+from reconcile.model.plan import Create, Refusal
 from tests.unit.controller.stored import a_job, a_pod, put, remove
 
 JOB, OTHER = Key("ns", "train"), Key("ns", "other")

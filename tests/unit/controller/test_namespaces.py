@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from controller.clock import Clock
+from kube.clock import Clock
 from tests.memory.builders import a_job
 from tests.unit.controller.fakes import eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi

@@ -6,11 +6,11 @@ import pytest
 
 from api.ownership import Key
 from controller.cache.store import Store
-from controller.client.errors import NotFound
 from controller.client.resources import GANG_POD_GROUP, NODE, PADDLE_JOB, POD, VOLCANO_POD_GROUP
 from controller.work.memory import FIRST_PAUSE_SECONDS, JobMemory
 from controller.work.observer import Observer
-from reconcile.plan import Refusal
+from kube.errors import NotFound
+from reconcile.model.plan import Refusal
 from tests.unit.controller.stored import a_job, a_pod, put
 
 KEY = Key("ns", "train")

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from controller.client.depth import CUT, MAX_DEPTH, cut_deep
-from controller.client.errors import Transient
-from controller.client.parsing import parse_json
+from kube.depth import CUT, MAX_DEPTH, cut_deep
+from kube.errors import Transient
+from kube.parsing import parse_json
 
 DEEPEST = 9_990
 

@@ -5,9 +5,9 @@ The bytes are put together here from the numbers in generated.proto.
 
 import pytest
 
-from controller.client.errors import Transient
-from controller.client.parsing import Unreadable
 from controller.client.protobuf import MAX_FRAME_BYTES, decode, decode_event, split_frames
+from kube.errors import Transient
+from kube.parsing import Unreadable
 
 
 def varint(number: int) -> bytes:

@@ -8,13 +8,13 @@ import tracemalloc
 import pytest
 
 from api.ownership import Key
-from controller.clock import Clock
 from controller.workqueue.queue import (
     BACKLOG_LASTS_SECONDS,
     BACKLOG_SECONDS,
     MAX_REST_SECONDS,
     WorkQueue,
 )
+from kube.clock import Clock
 from tests.unit.controller.fakes import SteppedClock, an_open_queue, eventually
 
 MARKS = itertools.count()

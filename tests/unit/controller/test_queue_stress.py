@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from api.ownership import Key
-from controller.clock import Clock
 from controller.workqueue.queue import MAX_REST_SECONDS, WorkQueue
+from kube.clock import Clock
 from tests.unit.controller.fakes import an_open_queue, eventually
 
 KEYS = [Key(f"ns-{number % 3}", str(number)) for number in range(12)]

@@ -10,7 +10,6 @@ import pytest
 from api.objects import name_of
 from api.ownership import Key
 from controller.cache.store import Store
-from controller.client.errors import Transient
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.applier import Applier
 from controller.work.events import EventRecorder
@@ -27,7 +26,8 @@ from controller.work.worker import (
 )
 from controller.workqueue.queue import BACKLOG_SECONDS, WorkQueue
 from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_FIRST_SECONDS
-from reconcile.plan import (
+from kube.errors import Transient
+from reconcile.model.plan import (
     FORMER_JOB,
     YOUNG_KIND,
     Create,

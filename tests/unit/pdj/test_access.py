@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from controller.client.errors import Unauthorized
+from kube.errors import Unauthorized
 from pdj.access.connection import connect
 from pdj.access.credentials import Identity, read_identity
 from pdj.access.kubeconfig import load_target

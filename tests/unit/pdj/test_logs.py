@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller.clock import Clock
+from kube.clock import Clock
 from pdj.access.client import Piece, lines_of, pieces_of
 from pdj.gather.logs import (
     GOES_ON,

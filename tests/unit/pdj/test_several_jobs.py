@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api.objects import Raw
-from controller.client.errors import (
+from kube.errors import (
     AlreadyExists,
     ApiError,
     Forbidden,

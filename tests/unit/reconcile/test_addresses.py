@@ -5,7 +5,7 @@ import pytest
 from api.constants import Role
 from api.objects import Raw
 from api.spec import parse_spec
-from reconcile.addresses import endpoints_of, format_endpoint, host_of, job_port, port_of
+from reconcile.build.addresses import endpoints_of, format_endpoint, host_of, job_port, port_of
 from tests.memory.builders import a_job, a_pod, a_template, view_of
 
 

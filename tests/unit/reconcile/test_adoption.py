@@ -7,8 +7,8 @@ import pytest
 
 from api.constants import ANNOTATION_RESTARTED_AT, LABEL_ATTEMPT, LABEL_JOB_UID
 from api.objects import Raw, name_of, uid_of
-from reconcile.adoption import names_to_ask_for
-from reconcile.plan import Settings
+from reconcile.attempt.adoption import names_to_ask_for
+from reconcile.model.plan import Settings
 from tests.memory.builders import JobBuilder, a_job
 from tests.memory.former import (
     former_config_map,

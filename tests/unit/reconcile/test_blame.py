@@ -7,9 +7,9 @@ import pytest
 from api.constants import Reason, Role
 from api.objects import Raw
 from reconcile import Plan, reconcile
-from reconcile.failure import build_failure, find_incident
-from reconcile.launcher_log import clean
-from reconcile.view import View
+from reconcile.attempt.failure import build_failure, find_incident
+from reconcile.model.view import View
+from reconcile.words.launcher_log import clean
 from tests.memory.builders import PodBuilder, a_job, a_pod, at, view_of
 from tests.memory.logs import PEER_LOST, launched, raised
 
@@ -168,7 +168,7 @@ def test_a_message_is_read_once_however_many_there_are(monkeypatch: pytest.Monke
         read.append(message)
         return clean(message)
 
-    monkeypatch.setattr("reconcile.cause.clean", count)
+    monkeypatch.setattr("reconcile.words.cause.clean", count)
     job = a_job().with_workers(MANY + 1).with_status(phase="Running", attempt=1).build()
     pods = [
         a_pod(job, index=index).ended(1, 4, message=f"step {index}\n{PEER_LOST}")

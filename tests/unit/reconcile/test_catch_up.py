@@ -6,7 +6,7 @@ import pytest
 
 from api.constants import LABEL_ATTEMPT
 from api.objects import Raw
-from reconcile.catch_up import BEHIND_SECONDS, MAX_ATTEMPT
+from reconcile.attempt.catch_up import BEHIND_SECONDS, MAX_ATTEMPT
 from tests.memory.builders import a_job
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

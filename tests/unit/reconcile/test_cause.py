@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from reconcile.cause import NOTHING_KEPT, read_message
+from reconcile.words.cause import NOTHING_KEPT, read_message
 from tests.memory.logs import (
     DETAIL,
     ENVIRONMENT,

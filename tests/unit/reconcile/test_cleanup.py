@@ -3,7 +3,7 @@
 import pytest
 
 from api.objects import Raw
-from reconcile.cleanup import cleanup_deletes
+from reconcile.children.cleanup import cleanup_deletes
 from tests.memory.builders import a_job, a_pod, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

@@ -3,7 +3,7 @@
 import pytest
 
 from api.constants import Role
-from reconcile.completion import find_completion
+from reconcile.attempt.completion import find_completion
 from tests.memory.builders import JobBuilder, a_job, a_pod, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

@@ -8,7 +8,7 @@ import pytest
 
 from api.constants import MAX_REPLICAS, Role
 from reconcile import Plan, reconcile
-from reconcile.rendezvous import build_config_map, moved_pods
+from reconcile.build.rendezvous import build_config_map, moved_pods
 from tests.memory.builders import a_job, a_pod, view_of
 from tests.memory.world import World
 

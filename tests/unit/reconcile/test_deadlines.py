@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconcile.catch_up import MAX_ATTEMPT
+from reconcile.attempt.catch_up import MAX_ATTEMPT
 from tests.memory.builders import a_job, a_pod
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

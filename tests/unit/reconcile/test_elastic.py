@@ -3,7 +3,7 @@
 import pytest
 
 from reconcile import Settings
-from reconcile.restart import SECOND_DELAY_SECONDS
+from reconcile.attempt.restart import SECOND_DELAY_SECONDS
 from tests.memory.builders import a_job
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

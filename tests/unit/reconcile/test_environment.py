@@ -6,7 +6,7 @@ from api.constants import Role
 from api.job import pod_name
 from api.objects import Raw
 from reconcile import Settings
-from reconcile.environment import build_env, merge_env, overridden_variables
+from reconcile.build.environment import build_env, merge_env, overridden_variables
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 
 POD_IP = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}

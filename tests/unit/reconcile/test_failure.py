@@ -4,8 +4,8 @@ import pytest
 
 from api.constants import Reason, Role
 from api.objects import Raw
-from reconcile.failure import build_failure, find_incident
-from reconcile.view import View
+from reconcile.attempt.failure import build_failure, find_incident
+from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_job, a_pod, view_of
 
 JOB = a_job().with_ps(1).with_workers(2).build()

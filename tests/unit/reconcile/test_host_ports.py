@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from reconcile import Settings
-from reconcile.host_ports import find_allocation, free_bases
-from reconcile.plan import Refusal
-from reconcile.wait import cause_of
+from reconcile.children.host_ports import find_allocation, free_bases
+from reconcile.model.plan import Refusal
+from reconcile.model.wait import cause_of
 from tests.memory.builders import a_job, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

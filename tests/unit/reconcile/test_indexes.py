@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconcile.indexes import format_indexes, parse_indexes
+from reconcile.model.indexes import format_indexes, parse_indexes
 
 
 @pytest.mark.parametrize(

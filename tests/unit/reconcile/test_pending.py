@@ -3,9 +3,9 @@
 import pytest
 
 from api.constants import Role
-from reconcile.pending import explain_wait
-from reconcile.plan import Refusal
-from reconcile.wait import cause_of
+from reconcile.model.plan import Refusal
+from reconcile.model.wait import cause_of
+from reconcile.status.pending import explain_wait
 from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, view_of
 from tests.memory.kubelet import Kubelet
 from tests.memory.world import World, writes_nothing

@@ -4,7 +4,7 @@ import pytest
 
 from api.constants import Role
 from api.trainer import trainer_name
-from reconcile.pods import PodState, PodView, view_pod
+from reconcile.model.pods import PodState, PodView, view_pod
 from tests.memory.builders import PodBuilder, a_job, a_pod
 
 JOB = a_job().with_ps(1).with_workers(2).build()

@@ -6,7 +6,7 @@ import pytest
 
 from api.objects import format_time
 from reconcile import reconcile
-from reconcile.plan import Plan, Refusal
+from reconcile.model.plan import Plan, Refusal
 from tests.memory.builders import NOW, a_job, a_pod, stamp
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World, writes_nothing

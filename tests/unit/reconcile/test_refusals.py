@@ -4,9 +4,9 @@ import pytest
 
 from api.constants import Role
 from api.job import pod_group_name
-from reconcile.plan import Child, Refusal
-from reconcile.refusals import moot_refusals, standing_refusals
-from reconcile.view import View
+from reconcile.model.plan import Child, Refusal
+from reconcile.model.view import View
+from reconcile.status.refusals import moot_refusals, standing_refusals
 from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
 from tests.memory.kubelet import Kubelet
 from tests.memory.world import World

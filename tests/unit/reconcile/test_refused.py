@@ -3,8 +3,8 @@
 import pytest
 
 from api.constants import Reason
-from reconcile.plan import FORMER_JOB, YOUNG_KIND, Refusal
-from reconcile.refused import explain_refusals
+from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
+from reconcile.status.refused import explain_refusals
 from tests.memory.builders import a_job, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

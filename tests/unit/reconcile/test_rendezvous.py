@@ -4,7 +4,7 @@ import pytest
 
 from api.constants import Role
 from api.objects import Raw
-from reconcile.rendezvous import all_have_addresses, build_variables, oversized_variable
+from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
 from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
@@ -132,7 +132,7 @@ def test_value_that_the_kernel_refuses_is_found(size: int, name: str | None) -> 
 def test_job_with_too_many_endpoints_fails_with_the_reason(
     world: World, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reconcile.rendezvous.MAX_ENV_VALUE_BYTES", 20)
+    monkeypatch.setattr("reconcile.build.rendezvous.MAX_ENV_VALUE_BYTES", 20)
     world.submit(a_job().with_workers(2))
     run_job(world, kubelet)
     assert world.condition("Failed")["reason"] == "EndpointsTooLong"

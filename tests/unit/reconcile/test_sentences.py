@@ -13,11 +13,11 @@ from api.objects import Raw
 from api.status import JobCondition
 from pdj.explain import english
 from reconcile import Observed, Settings, reconcile
-from reconcile.pending import explain_wait
-from reconcile.plan import FORMER_JOB, YOUNG_KIND, Refusal
-from reconcile.terminating import explain_deletion
-from reconcile.view import View
-from reconcile.wait import MAX_NEXT_CHARACTERS, NEXT, Wait
+from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
+from reconcile.model.view import View
+from reconcile.model.wait import MAX_NEXT_CHARACTERS, NEXT, Wait
+from reconcile.status.pending import explain_wait
+from reconcile.status.terminating import explain_deletion
 from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, at, stamp, view_of
 from tests.memory.former import FINALIZER
 

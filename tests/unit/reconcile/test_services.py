@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconcile.children import SERVICES_AHEAD
+from reconcile.children.children import SERVICES_AHEAD
 from tests.memory.builders import a_job
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

@@ -6,12 +6,12 @@ import pytest
 
 from api.objects import Raw
 from reconcile import reconcile
-from reconcile.startup_errors import (
+from reconcile.model.view import View
+from reconcile.status.startup_errors import (
     explain_startup,
     find_startup_failure,
     seconds_to_startup_failure,
 )
-from reconcile.view import View
 from tests.memory.builders import a_job, a_pod, stamp, view_of
 
 JOB = a_job().with_workers(1).build()

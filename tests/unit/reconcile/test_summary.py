@@ -3,9 +3,9 @@
 import pytest
 
 from api.constants import Condition
-from reconcile.plan import Refusal
-from reconcile.summary import summarize
-from reconcile.wait import cause_of
+from reconcile.model.plan import Refusal
+from reconcile.model.wait import cause_of
+from reconcile.status.summary import summarize
 from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, stamp, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

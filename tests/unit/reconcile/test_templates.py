@@ -6,7 +6,7 @@ import pytest
 
 from api.constants import Role
 from api.objects import Raw
-from reconcile.templates import build_pod
+from reconcile.build.templates import build_pod
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 
 GROUP = "batch.paddlepaddle.org"

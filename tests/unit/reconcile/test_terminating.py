@@ -4,7 +4,7 @@ import pytest
 
 from api.objects import Raw
 from reconcile import Observed, Settings, reconcile
-from reconcile.terminating import explain_deletion, explain_previous, seconds_to_hang
+from reconcile.status.terminating import explain_deletion, explain_previous, seconds_to_hang
 from tests.memory.builders import a_job, a_pod, at, stamp, view_of
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"

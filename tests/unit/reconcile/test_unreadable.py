@@ -11,7 +11,7 @@ from api.constants import Condition, Reason
 from api.objects import Raw
 from api.status import status_schema
 from reconcile import Observed, Plan, Settings, reconcile
-from reconcile.unreadable import find_unreadable
+from reconcile.status.unreadable import find_unreadable
 from tests.memory.builders import a_job, a_pod, at, stamp
 
 Path = tuple[str | int, ...]

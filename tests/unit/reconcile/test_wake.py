@@ -4,9 +4,9 @@ import pytest
 
 from api.constants import ANNOTATION_WOKEN, Role
 from api.objects import Raw
-from reconcile.rendezvous import build_config_map
-from reconcile.view import View
-from reconcile.wake import CALL_SECONDS, MAX_CALLS, WAITING, seconds_to_wake, wake_patches
+from reconcile.build.rendezvous import build_config_map
+from reconcile.children.wake import CALL_SECONDS, MAX_CALLS, WAITING, seconds_to_wake, wake_patches
+from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_job, a_pod, stamp, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

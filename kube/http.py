@@ -1,0 +1,376 @@
+"""A pool of HTTP connections to one API server; http.client reads the answers.
+
+Nothing is retried, redirected or decompressed here. A connection belongs to one thread while it is
+in use; any thread may use the pool.
+"""
+
+import base64
+import math
+import select
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from kube.clock import Clock
+
+NETWORK_ERRORS = (OSError, HTTPException, ValueError, OverflowError, MemoryError)
+"""What a request may raise. OSError: sockets, TLS; TimeoutError: no answer on a connection that was
+there. ValueError: a token that no header may hold. The last two: an answer that says to be longer
+than anything can be."""
+IDLE_SECONDS = 30.0
+"""A connection that nobody has used for so long may be dead, though it looks alive."""
+_READ_BYTES = 65536
+_MAX_LINE_BYTES = 65536
+_MAX_HEADERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """In seconds: for connecting, and for each read of an answer."""
+
+    connect: float
+    read: float
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where to connect and how. `tls` is None for plain HTTP; `proxy` is a URL or empty.
+
+    `ca_file` is read again when a server's certificate is not trusted, for authorities are
+    replaced. Those trusted so far stay so until the process ends.
+    """
+
+    host: str
+    port: int
+    tls: ssl.SSLContext | None
+    tls_server_name: str = ""
+    proxy: str = ""
+    socket_options: tuple[tuple[int, int, int], ...] = ()
+    ca_file: str = ""
+
+    def trust_again(self) -> None:
+        """Read the file of authorities again."""
+        if self.tls is not None and self.ca_file and self.tls.verify_mode is ssl.CERT_REQUIRED:
+            with suppress(OSError):  # it may be missing for a moment
+                self.tls.load_verify_locations(self.ca_file)
+
+    @property
+    def authority(self) -> str:
+        """The Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to send.
+
+    `allowed_seconds` is asked when the connection stands, directly before the bytes go out: how
+    long the answer may take at most. What it raises keeps the request from being sent.
+    """
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes | None = None
+    allowed_seconds: Callable[[], float] = lambda: math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back. Header names are in lower case. `body` is empty for a stream.
+
+    `is_cut` says that the body goes on beyond what was to be read.
+    """
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    is_cut: bool = False
+
+
+class _Answer(HTTPResponse):
+    """As http.client has it, but the headers are a plain dictionary, with names in lower case.
+
+    The parser of email, which http.client takes, needs more time than all else of a request.
+    """
+
+    headers: Any
+
+    def begin(self) -> None:
+        """Read the head. Raises HTTPException where it is none."""
+        version = self._read_head()
+        while self.status == HTTPStatus.CONTINUE:
+            version = self._read_head()
+        self.chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
+        self.chunk_left = None
+        self.length = None if self.chunked else self._read_length()
+        if self.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
+            self.length = 0
+        connection = self.headers.get("connection", "").lower()
+        is_last = "keep-alive" not in connection if version == "HTTP/1.0" else "close" in connection
+        self.will_close = is_last or not (self.chunked or self.length is not None)
+
+    def _read_length(self) -> int | None:
+        """What the head says of it. Two lengths are an error (RFC 9112, 6.3), or what follows might
+        be taken for the next answer."""
+        told = {each.strip() for each in self.headers.get("content-length", "").split(",")}
+        length = told.pop()
+        if told or not (length.isdecimal() or not length):
+            raise HTTPException("the answer has no length that is one number")
+        return int(length) if length else None
+
+    def _read_head(self) -> str:
+        """The version; all else that the head says is set."""
+        version, _, rest = self._read_line().partition(" ")
+        if not version.startswith("HTTP/1.") or not rest[:3].isdecimal():
+            raise HTTPException(f"the answer is no HTTP/1: {version[:100]!r}")
+        self.status, self.reason, self.headers = int(rest[:3]), rest[3:].strip(), {}
+        for _ in range(_MAX_HEADERS):
+            if not (line := self._read_line()):
+                return version
+            name, _, value = line.partition(":")
+            name, value = name.lower(), value.strip()
+            before = self.headers.get(name)
+            self.headers[name] = value if before is None else f"{before}, {value}"
+        raise HTTPException("the answer has too many headers")
+
+    def _read_line(self) -> str:
+        line = self.fp.readline(_MAX_LINE_BYTES)
+        if not line.endswith(b"\n"):
+            raise HTTPException("the answer ends within its head, or has a line too long")
+        return line.rstrip(b"\r\n").decode("latin-1")
+
+
+class _Connection:
+    """One connection to an endpoint, through a proxy where there is one, in TLS where asked for.
+
+    Raises NETWORK_ERRORS.
+    """
+
+    def __init__(self, endpoint: Endpoint, connect_seconds: float) -> None:
+        self._authority = endpoint.authority
+        self._socket = _connect(endpoint, connect_seconds)
+        self._answer: _Answer | None = None
+        self.answered_at = 0.0
+
+    def send_request(self, request: Request, read_seconds: float) -> _Answer:
+        """Send it and read the head of the answer."""
+        headers = {"Host": self._authority, **request.headers}
+        if request.body is not None:
+            headers["Content-Length"] = str(len(request.body))
+        head = _encode_head(request.method, request.target, headers)
+        self._socket.settimeout(min(read_seconds, request.allowed_seconds()))
+        self._socket.sendall(head + (request.body or b""))
+        answer = self._answer = _Answer(self._socket, method=request.method)
+        answer.begin()
+        if answer.status < HTTPStatus.OK:  # another answer follows
+            raise HTTPException(f"an interim answer: {answer.status}")
+        return answer
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the answer that was read leaves the connection open."""
+        return self._answer is not None and not self._answer.will_close
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether an idle connection has ended, or has brought bytes that nobody asked for."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def shut_down(self) -> None:
+        """End any read at once; the one thing that another thread may do."""
+        with suppress(OSError):  # closed already
+            # Past the TLS layer, which another thread is using.
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection, and what was being read from it."""
+        if self._answer is not None:
+            self._answer.close()
+        self._socket.close()
+
+
+class Stream:
+    """An answer that does not end by itself.
+
+    One thread reads and releases; any other may close, which ends the reading at once.
+    """
+
+    def __init__(self, connection: _Connection, response: _Answer) -> None:
+        self.headers: dict[str, str] = response.headers
+        self._connection = connection
+        self._response = response
+        self._is_closed = False
+
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes as they come; ends with the answer. Raises NETWORK_ERRORS if it breaks."""
+        try:
+            while chunk := self._response.read1(_READ_BYTES):
+                yield chunk
+            if self._response.length:
+                raise IncompleteRead(b"", self._response.length)
+        except NETWORK_ERRORS:
+            if not self._is_closed:
+                raise
+
+    def close(self) -> None:
+        """End the reading."""
+        self._is_closed = True
+        self._connection.shut_down()
+
+    def release(self) -> None:
+        """Give the connection up; for the reader, when it is done."""
+        self._connection.close()
+
+
+class Pool:
+    """Connections to one endpoint, kept for the next request; at most `size` lie idle.
+
+    When one brings no answer in time, those that have brought none since are closed too: where a
+    load balancer or a network has forgotten one, it has forgotten others.
+    """
+
+    def __init__(self, endpoint: Endpoint, size: int, clock: Clock | None = None) -> None:
+        self._endpoint = endpoint
+        self._size = size
+        self._clock = clock or Clock()
+        self._lock = threading.Lock()
+        """Guards _idle."""
+        self._idle: list[_Connection] = []
+
+    def exchange(
+        self,
+        request: Request,
+        timeouts: Timeouts,
+        is_stream: bool = False,
+        max_bytes: int | None = None,
+    ) -> tuple[Response, Stream | None]:
+        """Send a request and read its answer. Raises NETWORK_ERRORS.
+
+        With `is_stream` a success is not read: it comes as a stream to be released. Of any other
+        answer `max_bytes` are read at most.
+        """
+        connection = self._take(timeouts)
+        started = self._clock.monotonic()
+        try:
+            answer = connection.send_request(request, timeouts.read)
+            if is_stream and answer.status == HTTPStatus.OK:
+                return Response(answer.status, answer.headers), Stream(connection, answer)
+            body, is_cut = _read_body(answer, max_bytes)
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, TimeoutError):
+                self._close_idle(unproven_since=started)
+            raise
+        if is_cut:
+            connection.close()
+        else:
+            self._give_back(connection)
+        return Response(answer.status, answer.headers, body, is_cut), None
+
+    def close(self) -> None:
+        """Close the idle connections; those that are in use are closed when they are given back."""
+        with self._lock:
+            self._size = 0
+        self._close_idle(unproven_since=float("inf"))
+
+    def _close_idle(self, unproven_since: float) -> None:
+        with self._lock:
+            idle = self._idle
+            self._idle = [each for each in idle if each.answered_at >= unproven_since]
+            closed = [each for each in idle if each.answered_at < unproven_since]
+        for connection in closed:
+            connection.close()
+
+    def _take(self, timeouts: Timeouts) -> _Connection:
+        self._close_idle(unproven_since=self._clock.monotonic() - IDLE_SECONDS)
+        while True:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                return _Connection(self._endpoint, timeouts.connect)
+            if not connection.is_stale:
+                return connection
+            connection.close()
+
+    def _give_back(self, connection: _Connection) -> None:
+        if connection.is_reusable:
+            connection.answered_at = self._clock.monotonic()
+            with self._lock:
+                if len(self._idle) < self._size:
+                    self._idle.append(connection)
+                    return
+        connection.close()
+
+
+def _read_body(answer: HTTPResponse, max_bytes: int | None) -> tuple[bytes, bool]:
+    """The body, or as much of it as may be read, and whether there is more."""
+    body = answer.read(max_bytes)
+    if max_bytes is None:
+        return body, False
+    is_cut = bool(answer.read(1))
+    if answer.length and not is_cut:  # it has ended too soon, and with a limit nothing says so
+        raise IncompleteRead(body, answer.length)
+    return body, is_cut
+
+
+def _connect(endpoint: Endpoint, seconds: float) -> socket.socket:
+    try:
+        return _open(endpoint, seconds)
+    except ssl.SSLCertVerificationError:
+        endpoint.trust_again()  # for the next try
+        raise
+    except TimeoutError as error:
+        raise ConnectionError(f"no connection in time: {error}") from error
+
+
+def _open(endpoint: Endpoint, seconds: float) -> socket.socket:
+    proxy = urlsplit(endpoint.proxy) if endpoint.proxy else None
+    host, port = (proxy.hostname, proxy.port or 80) if proxy else (endpoint.host, endpoint.port)
+    opened = socket.create_connection((host or "", port), seconds)
+    try:
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for option in endpoint.socket_options:
+            opened.setsockopt(*option)
+        if proxy is not None:
+            _open_tunnel(opened, endpoint.authority, _proxy_headers(proxy.username, proxy.password))
+        if endpoint.tls is None:
+            return opened
+        name = endpoint.tls_server_name or endpoint.host
+        return endpoint.tls.wrap_socket(opened, server_hostname=name)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _open_tunnel(opened: socket.socket, authority: str, headers: dict[str, str]) -> None:
+    opened.sendall(_encode_head("CONNECT", authority, {"Host": authority, **headers}))
+    with _Answer(opened, method="CONNECT") as answer:
+        answer.begin()
+    if answer.status != HTTPStatus.OK:
+        raise OSError(f"the proxy refuses: {answer.status} {answer.reason}")
+
+
+def _encode_head(method: str, target: str, headers: dict[str, str]) -> bytes:
+    """The head of a request. Raises ValueError on what would be another one."""
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {each}" for name, each in headers.items())]
+    if " " in target or not all(map(str.isprintable, lines)):
+        raise ValueError("a space or a control character in a header")  # it may be the token's
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def _proxy_headers(user: str | None, password: str | None) -> dict[str, str]:
+    if not user:
+        return {}
+    secret = f"{unquote(user)}:{unquote(password or '')}".encode()
+    return {"Proxy-Authorization": f"Basic {base64.b64encode(secret).decode()}"}

@@ -1,0 +1,1 @@
+"""What ends an attempt and what begins the next one."""

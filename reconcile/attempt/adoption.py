@@ -1,0 +1,115 @@
+"""Jobs that another operator has started, taken over while their pods run.
+
+paddle-operator 0.3 has the same kind and gives children the same names, but its pods carry none of
+our labels, so no watch shows them. A status with a phase and without an attempt is its: ours has
+both. Its pods are asked for by name and given our labels. Once the store shows all of them, status
+says attempt 1 and the condition Adopted. These pods keep the ConfigMap and the Services that they
+were started with; nothing is created beside them, and the next attempt is one like any other.
+
+A job of ours looks the same once that operator's CRD has been applied over ours: it drops what it
+does not know of a status. Such a job is known by its attempt's pods and ConfigMap, and goes on.
+
+A job without workers is left alone. Where no worker has begun, servers may wait, and there is
+nothing to lose: such pods are made anew. They may even have to be: that operator starts them one by
+one, through an init container.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from api.constants import (
+    LABEL_INDEX,
+    LABEL_ROLE,
+    OWN_MANAGERS,
+    TERMINAL_PHASES,
+    Condition,
+    Phase,
+    Reason,
+    Role,
+)
+from api.job import pod_name
+from api.objects import Raw, is_deleting, labels_of, name_of
+from api.spec import parse_spec
+from api.status import dump_status, new_condition
+from reconcile.build.rendezvous import child_labels
+from reconcile.model.plan import EmitEvent, ObjectReference, Patch, Plan, deletes_of
+from reconcile.model.pods import PodState
+from reconcile.model.transition import Transition, set_condition
+from reconcile.model.view import View
+
+FIRST_ATTEMPT = 1
+AGAIN_SECONDS = 1.0
+"""A pod that has got its labels wakes the job; one that goes or is gone does not."""
+_ENDED = (PodState.SUCCEEDED, PodState.FAILED)
+
+
+def names_to_ask_for(job: Raw) -> tuple[str, ...]:
+    """The pods that another operator may have made for this job; none for a job of ours.
+
+    Those that the job controls are its own, whatever labels they have by now: what is not adopted
+    would be in the way of pods of ours, and would be deleted.
+    """
+    status: Any = job.get("status")
+    if not isinstance(status, dict) or not status.get("phase") or status.get("attempt"):
+        return ()
+    is_ours = (job["spec"].get("managedBy") or "") in OWN_MANAGERS
+    if status["phase"] in TERMINAL_PHASES or is_deleting(job) or not is_ours:
+        return ()
+    roles = parse_spec(job["spec"]).roles.items()
+    return tuple(pod_name(name_of(job), r, index) for r, s in roles for index in range(s.replicas))
+
+
+def leave_alone(view: View) -> Plan | None:
+    """A condition, and nothing else, where nobody could tell when the job is complete."""
+    worker = view.job.spec.roles.get(Role.WORKER)
+    if worker is not None and worker.replicas > 0:
+        return None
+    message = "the job has no workers: its pods run on, and this operator does nothing about them"
+    condition = new_condition(Condition.ADOPTED, False, Reason.INVALID_SPEC, message, view.now)
+    told = dump_status(view.job.status.with_condition(condition))["conditions"]
+    if told == view.job.raw_status.get("conditions"):
+        return Plan()
+    event = EmitEvent("Warning", Reason.INVALID_SPEC, message)
+    return Plan(status={"status": {"conditions": told}}, events=(event,))
+
+
+def take_pods(view: View) -> Plan | None:
+    """Our labels for the pods that no watch shows, or their end; None when there are none."""
+    pods = tuple(_with_labels(view, pod) for pod in view.observed.unseen_pods)
+    if not pods:
+        return None
+    known = replace(view.observed, pods=(*view.observed.pods, *pods))
+    if not _has_begun(replace(view, observed=known)):
+        return Plan(deletes=deletes_of(pods), requeue_after=AGAIN_SECONDS)
+    patches = tuple(
+        Patch(ObjectReference.of(pod), {"metadata": {"labels": labels_of(pod)}}) for pod in pods
+    )
+    return Plan(patches=patches, requeue_after=AGAIN_SECONDS)
+
+
+def adopt(view: View) -> Transition:
+    """The first status of ours: from here on the job is like any other."""
+    status = replace(view.job.status, attempt=view.attempt)
+    if not _has_begun(view):
+        return Transition(replace(status, phase=Phase.PENDING))
+    if view.attempt > FIRST_ATTEMPT or view.config_map is not None:
+        return Transition(status)  # ours
+    count = len(view.pods)
+    message = f"another operator has started this job: {count} of its pods run on as they are"
+    status = set_condition(status, Condition.ADOPTED, True, Reason.ADOPTED, message, view.now)
+    return Transition(status, (EmitEvent("Normal", Reason.ADOPTED, message),))
+
+
+def _with_labels(view: View, pod: Raw) -> Raw:
+    role, index = view.wanted[name_of(pod)]
+    labels = child_labels(view.job, FIRST_ATTEMPT) | {
+        LABEL_ROLE: str(role),
+        LABEL_INDEX: str(index),
+    }
+    return {**pod, "metadata": {**pod["metadata"], "labels": labels}}
+
+
+def _has_begun(view: View) -> bool:
+    """Whether any worker has ever run; an evicted pod may not say so any more."""
+    workers = view.of_role(Role.WORKER)
+    return any(pod.has_started or pod.state in _ENDED for pod in workers)

@@ -1,0 +1,61 @@
+"""Which of several failed pods is named: the first whose words tell of a cause.
+
+When a trainer dies, Gloo, NCCL or brpc ends its peers within moments, and these often end first:
+the launcher of the dead trainer looks at it once a second, and finish times are whole seconds. So
+where all that have failed tell of a lost peer, the others have some seconds to tell more.
+"""
+
+from collections.abc import Sequence
+
+from api.constants import MAX_REPLICAS
+from api.status import CLOCK_SKEW
+from reconcile.model.pods import PodState, PodView
+from reconcile.model.view import View
+from reconcile.words.ending import last_words
+
+BLAME_SECONDS = 5.0
+"""So long after the first pod has ended, its peers may still tell that it was because of them.
+
+A launcher notices after 1 s and gives its other processes 3 s; a kubelet tells a second later.
+"""
+_KNOWN: dict[int, bool] = {}
+"""Whether a message tells of a lost peer, by its hash: each of thousands of pods that fail at once
+is met by many passes. Any thread may read and write."""
+_MAX_KNOWN = 4 * MAX_REPLICAS
+
+
+def find_culprit(failed: Sequence[PodView]) -> PodView:
+    """The pod to name, of those that have failed, the first to end first."""
+    return next((pod for pod in failed if not tells_of_lost_peer(pod)), failed[0])
+
+
+def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:
+    """Seconds for which the pods that still run may tell of a cause; 0 when none is to come.
+
+    A pod that is gone or going is a cause by itself.
+    """
+    names = {pod.name for pod in failed}
+    others = [pod for pod in view.pods.values() if pod.name not in names]
+    if view.missing or any(pod.is_deleting for pod in others):
+        return 0.0
+    if not any(pod.state is PodState.RUNNING for pod in others):
+        return 0.0
+    if not all(tells_of_lost_peer(pod) for pod in failed):
+        return 0.0
+    ended_at = failed[0].end.finished_at if failed[0].end else None
+    waited = (view.now - ended_at).total_seconds() if ended_at else BLAME_SECONDS
+    is_plausible = -CLOCK_SKEW.total_seconds() <= waited < BLAME_SECONDS
+    return BLAME_SECONDS - waited if is_plausible else 0.0
+
+
+def tells_of_lost_peer(pod: PodView) -> bool:
+    """Whether what it said is a consequence of another's end."""
+    if pod.end is None:
+        return False
+    key = hash(pod.end.message)
+    known = _KNOWN.get(key)
+    if known is None:
+        if len(_KNOWN) >= _MAX_KNOWN:
+            _KNOWN.clear()
+        known = _KNOWN[key] = last_words(pod).is_consequence
+    return known

@@ -1,0 +1,110 @@
+"""When a job has its result: its workers have ended well. Servers never end by themselves."""
+
+from datetime import UTC, datetime, timedelta
+
+from api.constants import Reason, Role
+from reconcile.attempt.failure import Incident
+from reconcile.model.pods import PodState, PodView
+from reconcile.model.transition import Transition, complete_job
+from reconcile.model.view import View
+
+JOIN_SECONDS = 60.0
+"""A launcher that has run for this long has had time to import Paddle and to meet its peers."""
+
+
+def find_completion(view: View) -> Transition | None:
+    """The end of a job whose every worker has ended well, or None."""
+    worker = view.job.spec.roles.get(Role.WORKER)
+    if worker is None or len(view.completed[Role.WORKER]) < worker.replicas:
+        return None
+    return complete_job(view, _message(worker.replicas))
+
+
+def find_elastic_completion(view: View) -> Transition | None:
+    """The end of an elastic job: enough workers trained together, and all of those ended well.
+
+    A worker that started after the first one ended trains alone: the job does not wait for it.
+    """
+    ended = _succeeded(view)
+    peers = _peers(view, ended)
+    if not ended or any(pod.state is PodState.RUNNING for pod in peers):
+        return None
+    done = [pod for pod in peers if pod.state is PodState.SUCCEEDED]
+    count = len(done) + len(_ended_and_gone(view))
+    least = view.job.spec.roles[Role.WORKER].least
+    return complete_job(view, _message(count)) if count >= least else None
+
+
+def find_untrained(view: View) -> Incident | None:
+    """A launcher that exited 0 because its peers never came: an end without training.
+
+    An elastic launcher that does not find its least number of peers within its timeout exits 0. So
+    where fewer workers than that ran at the same time, none of them can have trained.
+    """
+    ended = _succeeded(view)
+    if not ended:
+        return None
+    together = len(_peers(view, ended)) + len(_ended_and_gone(view))
+    least = view.job.spec.roles[Role.WORKER].least
+    if together >= least:
+        return None
+    message = (
+        f"{ended[0].name} exited 0 while {together} of at least {least} workers "
+        "were there: it waited for its peers and did not train"
+    )
+    return Incident(Reason.ELASTIC_UNTRAINED, message, is_charged=False)
+
+
+def _succeeded(view: View) -> list[PodView]:
+    return [pod for pod in view.of_role(Role.WORKER) if pod.state is PodState.SUCCEEDED]
+
+
+def _peers(view: View, ended: list[PodView]) -> list[PodView]:
+    """Workers that ran when the first of them ended well, except those that never met it."""
+    first = _first_end(ended)
+    timeout = timedelta(seconds=view.settings.elastic_timeout_seconds)
+    return [
+        pod
+        for pod in view.of_role(Role.WORKER)
+        if _overlaps(pod, first) and not (first and _was_left_alone(pod, first, timeout))
+    ]
+
+
+def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
+    """Whether a launcher came too late to meet the one that gave up first.
+
+    Such a launcher waits for its whole timeout, then exits 0 too. How long it outlasts the first is
+    not enough to tell: a worker that saves the model may outlast its peers by as much. So it must
+    also have started too late to have met the first.
+    """
+    if pod.started_at is None or _success_time(pod) - first < timeout:
+        return False
+    return first - pod.started_at < max(timeout, timedelta(seconds=JOIN_SECONDS))
+
+
+def _ended_and_gone(view: View) -> frozenset[int]:
+    """Indexes of workers that ended well, as status remembers, and whose pods are gone."""
+    there = {pod.index for pod in view.of_role(Role.WORKER)}
+    return view.completed[Role.WORKER] - there
+
+
+def _success_time(pod: PodView) -> datetime:
+    """When the pod's trainer ended well; the beginning of time where it has not."""
+    ended = pod.end.finished_at if pod.end and pod.state is PodState.SUCCEEDED else None
+    return ended or datetime.min.replace(tzinfo=UTC)
+
+
+def _first_end(pods: list[PodView]) -> datetime | None:
+    ends = [pod.end.finished_at for pod in pods if pod.end and pod.end.finished_at]
+    return min(ends, default=None)
+
+
+def _overlaps(pod: PodView, moment: datetime | None) -> bool:
+    """Whether the pod's trainer ran at that moment; without times, whether it ran at all."""
+    if not pod.has_started:
+        return False
+    return moment is None or pod.started_at is None or pod.started_at < moment
+
+
+def _message(count: int) -> str:
+    return f"{count} {'worker' if count == 1 else 'workers'} ended well"

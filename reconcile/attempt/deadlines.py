@@ -1,0 +1,68 @@
+"""Deadlines of a job, computed from timestamps in status: a restart of the operator loses none."""
+
+from api.constants import Condition, Reason
+from api.objects import parse_time
+from reconcile.model.transition import Transition, fail_job
+from reconcile.model.view import View
+from reconcile.model.wait import cause_of
+
+
+def find_expiry(view: View) -> Transition | None:
+    """The end of a job whose time is up, or None."""
+    spec = view.job.spec
+    left = seconds_to_deadline(view, spec.active_deadline_seconds)
+    if left is not None and left <= 0:
+        message = f"the job was active for longer than {spec.active_deadline_seconds} s"
+        return fail_job(view, Reason.DEADLINE_EXCEEDED, message)
+    left = _seconds_to_start(view)
+    if left is not None and left <= 0:
+        message = f"not all pods ran within {spec.starting_deadline_seconds} s"
+        pending = view.job.status.condition(Condition.PENDING)
+        if pending is not None and pending.status and pending.message:
+            message = f"{message}: {cause_of(pending.message)}"
+        return fail_job(view, Reason.STARTING_DEADLINE_EXCEEDED, message)
+    return None
+
+
+def seconds_to_next_deadline(view: View) -> float | None:
+    """Seconds to the earlier deadline; None where none is set or the job is suspended."""
+    times = (
+        seconds_to_deadline(view, view.job.spec.active_deadline_seconds),
+        _seconds_to_start(view),
+    )
+    return min((left for left in times if left is not None), default=None)
+
+
+def seconds_to_deadline(view: View, deadline: int | None) -> float | None:
+    """Seconds until `deadline` seconds after the start; None without a deadline or a start."""
+    return _seconds_left(view, view.job.status.start_time, deadline)
+
+
+def seconds_to_ttl(view: View) -> float | None:
+    """Seconds until an ended job is to be deleted; None where it is kept."""
+    ttl = view.job.spec.ttl_seconds_after_finished
+    return _seconds_left(view, view.job.status.completion_time, ttl)
+
+
+def _seconds_left(view: View, since: str, limit: int | None) -> float | None:
+    moment = parse_time(since)
+    if limit is None or moment is None:
+        return None
+    return limit - (view.now - moment).total_seconds()
+
+
+def _seconds_to_start(view: View) -> float | None:
+    if _has_run_since_start(view):
+        return None
+    return seconds_to_deadline(view, view.job.spec.starting_deadline_seconds)
+
+
+def _has_run_since_start(view: View) -> bool:
+    """Whether all pods ran at some time since the start or the last resume.
+
+    The condition is false from the start on, so a later change of it shows that they ran.
+    """
+    running = view.job.status.condition(Condition.RUNNING)
+    if running is None:
+        return False
+    return running.status or running.last_transition_time > view.job.status.start_time

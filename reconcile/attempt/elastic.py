@@ -1,0 +1,77 @@
+"""A dead worker of an elastic job is replaced alone, while enough of its peers live."""
+
+from api.constants import Role
+from api.objects import parse_time
+from api.status import MAX_FAILURES, Failure
+from reconcile.attempt.completion import find_untrained
+from reconcile.attempt.failure import (
+    Incident,
+    build_failure,
+    describe,
+    failed_pods,
+    judge_pod,
+    name_culprit,
+    record_time,
+)
+from reconcile.attempt.restart import SECOND_DELAY_SECONDS, answer_incident, restart_delay
+from reconcile.model.plan import EmitEvent
+from reconcile.model.pods import PodView
+from reconcile.model.transition import Transition
+from reconcile.model.view import View
+
+
+def find_elastic_transition(view: View) -> Transition | None:
+    """The transition that a failed or untrained worker leads to, or None."""
+    untrained = find_untrained(view)
+    if untrained is not None:
+        return answer_incident(view, untrained)
+    failed = failed_pods(view)
+    # First those that are recorded are deleted: status keeps few records, and must not drop that of
+    # a pod that still exists, or the same failure would be recorded again.
+    if not failed or any(is_recorded(view, pod) for pod in failed):
+        return None
+    return _answer_failures(view, [judge_pod(view, pod) for pod in failed])
+
+
+def is_recorded(view: View, pod: PodView) -> bool:
+    """Whether status has a record of this pod's failure, so that the pod may be deleted."""
+    return any(
+        failure.pod == pod.name and failure.time == record_time(view, pod)
+        for failure in view.job.status.failures
+    )
+
+
+def replacement_delay(view: View, name: str) -> float:
+    """Seconds until a worker that failed may be created again; 0 after its first failure.
+
+    Status keeps few records, so where many workers fail, one's own may be gone. Then none is
+    created before the oldest that is left is as old as the shortest back-off.
+    """
+    records = [f for f in view.job.status.failures if f.attempt == view.attempt]
+    ends = [f for f in records if f.pod == name]
+    own = _seconds_left(view, ends[-1], restart_delay(len(ends))) if ends else 0.0
+    if len(records) < MAX_FAILURES:
+        return own
+    return max(own, _seconds_left(view, records[0], SECOND_DELAY_SECONDS))
+
+
+def _seconds_left(view: View, failure: Failure, delay: float) -> float:
+    """Of a delay that began with a failure."""
+    since = parse_time(failure.time)
+    return max(0.0, delay - (view.now - since).total_seconds()) if since else 0.0
+
+
+def _answer_failures(view: View, incidents: list[Incident]) -> Transition:
+    """Record the failures, so that the pods may be replaced; or end the attempt: too few live."""
+    fatal = next((incident for incident in incidents if incident.is_fatal), None)
+    first = describe(view, fatal) if fatal else name_culprit(view, incidents)
+    live = sum(peer.is_live for peer in view.of_role(Role.WORKER))
+    trained = len(view.completed[Role.WORKER])
+    if first.is_fatal or live + trained < view.job.spec.roles[Role.WORKER].least:
+        return answer_incident(view, first)
+    status = view.job.status
+    recorded = [describe(view, incident) for incident in incidents[:MAX_FAILURES]]
+    for incident in recorded:
+        status = status.with_failure(build_failure(view, incident))
+    events = (EmitEvent("Warning", incident.reason, incident.message) for incident in recorded)
+    return Transition(status, tuple(events))

@@ -1,0 +1,253 @@
+"""Incidents: what ended an attempt, whether it is charged, and which pod caused it.
+
+One incident often fails many pods. The pod that ended first decides what is charged; which one is
+named is `blame`'s to say.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
+from api.objects import condition_of, format_time, parse_time
+from api.status import Failure, JobStatus
+from reconcile.attempt.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
+from reconcile.attempt.failure_policy import PolicyAction, match_policy
+from reconcile.build.rendezvous import has_moved, moved_pods
+from reconcile.model.pods import DISRUPTION_TARGET, PodState, PodView
+from reconcile.model.view import View
+from reconcile.words.ending import (
+    OUT_OF_MEMORY,
+    describe_end,
+    describe_record,
+    last_words,
+    record_message,
+)
+
+LAUNCHER_CODES = (EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
+ELASTIC_GAVE_UP_CODE = 241
+"""-15 as an exit code: an elastic launcher stopped its trainer to form a new group, and then missed
+its peers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Why an attempt is over. `is_fatal` ends the job; `is_charged` counts against backoffLimit.
+
+    `pod` caused it, where one pod did; of one that is gone there may be a `record`. `verify_gone`
+    is as in `Plan`.
+    """
+
+    reason: Reason
+    message: str
+    is_charged: bool
+    is_fatal: bool = False
+    pod: PodView | None = None
+    verify_gone: tuple[str, ...] = ()
+    record: Failure | None = None
+
+    @property
+    def node(self) -> str:
+        """Where it happened; empty where no pod caused it."""
+        if self.record is not None:
+            return self.record.node
+        return self.pod.node if self.pod else ""
+
+
+def find_incident(view: View) -> Incident | None:
+    """What ended the attempt of a job that is not elastic, or None while it goes on."""
+    failures = [judge_pod(view, pod) for pod in failed_pods(view)]
+    for incident in failures:
+        if incident.is_fatal:
+            return describe(view, incident)
+    if failures:
+        return None if seconds_to_verdict(view) else _recall(view, failures)
+    noted = noted_failure(view)
+    if noted is not None:
+        return _of_record(noted)
+    return _find_loss(view) if view.has_started else None
+
+
+def seconds_to_verdict(view: View) -> float:
+    """Seconds until it is said what ended the attempt, while a failed pod's peer may know more."""
+    failed = failed_pods(view)
+    if view.job.spec.is_elastic or not failed or not _is_programs_own(judge_pod(view, failed[0])):
+        return 0.0
+    return seconds_to_blame(view, failed)
+
+
+def note_failure(view: View) -> JobStatus:
+    """The status with a record of the failure that waits for a verdict: its pod may go meanwhile.
+
+    Until the attempt's end this is its only record, and is replaced by the one of the verdict.
+    """
+    if noted_failure(view) is not None:
+        return view.job.status
+    incident = name_culprit(view, [judge_pod(view, pod) for pod in failed_pods(view)])
+    return view.job.status.with_failure(build_failure(view, incident))
+
+
+def noted_failure(view: View) -> Failure | None:
+    """The failure of this attempt that was seen first, while there is no verdict."""
+    if view.job.spec.is_elastic:
+        return None  # there each lost worker has a record
+    return next((each for each in view.job.status.failures if each.attempt == view.attempt), None)
+
+
+def forget_noted(view: View) -> JobStatus:
+    """The status without it."""
+    noted = noted_failure(view)
+    kept = tuple(each for each in view.job.status.failures if each is not noted)
+    return replace(view.job.status, failures=kept)
+
+
+def _recall(view: View, failures: list[Incident]) -> Incident:
+    """The incident; that of a noted failure whose pod is gone, unless another tells of a cause."""
+    incident, noted = name_culprit(view, failures), noted_failure(view)
+    if noted is None or any(each.pod and each.pod.name == noted.pod for each in failures):
+        return incident
+    if _is_programs_own(incident) and incident.pod and not tells_of_lost_peer(incident.pod):
+        return incident
+    first = failures[0].pod
+    ended_before = first is not None and end_time(first) < noted.time
+    return incident if ended_before else _of_record(noted)
+
+
+def _of_record(record: Failure) -> Incident:
+    return Incident(Reason.POD_FAILED, describe_record(record), True, record=record)
+
+
+def describe(view: View, incident: Incident) -> Incident:
+    """The incident of a pod with its sentence."""
+    return replace(incident, message=describe_end(view, incident.pod)) if incident.pod else incident
+
+
+def name_culprit(view: View, failures: list[Incident]) -> Incident:
+    """The incident that ended first; of programs that failed, with the one to name."""
+    if not _is_programs_own(failures[0]):
+        return describe(view, failures[0])
+    pod = find_culprit([each.pod for each in failures if _is_programs_own(each) and each.pod])
+    return replace(failures[0], message=describe_end(view, pod, len(failures) - 1), pod=pod)
+
+
+def _is_programs_own(incident: Incident) -> bool:
+    return incident.reason is Reason.POD_FAILED
+
+
+def failed_pods(view: View) -> list[PodView]:
+    """Failed pods of the attempt, the first to end first; those being deleted do not count."""
+    failed = [p for p in view.pods.values() if p.state is PodState.FAILED and not p.is_deleting]
+    return sorted(failed, key=lambda pod: (end_time(pod), not pod.is_disrupted, pod.name))
+
+
+def judge_pod(view: View, pod: PodView) -> Incident:
+    """What a failed pod means for the job. The sentence is left to `describe`: there may be
+    thousands, with as many logs to read."""
+    action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
+    if action is PolicyAction.FAIL_JOB:
+        return Incident(Reason.POD_FAILURE_POLICY, "", False, is_fatal=True, pod=pod)
+    if pod.end is not None and pod.end.exit_code in _launcher_codes(view):
+        return Incident(Reason.TRAINER_ASKED_RESTART, "", False, pod=pod)
+    if action is PolicyAction.IGNORE:
+        return Incident(Reason.FAILURE_POLICY_IGNORE, "", False, pod=pod)
+    if action is None and pod.is_disrupted:
+        return Incident(_disruption(pod), "", False, pod=pod)
+    if action is None and has_moved(view, pod):
+        # Its node has made it anew, and the program did not find itself among its peers.
+        return Incident(Reason.ADDRESS_CHANGED, "", False, pod=pod)
+    return Incident(Reason.POD_FAILED, "", True, pod=pod)
+
+
+def _launcher_codes(view: View) -> tuple[int, ...]:
+    """Exit codes by which a launcher asks for a restart."""
+    return (*LAUNCHER_CODES, ELASTIC_GAVE_UP_CODE) if view.job.spec.is_elastic else LAUNCHER_CODES
+
+
+def end_time(pod: PodView) -> str:
+    """When the pod ended, as text that sorts; each pass finds the same text for the same pod."""
+    moment: datetime | None = pod.end.finished_at if pod.end else None
+    if moment is None:
+        disruption = condition_of(pod.raw, DISRUPTION_TARGET) or {}
+        moment = parse_time(disruption.get("lastTransitionTime"))
+    if moment is None:
+        moment = parse_time(pod.raw["metadata"].get("creationTimestamp"))
+    return format_time(moment) if moment else ""
+
+
+def build_failure(view: View, incident: Incident) -> Failure:
+    """The record that outlives the pod."""
+    if incident.record is not None:
+        return incident.record
+    pod = incident.pod
+    end = pod.end if pod else None
+    return Failure(
+        attempt=view.attempt,
+        pod=pod.name if pod else "",
+        role=str(pod.role or "") if pod else "",
+        index=pod.index if pod else 0,
+        node=pod.node if pod else "",
+        exit_code=end.exit_code if end else None,
+        signal=end.signal if end else None,
+        reason=(end.reason if end and end.reason == OUT_OF_MEMORY else "") or str(incident.reason),
+        message=_record_message(view, incident) or incident.message,
+        time=record_time(view, pod),
+    )
+
+
+def _record_message(view: View, incident: Incident) -> str:
+    """Of a pod that the cluster ended and that left no log, the incident says more."""
+    pod = incident.pod
+    if pod is None or not (_is_programs_own(incident) or last_words(pod).cause):
+        return ""
+    return record_message(view, pod)
+
+
+def record_time(view: View, pod: PodView | None) -> str:
+    """When it was, by its record."""
+    return (end_time(pod) if pod else "") or format_time(view.now)
+
+
+def _find_loss(view: View) -> Incident | None:
+    """The incident of a pod that is gone, going, or moved: its peers hold its old address."""
+    going = [
+        _vanishing(view, pod)
+        for pod in view.pods.values()
+        if pod.is_deleting and pod.state is not PodState.SUCCEEDED
+    ]
+    if going:
+        return next((incident for incident in going if incident.is_fatal), going[0])
+    if view.missing and view.was_whole:
+        message = f"{_some(view.missing)} vanished while its peers hold its address"
+        return Incident(Reason.POD_VANISHED, message, False, verify_gone=view.missing[:8])
+    moved = moved_pods(view)
+    if moved:
+        message = f"{_some(moved)} came back with another address than its peers were told"
+        return Incident(Reason.ADDRESS_CHANGED, message, False)
+    return None
+
+
+def _vanishing(view: View, pod: PodView) -> Incident:
+    where = f" on {pod.node}" if pod.node else ""
+    message = f"{pod.name}{where} is being deleted"
+    action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
+    if action is PolicyAction.FAIL_JOB:
+        return Incident(Reason.POD_FAILURE_POLICY, message, False, is_fatal=True, pod=pod)
+    reason = _disruption(pod) if pod.is_disrupted else Reason.POD_VANISHED
+    return Incident(reason, message, action is PolicyAction.COUNT, pod=pod)
+
+
+def _disruption(pod: PodView) -> Reason:
+    return Reason.NODE_LOST if pod.has_lost_node else Reason.POD_EVICTED
+
+
+def _some(names: tuple[str, ...] | list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def restarts_in_place(view: View) -> Iterator[PodView]:
+    """Pods whose kubelet has restarted a container (restartPolicy OnFailure)."""
+    return (
+        pod
+        for pod in view.pods.values()
+        if pod.restarts and (pod.raw.get("spec") or {}).get("restartPolicy") == "OnFailure"
+    )

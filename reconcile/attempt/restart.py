@@ -1,0 +1,124 @@
+"""Gang restarts: a new attempt of the whole job, charged or not, after a back-off."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from api.constants import Condition, Phase, Reason
+from api.objects import parse_time
+from api.status import MAX_AVOID_NODES, JobStatus, RoleStatus
+from reconcile.attempt.failure import Incident, build_failure, forget_noted, restarts_in_place
+from reconcile.attempt.loss import note_loss
+from reconcile.model.plan import EmitEvent, Outcome
+from reconcile.model.transition import Transition, end_conditions, fail_job, set_condition
+from reconcile.model.view import View
+
+SECOND_DELAY_SECONDS = 10.0
+MAX_DELAY_SECONDS = 360.0
+"""The first restart comes at once, the next ones after 10 s doubling to 6 min, as in batch/v1."""
+STABLE_SECONDS = 600.0
+"""An attempt that ran for so long is not to blame for the ones before, as for a kubelet."""
+IN_PLACE_LIMIT = 6
+"""In-place restarts where backoffLimit is unset: batch/v1's default limit."""
+
+
+def answer_incident(view: View, incident: Incident) -> Transition:
+    """The transition that an incident leads to: the end of the job, or its next attempt."""
+    recorded = forget_noted(view).with_failure(build_failure(view, incident))
+    recorded = replace(recorded, avoid_nodes=_avoid(recorded, incident))
+    if incident.is_fatal:
+        return _fail(view, recorded, incident, incident.reason)
+    if incident.is_charged:
+        limit = view.job.spec.backoff_limit or 0
+        if recorded.failure_count >= limit:
+            reason = Reason.BACKOFF_LIMIT_EXCEEDED if limit else incident.reason
+            return _fail(view, recorded, incident, reason)
+        recorded = replace(recorded, failure_count=recorded.failure_count + 1)
+    return begin_attempt(view, recorded, incident)
+
+
+def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transition:
+    """Begin the next attempt. Its number alone makes the pods of this one obsolete."""
+    status = note_loss(view, status, incident)
+    status = end_conditions(status, view.now, Condition.RUNNING, Condition.PODS_SCHEDULED)
+    # Ended and set again, so that an incident during a back-off starts a back-off of its own.
+    status = end_conditions(status, view.now, Condition.RESTARTING)
+    status = set_condition(
+        status, Condition.RESTARTING, True, incident.reason, incident.message, view.now
+    )
+    status = replace(
+        status,
+        phase=Phase.RESTARTING,
+        attempt=view.attempt + 1,
+        restart_count=status.restart_count + 1,
+        quick_restarts=quick_restarts(view) + 1,
+        host_ports={},
+        roles={role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()},
+    )
+    return Transition(
+        status,
+        (EmitEvent("Warning", incident.reason, incident.message),),
+        (Outcome("restarted", view.job.spec.mode, incident.reason),),
+        incident.verify_gone,
+    )
+
+
+def find_exhausted_in_place(view: View) -> Transition | None:
+    """The end of a job whose containers the kubelet has restarted too often."""
+    pods = list(restarts_in_place(view))
+    count = sum(pod.restarts for pod in pods)
+    limit = view.job.spec.backoff_limit
+    if limit is None:
+        limit = IN_PLACE_LIMIT
+    # As in batch/v1: too many when the count reaches the limit; with a limit of 0, at the first.
+    if not pods or (count < limit if limit else count == 0):
+        return None
+    worst = max(pods, key=lambda pod: pod.restarts)
+    message = f"containers were restarted {count} times, {worst.name} {worst.restarts} of them"
+    return fail_job(view, Reason.BACKOFF_LIMIT_EXCEEDED, message)
+
+
+def back_off_seconds(view: View) -> float:
+    """Seconds until the pods of a restarting job may be made; 0 when they may be now."""
+    since = restarting_since(view.job.status)
+    condition = view.job.status.condition(Condition.RESTARTING)
+    if since is None or (condition and condition.reason == Reason.RESTART_REQUESTED):
+        return 0.0
+    delay = restart_delay(view.job.status.quick_restarts)
+    return max(0.0, delay - (view.now - since).total_seconds())
+
+
+def restart_delay(restarts: int) -> float:
+    """The back-off before the attempt that follows this many restarts in a row, in seconds."""
+    if restarts <= 1:
+        return 0.0
+    return min(SECOND_DELAY_SECONDS * 2.0 ** min(restarts - 2, 30), MAX_DELAY_SECONDS)
+
+
+def quick_restarts(view: View) -> int:
+    """Restarts in a row, of which there are none any more once an attempt ran for long enough."""
+    running = view.job.status.condition(Condition.RUNNING)
+    since = parse_time(running.last_transition_time) if running and running.status else None
+    was_stable = since is not None and (view.now - since).total_seconds() >= STABLE_SECONDS
+    return 0 if was_stable else view.job.status.quick_restarts
+
+
+def restarting_since(status: JobStatus) -> datetime | None:
+    """When the restart that is under way began, or None."""
+    condition = status.condition(Condition.RESTARTING)
+    return parse_time(condition.last_transition_time) if condition and condition.status else None
+
+
+def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Transition:
+    failed = replace(view, job=replace(view.job, status=status))
+    transition = fail_job(failed, reason, incident.message)
+    return replace(transition, verify_gone=incident.verify_gone)
+
+
+def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
+    """The nodes where this job failed, the latest last. A restart on request adds none."""
+    node = incident.node
+    blames_node = incident.reason in (Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_FAILED)
+    if not node or not blames_node:
+        return status.avoid_nodes
+    kept = tuple(name for name in status.avoid_nodes if name != node)
+    return (*kept, node)[-MAX_AVOID_NODES:]

@@ -1,0 +1,47 @@
+"""A new attempt because a user asks for one, by the annotation `restarted-at`.
+
+As with `kubectl rollout restart`, each new value means one new attempt. It is not charged and
+begins without a back-off. Status remembers the value that was answered, in the same write that
+begins the attempt, so that it happens once, whatever dies in between.
+"""
+
+from dataclasses import replace
+
+from api.constants import Condition, Reason
+from api.status import JobStatus
+from reconcile.attempt.failure import Incident
+from reconcile.attempt.restart import begin_attempt, quick_restarts
+from reconcile.model.transition import Transition
+from reconcile.model.view import View
+
+
+def find_requested_restart(view: View) -> Transition | None:
+    """The next attempt of a job whose user asks for it, or None."""
+    if not _asks(view) or not _can_restart(view):
+        return None
+    message = f"a user asked for a restart: {view.job.restarted_at}"
+    incident = Incident(Reason.RESTART_REQUESTED, message, is_charged=False)
+    answered = replace(view.job.status, restarted_at=view.job.restarted_at)
+    transition = begin_attempt(view, answered, incident)
+    # A user's wish says nothing of the program: the next failure waits no longer for it.
+    status = replace(transition.status, quick_restarts=quick_restarts(view))
+    return replace(transition, status=status)
+
+
+def note_request(view: View, status: JobStatus) -> JobStatus:
+    """The status with a request noted for which there is nothing to restart.
+
+    A new job may come with the annotation, and a suspended one begins anew when it is resumed.
+    """
+    if not _asks(view) or _can_restart(view) or status.is_terminal:
+        return status
+    return replace(status, restarted_at=view.job.restarted_at)
+
+
+def _asks(view: View) -> bool:
+    return view.job.restarted_at not in ("", view.job.status.restarted_at)
+
+
+def _can_restart(view: View) -> bool:
+    """Whether an attempt is under way of which status knows."""
+    return bool(view.job.status.phase) and not view.job.status.is_true(Condition.SUSPENDED)

@@ -1,0 +1,60 @@
+"""spec.suspend: the pods are deleted and the job stays; resuming it is a new attempt."""
+
+from dataclasses import replace
+
+from api.constants import Condition, Phase, Reason
+from api.objects import format_time
+from reconcile.attempt.loss import forget_loss
+from reconcile.attempt.restart import quick_restarts
+from reconcile.model.plan import EmitEvent
+from reconcile.model.transition import Transition, end_conditions, set_condition
+from reconcile.model.view import View
+
+
+def find_suspension(view: View) -> Transition | None:
+    """The transition into or out of suspension, or None."""
+    is_suspended = view.job.status.is_true(Condition.SUSPENDED)
+    if view.job.spec.suspend and not is_suspended:
+        return _suspend(view)
+    if is_suspended and not view.job.spec.suspend:
+        return _resume(view)
+    return None
+
+
+def _suspend(view: View) -> Transition:
+    """Raise the attempt's number, which makes its pods obsolete, unless the job never had any.
+
+    A ConfigMap counts like pods: pods created later must not read the addresses in it.
+    """
+    status = end_conditions(
+        forget_loss(view.job.status),
+        view.now,
+        Condition.RUNNING,
+        Condition.RESTARTING,
+        Condition.PENDING,
+    )
+    message = "the job is suspended"
+    status = set_condition(status, Condition.SUSPENDED, True, Reason.SUSPENDED, message, view.now)
+    has_begun = bool(view.observed.pods or view.observed.config_maps)
+    status = replace(
+        status,
+        phase=Phase.SUSPENDED,
+        mode=str(view.job.spec.mode),
+        attempt=view.attempt + has_begun,
+        restart_count=status.restart_count + has_begun,
+        quick_restarts=quick_restarts(view),
+        host_ports={},
+        start_time="",
+        roles={},
+    )
+    return Transition(status, (EmitEvent("Normal", Reason.SUSPENDED, message),))
+
+
+def _resume(view: View) -> Transition:
+    message = "the job goes on"
+    status = set_condition(
+        view.job.status, Condition.SUSPENDED, False, Reason.RESUMED, message, view.now
+    )
+    status = set_condition(status, Condition.RUNNING, False, Reason.RESUMED, "", view.now)
+    status = replace(status, phase=Phase.PENDING, start_time=format_time(view.now))
+    return Transition(status, (EmitEvent("Normal", Reason.RESUMED, message),))

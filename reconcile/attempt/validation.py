@@ -1,0 +1,16 @@
+"""The end of a job whose spec cannot be carried out, though the API server let it through."""
+
+from api.constants import Reason
+from api.validation import validate_job
+from reconcile.model.transition import Transition, fail_job
+from reconcile.model.view import View
+
+
+def find_invalid_spec(view: View) -> Transition | None:
+    """The end of a job that validation refuses; looked at once, before its first child."""
+    if view.job.status.phase:
+        return None
+    errors = validate_job(view.observed.job)
+    if not errors:
+        return None
+    return fail_job(view, Reason.INVALID_SPEC, "; ".join(str(error) for error in errors))

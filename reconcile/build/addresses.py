@@ -1,0 +1,61 @@
+"""Under which address and port each pod is reached, by `intranet`.
+
+PodIP: the pod's IP. Service: the name of its Service with the namespace, for PaddlePaddle's
+launcher ignores a POD_IP without a dot. Host: the node's IP and a port range of the pod's own.
+"""
+
+from api.constants import PORT, Intranet, Role
+from api.job import pod_name
+from api.spec import JobSpec
+from api.trainer import PORT_VARIABLE, trainer_of
+from reconcile.model.view import View
+
+
+def job_port(spec: JobSpec) -> int:
+    """The first port of every pod: the templates' literal PADDLE_PORT, else 36000.
+
+    Validation has made sure that all roles say the same.
+    """
+    for role in spec.roles.values():
+        for variable in trainer_of(role.pod_spec).get("env") or ():
+            value = variable.get("value") or ""
+            if variable.get("name") == PORT_VARIABLE and value.isdecimal():
+                return int(value)
+    return PORT
+
+
+def port_of(view: View, name: str) -> int:
+    """The first port of the pod with this name."""
+    if view.job.spec.intranet is Intranet.HOST:
+        return view.job.status.host_ports.get(name, PORT)
+    return job_port(view.job.spec)
+
+
+def host_of(view: View, name: str) -> str:
+    """The address under which peers reach the pod; empty while it has none."""
+    if view.job.spec.intranet is Intranet.SERVICE:
+        return f"{name}.{view.job.namespace}"
+    pod = view.pods.get(name)
+    return pod.address if pod else ""
+
+
+def hosts_of(view: View, role: Role) -> list[str]:
+    """The role's hosts in index order."""
+    return [host_of(view, name) for name in _names(view, role)]
+
+
+def endpoints_of(view: View, role: Role) -> list[str]:
+    """The role's `host:port` in index order; IPv6 hosts are bracketed."""
+    return [
+        format_endpoint(host_of(view, name), port_of(view, name)) for name in _names(view, role)
+    ]
+
+
+def format_endpoint(host: str, port: int) -> str:
+    """`host:port`, with brackets around an IPv6 address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _names(view: View, role: Role) -> list[str]:
+    spec = view.job.spec.roles.get(role)
+    return [pod_name(view.job.name, role, i) for i in range(spec.replicas)] if spec else []

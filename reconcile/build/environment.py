@@ -1,0 +1,175 @@
+"""The trainer container's own environment, and the names that the operator owns.
+
+The operator's entries come before the user's, so that `$(VAR)` in the user's env, args and
+command resolves. A user's entry of a name that the operator owns is dropped.
+"""
+
+from api.constants import Intranet, Role
+from api.job import config_map_name
+from api.objects import Raw
+from api.trainer import PORT_VARIABLE, trainer_of
+from reconcile.build.addresses import format_endpoint, host_of, port_of
+from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES, RENDEZVOUS_VARIABLE, rendezvous_key
+from reconcile.model.view import View
+
+TRAINING_ROLES = {Role.PS: "PSERVER", Role.WORKER: "TRAINER", Role.HETER: "HETER_TRAINER"}
+"""Fleet's PaddleCloudRoleMaker refuses other words."""
+
+POD_VARIABLES = frozenset(
+    {
+        *(RENDEZVOUS_VARIABLE, "POD_IP", "PADDLE_CURRENT_IP", "PADDLE_CURRENT_ENDPOINT"),
+        *("PADDLE_TRAINER_ID", "PADDLE_PSERVER_ID", "TRAINING_ROLE", "PADDLE_TRAINING_ROLE"),
+        *("STAGE_ID", "STAGE_NUM", "PADDLE_STAGE_TRAINERS_NUM"),
+        "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST",
+        "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST",
+    }
+)
+ELASTIC_VARIABLES = frozenset(
+    {
+        *("PADDLE_MASTER", "PADDLE_NNODES", "PADDLE_JOB_ID", "PADDLE_RANK"),
+        *("PADDLE_ELASTIC_LEVEL", "PADDLE_ELASTIC_TIMEOUT", "PADDLE_MAX_RESTART"),
+    }
+)
+LETTERS_OF_THE_SCHEME = frozenset("etcd")
+ELASTIC_MAX_RESTART = 1_000_000
+"""How often a launcher may form a new group. Its own default is 3, after which it gives up."""
+HETER_STAGES = 2
+"""Stage 1 is the workers', stage 2 the heter trainers'."""
+
+
+def owned_variables(view: View) -> frozenset[str]:
+    """Names that a template cannot set in this job."""
+    owned = POD_VARIABLES | CONFIG_MAP_VARIABLES
+    if view.job.spec.is_elastic:
+        owned |= ELASTIC_VARIABLES
+    # A template may choose the port of all pods, but not where each has its own.
+    return owned if view.job.spec.intranet is Intranet.HOST else owned - {PORT_VARIABLE}
+
+
+def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
+    """The operator's entries for one pod, in an order in which `$(VAR)` resolves."""
+    if view.job.spec.is_elastic:
+        return _elastic_env(view, name)
+    source = _from_config_map(_config_map(view), rendezvous_key(view.job))
+    env = [
+        {"name": RENDEZVOUS_VARIABLE, **source},
+        *_address_env(view, name),
+        _literal("TRAINING_ROLE", TRAINING_ROLES[role]),
+        _literal("PADDLE_TRAINING_ROLE", TRAINING_ROLES[role]),
+        _literal("PADDLE_PSERVER_ID" if role is Role.PS else "PADDLE_TRAINER_ID", str(index)),
+    ]
+    if Role.HETER in view.job.spec.roles:
+        env += _heter_env(view, role)
+    return env
+
+
+def build_env_from(view: View) -> list[Raw]:
+    """The reference to the attempt's ConfigMap: the container does not start before that exists."""
+    if view.job.spec.is_elastic:
+        return []
+    return [{"configMapRef": {"name": _config_map(view)}}]
+
+
+def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
+    """Own entries first, then the template's, less those of owned names."""
+    owned = owned_variables(view)
+    kept = [entry for entry in template if entry.get("name") not in owned]
+    named = {entry.get("name") for entry in kept}
+    return [*(entry for entry in own if entry["name"] not in named), *kept]
+
+
+def overridden_variables(view: View) -> list[str]:
+    """Owned names that a template sets to another value than the operator's, sorted."""
+    found: set[str] = set()
+    owned = owned_variables(view)
+    for name, (role, index) in view.wanted.items():
+        if index == 0:
+            own = {entry["name"]: entry for entry in build_env(view, name, role, index)}
+            for entry in trainer_of(view.job.spec.roles[role].pod_spec).get("env") or ():
+                if entry.get("name") in owned and own.get(entry["name"]) != entry:
+                    found.add(entry["name"])
+    return sorted(found)
+
+
+def _address_env(view: View, name: str) -> list[Raw]:
+    port = port_of(view, name)
+    env = [
+        _pod_ip(view, name),
+        _literal("PADDLE_CURRENT_IP", "$(POD_IP)"),
+        _literal("PADDLE_CURRENT_ENDPOINT", format_endpoint("$(POD_IP)", port)),
+    ]
+    if view.job.spec.intranet is Intranet.HOST:
+        env.append(_literal(PORT_VARIABLE, str(port)))
+    return env
+
+
+def _pod_ip(view: View, name: str) -> Raw:
+    if view.job.spec.intranet is Intranet.SERVICE:
+        return _literal("POD_IP", host_of(view, name))
+    source = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}
+    return {"name": "POD_IP", "valueFrom": source}
+
+
+def _heter_env(view: View, role: Role) -> list[Raw]:
+    spec = view.job.spec
+    counts = [spec.roles[r].replicas for r in (Role.WORKER, Role.HETER) if r in spec.roles]
+    config_map = _config_map(view)
+    trainers = _from_config_map(config_map, "PADDLE_TRAINER_ENDPOINTS")
+    heters = _from_config_map(config_map, "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST")
+    following = {Role.WORKER: heters}.get(role, {"value": ""})
+    previous = {Role.HETER: trainers}.get(role, {"value": ""})
+    return [
+        {"name": "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST", **following},
+        {"name": "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST", **previous},
+        _literal("STAGE_ID", str(HETER_STAGES if role is Role.HETER else 1)),
+        _literal("STAGE_NUM", str(HETER_STAGES)),
+        _literal("PADDLE_STAGE_TRAINERS_NUM", str(counts)),
+        _literal("HETER_DEVICE_TYPE", _device_type(view, role)),
+    ]
+
+
+def _device_type(view: View, role: Role) -> str:
+    containers = view.job.spec.roles[role].pod_spec.get("containers") or ()
+    limits = ((each.get("resources") or {}).get("limits") or {} for each in containers)
+    return "gpu" if any("gpu" in name for limit in limits for name in limit) else "cpu"
+
+
+def _elastic_env(view: View, name: str) -> list[Raw]:
+    worker = view.job.spec.roles[Role.WORKER]
+    return [
+        _pod_ip(view, name),
+        _literal("PADDLE_CURRENT_IP", "$(POD_IP)"),
+        _literal("PADDLE_JOB_NAME", view.job.name),
+        _literal("PADDLE_MASTER", _master(view)),
+        _literal("PADDLE_NNODES", f"{worker.least}:{worker.most}"),
+        _literal("PADDLE_JOB_ID", f"{view.job.uid}-{view.attempt:06d}"),
+        _literal("PADDLE_ELASTIC_LEVEL", str(min(view.job.spec.elastic, 1))),
+        _literal("PADDLE_ELASTIC_TIMEOUT", str(view.settings.elastic_timeout_seconds)),
+        _literal("PADDLE_MAX_RESTART", str(ELASTIC_MAX_RESTART)),
+    ]
+
+
+def _master(view: View) -> str:
+    """The etcd's URL, in a form that PaddlePaddle's launcher reads right.
+
+    Unless the operator names another, it is that of manifests/elastic in the job's own namespace.
+
+    The launcher strips the letters of `etcd://` from the front of the URL one by one, and with them
+    the whole of a host named `etcd`. It does not strip capitals, and a host's name may have them.
+    """
+    server = view.settings.elastic_server or f"paddle-elastic-etcd.{view.job.namespace}:2379"
+    if server[:1] in LETTERS_OF_THE_SCHEME:
+        server = server[:1].upper() + server[1:]
+    return f"etcd://{server}"
+
+
+def _config_map(view: View) -> str:
+    return config_map_name(view.job.name, view.attempt)
+
+
+def _literal(name: str, value: str) -> Raw:
+    return {"name": name, "value": value}
+
+
+def _from_config_map(config_map: str, key: str) -> Raw:
+    return {"valueFrom": {"configMapKeyRef": {"name": config_map, "key": key}}}

@@ -1,0 +1,221 @@
+"""The gang: whether a job is scheduled whole, by whom, and the PodGroup that says so.
+
+A PodGroup named as the job belongs to the user: used as it is, never changed, never deleted.
+The operator's own has part of the job's UID in its name, so that it never takes the name of one
+that a user is about to create.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+from api.constants import (
+    ANNOTATION_GROUP_NAME,
+    GANG_API_VERSION,
+    VOLCANO,
+    VOLCANO_API_VERSION,
+    Reason,
+    Role,
+)
+from api.job import pod_group_name
+from api.objects import Raw, is_deleting, name_of, parse_time
+from reconcile.model.plan import Create, Delete, ObjectReference, Patch, deletes_of
+from reconcile.build.rendezvous import child_labels
+from reconcile.model.view import View
+from reconcile.model.wait import Wait
+
+USER_POD_GROUP_WAIT_SECONDS = 5.0
+"""A job waits so long for its user's PodGroup, which often comes after it in the same file."""
+UNSERVED_RETRY_SECONDS = 5.0
+"""No event tells a job that the API server has begun to serve PodGroups."""
+
+
+class GangKind(StrEnum):
+    """Which API forms the gang."""
+
+    VOLCANO = "volcano"
+    KUBERNETES = "kubernetes"
+
+
+_INSTALL = {
+    GangKind.VOLCANO: "have it installed, or leave out schedulingPolicy and schedulerName: volcano",
+    GangKind.KUBERNETES: "have GenericWorkload and GangScheduling set in API server, scheduler and "
+    "controller-manager",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """The gang that the job's pods join. `exists` says whether its PodGroup is there."""
+
+    kind: GangKind
+    name: str
+    exists: bool
+    is_users: bool
+
+
+def wanted_kind(view: View) -> GangKind | None:
+    """Which kind of gang the job is to be, by its worker template, its policy, or the flag."""
+    spec = view.job.spec
+    if names_volcano(view):
+        return GangKind.VOLCANO
+    if view.settings.scheduling == GangKind.KUBERNETES:
+        return GangKind.KUBERNETES
+    if view.settings.scheduling == GangKind.VOLCANO or spec.scheduling_policy is not None:
+        return GangKind.VOLCANO
+    return None
+
+
+def names_volcano(view: View) -> bool:
+    """Whether the worker template itself names Volcano."""
+    worker = view.job.spec.roles.get(Role.WORKER)
+    return worker is not None and worker.pod_spec.get("schedulerName") == VOLCANO
+
+
+def find_gang(view: View) -> Gang | None:
+    """The gang of the job as it stands, or None where it asks for none.
+
+    Adopted pods were held together by their own operator's PodGroup, which goes with them.
+    """
+    kind = wanted_kind(view)
+    if kind is None or view.is_adopted:
+        return None
+    if kind is GangKind.VOLCANO and _joins_users(view):
+        exists = users_pod_group(view) is not None
+        return Gang(kind, view.job.name, exists, is_users=True)
+    return Gang(kind, own_name(view), exists=own_pod_group(view) is not None, is_users=False)
+
+
+def _joins_users(view: View) -> bool:
+    """Whether the pods belong to the user's PodGroup.
+
+    Pods that exist decide: an attempt's pods must not be split between two PodGroups.
+    """
+    for pod in view.pods.values():
+        annotations = pod.raw["metadata"].get("annotations") or {}
+        return bool(annotations.get(ANNOTATION_GROUP_NAME) == view.job.name)
+    return users_pod_group(view) is not None
+
+
+def own_name(view: View) -> str:
+    """The name of the operator's own PodGroup of this job."""
+    return pod_group_name(view.job.name, view.job.uid)
+
+
+def own_pod_group(view: View) -> Raw | None:
+    """The operator's own PodGroup of this job, if it exists."""
+    found = (each for each in view.observed.pod_groups if name_of(each) == own_name(view))
+    return next((each for each in found if not is_deleting(each)), None)
+
+
+def users_pod_group(view: View) -> Raw | None:
+    """The PodGroup with the job's name that this job does not control, or None."""
+    group = view.observed.named_pod_group
+    if group is None or is_deleting(group) or view.job.owner.controls(group):
+        return None
+    return group
+
+
+def find_hold(view: View, gang: Gang) -> Wait | None:
+    """What keeps the gang's pods from being created, or None."""
+    is_volcano = gang.kind is GangKind.VOLCANO
+    if not (view.observed.volcano_served if is_volcano else view.observed.gang_served):
+        what = "Volcano is not installed" if is_volcano else "gang scheduling is off"
+        message = f"the API server serves no PodGroup of {_api_version(gang.kind)}: {what}"
+        next_step = _INSTALL[gang.kind]
+        return Wait(Reason.POD_GROUP_UNAVAILABLE, message, next_step, UNSERVED_RETRY_SECONDS)
+    if gang.is_users:
+        return _check_users_group(view)
+    waited = _waited_seconds(view)
+    if names_volcano(view) and not gang.exists and waited < USER_POD_GROUP_WAIT_SECONDS:
+        message = f'waiting for a PodGroup named "{view.job.name}" before making one'
+        next_step = f"nothing, one is made after {USER_POD_GROUP_WAIT_SECONDS:.0f} s"
+        left = USER_POD_GROUP_WAIT_SECONDS - waited
+        return Wait(Reason.POD_GROUP_PENDING, message, next_step, left)
+    return None
+
+
+def _waited_seconds(view: View) -> float:
+    """Seconds since the operator wrote the job's start.
+
+    Not since the job's creation: an operator that comes late has not yet looked for a PodGroup.
+    """
+    started = parse_time(view.job.status.start_time)
+    return (view.now - started).total_seconds() if started else 0.0
+
+
+def own_pod_group_creates(view: View, gang: Gang) -> tuple[Create, ...]:
+    """The create of the operator's PodGroup where it is missing."""
+    if gang.is_users or gang.exists:
+        return ()
+    return (Create("PodGroup", gang.name, partial(_build_pod_group, view, gang)),)
+
+
+def own_pod_group_patches(view: View, gang: Gang) -> tuple[Patch, ...]:
+    """The change that makes the operator's PodGroup follow the replicas."""
+    group = None if gang.is_users else own_pod_group(view)
+    if group is None:
+        return ()
+    spec, wanted = group.get("spec") or {}, _build_spec(view, gang.kind)
+    if gang.kind is not GangKind.VOLCANO or spec | wanted == spec:
+        return ()
+    return (Patch(ObjectReference.of(group), {"spec": wanted}),)
+
+
+def own_pod_group_deletes(view: View) -> tuple[Delete, ...]:
+    """Deletes of the operator's PodGroups: an ended or suspended job must not hold resources."""
+    return deletes_of(view.observed.pod_groups)
+
+
+def least_members(view: View) -> int:
+    """How many pods must be placed together: minAvailable, else the least that the job needs."""
+    policy = view.job.spec.scheduling_policy
+    if policy is not None and policy.min_available is not None:
+        return policy.min_available
+    return view.job.spec.least_replicas
+
+
+def _api_version(kind: GangKind) -> str:
+    return VOLCANO_API_VERSION if kind is GangKind.VOLCANO else GANG_API_VERSION
+
+
+def _check_users_group(view: View) -> Wait | None:
+    group = users_pod_group(view)
+    if group is None:
+        message = f'the pods belong to PodGroup "{view.job.name}", which is gone'
+        return Wait(Reason.POD_GROUP_UNAVAILABLE, message, "create it again")
+    least = (group.get("spec") or {}).get("minMember") or 0
+    total = view.job.spec.total_replicas
+    if least <= total:
+        return None
+    message = f"PodGroup {view.job.name} wants minMember {least}, but the job has {total} pods"
+    return Wait(Reason.POD_GROUP_INVALID, message, f"set its minMember to {total} or less")
+
+
+def _build_pod_group(view: View, gang: Gang) -> Raw:
+    return {
+        "apiVersion": _api_version(gang.kind),
+        "kind": "PodGroup",
+        "metadata": {
+            "name": gang.name,
+            "namespace": view.job.namespace,
+            "labels": child_labels(view.job, view.attempt),
+            "ownerReferences": [view.job.owner_reference()],
+        },
+        "spec": _build_spec(view, gang.kind),
+    }
+
+
+def _build_spec(view: View, kind: GangKind) -> Raw:
+    if kind is GangKind.KUBERNETES:
+        return {"schedulingPolicy": {"gang": {"minCount": least_members(view)}}}
+    spec: Raw = {"minMember": least_members(view)}
+    policy = view.job.spec.scheduling_policy
+    if policy is not None:
+        optional = {
+            "queue": policy.queue,
+            "priorityClassName": policy.priority_class,
+            "minResources": policy.min_resources,
+        }
+        spec |= {key: value for key, value in optional.items() if value}
+    return spec

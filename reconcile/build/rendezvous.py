@@ -1,0 +1,162 @@
+"""The attempt's ConfigMap: the one place where processes learn who their peers are.
+
+It is created when every pod of the attempt has its address, and never changed. Containers cannot
+start before it exists, so no process ever reads an incomplete list, or that of another attempt.
+
+Nor does a process read another job's list. Trainers also need a key with the job's UID in its name,
+which is missing in a ConfigMap that a user made under the job's name, and in one that a deleted job
+of the same name left behind.
+"""
+
+from api.constants import (
+    LABEL_APP_MANAGED_BY,
+    LABEL_ATTEMPT,
+    LABEL_JOB_NAME,
+    LABEL_JOB_UID,
+    MANAGED_BY,
+    MAX_ENV_VALUE_BYTES,
+    PORTS_PER_POD,
+    Role,
+)
+from api.job import PaddleJob, config_map_name
+from api.objects import Raw
+from reconcile.build.addresses import endpoints_of, format_endpoint, host_of, hosts_of, job_port, port_of
+from reconcile.model.pods import PodState, PodView
+from reconcile.model.view import View
+
+GLOO_RENDEZVOUS_HTTP = "3"
+"""Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""
+
+RENDEZVOUS_VARIABLE = "PADDLE_RENDEZVOUS"
+"""In a trainer's environment: the attempt, from the key that only its job's ConfigMaps have."""
+
+CONFIG_MAP_VARIABLES = frozenset(
+    {
+        *("PADDLE_JOB_NAME", "PADDLE_IS_LOCAL", "PADDLE_PORT", "TRAINER_PORTS_NUM"),
+        *("PADDLE_TRAINER_ENDPOINTS", "PADDLE_TRAINERS", "PADDLE_TRAINERS_NUM"),
+        *("PADDLE_TRAINER_IPS", "PADDLE_PSERVERS_IP_PORT_LIST", "PADDLE_PSERVERS"),
+        *("PADDLE_PSERVERS_NUM", "PADDLE_WITH_GLOO", "PADDLE_GLOO_RENDEZVOUS"),
+        *("PADDLE_GLOO_HTTP_ENDPOINT", "PADDLE_HETER_ENDPOINTS"),
+        "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST",
+    }
+)
+"""Names that the ConfigMap may hold; a template's own entries of them are dropped."""
+
+ENDPOINT_LISTS = {
+    Role.PS: "PADDLE_PSERVERS_IP_PORT_LIST",
+    Role.WORKER: "PADDLE_TRAINER_ENDPOINTS",
+    Role.HETER: "PADDLE_HETER_ENDPOINTS",
+}
+"""The variables of the ConfigMap with each role's endpoints, in index order."""
+
+
+def rendezvous_key(job: PaddleJob) -> str:
+    """The key that only this job's ConfigMaps have; a valid name of a variable, for envFrom."""
+    return f"{RENDEZVOUS_VARIABLE}_{job.uid.replace('-', '_')}"
+
+
+def all_have_addresses(view: View) -> bool:
+    """Whether every wanted pod exists and has its address, and lives or has ended well.
+
+    One that has ended well was told its peers; others may wait for a ConfigMap deleted since.
+    """
+    return len(view.pods) == len(view.wanted) and all(
+        pod.address and (pod.is_live or pod.state is PodState.SUCCEEDED)
+        for pod in view.pods.values()
+    )
+
+
+def build_config_map(view: View) -> Raw:
+    """The attempt's ConfigMap; call it when `all_have_addresses`."""
+    job = view.job
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": config_map_name(job.name, view.attempt),
+            "namespace": job.namespace,
+            "labels": child_labels(job, view.attempt),
+            "ownerReferences": [job.owner_reference()],
+        },
+        "immutable": True,
+        "data": {rendezvous_key(job): str(view.attempt), **build_variables(view)},
+    }
+
+
+def child_labels(job: PaddleJob, attempt: int) -> dict[str, str]:
+    """The labels that every child carries."""
+    return {
+        LABEL_JOB_NAME: job.name,
+        LABEL_JOB_UID: job.uid,
+        LABEL_ATTEMPT: str(attempt),
+        LABEL_APP_MANAGED_BY: MANAGED_BY,
+    }
+
+
+def build_variables(view: View) -> dict[str, str]:
+    """Environment variables that are the same for every pod of the attempt."""
+    trainers = endpoints_of(view, Role.WORKER)
+    trainer_hosts = ",".join(hosts_of(view, Role.WORKER))
+    variables = {
+        "PADDLE_JOB_NAME": view.job.name,
+        "PADDLE_IS_LOCAL": "0",
+        "PADDLE_PORT": str(job_port(view.job.spec)),
+        "TRAINER_PORTS_NUM": str(PORTS_PER_POD),
+        "PADDLE_TRAINER_ENDPOINTS": ",".join(trainers),
+        "PADDLE_TRAINERS": trainer_hosts,
+        "PADDLE_TRAINER_IPS": trainer_hosts,
+        "PADDLE_TRAINERS_NUM": str(len(trainers)),
+    }
+    if Role.PS in view.job.spec.roles:
+        variables |= _server_variables(view)
+    if Role.HETER in view.job.spec.roles:
+        heter = ",".join(endpoints_of(view, Role.HETER))
+        variables["PADDLE_HETER_ENDPOINTS"] = heter
+        variables["PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"] = heter
+    return variables
+
+
+def oversized_variable(variables: dict[str, str]) -> str | None:
+    """The name of a variable that the kernel would refuse, or None."""
+    sizes = {name: len(value.encode()) for name, value in variables.items()}
+    return next((name for name, size in sizes.items() if size > MAX_ENV_VALUE_BYTES), None)
+
+
+def moved_pods(view: View) -> list[str]:
+    """Names of live pods whose address is not the one in the attempt's ConfigMap."""
+    return [pod.name for pod in view.pods.values() if pod.is_live and has_moved(view, pod)]
+
+
+def has_moved(view: View, pod: PodView) -> bool:
+    """Whether the pod has another address than the attempt's ConfigMap tells its peers.
+
+    It counts as not moved where the store has no endpoints: those of a namespace whose ConfigMaps
+    take too much memory.
+    """
+    if view.config_map is None or not pod.address:
+        return False
+    if pod.role is None:
+        return True
+    endpoints = view.published.get(ENDPOINT_LISTS[pod.role])
+    if endpoints is None:
+        return False
+    endpoint = format_endpoint(host_of(view, pod.name), port_of(view, pod.name))
+    return pod.index >= len(endpoints) or bool(endpoints[pod.index] != endpoint)
+
+
+def _server_variables(view: View) -> dict[str, str]:
+    hosts = hosts_of(view, Role.PS)
+    endpoints = endpoints_of(view, Role.PS)
+    with_gloo = view.job.spec.with_gloo
+    variables = {
+        "PADDLE_PSERVERS_IP_PORT_LIST": ",".join(endpoints),
+        "PADDLE_PSERVERS": ",".join(hosts),
+        "PADDLE_PSERVERS_NUM": str(len(endpoints)),
+        "PADDLE_WITH_GLOO": str(with_gloo),
+    }
+    if with_gloo:
+        first = next(name for name, (role, _) in view.wanted.items() if role is Role.PS)
+        port = port_of(view, first) + PORTS_PER_POD - 2
+        variables["PADDLE_GLOO_RENDEZVOUS"] = GLOO_RENDEZVOUS_HTTP
+        variables["PADDLE_GLOO_HTTP_ENDPOINT"] = format_endpoint(hosts[0], port)
+    return variables

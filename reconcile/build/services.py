@@ -1,0 +1,36 @@
+"""One headless Service per pod, for `intranet: Service`.
+
+Names resolve before pods are ready: peers look each other up while they start.
+"""
+
+from api.constants import LABEL_INDEX, LABEL_JOB_UID, LABEL_RES_NAME, LABEL_ROLE, PORTS_PER_POD
+from api.objects import Raw
+from reconcile.build.addresses import port_of
+from reconcile.build.rendezvous import child_labels
+from reconcile.model.view import View
+
+
+def build_service(view: View, name: str) -> Raw:
+    """The Service of the pod with this wanted name. One serves all attempts."""
+    role, index = view.wanted[name]
+    labels = child_labels(view.job, 1) | {LABEL_ROLE: str(role), LABEL_INDEX: str(index)}
+    first = port_of(view, name)
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": name,
+            "namespace": view.job.namespace,
+            "labels": labels,
+            "ownerReferences": [view.job.owner_reference()],
+        },
+        "spec": {
+            "clusterIP": "None",
+            "publishNotReadyAddresses": True,
+            "selector": {LABEL_RES_NAME: name, LABEL_JOB_UID: view.job.uid},
+            "ports": [
+                {"name": f"p-{offset}", "port": first + offset, "targetPort": first + offset}
+                for offset in range(PORTS_PER_POD)
+            ],
+        },
+    }

@@ -1,0 +1,172 @@
+"""The pod that a role's template becomes.
+
+The template passes through as it is, except for what is set here: names, owner, our labels and
+annotations, hostname and subdomain, hostNetwork and ports (Host), the gang's scheduler and
+group, restartPolicy and terminationMessagePolicy where they are unset, affinity where a rule below
+asks for it, and the trainer container's environment.
+"""
+
+from typing import Any
+
+from api.constants import (
+    ANNOTATION_GROUP_NAME,
+    ANNOTATION_RESOURCE,
+    APP_NAME,
+    LABEL_APP_COMPONENT,
+    LABEL_APP_INSTANCE,
+    LABEL_APP_NAME,
+    LABEL_INDEX,
+    LABEL_JOB_UID,
+    LABEL_RES_NAME,
+    LABEL_RES_TYPE,
+    LABEL_ROLE,
+    VOLCANO,
+    Intranet,
+    Mode,
+    Role,
+)
+from api.objects import Raw
+from api.trainer import trainer_name
+from reconcile.build.addresses import port_of
+from reconcile.build.environment import build_env, build_env_from, merge_env
+from reconcile.build.gang import Gang, GangKind
+from reconcile.build.rendezvous import child_labels
+from reconcile.model.view import View
+
+HOSTNAME_KEY = "kubernetes.io/hostname"
+AVOID_NODES_WEIGHT = 100
+MESSAGE_POLICY = "FallbackToLogsOnError"
+"""So that the failure record has the last lines of the log."""
+
+
+def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
+    """The pod with this wanted name, ready to be created."""
+    role, index = view.wanted[name]
+    template = view.job.spec.roles[role].template
+    metadata = template.get("metadata") or {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            **{key: metadata[key] for key in ("finalizers",) if key in metadata},
+            "name": name,
+            "namespace": view.job.namespace,
+            "labels": (metadata.get("labels") or {}) | _labels(view, name, role, index),
+            "annotations": (metadata.get("annotations") or {}) | _annotations(view, gang),
+            "ownerReferences": [view.job.owner_reference()],
+        },
+        "spec": _pod_spec(view, name, role, index, gang),
+    }
+
+
+def _labels(view: View, name: str, role: Role, index: int) -> dict[str, str]:
+    return {
+        **child_labels(view.job, view.attempt),
+        LABEL_APP_NAME: APP_NAME,
+        LABEL_APP_INSTANCE: view.job.name,
+        LABEL_APP_COMPONENT: str(role),
+        LABEL_ROLE: str(role),
+        LABEL_INDEX: str(index),
+        LABEL_RES_NAME: name,
+        LABEL_RES_TYPE: str(role),
+    }
+
+
+def _annotations(view: View, gang: Gang | None) -> dict[str, str]:
+    annotations = {ANNOTATION_RESOURCE: str(view.job.spec.mode)}
+    if gang is not None and gang.kind is GangKind.VOLCANO:
+        annotations[ANNOTATION_GROUP_NAME] = gang.name
+    return annotations
+
+
+def _pod_spec(view: View, name: str, role: Role, index: int, gang: Gang | None) -> Raw:
+    template = view.job.spec.roles[role].pod_spec
+    spec: Raw = {
+        **template,
+        "hostname": name,
+        "subdomain": name,
+        "restartPolicy": template.get("restartPolicy") or "Never",
+        "containers": _containers(view, name, role, index),
+    }
+    if template.get("initContainers"):
+        spec["initContainers"] = [_with_messages(c) for c in template["initContainers"]]
+    if view.job.spec.intranet is Intranet.HOST:
+        spec["hostNetwork"] = True
+        spec.setdefault("dnsPolicy", "ClusterFirstWithHostNet")
+    affinity = _affinity(view, template.get("affinity") or {}, role)
+    if affinity:
+        spec["affinity"] = affinity
+    return spec | _gang_fields(gang)
+
+
+def _gang_fields(gang: Gang | None) -> Raw:
+    if gang is None:
+        return {}
+    if gang.kind is GangKind.VOLCANO:
+        return {"schedulerName": VOLCANO}
+    return {"schedulingGroup": {"podGroupName": gang.name}}
+
+
+def _containers(view: View, name: str, role: Role, index: int) -> list[Raw]:
+    template = view.job.spec.roles[role].pod_spec
+    trainer = trainer_name(template)
+    containers = []
+    for container in template.get("containers") or ():
+        container = _with_messages(container)
+        if container["name"] == trainer:
+            container = _with_rendezvous(view, container, name, role, index)
+        containers.append(container)
+    return containers
+
+
+def _with_messages(container: Raw) -> Raw:
+    return {"terminationMessagePolicy": MESSAGE_POLICY, **container}
+
+
+def _with_rendezvous(view: View, container: Raw, name: str, role: Role, index: int) -> Raw:
+    env = build_env(view, name, role, index)
+    container = {
+        **container,
+        "env": merge_env(view, env, container.get("env") or []),
+        "envFrom": [*(container.get("envFrom") or ()), *build_env_from(view)],
+    }
+    if view.job.spec.intranet is Intranet.HOST:
+        port = port_of(view, name)
+        own = {"name": "paddle", "containerPort": port, "hostPort": port, "protocol": "TCP"}
+        others = (p for p in container.get("ports") or () if p.get("name") != "paddle")
+        container["ports"] = [*others, own]
+    return container
+
+
+def _affinity(view: View, template: Raw, role: Role) -> Raw:
+    affinity = dict(template)
+    if view.job.spec.intranet is Intranet.HOST and view.job.spec.mode is Mode.COLLECTIVE:
+        affinity = _append(
+            affinity,
+            "podAntiAffinity",
+            "requiredDuringSchedulingIgnoredDuringExecution",
+            _one_per_host(view, role),
+        )
+    if nodes := view.job.status.avoid_nodes:
+        others = {"key": HOSTNAME_KEY, "operator": "NotIn", "values": list(nodes)}
+        affinity = _append(
+            affinity,
+            "nodeAffinity",
+            "preferredDuringSchedulingIgnoredDuringExecution",
+            {"weight": AVOID_NODES_WEIGHT, "preference": {"matchExpressions": [others]}},
+        )
+    return affinity
+
+
+def _append(affinity: Raw, kind: str, rule: str, term: Any) -> Raw:
+    section = affinity.get(kind) or {}
+    return {**affinity, kind: {**section, rule: [*(section.get(rule) or ()), term]}}
+
+
+def _one_per_host(view: View, role: Role) -> Raw:
+    """Keep the role's pods on different nodes.
+
+    PaddlePaddle's launcher counts distinct hosts: two pods on one host would each train alone.
+    """
+    labels = {LABEL_JOB_UID: view.job.uid, LABEL_ROLE: str(role)}
+    return {"labelSelector": {"matchLabels": labels}, "topologyKey": HOSTNAME_KEY}

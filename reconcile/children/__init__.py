@@ -1,0 +1,1 @@
+"""Which children are made and which are deleted, and when."""

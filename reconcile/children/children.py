@@ -1,0 +1,127 @@
+"""Changes to the children of a live job: delete those in the way, create the missing ones."""
+
+from functools import partial
+
+from api.constants import Condition, Intranet, Role
+from api.job import config_map_name
+from api.objects import name_of
+from reconcile.attempt.elastic import is_recorded, replacement_delay
+from reconcile.attempt.restart import back_off_seconds
+from reconcile.build.gang import (
+    Gang,
+    find_gang,
+    find_hold,
+    own_pod_group_creates,
+    own_pod_group_deletes,
+    own_pod_group_patches,
+)
+from reconcile.build.rendezvous import all_have_addresses, build_config_map
+from reconcile.build.services import build_service
+from reconcile.build.templates import build_pod
+from reconcile.children.host_ports import lacks_ports, retry_seconds, seconds_to_ports
+from reconcile.children.wake import wake_patches
+from reconcile.model.plan import Create, Delete, Plan, deletes_of
+from reconcile.model.pods import PodState
+from reconcile.model.view import View
+
+SERVICES_AHEAD = 32
+"""So many Services are made before the next pods are. Where a quota refuses the pods, no more are
+made for nothing."""
+
+
+def change_children(view: View) -> Plan:
+    """A plan without a status: deletes, and creates once no previous pod is left, or a hold."""
+    if view.job.status.is_true(Condition.SUSPENDED):
+        return Plan(deletes=_obsolete_deletes(view) + own_pod_group_deletes(view))
+    if view.is_adopted:
+        return Plan(deletes=_obsolete_deletes(view))
+    deletes = _obsolete_deletes(view) + _replaced_deletes(view)
+    if view.previous_pods:
+        return Plan(deletes)
+    hold = back_off_seconds(view)
+    if hold:
+        return Plan(deletes, requeue_after=hold)
+    gang = find_gang(view)
+    if gang and gang.is_users:
+        deletes += own_pod_group_deletes(view)
+    gang_hold = find_hold(view, gang) if gang else None
+    if gang_hold is not None:
+        creates = tuple(filter(None, (_config_map_creates(view),)))
+        return Plan(deletes, creates=creates, requeue_after=gang_hold.seconds)
+    if lacks_ports(view):
+        return Plan(deletes, requeue_after=retry_seconds(view))
+    patches = wake_patches(view) + (own_pod_group_patches(view, gang) if gang else ())
+    names, wait = _names_to_create(view)
+    creates = _create_groups(view, gang, names)
+    return Plan(deletes, patches, creates, requeue_after=wait)
+
+
+def _obsolete_deletes(view: View) -> tuple[Delete, ...]:
+    pods = view.all_pods if view.job.status.is_true(Condition.SUSPENDED) else view.obsolete
+    services = (each for each in view.observed.services if name_of(each) not in view.wanted)
+    return deletes_of((*(pod.raw for pod in pods), *services, *view.old_config_maps()))
+
+
+def _replaced_deletes(view: View) -> tuple[Delete, ...]:
+    """Failed workers of an elastic job whose failure stands in status."""
+    if not view.job.spec.is_elastic:
+        return ()
+    failed = (pod for pod in view.pods.values() if pod.state is PodState.FAILED)
+    return deletes_of(pod.raw for pod in failed if is_recorded(view, pod))
+
+
+def _names_to_create(view: View) -> tuple[tuple[str, ...], float | None]:
+    """Missing pods that may be created now, and the seconds until the next one may be."""
+    if not view.job.spec.is_elastic:
+        return view.lacking, None
+    names, waits = [], []
+    for name in view.lacking:
+        delay = replacement_delay(view, name) or seconds_to_ports(view, name)
+        if delay:
+            waits.append(delay)
+        else:
+            names.append(name)
+    return tuple(names), min(waits, default=None)
+
+
+def _create_groups(
+    view: View, gang: Gang | None, names: tuple[str, ...]
+) -> tuple[tuple[Create, ...], ...]:
+    services, missing = _service_creates(view), frozenset(names)
+    others = tuple(create for name, create in services.items() if name not in missing)
+    groups = [own_pod_group_creates(view, gang) if gang else (), others]
+    for start in range(0, len(names), SERVICES_AHEAD):
+        part = names[start : start + SERVICES_AHEAD]
+        groups.append(tuple(services[name] for name in part if name in services))
+        groups += (_pod_creates(view, gang, role, part) for role in view.job.spec.roles)
+    groups.append(_config_map_creates(view))
+    return tuple(group for group in groups if group)
+
+
+def _service_creates(view: View) -> dict[str, Create]:
+    """The missing Services, by name."""
+    if view.job.spec.intranet is not Intranet.SERVICE:
+        return {}
+    existing = {name_of(service) for service in view.observed.services}
+    return {
+        name: Create("Service", name, partial(build_service, view, name))
+        for name in view.wanted
+        if name not in existing
+    }
+
+
+def _pod_creates(
+    view: View, gang: Gang | None, role: Role, names: tuple[str, ...]
+) -> tuple[Create, ...]:
+    return tuple(
+        Create("Pod", name, partial(build_pod, view, name, gang))
+        for name in names
+        if view.wanted[name][0] is role
+    )
+
+
+def _config_map_creates(view: View) -> tuple[Create, ...]:
+    if view.job.spec.is_elastic or view.config_map is not None or not all_have_addresses(view):
+        return ()
+    name = config_map_name(view.job.name, view.attempt)
+    return (Create("ConfigMap", name, partial(build_config_map, view)),)

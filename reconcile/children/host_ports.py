@@ -1,0 +1,119 @@
+"""Port ranges for `intranet: Host`, one per pod, written to status right before pods are made.
+
+A job that waits for anything else holds none: it gives them back when it is suspended, when an
+attempt ends, and when creates are refused. A namespace may hold a share of all ranges.
+
+Ranges start at multiples of their size above the configured start, so two of them are equal or
+disjoint. The scheduler keeps equal ones off the same node: the first port of each is a hostPort.
+"""
+
+import zlib
+from dataclasses import replace
+
+from api.constants import PORTS_PER_POD, Intranet
+from reconcile.attempt.restart import back_off_seconds
+from reconcile.build.gang import find_gang, find_hold
+from reconcile.model.transition import Transition
+from reconcile.model.view import View
+
+PORTS_RETRY_SECONDS = 30.0
+"""Ranges become free when another job ends, which does not wake this one."""
+
+
+def find_allocation(view: View) -> Transition | None:
+    """The status with the ranges that the job is to hold now; None where it holds just those."""
+    if view.job.spec.intranet is not Intranet.HOST:
+        return None
+    ports = _kept(view)
+    if _may_create(view):
+        ports |= _given(view, ports)
+    if ports == view.job.status.host_ports:
+        return None
+    return Transition(replace(view.job.status, attempt=view.attempt, host_ports=ports))
+
+
+def lacks_ports(view: View) -> bool:
+    """Whether a Host job has fewer ranges than it needs at least; adopted pods have theirs."""
+    if view.job.spec.intranet is not Intranet.HOST or view.is_adopted:
+        return False
+    held = sum(name in view.job.status.host_ports for name in view.wanted)
+    return held < view.job.spec.least_replicas
+
+
+def seconds_to_ports(view: View, name: str) -> float:
+    """Seconds until the job looks for a range for this pod again; 0 where it has or needs none."""
+    if view.job.spec.intranet is not Intranet.HOST or name in view.job.status.host_ports:
+        return 0.0
+    return retry_seconds(view)
+
+
+def retry_seconds(view: View) -> float:
+    """Seconds until a job that lacks ranges looks for some again."""
+    return view.observed.pause_seconds or PORTS_RETRY_SECONDS
+
+
+def explain_shortage(view: View) -> str:
+    """Why a job without ranges gets none."""
+    low, high = view.settings.host_port_range
+    limit, others = _namespace_limit(view), view.observed.namespace_host_ports
+    least = view.job.spec.least_replicas
+    if limit == len(_all_bases(view)):
+        return f"no free port ranges left in {low}-{high}"
+    if least > limit:
+        return (
+            f"the job needs {least} port ranges, and all jobs of a namespace may hold {limit} "
+            "(the operator's --host-port-share)"
+        )
+    if others + least > limit:
+        return f"no free port ranges left for this namespace: {others} of {limit} are in use in it"
+    return f"no free port ranges left in {low}-{high}"
+
+
+def free_bases(view: View) -> list[int]:
+    """Free first ports, beginning at a place that depends on the job, so that jobs spread."""
+    bases = _all_bases(view)
+    if not bases:
+        return []
+    turn = zlib.crc32(view.job.uid.encode()) % len(bases)
+    taken = view.observed.taken_host_ports
+    return [base for base in bases[turn:] + bases[:turn] if base not in taken]
+
+
+def _kept(view: View) -> dict[str, int]:
+    """Ranges of pods that exist or may still be made: what is refused holds none meanwhile.
+
+    Addresses that were published stay as they are.
+    """
+    pausing = view.observed.pause_seconds > 0 and view.config_map is None
+    refused = frozenset(view.missing) if pausing else frozenset()
+    needed = {pod.name for pod in view.all_pods} | (view.wanted.keys() - refused)
+    return {name: base for name, base in view.job.status.host_ports.items() if name in needed}
+
+
+def _may_create(view: View) -> bool:
+    """Whether pods would be created now, if they had their ranges."""
+    if view.previous_pods or view.observed.pause_seconds or back_off_seconds(view):
+        return False
+    gang = find_gang(view)
+    return gang is None or find_hold(view, gang) is None
+
+
+def _given(view: View, kept: dict[str, int]) -> dict[str, int]:
+    """New ranges for all pods without one; of an elastic job for as many as there are."""
+    new = [name for name in view.wanted if name not in kept]
+    bases = [base for base in free_bases(view) if base not in kept.values()]
+    others = view.observed.namespace_host_ports
+    free = min(len(bases), max(0, _namespace_limit(view) - others - len(kept)))
+    if len(kept) + free < view.job.spec.least_replicas:
+        return {}
+    return dict(zip(new, bases[:free], strict=False))
+
+
+def _namespace_limit(view: View) -> int:
+    """How many ranges the jobs of one namespace may hold: one at least."""
+    return max(1, int(len(_all_bases(view)) * view.settings.host_port_share))
+
+
+def _all_bases(view: View) -> list[int]:
+    low, high = view.settings.host_port_range
+    return list(range(low, high - PORTS_PER_POD + 2, PORTS_PER_POD))

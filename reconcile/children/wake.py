@@ -1,0 +1,71 @@
+"""Wakes pods that wait for the ConfigMap that has been created meanwhile.
+
+A kubelet that has met a missing ConfigMap tries again after 10 to 15 s, but at once when the pod's
+annotations change (`podsDifferSemantically` in its config.go). So each pod that says it waits gets
+an annotation. The kubelet's own copy of the ConfigMap may come later than ours, so a pod that still
+waits gets another one. A pod that waits for something else, such as a Secret, loses nothing by it.
+"""
+
+import re
+from datetime import datetime
+
+from api.constants import ANNOTATION_WOKEN
+from api.objects import format_time, parse_time
+from reconcile.model.plan import ObjectReference, Patch
+from reconcile.model.pods import PodView, waiting_states
+from reconcile.model.view import View
+
+WAITING = "CreateContainerConfigError"
+MAX_CALLS = 3
+"""A kubelet that misses three of them looks by itself soon after."""
+CALL_SECONDS = 2.0
+"""Between two calls of a pod."""
+_VALUE = re.compile(r"attempt \d+, call (\d) at (\S+Z)")
+
+
+def wake_patches(view: View) -> tuple[Patch, ...]:
+    """One annotation for each pod that is to be woken now."""
+    return tuple(_call(view, pod) for pod in _sleepers(view) if _seconds_left(view, pod) <= 0)
+
+
+def seconds_to_wake(view: View) -> float | None:
+    """Seconds until a pod that waits then is to be woken once more, or None."""
+    waits = [_seconds_left(view, pod) or CALL_SECONDS for pod in _sleepers(view)]
+    return min(waits, default=None)
+
+
+def _sleepers(view: View) -> list[PodView]:
+    """The pods that wait though the ConfigMap exists, and have not had all their calls."""
+    if view.config_map is None:
+        return []
+    waiting = (pod for pod in view.pods.values() if pod.is_live and _is_waiting(pod))
+    return [pod for pod in waiting if _last_call(pod)[0] < MAX_CALLS]
+
+
+def _is_waiting(pod: PodView) -> bool:
+    return any(reason == WAITING for _, reason, _ in waiting_states(pod.raw))
+
+
+def _last_call(pod: PodView) -> tuple[int, datetime | None]:
+    """How often the pod was called, and when last. A value that somebody else wrote is no call."""
+    text = (pod.raw["metadata"].get("annotations") or {}).get(ANNOTATION_WOKEN, "")
+    match = _VALUE.fullmatch(text)
+    try:
+        return (int(match[1]), parse_time(match[2])) if match else (0, None)
+    except ValueError:
+        return 0, None
+
+
+def _seconds_left(view: View, pod: PodView) -> float:
+    _, called_at = _last_call(pod)
+    if called_at is None:
+        return 0.0
+    # abs: a clock that was set back does not make the pod wait until it has caught up.
+    return max(0.0, CALL_SECONDS - abs((view.now - called_at).total_seconds()))
+
+
+def _call(view: View, pod: PodView) -> Patch:
+    count = _last_call(pod)[0] + 1
+    value = f"attempt {view.attempt}, call {count} at {format_time(view.now)}"
+    body = {"metadata": {"annotations": {ANNOTATION_WOKEN: value}}}
+    return Patch(ObjectReference.of(pod.raw), body)

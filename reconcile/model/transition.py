@@ -1,0 +1,76 @@
+"""A change of the job's state: written to status first, acted upon by the next pass.
+
+Because the status is written first, an incident counts once: a later pass knows by the attempt in
+status that the old pods are not this attempt's, however often the operator died in between.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from api.constants import Condition, Phase, Reason
+from api.objects import format_time
+from api.status import JobStatus, new_condition
+from reconcile.model.plan import EmitEvent, Outcome
+from reconcile.model.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """The new status, and the Events and metrics that follow once it is written.
+
+    `verify_gone` is as in `Plan`.
+    """
+
+    status: JobStatus
+    events: tuple[EmitEvent, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    verify_gone: tuple[str, ...] = ()
+
+
+def set_condition(
+    status: JobStatus, type_: Condition, value: bool, reason: Reason, message: str, now: datetime
+) -> JobStatus:
+    """The status with a condition set as of now."""
+    return status.with_condition(new_condition(type_, value, reason, message, now))
+
+
+def end_conditions(status: JobStatus, now: datetime, *types: Condition) -> JobStatus:
+    """The status with those of the conditions that were true set to false."""
+    for type_ in types:
+        if status.is_true(type_):
+            status = set_condition(status, type_, False, Reason.ENDED, "", now)
+    return status
+
+
+def complete_job(view: View, message: str) -> Transition:
+    """The job has its result."""
+    return _end_job(view, Phase.COMPLETED, Condition.COMPLETED, Reason.WORKERS_SUCCEEDED, message)
+
+
+def fail_job(view: View, reason: Reason, message: str) -> Transition:
+    """The job ends without its result."""
+    return _end_job(view, Phase.FAILED, Condition.FAILED, reason, message)
+
+
+def _end_job(
+    view: View, phase: Phase, condition: Condition, reason: Reason, message: str
+) -> Transition:
+    status = end_conditions(
+        view.job.status,
+        view.now,
+        Condition.PENDING,
+        Condition.RUNNING,
+        Condition.RESTARTING,
+        Condition.SUSPENDED,
+    )
+    status = set_condition(status, condition, True, reason, message, view.now)
+    failed = phase is Phase.FAILED
+    how = Reason.FAILED if failed else Reason.COMPLETED
+    status = set_condition(status, Condition.FINISHED, True, how, "", view.now)
+    ended_at = format_time(view.now)
+    status = replace(status, phase=phase, completion_time=ended_at, lost_since="", lost_reason="")
+    return Transition(
+        status,
+        (EmitEvent("Warning" if failed else "Normal", reason, message),),
+        (Outcome(phase.lower(), view.job.spec.mode, reason, view.age_seconds),),
+    )

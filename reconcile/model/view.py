@@ -1,0 +1,178 @@
+"""All that a pass derives from what it observed: computed once, read by every step."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from api.constants import LABEL_ATTEMPT, Condition, Phase, Role
+from api.job import PaddleJob, config_map_name, parse_job, pod_name
+from api.objects import Raw, is_deleting, labels_of, name_of
+from api.status import RoleStatus, follow_clock
+from api.trainer import trainer_name
+from reconcile.model.indexes import parse_indexes
+from reconcile.model.plan import Observed, Settings
+from reconcile.model.pods import PodState, PodView, view_pod
+
+
+@dataclass(frozen=True)
+class View:
+    """One job and its children at one moment. Everything in it is read-only."""
+
+    job: PaddleJob
+    observed: Observed
+    now: datetime
+    settings: Settings
+
+    @cached_property
+    def attempt(self) -> int:
+        """The attempt that runs or is to run: by status, or by the pods where status is empty."""
+        return self.job.status.attempt or max((1, *(pod.attempt for pod in self.all_pods)))
+
+    @cached_property
+    def is_behind(self) -> bool:
+        """Whether there are pods of an attempt that status does not know yet.
+
+        The cache shows each kind as of another moment: a standby that takes over may see its
+        predecessor's last pods before the status that they follow from.
+        """
+        return any(pod.attempt > self.attempt for pod in self.all_pods)
+
+    @cached_property
+    def is_inherited(self) -> bool:
+        """Whether the status is another operator's: ours has an attempt wherever it has a phase."""
+        return bool(self.job.status.phase) and not self.job.status.attempt
+
+    @cached_property
+    def is_adopted(self) -> bool:
+        """Whether the pods of this attempt are another operator's, which has made all of them."""
+        return self.attempt == 1 and self.job.status.is_true(Condition.ADOPTED)
+
+    @cached_property
+    def all_pods(self) -> tuple[PodView, ...]:
+        """Every pod that the job controls, whatever its attempt, in order of their names.
+
+        The cache has them in the order of their latest events, and no message must depend on that.
+        """
+        names = {role: trainer_name(spec.pod_spec) for role, spec in self.job.spec.roles.items()}
+        return tuple(view_pod(raw, names) for raw in sorted(self.observed.pods, key=name_of))
+
+    @cached_property
+    def pods(self) -> dict[str, PodView]:
+        """The wanted pods of this attempt that exist, by name."""
+        return {pod.name: pod for pod in self.all_pods if self._is_wanted(pod)}
+
+    @cached_property
+    def obsolete(self) -> tuple[PodView, ...]:
+        """Pods of ended attempts, and those beyond the replicas."""
+        return tuple(pod for pod in self.all_pods if not self._is_wanted(pod))
+
+    @cached_property
+    def previous_pods(self) -> tuple[PodView, ...]:
+        """Pods of ended attempts that still exist."""
+        return tuple(pod for pod in self.all_pods if pod.attempt < self.attempt)
+
+    @cached_property
+    def wanted(self) -> dict[str, tuple[Role, int]]:
+        """Name -> (role, index) of each pod that this attempt needs, servers first."""
+        return {
+            pod_name(self.job.name, role, index): (role, index)
+            for role, spec in self.job.spec.roles.items()
+            for index in range(spec.replicas)
+        }
+
+    @cached_property
+    def missing(self) -> tuple[str, ...]:
+        """Names of wanted pods that do not exist and have not ended well before."""
+        return tuple(
+            name
+            for name, (role, index) in self.wanted.items()
+            if name not in self.pods and index not in self.completed.get(role, frozenset())
+        )
+
+    @cached_property
+    def is_placed(self) -> bool:
+        """Whether every wanted pod has a node, or has ended well before."""
+        return not self.missing and all(pod.is_scheduled for pod in self.pods.values())
+
+    @cached_property
+    def lacking(self) -> tuple[str, ...]:
+        """Names of missing pods that are to be created, sooner or later.
+
+        Once a worker of an elastic job has ended well, no pod is created any more. A new launcher
+        would wipe its peers' entries in etcd, also the one that training is over: they would train
+        again.
+        """
+        is_over = self.job.spec.is_elastic and self.completed[Role.WORKER]
+        return () if is_over else self.missing
+
+    @cached_property
+    def completed(self) -> dict[Role, frozenset[int]]:
+        """Indexes that ended well in this attempt: seen now, or remembered in status."""
+        done: dict[Role, frozenset[int]] = {}
+        for role in self.job.spec.roles:
+            remembered = self.role_status(role).completed_indexes
+            done[role] = parse_indexes(remembered) | {
+                pod.index for pod in self.of_role(role) if pod.state is PodState.SUCCEEDED
+            }
+        return done
+
+    @cached_property
+    def config_map(self) -> Raw | None:
+        """This attempt's ConfigMap, if it exists and is not being deleted."""
+        name = config_map_name(self.job.name, self.attempt)
+        found = (each for each in self.observed.config_maps if name_of(each) == name)
+        return next((each for each in found if not is_deleting(each)), None)
+
+    @cached_property
+    def published(self) -> dict[str, list[str]]:
+        """The lists of that ConfigMap by their names, split once: every pod looks into one."""
+        data: dict[str, str] = (self.config_map or {}).get("data") or {}
+        return {name: told.split(",") for name, told in data.items()}
+
+    @cached_property
+    def has_started(self) -> bool:
+        """Whether any process of this attempt may have read its peers' addresses."""
+        return self.config_map is not None or any(pod.has_started for pod in self.pods.values())
+
+    @cached_property
+    def was_whole(self) -> bool:
+        """Whether every pod of this attempt has existed, so that one that is missing has vanished.
+
+        Until then a missing pod is still to be created, even if others run already: the pods of a
+        wide job are created over several passes.
+        """
+        phase = self.job.status.phase
+        if self.is_adopted:
+            return True
+        return self.config_map is not None or phase not in ("", Phase.PENDING, Phase.RESTARTING)
+
+    @cached_property
+    def age_seconds(self) -> float:
+        """Seconds since the job was created."""
+        return (self.now - self.job.created_at).total_seconds()
+
+    def of_role(self, role: Role) -> Iterator[PodView]:
+        """The wanted pods of one role that exist."""
+        return (pod for pod in self.pods.values() if pod.role is role)
+
+    def role_status(self, role: Role) -> RoleStatus:
+        """The stored counts of a role."""
+        return self.job.status.roles.get(role) or RoleStatus()
+
+    def old_config_maps(self) -> tuple[Raw, ...]:
+        """ConfigMaps of ended attempts."""
+        return tuple(
+            config_map
+            for config_map in self.observed.config_maps
+            if labels_of(config_map).get(LABEL_ATTEMPT) != str(self.attempt)
+        )
+
+    def _is_wanted(self, pod: PodView) -> bool:
+        return pod.attempt == self.attempt and self.wanted.get(pod.name) == (pod.role, pod.index)
+
+
+def build_view(observed: Observed, now: datetime, settings: Settings) -> View:
+    """The view of an observed job; raises what `parse_job` raises."""
+    job = parse_job(observed.job)
+    return View(replace(job, status=follow_clock(job.status, now)), observed, now, settings)

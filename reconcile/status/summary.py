@@ -1,0 +1,196 @@
+"""The status that follows from the children: counts, phase and conditions."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition, Phase, Reason, Role
+from api.objects import format_time
+from api.status import JobCondition, JobStatus, RoleStatus
+from reconcile.attempt.loss import forget_loss
+from reconcile.attempt.restart_request import note_request
+from reconcile.build.gang import find_gang, find_hold
+from reconcile.model.indexes import format_indexes
+from reconcile.model.pods import PodState
+from reconcile.model.transition import end_conditions, set_condition
+from reconcile.model.view import View
+from reconcile.model.wait import Wait, grace_flag, is_told
+from reconcile.status.pending import explain_wait
+from reconcile.status.refused import explain_leftovers
+from reconcile.status.terminating import explain_deletion
+
+FIRST_STATUS_SECONDS = 30.0
+"""A job's first status is deferred no longer, whatever other jobs there are."""
+
+
+TELLING = (
+    Condition.FAILED,
+    Condition.COMPLETED,
+    Condition.SUSPENDED,
+    Condition.RESTARTING,
+    Condition.PENDING,
+    Condition.RUNNING,
+)
+USUAL_WAITS = frozenset({Reason.WAITING_FOR_PODS, Reason.PODS_TERMINATING, Reason.BACK_OFF})
+"""What every restart waits for in turn."""
+
+
+def summarize(view: View) -> JobStatus:
+    """The status of a job whose state does not change in this pass."""
+    status = note_request(view, _with_facts(view, view.job.status))
+    if view.attempt > 1:
+        status = end_conditions(status, view.now, Condition.ADOPTED)
+    if view.job.is_deleting:
+        return _with_deletion(view, replace(status, phase=Phase.TERMINATING))
+    if _has_ended(view):
+        return _set_pending(view, status, explain_leftovers(view), Reason.ENDED)
+    if status.phase in TERMINAL_PHASES or status.is_true(Condition.SUSPENDED):
+        status = _set_pending(view, status, explain_leftovers(view), Reason.ENDED)
+    else:
+        phase = _decide_phase(view)
+        status = _with_conditions(view, replace(status, phase=phase), phase)
+    return status.with_headline(telling_condition(status))
+
+
+def telling_condition(status: JobStatus) -> JobCondition | None:
+    """The true condition that says most about where the job stands.
+
+    A restart's cause says more than that its pods are on their way, and less than what holds
+    them up.
+    """
+    pending = status.condition(Condition.PENDING)
+    is_usual = pending is None or pending.reason in USUAL_WAITS
+    order = TELLING if is_usual else [each for each in TELLING if each is not Condition.RESTARTING]
+    return next((status.condition(each) for each in order if status.is_true(each)), None)
+
+
+def _with_deletion(view: View, status: JobStatus) -> JobStatus:
+    """A deleted job's status tells of what keeps it; until something does, how it last stood."""
+    wait = explain_deletion(view)
+    status = _set_pending(view, status, wait, Reason.ENDED)
+    return status.with_headline(status.condition(Condition.PENDING)) if wait else status
+
+
+def _with_facts(view: View, status: JobStatus) -> JobStatus:
+    spec = view.job.spec
+    counts = {role: _count_role(view, role) for role in spec.roles}
+    gang = find_gang(view)
+    is_held = spec.suspend or status.is_true(Condition.SUSPENDED)
+    return replace(
+        status,
+        mode=str(spec.mode),
+        attempt=view.attempt,
+        start_time=status.start_time or ("" if is_held else format_time(_first_look(view))),
+        pod_group=gang.name if gang else "",
+        selector=f"{LABEL_JOB_UID}={view.job.uid},{LABEL_ROLE}={Role.WORKER}",
+        replicas=sum(pod.role is Role.WORKER for pod in view.all_pods),
+        roles=counts,
+    )
+
+
+def _first_look(view: View) -> datetime:
+    """When the job was first seen, which was before now if its first status was deferred."""
+    if view.job.status.phase:
+        return view.now
+    return view.now - timedelta(seconds=max(0.0, min(view.age_seconds, FIRST_STATUS_SECONDS)))
+
+
+def _count_role(view: View, role: Role) -> RoleStatus:
+    """The counts of a role; after the job's end with `failed` and `succeeded` as they were then.
+
+    Later counts would mislead: pods are deleted, and servers exit with an error when they are.
+    """
+    states = Counter(pod.state for pod in view.of_role(role))
+    counts = RoleStatus(
+        replicas=view.job.spec.roles[role].replicas,
+        pending=states[PodState.PENDING],
+        starting=states[PodState.STARTING],
+        running=states[PodState.RUNNING],
+        failed=states[PodState.FAILED],
+        succeeded=len(view.completed[role]),
+        unknown=states[PodState.UNKNOWN],
+        completed_indexes=format_indexes(view.completed[role]),
+    )
+    if not _has_ended(view):
+        return counts
+    end = view.role_status(role)
+    return replace(
+        counts, failed=end.failed, succeeded=end.succeeded, completed_indexes=end.completed_indexes
+    )
+
+
+def _has_ended(view: View) -> bool:
+    """Whether the stored status is that of an ended job, and not what this pass makes of it.
+
+    Such a status is hardly changed: all ended jobs' would be written after an upgrade.
+    """
+    return view.job.raw_status.get("phase") in TERMINAL_PHASES
+
+
+def _decide_phase(view: View) -> Phase:
+    waits_for_restart = view.job.status.is_true(Condition.RESTARTING) and not view.pods
+    if view.previous_pods or waits_for_restart:
+        return Phase.RESTARTING
+    if _all_run(view):
+        return Phase.COMPLETING if view.completed.get(Role.WORKER) else Phase.RUNNING
+    if view.job.spec.is_elastic and _has_run_this_attempt(view):
+        return Phase.SCALING
+    if view.is_placed:
+        return Phase.STARTING
+    return Phase.PENDING
+
+
+def _has_run_this_attempt(view: View) -> bool:
+    """Whether all pods of this attempt have run. (A restart sets the condition to false.)"""
+    running = view.job.status.condition(Condition.RUNNING)
+    return running is not None and (running.status or view.job.status.phase == Phase.SCALING)
+
+
+def _all_run(view: View) -> bool:
+    """Whether every wanted pod runs or has ended well, and none is still in the way."""
+    up_or_done = (PodState.RUNNING, PodState.SUCCEEDED)
+    return (
+        not view.missing
+        and not view.obsolete
+        and all(pod.state in up_or_done for pod in view.pods.values())
+    )
+
+
+def _with_conditions(view: View, status: JobStatus, phase: Phase) -> JobStatus:
+    runs = phase in (Phase.RUNNING, Phase.COMPLETING)
+    status = forget_loss(status) if runs else status
+    wait = None if runs else explain_wait(view)
+    status = _set_pending(view, status, wait, Reason.ALL_PODS_RUNNING)
+    status = _set_scheduled(view, status)
+    reason, message = _explain_running(view) if runs else (Reason.NOT_ALL_RUNNING, "")
+    since = view.now if runs else _first_look(view)  # a later change shows that the job has run
+    status = set_condition(status, Condition.RUNNING, runs, reason, message, since)
+    if status.is_true(Condition.RESTARTING) and phase is not Phase.RESTARTING:
+        status = set_condition(
+            status, Condition.RESTARTING, False, Reason.PODS_CREATED, "", view.now
+        )
+    return status
+
+
+def _explain_running(view: View) -> tuple[Reason, str]:
+    """Why a running job counts as such, and what has happened to its PodGroup meanwhile."""
+    gang = find_gang(view)
+    hold = find_hold(view, gang) if gang else None
+    return (hold.reason, hold.message) if hold else (Reason.ALL_PODS_RUNNING, "")
+
+
+def _set_pending(view: View, status: JobStatus, wait: Wait | None, over: Reason) -> JobStatus:
+    """The job waits for this; or for nothing any more, for the reason `over`."""
+    flag = grace_flag(wait.message) if wait is not None else ""
+    if wait is not None and flag and not is_told(status, wait.reason, flag):
+        status = end_conditions(status, view.now, Condition.PENDING)  # the grace counts from now
+    if wait is not None:
+        return set_condition(status, Condition.PENDING, True, wait.reason, wait.message, view.now)
+    if status.is_true(Condition.PENDING):
+        return set_condition(status, Condition.PENDING, False, over, "", view.now)
+    return status
+
+
+def _set_scheduled(view: View, status: JobStatus) -> JobStatus:
+    reason = Reason.ALL_PODS_SCHEDULED if view.is_placed else Reason.NOT_ALL_SCHEDULED
+    return set_condition(status, Condition.PODS_SCHEDULED, view.is_placed, reason, "", view.now)

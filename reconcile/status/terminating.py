@@ -1,0 +1,127 @@
+"""Children that are to go and stay: which one, held by what, since when.
+
+Kubelets and collectors need a moment, and a pod has its grace, so nothing is told of a usual end.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from api.constants import FORMER_FINALIZER, Condition, Reason
+from api.objects import Raw, is_deleting, name_of, parse_time
+from reconcile.model.view import View
+from reconcile.model.wait import MAX_CAUSE_CHARACTERS, Wait, clock_time, count
+
+HANG_SECONDS = 10.0
+"""So long after it was due, a child is told of."""
+MAX_GRACE_SECONDS = 366 * 86400
+"""A pod may have any int64, which is beyond the calendar."""
+FOREGROUND = "foregroundDeletion"
+OWN_FINALIZERS = frozenset({FOREGROUND, "orphan"})
+"""Those of the garbage collector, on the job itself. The first waits for the children."""
+LIFTED_BY = {
+    "scheduling.k8s.io/podgroup-protection": "set the gates GenericWorkload and GangScheduling for "
+    "the controller-manager, too",
+    FORMER_FINALIZER: "have the move from paddle-operator 0.3 run again, it lifts the finalizer",
+}
+"""What has to be done about a finalizer that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaver:
+    """Something that is to go: since when, and when it is due to be gone."""
+
+    what: str
+    since: datetime
+    due: datetime
+    next_step: str
+
+    def told(self) -> str:
+        return f"{self.what} since {clock_time(self.since)}"
+
+
+def explain_deletion(view: View) -> Wait | None:
+    """What keeps a job that is being deleted; None while that takes no longer than usual."""
+    hanging = _hanging(view, _of_job(view))
+    if not hanging:
+        return None
+    first, more = hanging[0], len(hanging) - 1
+    cause = f"waiting for {first.told()}" + (f" (and {more} more)" if more else "")
+    return Wait(Reason.CHILDREN_TERMINATING, cause[:MAX_CAUSE_CHARACTERS], first.next_step)
+
+
+def explain_previous(view: View) -> Wait | None:
+    """The wait for the last attempt's pods, if there are any, with the first that stays."""
+    if not view.previous_pods:
+        return None
+    cause = f"waiting for the {count(len(view.previous_pods), 'pod')} of the last attempt to go"
+    wait = Wait(Reason.PODS_TERMINATING, cause, "nothing, they have their grace period to end")
+    hanging = _hanging(view, _of_attempt(view))
+    if not hanging:
+        return wait
+    cause = f"{cause}: {hanging[0].told()}"[:MAX_CAUSE_CHARACTERS]
+    return replace(wait, cause=cause, next_step=hanging[0].next_step)
+
+
+def seconds_to_hang(view: View) -> float | None:
+    """Seconds until something that is to go is to be told of, or None."""
+    if view.job.status.is_true(Condition.SUSPENDED) and not view.job.is_deleting:
+        return None
+    leavers = _of_job(view) if view.job.is_deleting else _of_attempt(view)
+    times = (_seconds_left(view, each) for each in leavers)
+    return min((left for left in times if left > 0), default=None)
+
+
+def _hanging(view: View, leavers: Iterable[_Leaver]) -> list[_Leaver]:
+    found = [each for each in leavers if _seconds_left(view, each) <= 0]
+    return sorted(found, key=lambda each: (each.since, each.what))
+
+
+def _seconds_left(view: View, leaver: _Leaver) -> float:
+    return HANG_SECONDS - (view.now - leaver.due).total_seconds()
+
+
+def _of_attempt(view: View) -> Iterator[_Leaver]:
+    return (_leaver(view, pod.raw) for pod in view.previous_pods if pod.is_deleting)
+
+
+def _of_job(view: View) -> Iterator[_Leaver]:
+    """The children that the job waits for; without any, the job itself, if somebody else holds it.
+
+    The collector deletes the children first only where somebody asked for that. Otherwise they stay
+    as long as the job does.
+    """
+    seen, finalizers = view.observed, _finalizers(view.observed.job)
+    children = (*seen.pods, *seen.services, *seen.config_maps, *seen.pod_groups)
+    awaited = children if FOREGROUND in finalizers else ()
+    yield from (_leaver(view, child) for child in awaited)
+    others = [each for each in finalizers if each not in OWN_FINALIZERS]
+    if others and not awaited:
+        yield _build(view, "the job itself", seen.job, others)
+
+
+def _leaver(view: View, child: Raw) -> _Leaver:
+    node = (child.get("spec") or {}).get("nodeName")
+    what = f"{child['kind']} {name_of(child)}" + (f" on {node}" if node else "")
+    return _build(view, what, child, _finalizers(child))
+
+
+def _build(view: View, what: str, obj: Raw, finalizers: list[str]) -> _Leaver:
+    leaving = obj if is_deleting(obj) else view.observed.job
+    due = parse_time(leaving["metadata"].get("deletionTimestamp")) or view.now
+    seconds = leaving["metadata"].get("deletionGracePeriodSeconds") or 0
+    grace = timedelta(seconds=min(seconds, MAX_GRACE_SECONDS))
+    if finalizers:
+        what = f"{what}, held by its finalizer {finalizers[0]}"
+        next_step = LIFTED_BY.get(finalizers[0], "have whoever put the finalizer there lift it")
+    elif not is_deleting(obj):
+        what, next_step = f"{what}, not deleted", "see whether a webhook refuses its deletion"
+    elif (obj.get("spec") or {}).get("nodeName"):
+        next_step = "have the node looked at, or delete the pod with --force"
+    else:
+        next_step = "see who holds it up, kubectl get -o yaml shows it"
+    return _Leaver(what, due - grace, due, next_step)
+
+
+def _finalizers(obj: Raw) -> list[str]:
+    return list(obj["metadata"].get("finalizers") or ())

@@ -1,0 +1,101 @@
+"""A stored status that this operator cannot have written: the job says what is wrong with it.
+
+Another tool may write a status that the API server lets through and that no pass can go on from,
+such as a time without a zone. What it remembers is then unknown: nothing is created or deleted, and
+the job waits until somebody has put it right.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from api.constants import OWN_MANAGERS, Condition, Reason
+from api.objects import Raw, parse_time
+from api.schema_types import MAX_INT32
+from api.status import JobStatus, dump_status, new_condition, parse_status, status_schema
+from reconcile.model.indexes import parse_indexes
+from reconcile.model.plan import EmitEvent, Plan
+from reconcile.model.wait import NEXT
+
+TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int}
+TIMES = ("time", "startTime", "completionTime", "lastTransitionTime", "lostSince")
+SHOWN_CHARACTERS = 60
+_schema = cache(status_schema)
+
+
+def find_unreadable(status: Any) -> str | None:
+    """What is wrong with a stored status, as `startTime is 'x', which is no time`, or None."""
+    return next(_wrong(_schema(), {} if status is None else status, "status"), None)
+
+
+def tell_unreadable(job: Raw, wrong: str, now: datetime) -> Plan:
+    """Say so in the condition Pending, and do nothing else."""
+    if (job["spec"].get("managedBy") or "") not in OWN_MANAGERS:
+        return Plan()
+    message = f"{wrong}{NEXT}put it right or remove it, the operator does nothing before"
+    stored = job.get("status")
+    conditions = stored.get("conditions") if isinstance(stored, dict) else None
+    condition = new_condition(Condition.PENDING, True, Reason.STATUS_UNREADABLE, message, now)
+    status = _readable(conditions).with_condition(condition).with_headline(condition)
+    told = dump_status(status)
+    if told["conditions"] == conditions:
+        return Plan()
+    event = EmitEvent("Warning", Reason.STATUS_UNREADABLE, message)
+    fields = {name: told[name] for name in ("reason", "message", "conditions")}
+    return Plan(status={"status": fields}, events=(event,))
+
+
+def _readable(conditions: Any) -> JobStatus:
+    """Conditions as they are stored, or none where one of them cannot be read."""
+    schema = _schema()["properties"]["conditions"]
+    is_well = conditions is not None and not any(_wrong(schema, conditions, ""))
+    return parse_status({"conditions": conditions if is_well else []})
+
+
+def _wrong(schema: Raw, value: Any, path: str) -> Iterator[str]:
+    """Each value below the path that is not of its type."""
+    kind = schema["type"]
+    if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
+        yield _say(path, value, f"no {kind}")
+    elif kind == "object":
+        yield from _wrong_fields(schema, value, path)
+    elif kind == "array":
+        for index, each in enumerate(value):
+            yield from _wrong(schema["items"], each, f"{path}[{index}]")
+    elif kind == "integer":
+        most = None if schema["format"] == "int64" else MAX_INT32 - 1
+        if value < 0 or (most is not None and value > most):
+            yield _say(path, value, "out of bounds")
+    else:
+        yield from _wrong_text(value, path)
+
+
+def _wrong_fields(schema: Raw, value: Raw, path: str) -> Iterator[str]:
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield f"{path}.{name} is missing"
+    for name, each in value.items():
+        inner = schema.get("properties", {}).get(name) or schema.get("additionalProperties")
+        if inner:
+            yield from _wrong(inner, each, f"{path}.{name}")
+
+
+def _wrong_text(value: str, path: str) -> Iterator[str]:
+    name = path.rpartition(".")[2]
+    try:
+        if name in TIMES and value and _is_local(value):
+            yield _say(path, value, "a time without a zone")
+        if name == "completedIndexes":
+            parse_indexes(value)
+    except ValueError:
+        yield _say(path, value, "no time" if name in TIMES else "no list of indexes")
+
+
+def _is_local(text: str) -> bool:
+    moment = parse_time(text)
+    return moment is not None and moment.tzinfo is None
+
+
+def _say(path: str, value: Any, what: str) -> str:
+    return f"{path} is {str(value)[:SHOWN_CHARACTERS]!r}, {what}"

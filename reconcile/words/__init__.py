@@ -1,0 +1,1 @@
+"""What a program said before it ended: its last lines, and the one that says why."""

@@ -1,0 +1,228 @@
+"""Finds the line that says why a program failed in the last lines of its log.
+
+The last exception of Python counts, or what a C++ library says as it aborts; else the last line
+that sounds like an error. A line about a lost peer is a consequence: Gloo, NCCL and brpc end the
+peers of a trainer that has died.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from api.signals import signal_name
+from reconcile.words.launcher_log import (
+    CUT_LENGTH,
+    clean,
+    complaint,
+    programs_lines,
+    stop_signal,
+)
+
+MAX_LINE_CHARACTERS = 500
+"""Of more, no expression below may look: whoever writes a log would keep the operator busy."""
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
+_FRAME = re.compile(r'\s+File "([^"]*)", line \d+')
+_RAISED = re.compile(
+    r"[A-Za-z_][\w.<>]*:(?: |$)"
+    r"|[\w.<>]*(?:Error|Exception|Interrupt|Exit|Iteration)$|\w+(?:\.[\w<>]+)+$"
+)
+_NESTED = re.compile(r"[\s|]+([\w.]+(?:Error|Exception): .+)")
+"""In a group of exceptions, or below the frames of PaddlePaddle's translation to a static graph."""
+_TRANSLATED = ": In transformed code:"
+_ASSERTION = "AssertionError"
+"""Without a message; what was asserted stands above it."""
+_CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+_ASIDE = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
+"""Before a traceback of what Python went on from."""
+_ELSEWHERE = re.compile(
+    r"subprocess\.CalledProcessError: .* returned non-zero exit status"
+    r"|SystemError: \(Fatal\) Blocking queue is killed because the data reader raises"
+)
+"""A process or a thread has failed, and has said why itself."""
+_BEGINS_BELOW = re.compile(r".*(?::|: \([A-Z]\w+\)\.?)$")
+"""An error whose message is on the next line."""
+_INTERPRETER = re.compile(r"^/\S+/(python[\d.]*: )")
+"""Its folder may take as much room as a column has, and the reason stands behind it."""
+_LAUNCHER_FILES = "paddle/distributed/launch/"
+
+NOTHING_KEPT = "its node kept only what PaddlePaddle's launcher wrote"
+"""Where an environment of 1.6 KB or a little more follows the program's lines, they are cut off."""
+_SUMMARY = "Error Message Summary:"
+"""Before the sentence of PaddlePaddle's C++ errors."""
+_DETECTED = re.compile(r"FatalError: `.*` is detected by the operating system")
+_THROWN = re.compile(r"terminate called after throwing an instance of '(.*)'")
+_WHAT = re.compile(r"\s*what\(\): +(.+)")
+_FATAL_LOG = re.compile(r"F\d{4} [\d:.]+ +\d+ ")
+"""The head of a glog line after which the process aborts."""
+_ERROR = re.compile(
+    r"^E\d{4} |(?:error|exception|interrupt)\b|\b(?:fatal|fail(?:ed|ure)?|cannot|can't|could not"
+    r"|unable to|not found|no such|no module|no space|denied|not permitted|killed|abort(?:ed|ing)?"
+    r"|terminated|segmentation fault|bus error|illegal instruction|core dumped|out of memory"
+    r"|refused|timed? ?out|nan|invalid|unrecognized|undefined symbol|exceeded|panic|critical"
+    r"|corrupt(?:ed|ion)?)\b"
+    r"|错误|失败|无法|异常|找不到|未找到|不存在|没有那个|不足|不够|超时|拒绝",
+    re.IGNORECASE,
+)
+_OBITUARY = re.compile(
+    r"(?:.*\bline \d+: +\d+ )?(?:Aborted|Terminated|Segmentation fault|Bus error"
+    r"|Illegal instruction|Floating point exception)(?: +\(core dumped\))?(?:  .*)?$"
+    r"|.*\bDataLoader \d+ workers exit unexpectedly"
+)
+"""What a shell says of a process that a signal has ended, and PaddlePaddle of its readers."""
+_NO_ERROR = re.compile(
+    r"[Ww]arning|\bWARN|\b(?:INFO|DEBUG)\b|^[IW]\d{4} |\b(?:0|no) (?:errors|failures)\b"
+    r"|[Ee]rror(?: rate)?\s*[=:]?\s*\d*\.\d"
+)
+_CONSEQUENCE = re.compile(
+    r"connection (?:was )?(?:reset|closed|aborted|refused|lost|timed out)|broken ?pipe|got eof"
+    r"|\b(?:by|from) (?:remote )?peer|peer (?:has )?(?:closed|lost|failed|reset)|no route to host"
+    r"|socket (?:closed|timeout)|fail(?:ed)? to connect|remote process|nccl(?:remote|system)error"
+    r"|nccl.*(?:unhandled system error|timed? ?out|abort)|call to (?:recv|send|connect)"
+    r"|gloo.*(?:pair\.cc|buffer\.cc|context\.cc|timed? ?out|timeout)"
+    r"|(?:timed? ?out|timeout).*(?:gloo|nccl|store|barrier|collective|rank|peer|rendezvous)"
+    r"|tcp_store\.cc|tcp (?:receive|send) error|watchdog caught",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LastWords:
+    """What a program said before it failed.
+
+    `cause` is the line that says why; where none sounds like it, the last one (`is_error` is
+    False). `lines` are all that it wrote.
+    """
+
+    cause: str = ""
+    is_error: bool = False
+    is_consequence: bool = False
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A line that says why, with the exceptions that led to it."""
+
+    line: int
+    text: str
+    chain: tuple[str, ...] = ()
+    is_aside: bool = False
+    is_native: bool = False
+
+    @property
+    def is_consequence(self) -> bool:
+        return any(_CONSEQUENCE.search(text) for text in (self.text, *self.chain))
+
+
+@lru_cache(maxsize=256)
+def read_message(message: str) -> LastWords:
+    """What the termination message of a failed container says."""
+    every = clean(message)
+    own = programs_lines(every, len(message) >= CUT_LENGTH)
+    lines = tuple(_INTERPRETER.sub(r"\1", line[:MAX_LINE_CHARACTERS]) for line in own)
+    stopped = stop_signal(every)
+    if stopped is not None:
+        cause = f"PaddlePaddle's launcher was stopped by {signal_name(stopped)}"
+        return LastWords(cause, is_error=True, lines=lines)
+    found = _find(lines)
+    if found is not None:
+        return LastWords(found.text, True, found.is_consequence, lines)
+    said = complaint(every)
+    if said or lines:
+        return LastWords(said or lines[-1], bool(said), lines=lines)
+    return LastWords(NOTHING_KEPT if every else "")  # every line was the launcher's
+
+
+def _find(lines: Sequence[str]) -> _Candidate | None:
+    """The best candidate: the last of the best kind there is.
+
+    An abort over a lost peer after an exception comes of the process's end.
+    """
+    raised = list(_exceptions(lines))
+    told = [*(each for each in raised if not each.is_aside), *_native_errors(lines)]
+    kinds = (
+        sorted(told, key=lambda candidate: candidate.line),
+        list(_detected(lines)),
+        list(_complaints(lines, {each.line for each in raised})),
+        list(_obituaries(lines)),
+        raised,
+    )
+    best = next((kind for kind in kinds if kind), None)
+    if best is None:
+        return None
+    late = best[-1].is_native and best[-1].is_consequence
+    return next((each for each in reversed(best) if late and not each.is_consequence), best[-1])
+
+
+def _exceptions(lines: Sequence[str]) -> Iterator[_Candidate]:
+    """The last line of each traceback; the beginning of the first may be cut off."""
+    frames: list[str] | None = None
+    chain: tuple[str, ...] = ()
+    before = code = ""
+    is_aside = False
+    for index, line in enumerate(lines):
+        frame = _FRAME.match(line)
+        if _FRAME.match(before):
+            code = line.strip() if line[0].isspace() else ""
+        if _TRACEBACK.match(line):
+            frames, is_aside = [], before.startswith(_ASIDE)
+            chain = chain if before.startswith(_CHAINED) else ()
+        elif frame:
+            frames = [*(frames or ()), frame[1]]
+        elif frames is not None and _RAISED.match(line):
+            text = f"{line}: {code}" if code and line == _ASSERTION else _with_next(lines, index)
+            elsewhere = any(_LAUNCHER_FILES in path for path in frames) or _ELSEWHERE.match(line)
+            yield _Candidate(index, text, chain, is_aside or bool(elsewhere))
+            frames, chain = None, (*chain, text)
+        before = line
+
+
+def _with_next(lines: Sequence[str], index: int) -> str:
+    """An error's line; with the line after it, where its message begins there."""
+    line = lines[index]
+    if line.endswith(_TRANSLATED):
+        nested = (match[1] for each in lines[index:] if (match := _NESTED.match(each)))
+        return next(nested, line)
+    following = lines[index + 1] if index + 1 < len(lines) else ""
+    if not _BEGINS_BELOW.match(line) or "Traceback" in following:
+        return line
+    return f"{line} {following.strip()}".strip()
+
+
+def _native_errors(lines: Sequence[str]) -> Iterator[_Candidate]:
+    """What C++ code says as it throws or aborts."""
+    thrown = before = ""
+    for index, line in enumerate(lines):
+        if match := _THROWN.match(line):
+            thrown = match[1]
+        elif match := _WHAT.match(line):
+            yield _Candidate(index, f"{thrown}: {match[1]}" if thrown else match[1], is_native=True)
+        elif _FATAL_LOG.match(line) or (before == _SUMMARY and not _DETECTED.match(line)):
+            yield _Candidate(index, _with_next(lines, index), is_native=True)
+        before = line
+
+
+def _detected(lines: Sequence[str]) -> Iterator[_Candidate]:
+    """What PaddlePaddle says of the signal that ends it."""
+    for index, line in enumerate(lines):
+        if _DETECTED.match(line):
+            yield _Candidate(index, line)
+
+
+def _complaints(lines: Sequence[str], but: set[int]) -> Iterator[_Candidate]:
+    """Lines that sound like an error; code in a traceback is indented."""
+    for index, line in enumerate(lines):
+        if index in but or _OBITUARY.match(line) or line.startswith(_ASIDE):
+            continue
+        if match := _NESTED.match(line):
+            yield _Candidate(index, match[1])
+        elif not line[0].isspace() and _ERROR.search(line) and not _NO_ERROR.search(line):
+            yield _Candidate(index, line)
+
+
+def _obituaries(lines: Sequence[str]) -> Iterator[_Candidate]:
+    """What is said of processes that signals have ended."""
+    for index, line in enumerate(lines):
+        if _OBITUARY.match(line):
+            yield _Candidate(index, line)

@@ -1,0 +1,117 @@
+"""How a pod has ended, in words: a sentence for conditions and Events, and a record's message."""
+
+from api.constants import Reason
+from api.objects import Raw
+from api.signals import SIGKILL, is_of_child, signal_name
+from api.status import Failure
+from reconcile.model.pods import ContainerEnd, PodView
+from reconcile.model.view import View
+from reconcile.words.cause import NOTHING_KEPT, LastWords, read_message
+
+MAX_CAUSE_CHARACTERS = 400
+MAX_RECORD_CHARACTERS = 1024
+"""Of a record's message: the line that says why, and as many of the last ones as fit."""
+OUT_OF_MEMORY = "OOMKilled"
+PLAIN_REASONS = ("", "Error", "Completed")
+"""The program ended by itself, or a signal ended it. With others the kubelet says what happened."""
+_EXITED = "exited with code "
+_FAILED = "failed with "
+_RUNTIME_WORDS = "start container process: "
+"""A runtime names its layers up to here, and then says what was wrong."""
+
+
+def describe_end(view: View, pod: PodView, others: int = 0) -> str:
+    """One sentence: which pod, on which node, how it ended, how many followed, and why."""
+    where = f" on {pod.node}" if pod.node else ""
+    followed = f", and {others} other{'s' * (others > 1)} failed after it" if others else ""
+    if pod.end is None:
+        status: Raw = pod.raw.get("status") or {}
+        reason = status.get("reason") or "unknown"
+        return f"{pod.name}{where} failed{followed}: {reason}: {status.get('message') or ''}"
+    cause = _cause(view, pod, pod.end)
+    said = f": {cause}" if cause else ""
+    return f"{pod.name}{where} {_how(view, pod, pod.end)}{followed}{said}"
+
+
+def describe_record(record: Failure) -> str:
+    """The sentence of a pod that is gone, from its record."""
+    where = f" on {record.node}" if record.node else ""
+    first, *_ = record.message.splitlines() or [""]
+    is_plain = record.signal is None and record.reason == Reason.POD_FAILED
+    is_cause_alone = is_plain and not first.startswith((_EXITED, _FAILED))
+    how = f"{_EXITED}{record.exit_code}: " if is_cause_alone else ""
+    return f"{record.pod}{where} {how}{first}"
+
+
+def record_message(view: View, pod: PodView) -> str:
+    """First what says why, then the last lines of the log; without one, how the pod ended."""
+    words = last_words(pod)
+    if pod.end is None:
+        return ""
+    if not words.cause:
+        return _how(view, pod, pod.end)
+    cause = _cause(view, pod, pod.end)
+    parts = [cause] if cause else []
+    if _is_told_without(pod.end) or not cause:
+        parts.insert(0, _how(view, pod, pod.end))
+    rest = list(words.lines)
+    if cause in rest:
+        del rest[len(rest) - 1 - rest[::-1].index(cause)]
+    return _bounded(": ".join(parts), "\n".join(rest))
+
+
+def last_words(pod: PodView) -> LastWords:
+    """What its container's termination message says."""
+    return read_message(pod.end.message) if pod.end else LastWords()
+
+
+def _how(view: View, pod: PodView, end: ContainerEnd) -> str:
+    limit = _memory_limit(view, pod, end.container)
+    if end.reason == OUT_OF_MEMORY:
+        return f"ran out of memory ({', '.join(filter(None, (OUT_OF_MEMORY, limit)))})"
+    if end.reason not in PLAIN_REASONS:
+        return f"{_FAILED}{end.reason}"
+    if end.signal is None:
+        return f"{_EXITED}{end.exit_code}"
+    often = f" ({', '.join(filter(None, ('often out of memory', limit)))})"
+    by = f"was ended by {signal_name(end.signal)}{often * (end.signal == SIGKILL)}"
+    of_child = f"{_EXITED}{end.exit_code}: a process of it "
+    return f"{of_child if is_of_child(end.exit_code) else ''}{by}"
+
+
+def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
+    """What the log says, where that can be the reason: what SIGKILL ends has not said why."""
+    words = read_message(end.message)
+    cause = words.cause
+    if cause == NOTHING_KEPT:
+        logs = f"kubectl -n {view.job.namespace} logs {pod.name} -c {end.container}"
+        cause = f"{cause}; the pod's log has the cause: {logs}"
+    if end.reason not in (*PLAIN_REASONS, OUT_OF_MEMORY):
+        cause = cause.rpartition(_RUNTIME_WORDS)[2].removesuffix(": unknown")
+    elif end.signal == SIGKILL or (_is_told_without(end) and not words.is_error):
+        return ""
+    if len(cause) > MAX_CAUSE_CHARACTERS:
+        return cause[: MAX_CAUSE_CHARACTERS - 1] + "…"
+    return cause
+
+
+def _is_told_without(end: ContainerEnd) -> bool:
+    """Whether the way in which it ended says something by itself, as an exit code does not."""
+    return end.signal is not None or end.reason not in PLAIN_REASONS
+
+
+def _memory_limit(view: View, pod: PodView, container: str) -> str:
+    """`limit 2Gi`, from the template, or nothing."""
+    template = view.job.spec.roles[pod.role].pod_spec if pod.role in view.job.spec.roles else {}
+    every = (*(template.get("initContainers") or ()), *(template.get("containers") or ()))
+    resources = next((c.get("resources") for c in every if c.get("name") == container), None)
+    limit = ((resources or {}).get("limits") or {}).get("memory")
+    return f"limit {limit}" if limit else ""
+
+
+def _bounded(first: str, rest: str) -> str:
+    room = MAX_RECORD_CHARACTERS - len(first) - 1
+    if len(rest) > room:
+        rest = rest[-room:]
+        rest = rest.partition("\n")[2] or rest
+    return f"{first}\n{rest}" if rest else first
