@@ -16,7 +16,7 @@ from pathlib import Path
 from pdj.commands.version import VERSION_FILE
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("api", "kube", "reconcile", "pdj", "controller")
+PACKAGES = ("api", "kube", "reconcile", "pdj")
 LIBRARIES = ("yaml", "starlette", "uvicorn", "anyio", "click", "h11", "typing_extensions")
 """Of Python alone; uvicorn and starlette with all that they import."""
 LEFT_OUT = ("__pycache__", "*.so")

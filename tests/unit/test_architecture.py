@@ -18,7 +18,7 @@ ALLOWED = {
     "kube": {"kube", "api"},
     "reconcile": {"reconcile", "api"},
     "controller": {"controller", "reconcile", "kube", "api", "metrics"},
-    "pdj": {"pdj", "controller", "reconcile", "kube", "api"},
+    "pdj": {"pdj", "reconcile", "kube", "api"},
     "localcluster": {"localcluster"},
     "benchmarks": {"benchmarks", "localcluster"},
     "manifests": {"manifests", "api", "controller", "pdj"},
