@@ -20,8 +20,8 @@ from benchmarks.operators import (
 from benchmarks.report import Run, build_page, write_report
 from benchmarks.scenarios.sidebyside import Turns, measure_side_by_side
 from benchmarks.series import FULL, QUICK, Series, Sizes, attempt, measure_series
-from localcluster import clock
-from localcluster.report import Report
+from localcluster.machine import clock
+from localcluster.machine.report import Report
 
 
 def main() -> int:

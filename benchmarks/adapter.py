@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster.report import Report
-from localcluster.rest import JSON, Raw
+from localcluster.client.rest import JSON, Raw
+from localcluster.machine.report import Report
 
 NAMESPACE = "default"
 IMAGE = "registry.k8s.io/pause:3.10"

@@ -11,8 +11,8 @@ import socket
 from collections.abc import Iterable
 from itertools import islice
 
-from localcluster.components import ETCD_CLIENTS
-from localcluster.rest import Client, Endpoint, Raw
+from localcluster.client.rest import Client, Endpoint, Raw
+from localcluster.cluster.components import ETCD_CLIENTS
 
 MAX_OPERATIONS = 100
 """In one transaction; etcd takes 128."""

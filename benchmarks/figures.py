@@ -7,7 +7,7 @@ from benchmarks.scenarios.burst import OPERATOR
 from benchmarks.scenarios.crowd import Crowd
 from benchmarks.scenarios.wide import Wide
 from benchmarks.series import RatedBurst, Series
-from localcluster.components import API_SERVER
+from localcluster.cluster.components import API_SERVER
 
 LEASE_SECONDS = 15.0
 LEAST_BESIDE_PEERS = 1.4

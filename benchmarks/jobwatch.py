@@ -7,10 +7,10 @@ import threading
 from collections.abc import Iterable
 
 from benchmarks.adapter import Adapter
-from localcluster import clock
-from localcluster.informer import Informer
-from localcluster.report import Report
-from localcluster.rest import Client, Raw
+from localcluster.client.informer import Informer
+from localcluster.client.rest import Client, Raw
+from localcluster.machine import clock
+from localcluster.machine.report import Report
 
 TOUCHED = "any state"
 """What `wait` takes for the first state that an operator gives a job, whatever it is."""

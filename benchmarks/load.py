@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.site import PODS, Site
-from localcluster import clock
-from localcluster.rest import MERGE_PATCH, Raw
+from localcluster.client.rest import MERGE_PATCH, Raw
+from localcluster.machine import clock
 
 RUNNING = "Running"
 COMPLETED = "Completed"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks import procfs
 from benchmarks.adapter import OPERATOR_WRITES, PROJECT, Adapter
-from localcluster.process import Command, Process
+from localcluster.machine.process import Command, Process
 
 STOP_SECONDS = 30.0
 OWN = "paddlejob-operator"

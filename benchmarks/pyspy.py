@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.pprof import Kinds, Stack, shares
-from localcluster import clock
-from localcluster.process import Command, Process
+from localcluster.machine import clock
+from localcluster.machine.process import Command, Process
 
 RATE_PER_SECOND = 1000
 LATE_SECONDS = 30.0

@@ -13,7 +13,7 @@ from benchmarks.scenarios.burst import OPERATOR, Burst
 from benchmarks.scenarios.profile import Profile
 from benchmarks.scenarios.sidebyside import Turns
 from benchmarks.series import RatedBurst, Series
-from localcluster.components import API_SERVER
+from localcluster.cluster.components import API_SERVER
 
 CHART = "chart.svg"
 CHART_LINE = [f"![jobs per second]({CHART})"]

@@ -20,9 +20,9 @@ from benchmarks.scenarios.profile import Profile, measure_profile
 from benchmarks.scenarios.takeover import TakeOver, measure_takeover
 from benchmarks.scenarios.wide import Wide, measure_wide
 from benchmarks.site import Site
-from localcluster.errors import LocalClusterError
-from localcluster.report import Report
-from localcluster.rest import ApiError
+from localcluster.client.rest import ApiError
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.report import Report
 
 FAILURES = (TimeoutError, LocalClusterError, ApiError)
 """What a measurement ends with when the operator takes too long, dies, or makes it impossible."""

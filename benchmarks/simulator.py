@@ -6,9 +6,9 @@ goes at once, nodes send heartbeats. A simulated pod runs whether its ConfigMap 
 
 from pathlib import Path
 
-from localcluster.gobuild import Pins
-from localcluster.process import Command, Process
-from localcluster.rest import Raw
+from localcluster.build.gobuild import Pins
+from localcluster.client.rest import Raw
+from localcluster.machine.process import Command, Process
 
 MODULE = "sigs.k8s.io/kwok"
 VERSION = "v0.8.0"

@@ -16,12 +16,19 @@ from benchmarks.family import etcd_prefix, etcd_prefix_of_children
 from benchmarks.jobwatch import JobWatch
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.simulator import PINS, build_nodes, start_simulator
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.components import API_SERVER, COMPONENTS, CONTROLLER_MANAGER, ETCD, SCHEDULER
-from localcluster.gobuild import ensure_built
-from localcluster.manifests import install, without
-from localcluster.report import Report
-from localcluster.rest import Client, Endpoint, has_condition
+from localcluster import Cluster, ClusterConfig
+from localcluster.build.gobuild import ensure_built
+from localcluster.client.rest import Client, Endpoint, has_condition
+from localcluster.cluster.components import (
+    API_SERVER,
+    COMPONENTS,
+    CONTROLLER_MANAGER,
+    ETCD,
+    SCHEDULER,
+)
+from localcluster.commands.manifests import install, without
+from localcluster.machine import clock
+from localcluster.machine.report import Report
 
 SETTLED_SECONDS = 6.0
 """Longer than a first status is deferred once no job waits for a worker."""

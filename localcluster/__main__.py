@@ -8,14 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from localcluster import background, clock, ownimages
-from localcluster.build import ensure_binaries
-from localcluster.cluster import check_platform
-from localcluster.config import ClusterConfig
-from localcluster.errors import LocalClusterError
-from localcluster.images import ImageTable
-from localcluster.run import run_files
-from localcluster.statefolder import DEFAULT_NAME
+from localcluster.build.binaries import ensure_binaries
+from localcluster.build.images import ImageTable
+from localcluster.cluster.cluster import check_platform
+from localcluster.cluster.config import ClusterConfig
+from localcluster.commands import background, ownimages
+from localcluster.commands.run import run_files
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.statefolder import DEFAULT_NAME
 
 FIELDS = {
     "nodes": "nodes",

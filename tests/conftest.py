@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from xdist.remote import Producer
 
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.build import ensure_binaries
+from localcluster import Cluster, ClusterConfig
+from localcluster.build.binaries import ensure_binaries
+from localcluster.machine import clock
 from tests.e2e.node import RealNode
 from tests.e2e.shared import node_of
 from tests.e2e.world import is_inside

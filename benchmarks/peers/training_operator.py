@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.adapter import Adapter, build_roles
-from localcluster.gobuild import Pins, ensure_built
-from localcluster.report import Report
-from localcluster.rest import Raw
+from localcluster.build.gobuild import Pins, ensure_built
+from localcluster.client.rest import Raw
+from localcluster.machine.report import Report
 
 VERSION = "v1.9.0"
 CRD = "manifests/base/crds/kubeflow.org_paddlejobs.yaml"

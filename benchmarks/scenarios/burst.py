@@ -18,7 +18,7 @@ from benchmarks.load import (
 )
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.site import Site
-from localcluster import clock
+from localcluster.machine import clock
 
 SECONDS_PER_JOB = 1.0
 LEAST_SECONDS = 60.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from benchmarks.family import Family, Requests, Write
 from benchmarks.load import build_bodies, job_names
 from benchmarks.site import Site
-from localcluster.rest import Raw
+from localcluster.client.rest import Raw
 
 REPEATS = 100
 NOBODY = "nobody"

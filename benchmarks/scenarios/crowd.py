@@ -24,7 +24,7 @@ from benchmarks.load import (
 )
 from benchmarks.operators import Operator
 from benchmarks.site import Site
-from localcluster import clock
+from localcluster.machine import clock
 
 START_SECONDS = 180.0
 FINISHED, RUNNING = "sample-finished", "probe-sample-running"

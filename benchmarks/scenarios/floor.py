@@ -11,7 +11,7 @@ from benchmarks.adapter import DEFAULT_WRITES, WriteOptions
 from benchmarks.family import Family, Requests
 from benchmarks.load import build_bodies, cpu_ms_per_job, in_threads, job_names
 from benchmarks.site import PODS, Site, wait_for
-from localcluster import clock
+from localcluster.machine import clock
 
 RUN_SECONDS = 120.0
 

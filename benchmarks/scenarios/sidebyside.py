@@ -9,7 +9,7 @@ from benchmarks.adapter import Adapter
 from benchmarks.operators import Operator
 from benchmarks.scenarios.burst import Burst, measure_burst
 from benchmarks.site import Site
-from localcluster.report import Report
+from localcluster.machine.report import Report
 
 WARM_UP_JOBS = 50
 """Of a burst that is not counted: the first one of a control plane is slower."""

@@ -8,7 +8,7 @@ from benchmarks.jobwatch import TOUCHED
 from benchmarks.load import start_jobs, working_operator
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.site import Site, rests, wait_for
-from localcluster import clock
+from localcluster.machine import clock
 
 TIMEOUT_SECONDS = 90.0
 STARTED_CPU_SECONDS = 0.2

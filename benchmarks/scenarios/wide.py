@@ -8,8 +8,8 @@ from benchmarks.family import capture
 from benchmarks.load import start_jobs, wait_running, working_operator
 from benchmarks.operators import Operator
 from benchmarks.site import PODS, Site, wait_for
-from localcluster import clock
-from localcluster.rest import Raw
+from localcluster.client.rest import Raw
+from localcluster.machine import clock
 
 TIMEOUT_SECONDS = 300.0
 OBJECT_BYTES = 1_500_000

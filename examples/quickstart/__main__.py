@@ -16,11 +16,12 @@ from typing import Any
 import yaml
 
 from examples.quickstart.follow import Follower
-from localcluster import Cluster, ClusterConfig, manifests
-from localcluster.environments import ensure_environment
-from localcluster.errors import LocalClusterError
-from localcluster.images import ImageTable, images_of
-from localcluster.training import training
+from localcluster import Cluster, ClusterConfig
+from localcluster.build.environments import ensure_environment
+from localcluster.build.images import ImageTable, images_of
+from localcluster.build.training import training
+from localcluster.commands import manifests
+from localcluster.machine.errors import LocalClusterError
 
 ROOT = Path(__file__).resolve().parents[2]
 MANIFESTS = ROOT / "manifests" / "v1"

@@ -30,10 +30,11 @@ from examples.quickstart.__main__ import (
     create_objects,
 )
 from examples.quickstart.__main__ import NAMESPACE as SYSTEM
-from localcluster import Cluster, ClusterConfig, manifests
-from localcluster.errors import LocalClusterError
-from localcluster.images import ImageTable, images_of
-from localcluster.ownimages import ENVIRONMENT, WORKDIR
+from localcluster import Cluster, ClusterConfig
+from localcluster.build.images import ImageTable, images_of
+from localcluster.commands import manifests
+from localcluster.commands.ownimages import ENVIRONMENT, WORKDIR
+from localcluster.machine.errors import LocalClusterError
 
 Raw = dict[str, Any]
 CHECK_SECONDS = 1.0

@@ -13,9 +13,10 @@ import sys
 import threading
 from pathlib import Path
 
-from localcluster.config import ClusterConfig
-from localcluster.images import ImageTable
-from localcluster.informer import Informer
+from localcluster.build.images import ImageTable
+from localcluster.client.informer import Informer
+from localcluster.client.rest import Client, Endpoint, Raw
+from localcluster.cluster.config import ClusterConfig
 from localcluster.node.manager import PodManager
 from localcluster.node.network.addresses import AddressPool
 from localcluster.node.network.hosts import Hosts
@@ -26,7 +27,6 @@ from localcluster.node.registration import Registration
 from localcluster.node.runtime.podnetwork import PodNetwork
 from localcluster.node.runtime.runtime import Runtime
 from localcluster.node.server import KubeletServer
-from localcluster.rest import Client, Endpoint, Raw
 
 DEFAULT_PODS = "250"
 STACK_BYTES = 512 * 1024  # a thread per pod: the default of 8 MiB is address space for nothing

@@ -7,14 +7,14 @@ import queue
 import threading
 from pathlib import Path
 
-from localcluster import clock
+from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Raw
+from localcluster.machine import clock
 from localcluster.node.network.addresses import AddressPool
 from localcluster.node.pod.node_context import NodeContext
 from localcluster.node.pod.starter import Sandbox
 from localcluster.node.pod.status import TERMINAL, delete_pod
 from localcluster.node.pod.worker import PodWorker
 from localcluster.node.spec.env import PodFacts
-from localcluster.rest import CONNECTION_ERRORS, ApiError, Raw
 
 RETRY_SECONDS = 1.0
 

@@ -8,12 +8,19 @@ import os
 import platform
 from dataclasses import dataclass
 
-from localcluster import clock
-from localcluster.build import KUBERNETES_VERSION
-from localcluster.config import ClusterConfig
+from localcluster.build.binaries import KUBERNETES_VERSION
+from localcluster.client.rest import (
+    APPLY_PATCH,
+    CONNECTION_ERRORS,
+    ApiError,
+    Client,
+    Raw,
+    has_condition,
+)
+from localcluster.cluster.config import ClusterConfig
+from localcluster.machine import clock
 from localcluster.node.pod.containers import rfc3339
 from localcluster.node.pod.status import keep_times
-from localcluster.rest import APPLY_PATCH, CONNECTION_ERRORS, ApiError, Client, Raw, has_condition
 
 LEASE_SECONDS = 40
 REFUSED = (400, 422)

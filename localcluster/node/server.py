@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from localcluster import clock
+from localcluster.client.pki import Authority
+from localcluster.machine import clock
 from localcluster.node.manager import PodManager
 from localcluster.node.runtime.logs import LogQuery, read_log, timestamp
-from localcluster.pki import Authority
 
 LOGS = re.compile(r"/containerLogs/(?P<namespace>[^/]+)/(?P<pod>[^/]+)/(?P<container>[^/]+)")
 LOGS_ONLY = b"this node serves container logs only"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from localcluster import Cluster, ClusterConfig
-from localcluster.components import CONTROLLER_MANAGER
-from localcluster.manifests import install
+from localcluster.cluster.components import CONTROLLER_MANAGER
+from localcluster.commands.manifests import install
 from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab
 from tests.live.operated import MANIFESTS, install_without_deployment

@@ -5,9 +5,9 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from localcluster import clock
-from localcluster.errors import LocalClusterError
-from localcluster.filelock import FileLock
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.filelock import FileLock
 
 CGROUP = "paddlejob-e2e"
 ROOT = Path("/sys/fs/cgroup")

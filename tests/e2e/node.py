@@ -15,9 +15,10 @@ from pathlib import Path
 
 import yaml
 
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.components import API_SERVER, CONTROLLER_MANAGER
-from localcluster.rest import CONNECTION_ERRORS, ApiError, has_condition
+from localcluster import Cluster, ClusterConfig
+from localcluster.client.rest import CONNECTION_ERRORS, ApiError, has_condition
+from localcluster.cluster.components import API_SERVER, CONTROLLER_MANAGER
+from localcluster.machine import clock
 from tests.e2e.cgroups import CGROUP
 from tests.e2e.programs import DNS, NODE
 from tests.e2e.world import NODE_ADDRESS as ADDRESS

@@ -6,9 +6,9 @@ And Kubeflow's training operator, beside which starts are measured.
 from pathlib import Path
 
 from benchmarks.peers.training_operator import PINS as PEER
-from localcluster.build import PINS, version_values
-from localcluster.gobuild import Pins, ensure_built
-from localcluster.report import Report
+from localcluster.build.binaries import PINS, version_values
+from localcluster.build.gobuild import Pins, ensure_built
+from localcluster.machine.report import Report
 
 SOURCES = Path(__file__).parent / "go"
 NODE = Pins(

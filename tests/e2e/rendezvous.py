@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from api.constants import LABEL_JOB_NAME
-from localcluster.informer import Informer
+from localcluster.client.informer import Informer
 from tests.live.lab import CORE, WAIT_SECONDS, Lab, Raw
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from localcluster import Cluster
-from localcluster.rest import Client, Endpoint
+from localcluster.client.rest import Client, Endpoint
 from tests.e2e.node import FOLDER, RealNode
 
 OWNED = pytest.StashKey[RealNode]()

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from api.constants import LABEL_ATTEMPT
-from localcluster.informer import Informer
+from localcluster.client.informer import Informer
 from tests.live.lab import CORE, WAIT_SECONDS, Lab, Raw
 
 LOST, TOLD, GONE = "a pod has failed or goes", "all are told to end", "all are gone"

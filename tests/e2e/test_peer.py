@@ -16,7 +16,7 @@ from api.constants import LABEL_JOB_NAME
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.peers.training_operator import ADAPTER
 from localcluster import Cluster
-from localcluster.manifests import install
+from localcluster.commands.manifests import install
 from tests.e2e.jobs import SLEEP, template
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw, paddle_job
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from localcluster.environments import CHECKOUT, cache_folder
+from localcluster.build.environments import CHECKOUT, cache_folder
 from tests.live.debian import missing
 
 NAMESPACES = ("--mount", "--net", "--uts", "--pid")

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
-from localcluster.environments import ensure_environment
+from localcluster.build.environments import ensure_environment
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PORTS_PER_JOB = 20

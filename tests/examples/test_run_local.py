@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from localcluster import clock
+from localcluster.machine import clock
 from tests.live.lab import paddle_job, shell
 from tests.live.pdj import command, environment, run_pdj
 from tests.live.processes import command_lines, pid_of, processes_in

@@ -15,8 +15,9 @@ from controller.client.api import ApiClient
 from controller.client.connection import load_connection
 from kube.clock import Clock
 from kube.errors import NotFound
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.components import CONTROLLER_MANAGER, SCHEDULER
+from localcluster import Cluster, ClusterConfig
+from localcluster.cluster.components import CONTROLLER_MANAGER, SCHEDULER
+from localcluster.machine import clock
 from metrics import Metrics
 from tests.faults.live import Feed, LiveWorld
 from tests.faults.record import FOLDER, play

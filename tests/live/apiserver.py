@@ -7,7 +7,7 @@ from typing import Any
 
 from api.constants import API_VERSION, PLURAL
 from localcluster import Cluster
-from localcluster.rest import JSON, MERGE_PATCH, ApiError, Client, Endpoint
+from localcluster.client.rest import JSON, MERGE_PATCH, ApiError, Client, Endpoint
 
 Raw = dict[str, Any]
 STRICT = "fieldValidation=Strict"

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster.pki import Authority
-from localcluster.ports import HOST
+from localcluster.client.pki import Authority
+from localcluster.machine.ports import HOST
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ the API server tells when it is asked, a watch tells a little later: who reads i
 from collections.abc import Iterator
 from typing import Any, Self
 
-from localcluster import clock
-from localcluster.informer import Informer
+from localcluster.client.informer import Informer
+from localcluster.machine import clock
 from tests.live.lab import WAIT_SECONDS, Lab
 
 Raw = dict[str, Any]

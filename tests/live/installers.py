@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 
 from localcluster import Cluster
-from localcluster.errors import LocalClusterError
-from localcluster.gobuild import Pins, ensure_built
-from localcluster.report import Report
+from localcluster.build.gobuild import Pins, ensure_built
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.report import Report
 from tests.live import prometheus
 
 Raw = dict[str, Any]

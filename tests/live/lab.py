@@ -11,8 +11,9 @@ from urllib.parse import quote
 import yaml
 
 from api.constants import LABEL_JOB_NAME, LABEL_ROLE
-from localcluster import Cluster, clock
-from localcluster.errors import LocalClusterError
+from localcluster import Cluster
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
 
 Raw = dict[str, Any]
 CORE = "/api/v1"

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from localcluster import Cluster
-from localcluster.pki import Authority
+from localcluster.client.pki import Authority
 
 HOST = "127.0.0.1"
 GROUP = "metrics.k8s.io"

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.e2e.images import PYTHON
 from tests.e2e.world import is_inside
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import yaml
 
 from localcluster import Cluster
-from localcluster.manifests import install, without
-from localcluster.process import Process
+from localcluster.commands.manifests import install, without
+from localcluster.machine.process import Process
 from tests.live.processes import http_get, listening_ports
 from tests.live.proxy import FaultProxy
 

@@ -6,10 +6,10 @@ python -m tests.live.prepare
 import sys
 
 from benchmarks import simulator
-from localcluster.build import ensure_binaries
-from localcluster.environments import ensure_environment
-from localcluster.errors import LocalClusterError
-from localcluster.gobuild import ensure_built
+from localcluster.build.binaries import ensure_binaries
+from localcluster.build.environments import ensure_environment
+from localcluster.build.gobuild import ensure_built
+from localcluster.machine.errors import LocalClusterError
 from tests.live import browser, gochecks, ownprogram
 
 

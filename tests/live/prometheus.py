@@ -13,9 +13,10 @@ from typing import Any
 
 import yaml
 
-from localcluster import Cluster, clock
-from localcluster.gobuild import Pins
-from localcluster.ports import HOST, claim_port
+from localcluster import Cluster
+from localcluster.build.gobuild import Pins
+from localcluster.machine import clock
+from localcluster.machine.ports import HOST, claim_port
 from manifests.alerts import build_rules
 from tests.live.lab import POLL_SECONDS
 from tests.live.processes import http_get

@@ -24,8 +24,9 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from localcluster import Cluster, clock
-from localcluster.ports import HOST
+from localcluster import Cluster
+from localcluster.machine import clock
+from localcluster.machine.ports import HOST
 from tests.live.certificates import Certificate
 from tests.live.lab import Lab
 

@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from localcluster.environments import Recipe, cache_folder, ensure_installed
-from localcluster.training import Interpreter, Version, ask, find, own, written
+from localcluster.build.environments import Recipe, cache_folder, ensure_installed
+from localcluster.build.training import Interpreter, Version, ask, find, own, written
 
 CHECKOUT = Path(__file__).parents[2]
 LOCK = CHECKOUT / "requirements" / "dev.txt"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.statefolder import StateFolder, claim
+from localcluster.machine.statefolder import StateFolder, claim
 
 FOLDER = pytest.StashKey[StateFolder]()
 LOCK = "lock"

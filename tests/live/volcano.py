@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from localcluster import Cluster
-from localcluster.manifests import install
+from localcluster.commands.manifests import install
 
 CRD = Path(__file__).parent / "crds" / "volcano-podgroup.yaml"
 API = "/apis/scheduling.volcano.sh/v1beta1"

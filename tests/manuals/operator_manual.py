@@ -13,9 +13,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.environments import ensure_environment
-from localcluster.errors import LocalClusterError
+from localcluster import Cluster, ClusterConfig
+from localcluster.build.environments import ensure_environment
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
 from tests.live import volcano
 from tests.live.tinyimages import write_tiny_images
 from tests.manuals.walk import Section, Step, Walk, WalkError

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from localcluster import clock
+from localcluster.machine import clock
 from tests.live.lab import WAIT_SECONDS
 from tests.manuals.conftest import EXAMPLES_NFS, PASS, Desk
 from tests.manuals.reader import CHECKOUT

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 
 STEP_SECONDS = 300.0
 POLL_SECONDS = 0.5

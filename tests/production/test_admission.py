@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from localcluster import Cluster
-from localcluster.errors import LocalClusterError
-from localcluster.manifests import install
+from localcluster.commands.manifests import install
+from localcluster.machine.errors import LocalClusterError
 from tests.live.installers import KUSTOMIZE_FOLDER, NAMESPACE, kustomize, template
 from tests.production.values import SETS, TEAMS
 

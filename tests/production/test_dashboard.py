@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from localcluster.environments import cache_folder
+from localcluster.build.environments import cache_folder
 from manifests.__main__ import ROOT
 
 pytestmark = pytest.mark.skipif(

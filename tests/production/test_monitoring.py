@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from controller.gate import VERDICT_SECONDS
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.pki import Authority
-from localcluster.process import Process
+from localcluster import Cluster, ClusterConfig
+from localcluster.client.pki import Authority
+from localcluster.machine import clock
+from localcluster.machine.process import Process
 from manifests.dashboard import ROWS
 from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
 from tests.live.lab import CORE, Lab, paddle_job, shell

@@ -17,8 +17,8 @@ from typing import Any
 
 from api.constants import LABEL_JOB_NAME
 from api.objects import labels_of, name_of, namespace_of
-from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
-from localcluster.rest import MERGE_PATCH, ApiError
+from localcluster.client.rest import MERGE_PATCH, ApiError
+from localcluster.cluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
 from tests.live.faulty import webhook
 from tests.live.lab import CORE, ENDED
 from tests.live.nodepods import descendants, parents_by_process

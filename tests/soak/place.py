@@ -15,10 +15,10 @@ import yaml
 
 from api.constants import LABEL_JOB_UID
 from localcluster import Cluster, ClusterConfig
-from localcluster.components import COMPONENTS, CONTROLLER_MANAGER
-from localcluster.errors import LocalClusterError
-from localcluster.process import Process
-from localcluster.rest import CONNECTION_ERRORS, ApiError, Client, has_condition
+from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Client, has_condition
+from localcluster.cluster.components import COMPONENTS, CONTROLLER_MANAGER
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.process import Process
 from tests.live.certificates import write_certificate
 from tests.live.lab import CORE, PADDLE_JOBS
 from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, install_without_deployment

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster import clock
+from localcluster.machine import clock
 
 
 @dataclass

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from api.objects import name_of, namespace_of
-from localcluster import clock
-from localcluster.informer import Informer
-from localcluster.rest import MERGE_PATCH
+from localcluster.client.informer import Informer
+from localcluster.client.rest import MERGE_PATCH
+from localcluster.machine import clock
 from reconcile import Settings
 from tests.live.lab import CORE, PADDLE_JOBS
 from tests.live.operated import DEPLOYMENT, NAMESPACE

@@ -12,8 +12,8 @@ import socket
 from collections import deque
 from ipaddress import IPv4Network
 
-from localcluster.errors import LocalClusterError
-from localcluster.ports import claim_name
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.ports import claim_name
 
 LOOPBACK = list(IPv4Network("127.0.0.0/8").subnets(new_prefix=16))[1:-1]
 

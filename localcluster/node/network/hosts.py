@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from localcluster import clock
+from localcluster.client.rest import Raw
+from localcluster.machine import clock
 from localcluster.node.network.names import DOMAIN, Line, PodAddress, build_lines, pod_address
-from localcluster.rest import Raw
 
 SETTLE_SECONDS = 0.05
 API_SERVER_NAMES = (

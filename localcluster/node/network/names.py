@@ -7,7 +7,7 @@ publishes those that are not ready). A named host below a headless Service has i
 
 from dataclasses import dataclass
 
-from localcluster.rest import Raw, has_condition
+from localcluster.client.rest import Raw, has_condition
 
 DOMAIN = "svc.cluster.local"
 

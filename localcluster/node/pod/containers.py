@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from localcluster import clock
+from localcluster.client.rest import Raw
+from localcluster.machine import clock
 from localcluster.node.pod.backoff import Backoff
 from localcluster.node.runtime.logs import LogFile, last_lines
 from localcluster.node.runtime.runtime import End, Process
-from localcluster.rest import Raw
 
 MESSAGE_BYTES = 4096
 FALLBACK_LINES = 80

@@ -10,9 +10,9 @@ import threading
 from collections import OrderedDict
 from itertools import count
 
-from localcluster import clock
+from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Client, Raw
+from localcluster.machine import clock
 from localcluster.node.pod.containers import rfc3339
-from localcluster.rest import CONNECTION_ERRORS, ApiError, Client, Raw
 
 COMPONENT = "kubelet"
 KEPT = 2000

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from localcluster.config import ClusterConfig
-from localcluster.images import ImageTable
+from localcluster.build.images import ImageTable
+from localcluster.client.rest import Client, Raw
+from localcluster.cluster.config import ClusterConfig
 from localcluster.node.network.hosts import Hosts
 from localcluster.node.pod.events import Recorder
 from localcluster.node.pod.turn import Turn
 from localcluster.node.runtime.podnetwork import API_ADDRESS, API_PORT, PodNetwork
 from localcluster.node.runtime.runtime import Runtime
-from localcluster.rest import Client, Raw
 
 
 @dataclass(frozen=True)

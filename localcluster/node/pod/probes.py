@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from localcluster.client.rest import Raw
 from localcluster.node.pod.containers import Container
 from localcluster.node.pod.events import Recorder
 from localcluster.node.runtime.runtime import Process, Runtime, StartFailed
-from localcluster.rest import Raw
 
 KINDS = ("startupProbe", "readinessProbe", "livenessProbe")
 OUTPUT_CHARACTERS = 1000

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from localcluster import clock
-from localcluster.environments import write_protect
-from localcluster.errors import LocalClusterError
-from localcluster.images import Image, repository_of
+from localcluster.build.environments import write_protect
+from localcluster.build.images import Image, repository_of
+from localcluster.client.rest import Raw
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
 from localcluster.node.pod.backoff import go_duration
 from localcluster.node.pod.containers import Container
 from localcluster.node.pod.node_context import NodeContext
@@ -25,7 +26,6 @@ from localcluster.node.spec.env import DEFAULT_PATH, PodFacts, build_env, expand
 from localcluster.node.spec.objects import ConfigError
 from localcluster.node.spec.quantity import parse_quantity
 from localcluster.node.volume.volumes import VolumeError, Volumes
-from localcluster.rest import Raw
 
 TOKEN_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
 CONTAINER_ID_SCHEME = "process://"

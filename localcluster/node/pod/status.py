@@ -6,10 +6,10 @@ The functions are pure; the writer is owned by the pod's worker thread.
 from collections.abc import Sequence
 from typing import Any
 
-from localcluster import clock
+from localcluster.client.rest import ApiError, Client, Raw
+from localcluster.machine import clock
 from localcluster.node.pod.containers import Container, rfc3339
 from localcluster.node.spec.env import PodFacts
-from localcluster.rest import ApiError, Client, Raw
 
 CONDITIONS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
 TERMINAL = ("Succeeded", "Failed")

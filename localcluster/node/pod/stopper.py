@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from localcluster import clock
+from localcluster.client.rest import Raw
+from localcluster.machine import clock
 from localcluster.node.pod.containers import Container
 from localcluster.node.pod.node_context import NodeContext
 from localcluster.node.pod.probes import run_handler
-from localcluster.rest import Raw
 
 LEAST_GRACE_SECONDS = 2.0  # for sidecars, when the main containers have used all of it
 KILL_SECONDS = 10.0

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from localcluster.filelock import FileLock
-from localcluster.rest import Client, Raw
+from localcluster.client.rest import Client, Raw
+from localcluster.machine.filelock import FileLock
 
 KIND = "PaddleJob"
 NOT_ENDED = "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed"

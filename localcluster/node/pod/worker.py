@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from localcluster import clock
+from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Raw
+from localcluster.machine import clock
 from localcluster.node.network.hosts import HostsFile, build_head
 from localcluster.node.pod.containers import Container, build_containers, seconds_of
 from localcluster.node.pod.node_context import NodeContext
@@ -24,7 +25,6 @@ from localcluster.node.runtime.podnetwork import build_resolver
 from localcluster.node.runtime.runtime import StartFailed
 from localcluster.node.volume.tokens import Tokens
 from localcluster.node.volume.volumes import VolumeError, Volumes
-from localcluster.rest import CONNECTION_ERRORS, ApiError, Raw
 
 API_RETRY_SECONDS = 1.0
 DEFAULT_GRACE_SECONDS = 30.0

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from localcluster.guard import become_subreaper, exit_code, kill_descendants
+from localcluster.machine.guard import become_subreaper, exit_code, kill_descendants
 from localcluster.node.runtime import linux
 from localcluster.node.runtime.protocol import ContainerSpec
 from localcluster.node.runtime.rootfs import MountError, enter_root

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from localcluster import clock
+from localcluster.machine import clock
 
 MAX_LINE_BYTES = 16 * 1024
 CHUNK_BYTES = 64 * 1024

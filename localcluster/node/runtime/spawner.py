@@ -20,8 +20,8 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from localcluster import clock
-from localcluster.guard import die_with_parent, exit_code
+from localcluster.machine import clock
+from localcluster.machine.guard import die_with_parent, exit_code
 from localcluster.node.runtime import linux
 from localcluster.node.runtime.container_init import (
     KILL_TREE,

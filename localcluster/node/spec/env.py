@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from localcluster.client.rest import Client, Raw
 from localcluster.node.spec.objects import ConfigError, content_of
 from localcluster.node.spec.quantity import divide_up
-from localcluster.rest import Client, Raw
 
 REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

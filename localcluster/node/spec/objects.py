@@ -5,7 +5,7 @@ Nothing is kept: a start that waits for an object asks again.
 
 import base64
 
-from localcluster.rest import Client, Raw
+from localcluster.client.rest import Client, Raw
 
 Content = dict[str, bytes]
 

@@ -6,8 +6,8 @@ Used by one pod's worker thread.
 import math
 from dataclasses import dataclass, field
 
-from localcluster import clock
-from localcluster.rest import Client, Raw
+from localcluster.client.rest import Client, Raw
+from localcluster.machine import clock
 
 DEFAULT_SECONDS = 3600
 RENEW_AT = 0.8  # of a token's life, as a kubelet does

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster.config import ClusterConfig
+from localcluster.client.rest import Client, Raw
+from localcluster.cluster.config import ClusterConfig
 from localcluster.node.runtime.protocol import Mount
 from localcluster.node.runtime.runtime import Runtime
 from localcluster.node.spec.env import PodFacts, expand, field_value, resource_value
@@ -16,7 +17,6 @@ from localcluster.node.spec.objects import ConfigError, content_of
 from localcluster.node.spec.quantity import parse_quantity
 from localcluster.node.volume.payload import File, write_payload
 from localcluster.node.volume.tokens import Tokens
-from localcluster.rest import Client, Raw
 
 DEFAULT_MODE = 0o644
 REFRESHED = ("configMap", "secret", "downwardAPI", "projected")

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from api.objects import parse_time
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.cluster.conftest import CONFIG_RETRY_SECONDS
 from tests.conftest import new_namespace
 from tests.live.faulty import deleted_at

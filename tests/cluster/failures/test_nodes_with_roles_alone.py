@@ -1,7 +1,8 @@
 """An operator with Roles alone cannot read nodes, and lets be what stands on a lost one."""
 
 from api.objects import parse_time
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.faulty import job_near, take_away
 from tests.live.lab import Lab

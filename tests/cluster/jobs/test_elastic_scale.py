@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from localcluster.errors import LocalClusterError
+from localcluster.machine.errors import LocalClusterError
 from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.metrics_stub import MetricsStub

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from api.constants import CONTROLLER_NAME
-from localcluster.errors import LocalClusterError
+from localcluster.machine.errors import LocalClusterError
 from tests.live.history import History
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 

@@ -4,7 +4,7 @@ import json
 
 from api.constants import ANNOTATION_WOKEN
 from api.objects import Raw, parse_time
-from localcluster.config import CONFIG_RETRY_SECONDS
+from localcluster.cluster.config import CONFIG_RETRY_SECONDS
 from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 
 

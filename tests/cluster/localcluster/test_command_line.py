@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from localcluster import clock
+from localcluster.machine import clock
 from tests.live.processes import command_lines, pid_of
 
 DEADLINE_SECONDS = 120.0

@@ -11,9 +11,17 @@ from typing import Any
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig, LocalClusterError, clock, components
-from localcluster.components import API_SERVER, COMPONENTS, CONTROLLER_MANAGER, ETCD, SCHEDULER
-from localcluster.errors import StartError
+from localcluster import Cluster, ClusterConfig, LocalClusterError
+from localcluster.cluster import components
+from localcluster.cluster.components import (
+    API_SERVER,
+    COMPONENTS,
+    CONTROLLER_MANAGER,
+    ETCD,
+    SCHEDULER,
+)
+from localcluster.machine import clock
+from localcluster.machine.errors import StartError
 from tests.live.processes import command_lines, processes_in
 
 DEADLINE_SECONDS = 120.0

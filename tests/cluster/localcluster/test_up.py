@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from api.objects import Raw
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.components import COMPONENTS
+from localcluster import Cluster, ClusterConfig
+from localcluster.cluster.components import COMPONENTS
+from localcluster.machine import clock
 from tests.live.proxy import audit_entries
 
 DEADLINE_SECONDS = 120.0

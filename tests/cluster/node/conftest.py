@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.rest import Client
+from localcluster import Cluster, ClusterConfig
+from localcluster.client.rest import Client
+from localcluster.machine import clock
 from tests.cluster.node.differences import reason
 from tests.e2e.node import FOLDER, RealNode
 from tests.e2e.world import is_inside

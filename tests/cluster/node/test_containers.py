@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.rest import Client
+from localcluster.client.rest import Client
 from tests.live.nodepods import (
     BACKOFF_SECONDS,
     IMAGE,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.live.nodepods import (
     DEADLINE_SECONDS,
     NODES,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localcluster import Cluster
-from localcluster.rest import Client
+from localcluster.client.rest import Client
 from tests.live.nodepods import IMAGE, NODES, Pods, container_status, python, shell
 
 DUMP = "import json, os; print(json.dumps(dict(os.environ)))"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from localcluster import clock
+from localcluster.machine import clock
 from tests.live.nodepods import Pods, container_status, shell
 
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z ")

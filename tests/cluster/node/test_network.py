@@ -5,7 +5,7 @@ import socket
 import threading
 from typing import Any
 
-from localcluster.rest import Client
+from localcluster.client.rest import Client
 from tests.live.nodepods import Pods, Raw, python, shell
 
 SERVE = """

@@ -2,8 +2,9 @@
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.rest import Client
+from localcluster import Cluster, ClusterConfig
+from localcluster.client.rest import Client
+from localcluster.machine import clock
 from tests.live.nodepods import DEADLINE_SECONDS, NODES, Pods, Raw, condition, shell
 
 NODE = f"/api/v1/nodes/{NODES[0]}"

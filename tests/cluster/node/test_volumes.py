@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from localcluster import clock
-from localcluster.rest import Client
+from localcluster.client.rest import Client
+from localcluster.machine import clock
 from tests.live.nodepods import DEADLINE_SECONDS, Pods, Raw, host_path, shell
 
 MOUNT = [{"name": "v", "mountPath": "/v"}]

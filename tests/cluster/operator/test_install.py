@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig, clock
+from localcluster import Cluster, ClusterConfig
+from localcluster.machine import clock
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.operated import CHECKOUT, CRD, DEPLOYMENT, NAMESPACE
 

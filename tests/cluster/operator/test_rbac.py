@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig, clock
+from localcluster import Cluster, ClusterConfig
+from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from api.objects import parse_time
-from localcluster import Cluster, clock
-from localcluster.process import Process
+from localcluster import Cluster
+from localcluster.machine import clock
+from localcluster.machine.process import Process
 from tests.conftest import new_namespace
 from tests.live.faulty import deleted_at
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell

@@ -11,7 +11,7 @@ import yaml
 
 from api.crd import build_crd
 from localcluster import Cluster, ClusterConfig
-from localcluster.manifests import install
+from localcluster.commands.manifests import install
 from tests.live.lab import SERVER, paddle_job
 from tests.live.pdj import Done, run_pdj
 

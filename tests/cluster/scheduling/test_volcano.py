@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.constants import Reason
-from localcluster import clock
+from localcluster.machine import clock
 from tests.live import volcano
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.pdj import assert_explained

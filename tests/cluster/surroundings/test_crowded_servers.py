@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster, clock
-from localcluster.process import Process
+from localcluster import Cluster
+from localcluster.machine import clock
+from localcluster.machine.process import Process
 from tests.live.operated import grant_roles, operator_beside
 from tests.live.processes import http_get, listening_ports, status_of
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import operator_behind

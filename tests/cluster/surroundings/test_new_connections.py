@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.certificates import write_certificate
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.errors import LocalClusterError
+from localcluster import Cluster, ClusterConfig
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, install_crd
 from tests.live.processes import listening_ports

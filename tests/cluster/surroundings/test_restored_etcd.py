@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from localcluster import Cluster, ClusterConfig
-from localcluster.components import API_SERVER, ETCD
-from localcluster.rest import CONNECTION_ERRORS, ApiError
+from localcluster.client.rest import CONNECTION_ERRORS, ApiError
+from localcluster.cluster.components import API_SERVER, ETCD
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import install_crd, operator_behind, readiness
 from tests.live.proxy import FaultProxy, refuse

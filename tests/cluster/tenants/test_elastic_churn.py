@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from localcluster import clock
-from localcluster.build import ensure_binaries
+from localcluster.build.binaries import ensure_binaries
+from localcluster.machine import clock
 from tests.live.operated import CHECKOUT
 
 MANIFEST = CHECKOUT / "manifests" / "elastic" / "etcd.yaml"

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.tenant import Tenant

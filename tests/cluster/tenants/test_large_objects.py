@@ -16,8 +16,9 @@ from api.constants import (
 )
 from api.job import config_map_name
 from api.objects import name_of, uid_of
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.process import Process
+from localcluster import Cluster, ClusterConfig
+from localcluster.machine import clock
+from localcluster.machine.process import Process
 from reconcile.build.rendezvous import ENDPOINT_LISTS
 from tests.conftest import new_namespace
 from tests.live import volcano

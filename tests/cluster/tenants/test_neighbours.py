@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from api.constants import MAX_REPLICAS
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.apiserver import ApiServer, jobs_path
 from tests.live.lab import CORE, Lab, paddle_job, shell, waiting_for_ever

@@ -12,7 +12,8 @@ from datetime import datetime
 
 import pytest
 
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.apiserver import ApiServer, jobs_path
 from tests.live.faulty import webhook

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from api.constants import API_VERSION, GANG_API_VERSION, LABEL_JOB_UID
-from localcluster import Cluster, ClusterConfig, clock
-from localcluster.process import Process
+from localcluster import Cluster, ClusterConfig
+from localcluster.machine import clock
+from localcluster.machine.process import Process
 from tests.conftest import new_namespace
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import (

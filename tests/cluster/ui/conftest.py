@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from localcluster import Cluster, clock
+from localcluster import Cluster
+from localcluster.machine import clock
 from tests.live.browser import Served, browser, served
 from tests.live.lab import CORE, SERVER, WAIT_SECONDS, Lab, paddle_job, shell
 

@@ -14,7 +14,7 @@ from benchmarks.scenarios.takeover import TakeOver
 from benchmarks.scenarios.wide import Wide
 from benchmarks.series import RatedBurst, Series
 from benchmarks.site import HARNESS
-from localcluster.components import API_SERVER
+from localcluster.cluster.components import API_SERVER
 
 
 def a_series() -> Series:

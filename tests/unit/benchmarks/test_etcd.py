@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.etcd import MAX_OPERATIONS, delete_all, put_all
-from localcluster.components import ETCD_CLIENTS
+from localcluster.cluster.components import ETCD_CLIENTS
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/cwd").exists(), reason="there is no Linux /proc"

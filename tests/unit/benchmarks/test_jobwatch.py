@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.adapter import Adapter
 from benchmarks.jobwatch import TOUCHED, JobWatch
-from localcluster.rest import Client, Endpoint
+from localcluster.client.rest import Client, Endpoint
 
 Job = dict[str, Any]
 

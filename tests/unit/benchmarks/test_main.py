@@ -13,15 +13,15 @@ from benchmarks import __main__ as command
 from benchmarks.operators import Operator
 from benchmarks.scenarios.sidebyside import Turns
 from benchmarks.series import FULL, Series, Sizes
-from localcluster.errors import BuildError, StartError
-from localcluster.report import Report
-from localcluster.rest import ApiError
+from localcluster.client.rest import ApiError
+from localcluster.machine.errors import BuildError, StartError
+from localcluster.machine.report import Report
 from tests.unit.benchmarks.measured import a_series, some_turns
 
 Run = Callable[..., int]
 UNBUILDABLE = """
 from benchmarks.adapter import Adapter
-from localcluster.errors import BuildError
+from localcluster.machine.errors import BuildError
 
 class Peer(Adapter):
     def prepare(self, report):

@@ -14,7 +14,7 @@ from benchmarks.operators import (
     own_operator_of,
     peer_operator,
 )
-from localcluster import clock
+from localcluster.machine import clock
 
 PEER = """
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ from benchmarks.figures import broken, figures
 from benchmarks.load import percentile
 from benchmarks.machine import describe_machine
 from benchmarks.report import Run, build_page
-from localcluster.components import API_SERVER
+from localcluster.cluster.components import API_SERVER
 from tests.unit.benchmarks.measured import a_series, some_turns
 
 

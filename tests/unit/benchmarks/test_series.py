@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks.series import attempt
-from localcluster.errors import StartError
-from localcluster.rest import ApiError
+from localcluster.client.rest import ApiError
+from localcluster.machine.errors import StartError
 
 
 @pytest.mark.parametrize(

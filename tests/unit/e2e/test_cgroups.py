@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.errors import LocalClusterError
+from localcluster.machine.errors import LocalClusterError
 from tests.e2e import cgroups
 
 

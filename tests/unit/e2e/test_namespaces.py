@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.environments import CHECKOUT
+from localcluster.build.environments import CHECKOUT
 from tests.e2e.world import command_line
 
 SLEEP = "echo started; sleep 60"

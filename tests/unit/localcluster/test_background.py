@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import background, clock, statefolder
-from localcluster.config import ClusterConfig
-from localcluster.errors import LocalClusterError
-from localcluster.filelock import FileLock
+from localcluster.cluster.config import ClusterConfig
+from localcluster.commands import background
+from localcluster.machine import clock, statefolder
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.filelock import FileLock
 
 SECONDS = 60.0
 

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import clock, golang
-from localcluster.build import PINS, ensure_binaries
-from localcluster.errors import BuildError
-from localcluster.filelock import FileLock
-from localcluster.gobuild import Pins, ensure_built
+from localcluster.build import golang
+from localcluster.build.binaries import PINS, ensure_binaries
+from localcluster.build.gobuild import Pins, ensure_built
+from localcluster.machine import clock
+from localcluster.machine.errors import BuildError
+from localcluster.machine.filelock import FileLock
 
 DEADLINE_SECONDS = 60.0
 ALL = [*PINS.binaries]
 HOLDER = """
 import pathlib, sys
-from localcluster.filelock import FileLock
+from localcluster.machine.filelock import FileLock
 lock = FileLock(pathlib.Path(sys.argv[1]))
 assert lock.acquire(wait=False)
 print("held", flush=True)

@@ -1,6 +1,6 @@
 """The command lines of the control plane's components."""
 
-from localcluster.components import with_further
+from localcluster.cluster.components import with_further
 
 
 def test_a_further_flag_stands_in_place_of_the_components_own() -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import clock
-from localcluster.ports import claim_port
+from localcluster.machine import clock
+from localcluster.machine.ports import claim_port
 
 ROOT = Path(__file__).parents[3]
 SECONDS = 60.0

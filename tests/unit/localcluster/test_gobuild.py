@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import gobuild
+from localcluster.build import gobuild
 
 FILES = ("a/one.yaml", "b/two.yaml")
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import clock
-from localcluster.errors import StartError
-from localcluster.process import Command, Process
-from localcluster.report import run_to_end
+from localcluster.machine import clock
+from localcluster.machine.errors import StartError
+from localcluster.machine.process import Command, Process
+from localcluster.machine.report import run_to_end
 
 DEADLINE_SECONDS = 60.0
 ORPHAN = "(setsid sh -c 'echo $$ > orphan; exec sleep 300' &) ; sleep 300"
 OWNER = """
 import sys, pathlib
-from localcluster.process import Command, Process
+from localcluster.machine.process import Command, Process
 folder = pathlib.Path(sys.argv[1])
 process = Process(Command("it", ["sh", "-c", sys.argv[2]], folder / "log", folder))
 print(process.pid, process._guard.pid, flush=True)
@@ -26,7 +26,7 @@ sys.stdin.read()
 """
 WAITER = """
 import sys, pathlib
-from localcluster.report import run_to_end
+from localcluster.machine.report import run_to_end
 run_to_end(["sh", "-c", sys.argv[2]], "it", lambda text: None, pathlib.Path(sys.argv[1]))
 """
 Start = Callable[..., Process]

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from examples.quickstart.__main__ import check_images
-from localcluster import ownimages
-from localcluster.errors import LocalClusterError
-from localcluster.images import ImageTable, images_of
-from localcluster.statefolder import folder_of
+from localcluster.build.images import ImageTable, images_of
+from localcluster.commands import ownimages
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.statefolder import folder_of
 
 MINE = "images: {mine: {folders: {/workspace: program}, environment: examples}}"
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from localcluster import informer
-from localcluster.informer import Informer
-from localcluster.rest import ApiError, Client
+from localcluster.client import informer
+from localcluster.client.informer import Informer
+from localcluster.client.rest import ApiError, Client
 
 Raw = dict[str, Any]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from localcluster.images import Image, repository_of
+from localcluster.build.images import Image, repository_of
 from localcluster.node.network.names import PodAddress, build_lines
 from localcluster.node.pod.backoff import Backoff, go_duration
 from localcluster.node.pod.starter import command_line

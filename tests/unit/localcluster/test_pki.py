@@ -3,7 +3,7 @@
 import ssl
 from pathlib import Path
 
-from localcluster.pki import Authority
+from localcluster.client.pki import Authority
 
 
 def test_a_client_that_keeps_to_the_letter_takes_them(tmp_path: Path) -> None:

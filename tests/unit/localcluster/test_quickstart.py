@@ -9,7 +9,7 @@ import pytest
 from examples.quickstart.__main__ import create_objects
 from examples.quickstart.host import without_places
 from localcluster import Cluster
-from localcluster.errors import LocalClusterError
+from localcluster.machine.errors import LocalClusterError
 
 Raw = dict[str, Any]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pytest_mock import MockerFixture
 
-from localcluster.environments import Recipe, ensure_installed, packages_path
-from localcluster.errors import LocalClusterError
-from localcluster.requirements import digest_requirements
+from localcluster.build.environments import Recipe, ensure_installed, packages_path
+from localcluster.build.requirements import digest_requirements
+from localcluster.machine.errors import LocalClusterError
 
 FILES = {
     "requirements.txt": """
@@ -87,7 +87,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "version": lambda patch: patch.setattr("platform.python_version", lambda: "3.11.99"),
     "interpreter": lambda patch: patch.setattr(sys, "base_prefix", "/elsewhere"),
     "image": lambda patch: patch.setattr(
-        "localcluster.environments.environment_path", lambda name: Path("/cache/other")
+        "localcluster.build.environments.environment_path", lambda name: Path("/cache/other")
     ),
 }
 
@@ -96,7 +96,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 def test_the_interpreter_and_the_image_count(
     requirements: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    monkeypatch.setattr("localcluster.training.find", lambda version: None)
+    monkeypatch.setattr("localcluster.build.training.find", lambda version: None)
     before = packages_path("examples", requirements)
     CHANGES[what](monkeypatch)
     assert packages_path("examples", requirements) != before
@@ -122,6 +122,6 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_pip_that_fails_is_told_by_its_cause(
     printed: str, told: str, tmp_path: Path, mocker: MockerFixture
 ) -> None:
-    mocker.patch("localcluster.environments.run_to_end", return_value=(1, printed))
+    mocker.patch("localcluster.build.environments.run_to_end", return_value=(1, printed))
     with pytest.raises(LocalClusterError, match=re.escape(f"mine cannot be installed: {told}")):
         ensure_installed(tmp_path / "made", Recipe("mine", []), lambda _said: None)

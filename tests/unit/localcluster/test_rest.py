@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from localcluster.rest import CONNECTION_ERRORS, ApiError, Client, Endpoint, has_condition
+from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Client, Endpoint, has_condition
 
 WAIT_SECONDS = 10.0
 

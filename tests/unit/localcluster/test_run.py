@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from localcluster.manifests import parse_stream
-from localcluster.run import outcome
+from localcluster.commands.manifests import parse_stream
+from localcluster.commands.run import outcome
 
 
 def condition(kind: str, status: str) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from examples.quickstart.__main__ import (
     default_job,
     read_documents,
 )
-from localcluster import training
-from localcluster.errors import LocalClusterError
-from localcluster.images import ImageTable
-from localcluster.training import Interpreter, Training, Version, choose, found_on_path
+from localcluster.build import training
+from localcluster.build.images import ImageTable
+from localcluster.build.training import Interpreter, Training, Version, choose, found_on_path
+from localcluster.machine.errors import LocalClusterError
 
 ANSWER = 'echo \'["3.12.1", "/opt/python3.12", "/opt"]\'\n'
 

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from localcluster import clock
-from localcluster.config import ClusterConfig
-from localcluster.filelock import FileLock
+from localcluster.cluster.config import ClusterConfig
+from localcluster.machine import clock
+from localcluster.machine.filelock import FileLock
 from localcluster.node.pod.node_context import NodeContext
 from localcluster.node.pod.starter import Sandbox
 from localcluster.node.pod.turn import Turn

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from localcluster import clock
+from localcluster.machine import clock
 from pdj.ui.door import Door
 from tests.live.pdj import CHECKOUT, environment
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from localcluster import clock
+from localcluster.machine import clock
 from pdj.commands.local import end_host
 from tests.live.lab import paddle_job, shell
 from tests.live.pdj import command, environment

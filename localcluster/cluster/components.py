@@ -6,7 +6,7 @@ whose paths are thus short enough for the kernel and closed to other users.
 
 from collections.abc import Mapping, Sequence
 
-from localcluster.ports import HOST
+from localcluster.machine.ports import HOST
 
 ETCD = "etcd"
 API_SERVER = "kube-apiserver"

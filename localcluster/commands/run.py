@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster import clock
-from localcluster.cluster import Cluster
-from localcluster.config import ClusterConfig
-from localcluster.errors import LocalClusterError
-from localcluster.manifests import install, parse_stream
-from localcluster.rest import Raw
+from localcluster.client.rest import Raw
+from localcluster.cluster.cluster import Cluster
+from localcluster.cluster.config import ClusterConfig
+from localcluster.commands.manifests import install, parse_stream
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
 
 POLL_SECONDS = 0.5
 LOG_TAIL = 20

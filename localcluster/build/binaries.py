@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from localcluster.errors import BuildError
-from localcluster.gobuild import Pins, ensure_built
-from localcluster.golang import parse_version
-from localcluster.report import Report
+from localcluster.machine.errors import BuildError
+from localcluster.build.gobuild import Pins, ensure_built
+from localcluster.build.golang import parse_version
+from localcluster.machine.report import Report
 
 KUBERNETES_VERSION = "v1.36.3"
 
@@ -38,7 +38,7 @@ PINS = Pins(
     title="Kubernetes",
     name="kubernetes",
     version=KUBERNETES_VERSION,
-    folder=Path(__file__).parent / "go",
+    folder=Path(__file__).parents[1] / "go",
     binaries={
         "etcd": "go.etcd.io/etcd/server/v3",
         "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster.errors import LocalClusterError
-from localcluster.filelock import FileLock
-from localcluster.report import Report, run_to_end
-from localcluster.requirements import digest_requirements
-from localcluster.training import Interpreter, own, training, written
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.filelock import FileLock
+from localcluster.machine.report import Report, run_to_end
+from localcluster.build.requirements import digest_requirements
+from localcluster.build.training import Interpreter, own, training, written
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 SHARED = frozenset({"examples"})
 """The environments that containers share: PaddlePaddle, with what the examples need."""
 READY_MARK = ".ready"

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from localcluster import clock, guard
-from localcluster.errors import StartError
+from localcluster.machine import clock, guard
+from localcluster.machine.errors import StartError
 
 LAST_LINES = 15
 KILL_DEADLINE_SECONDS = 10.0

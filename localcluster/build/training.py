@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster.errors import LocalClusterError
+from localcluster.machine.errors import LocalClusterError
 
 Version = tuple[int, int]
 QUESTION = """

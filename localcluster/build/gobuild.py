@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster.environments import cache_folder
-from localcluster.errors import BuildError
-from localcluster.filelock import FileLock
-from localcluster.golang import find_go
-from localcluster.report import Report, run_to_end
+from localcluster.build.environments import cache_folder
+from localcluster.machine.errors import BuildError
+from localcluster.machine.filelock import FileLock
+from localcluster.build.golang import find_go
+from localcluster.machine.report import Report, run_to_end
 
 LAST_LINES = 20
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from localcluster import clock, guard
+from localcluster.machine import clock, guard
 
 Report = Callable[[str], None]
 PROGRESS_SECONDS = 10.0

@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from localcluster.build import ensure_binaries
-from localcluster.environments import (
+from localcluster.build.binaries import ensure_binaries
+from localcluster.build.environments import (
     CHECKOUT,
     SHARED,
     ensure_environment,
@@ -22,12 +22,12 @@ from localcluster.environments import (
     has_packages,
     is_ready,
 )
-from localcluster.errors import LocalClusterError
-from localcluster.report import Report
-from localcluster.statefolder import DEFAULT_NAME, name_of
-from localcluster.training import training
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.report import Report
+from localcluster.machine.statefolder import DEFAULT_NAME, name_of
+from localcluster.build.training import training
 
-DEFAULT_TABLE = Path(__file__).with_name("images.yaml")
+DEFAULT_TABLE = Path(__file__).parents[1] / "images.yaml"
 FIELDS = {"folders", "workdir", "command", "args", "environment", "requirements", "env"}
 # The reference grammar of container registries: host, path of lower-case names, tag, digest.
 NAME = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import yaml
 
-from localcluster import clock
-from localcluster.cluster import Cluster
-from localcluster.errors import LocalClusterError
-from localcluster.rest import Raw
+from localcluster.client.rest import Raw
+from localcluster.cluster.cluster import Cluster
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
 
 SERVED_SECONDS = 60.0
 

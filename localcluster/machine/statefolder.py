@@ -10,9 +10,9 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from localcluster import clock
-from localcluster.errors import LocalClusterError
-from localcluster.filelock import FileLock
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.filelock import FileLock
 
 DEFAULT_NAME = "default"
 LOCK = "lock"

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from localcluster import clock
+from localcluster.machine import clock
 
 VALID_FOR = datetime.timedelta(days=365)
 OTHER_USES = (

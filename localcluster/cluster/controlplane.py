@@ -8,15 +8,21 @@ that it needs, and back off.)
 import secrets
 from pathlib import Path
 
-from localcluster import components
-from localcluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER, with_further
-from localcluster.config import ClusterConfig
-from localcluster.kubeconfig import write_kubeconfig, write_private
-from localcluster.pki import Authority
-from localcluster.ports import HOST, claim_port
-from localcluster.process import Command, ProcessGroup
-from localcluster.rest import Client, Endpoint
-from localcluster.statefolder import StateFolder
+from localcluster.client.kubeconfig import write_kubeconfig, write_private
+from localcluster.client.pki import Authority
+from localcluster.client.rest import Client, Endpoint
+from localcluster.cluster import components
+from localcluster.cluster.components import (
+    API_SERVER,
+    CONTROLLER_MANAGER,
+    ETCD,
+    SCHEDULER,
+    with_further,
+)
+from localcluster.cluster.config import ClusterConfig
+from localcluster.machine.ports import HOST, claim_port
+from localcluster.machine.process import Command, ProcessGroup
+from localcluster.machine.statefolder import StateFolder
 
 HEALTH_SECONDS = 5.0
 ADMIN, ADMIN_GROUP = "admin", "system:masters"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster.report import Report
+from localcluster.machine.report import Report
 
 SPARE_NODES = 4
 CONFIG_RETRY_SECONDS = 10.0

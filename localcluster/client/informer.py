@@ -11,7 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable
 
-from localcluster.rest import CONNECTION_ERRORS, ApiError, Client, Raw, Watch
+from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Client, Raw, Watch
 
 WATCH_SECONDS = 300
 GONE = 410

@@ -15,18 +15,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from localcluster import clock
-from localcluster.build import ensure_binaries
-from localcluster.components import COMPONENTS
-from localcluster.config import ClusterConfig
-from localcluster.controlplane import ControlPlane
-from localcluster.errors import LocalClusterError, StartError
-from localcluster.kubeconfig import write_private
-from localcluster.process import Command, Process, ProcessGroup
-from localcluster.rest import CONNECTION_ERRORS, ApiError, Client, Raw, has_condition
-from localcluster.statefolder import StateFolder, claim
+from localcluster.build.binaries import ensure_binaries
+from localcluster.client.kubeconfig import write_private
+from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Client, Raw, has_condition
+from localcluster.cluster.components import COMPONENTS
+from localcluster.cluster.config import ClusterConfig
+from localcluster.cluster.controlplane import ControlPlane
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError, StartError
+from localcluster.machine.process import Command, Process, ProcessGroup
+from localcluster.machine.statefolder import StateFolder, claim
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 NETWORK = "network"
 NETWORK_PROGRAM = (sys.executable, "-m", "localcluster.node.runtime.fabric")
 NETWORK_FILE = "network.json"

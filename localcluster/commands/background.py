@@ -4,10 +4,10 @@
 cluster runs iff its folder's lock is held, and is ready once its configuration lies there. Both
 take one lock for all names, so that two of them never meet: the second says that it waits.
 
-The daemon is this module as a program, `python -m localcluster.background FOLDER`, with the pickled
-configuration on its standard input. It tells its progress over standard output, then in one line
-that the cluster is ready, or why it is not. After that it writes to a log. It starts again what
-dies, and ends at SIGTERM, also while it starts.
+The daemon is this module as a program, `python -m localcluster.commands.background FOLDER`, with
+the pickled configuration on its standard input. It tells its progress over standard output, then in
+one line that the cluster is ready, or why it is not. After that it writes to a log. It starts again
+what dies, and ends at SIGTERM, also while it starts.
 """
 
 import dataclasses
@@ -21,14 +21,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from localcluster import clock
-from localcluster.cluster import PROJECT, Cluster
-from localcluster.config import ClusterConfig
-from localcluster.errors import LocalClusterError, StartError
-from localcluster.filelock import FileLock
-from localcluster.kubeconfig import write_private
-from localcluster.report import Report
-from localcluster.statefolder import LOCK, folder_of, remove_tree
+from localcluster.client.kubeconfig import write_private
+from localcluster.cluster.cluster import PROJECT, Cluster
+from localcluster.cluster.config import ClusterConfig
+from localcluster.machine import clock
+from localcluster.machine.errors import LocalClusterError, StartError
+from localcluster.machine.filelock import FileLock
+from localcluster.machine.report import Report
+from localcluster.machine.statefolder import LOCK, folder_of, remove_tree
 
 CONFIG = "config"
 READY = "cluster is ready"
@@ -71,7 +71,7 @@ def start(name: str, config: ClusterConfig, report: Report) -> bool:
         report(f"starting cluster {name} ...")
         folder = folder_of(name).absolute()
         process = subprocess.Popen(
-            [sys.executable, "-m", "localcluster.background", str(folder)],
+            [sys.executable, "-m", "localcluster.commands.background", str(folder)],
             env={**os.environ, "PYTHONPATH": str(PROJECT)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -1,0 +1,1 @@
+"""What people do with clusters: run them by name, change their images, run manifests in one."""
