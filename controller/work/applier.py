@@ -44,7 +44,7 @@ MAX_CREATES = 500
 """In one pass."""
 BACKLOGGED_CREATES = 16
 """While others of its namespace wait for a worker, a job creates one child after the other, and
-stands in line again after so many. A wide job then takes little more of the API server than each
+waits in line again after this many. A wide job then takes little more of the API server than each
 small one."""
 _REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)
 
@@ -104,12 +104,12 @@ class Applier:
         """Write what the plan asks for; never raises an ApiError."""
         owner = Owner(key_of(family.job), uid_of(family.job))
         task = _Task(owner, family, plan, is_backlogged)
-        if not self._are_gone(task):
+        if not self._confirm_gone(task):
             return task.result
         self._delete_children(task)
         self._patch_children(task)
         self._create_children(task)
-        if self._is_status_true(task):
+        if self._write_status(task):
             self._report(task)
         if plan.delete_job and not task.result.errors:
             self._delete_job(task)
@@ -123,7 +123,7 @@ class Applier:
         """End the helpers' threads, once no worker uses them."""
         self._helpers.close()
 
-    def _are_gone(self, task: _Task) -> bool:
+    def _confirm_gone(self, task: _Task) -> bool:
         """Ask the API server whether the pods that the plan takes for gone are gone."""
         for name in task.plan.verify_gone:
             error = self._children.confirm_gone(task.owner, POD, name)
@@ -153,18 +153,20 @@ class Applier:
         result, create = task.result, partial(self._children.create, task.owner)
         most = BACKLOGGED_CREATES if task.is_backlogged else MAX_CREATES
         for batch in _growing_batches(task.plan.creates, first=1):
-            result.is_partial = len(result.created) >= most
-            if result.is_partial or not self._may_go_on(result):
+            left = most - len(result.created)
+            result.is_partial = len(batch) > left
+            if left <= 0 or not self._may_go_on(result):
                 return
-            errors = self._mapper(task, batch)(create, batch)
-            for item, error in zip(batch, errors, strict=True):
+            part = batch[:left]
+            errors = self._mapper(task, part)(create, part)
+            for item, error in zip(part, errors, strict=True):
                 _note(result, (item.kind, item.name), error, is_delete=False)
 
     def _mapper(self, task: _Task, batch: Sequence[Item]) -> Callable[..., Iterable[Error]]:
         """What writes each child of a batch: in parallel, unless other jobs wait for a worker."""
         return map if task.is_backlogged or len(batch) == 1 else self._helpers.map
 
-    def _is_status_true(self, task: _Task) -> bool:
+    def _write_status(self, task: _Task) -> bool:
         """Whether the stored status is now what the plan says.
 
         Written only over the version that the plan was made from. A UID would not do: the status

@@ -70,7 +70,7 @@ MUTANTS = (
     Mutant(
         "trust the cache: a pod that it does not show is gone",
         "controller/work/applier.py",
-        "Applier._are_gone",
+        "Applier._confirm_gone",
         "task.plan.verify_gone",
         "()",
         "controller/test_applier.py",
@@ -78,7 +78,7 @@ MUTANTS = (
     Mutant(
         "write status over whatever came between",
         "controller/work/applier.py",
-        "Applier._is_status_true",
+        "Applier._write_status",
         '{**task.plan.status, "metadata": version}',
         "task.plan.status",
         "controller/test_applier.py",
@@ -958,7 +958,7 @@ MUTANTS = (
     Mutant(
         "take a move that an older CRD has dropped for done",
         "controller/work/applier.py",
-        "Applier._is_status_true",
+        "Applier._write_status",
         "version_of(written) == version_of(task.family.job)",
         "False",
         "controller/test_worker.py",

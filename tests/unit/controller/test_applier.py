@@ -9,7 +9,7 @@ import pytest
 from api.ownership import Key
 from controller.cache.store import Family, Store
 from controller.client.resources import PADDLE_JOB, POD
-from controller.work.applier import BACKLOGGED_CREATES, MAX_BATCH, MAX_CREATES, Applier
+from controller.work.applier import BACKLOGGED_CREATES, MAX_CREATES, Applier
 from controller.work.events import EventRecorder
 from controller.work.memory import JobMemory
 from kube.errors import Throttled, Transient
@@ -88,7 +88,7 @@ def test_jobs_take_turns_while_others_wait(bench):
     """A wide job writes one thing after the other, and not for long."""
     result = bench.apply(Plan(creates=(create(*names(100)),)), is_backlogged=True)
     assert result.is_partial
-    assert BACKLOGGED_CREATES <= len(result.created) < 2 * BACKLOGGED_CREATES
+    assert len(result.created) == BACKLOGGED_CREATES
     bodies = [body["metadata"]["name"] for verb, _, body in bench.api.writes if verb == "POST"]
     assert bodies == names(len(result.created))
     assert not [t.name for t in threading.enumerate() if t.name.startswith("apply")]
@@ -146,7 +146,7 @@ def test_a_wide_job_is_created_in_passes(bench):
     plan = Plan(creates=(create(*names(MAX_CREATES + 100)),))
     result = bench.apply(plan)
     assert result.is_partial
-    assert MAX_CREATES <= len(bench.pods()) <= MAX_CREATES + MAX_BATCH
+    assert len(bench.pods()) == MAX_CREATES
 
 
 INVALID = [
