@@ -82,6 +82,11 @@ class JobSpec:
         return self.elastic >= 1
 
     @property
+    def has_workers_only(self) -> bool:
+        """Whether the job is its workers, which the operator ranks: collective, not elastic."""
+        return set(self.roles) == {Role.WORKER} and not self.is_elastic
+
+    @property
     def least_replicas(self) -> int:
         """The fewest pods with which the job works, over all roles."""
         if not self.is_elastic:

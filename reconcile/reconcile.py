@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from api.constants import Condition, Phase, Reason
+from api.constants import Condition, Phase, Reason, Role
 from api.status import JobStatus, diff_status
 from reconcile.attempt.adoption import adopt, leave_alone, take_pods
 from reconcile.attempt.catch_up import find_later_attempt, seconds_to_later_attempt
@@ -32,6 +32,7 @@ from reconcile.children.wake import seconds_to_wake
 from reconcile.model.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.model.transition import Transition, fail_job
 from reconcile.model.view import View, build_view
+from reconcile.model.wait import count
 from reconcile.status.refusals import moot_refusals, standing_refusals
 from reconcile.status.refused import find_invalid_child, seconds_to_invalid_child
 from reconcile.status.startup_errors import find_startup_failure, seconds_to_startup_failure
@@ -44,6 +45,7 @@ STATUS_INTERVAL_SECONDS = 2.0
 CAUSE_SECONDS = 5.0
 """A first status that says what holds the pods up is deferred no longer, for its user looks for
 that. Some causes, such as a gang that is about to be admitted, are gone by then."""
+NOUNS = {Role.PS: "server", Role.WORKER: "worker", Role.HETER: "heter worker"}
 QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
@@ -89,7 +91,10 @@ def _transitions(view: View) -> Iterable[Callable[[View], Transition | None]]:
     is_elastic = view.job.spec.is_elastic
     ending = find_elastic_completion if is_elastic else find_completion
     if view.is_adopted:
-        return (ending, find_suspension, _find_restart, find_requested_restart, find_expiry)
+        return (
+            *(ending, find_suspension, _find_restart, find_requested_restart, find_expiry),
+            find_startup_failure,
+        )
     if view.job.spec.suspend:
         return (find_invalid_spec, ending, find_suspension)
     return (
@@ -267,8 +272,8 @@ def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[O
 
 def _describe(view: View) -> str:
     roles = view.job.spec.roles
-    pods = ", ".join(f"{spec.replicas} {role}" for role, spec in roles.items())
-    return f"a {view.job.spec.mode} job of {pods}"
+    pods = ", ".join(count(spec.replicas, NOUNS[role]) for role, spec in roles.items())
+    return f"a {view.job.spec.mode} job with {pods}"
 
 
 def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEvent]:

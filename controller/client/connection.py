@@ -27,6 +27,8 @@ STUCK_SECONDS = 60.0
 """After so long a reading that hangs is left alone, and another one begins."""
 TOKEN_PERIOD_SECONDS = 60.0
 """A mounted token is replaced by the kubelet long before it expires; read it this often."""
+_INSECURE = "insecure-skip-tls-verify"
+"""The package takes any text for true, and then verifies nothing."""
 _ENVIRONMENT_HOST = incluster_config.SERVICE_HOST_ENV_NAME
 
 
@@ -135,6 +137,11 @@ def _load_kubeconfig(path: str, clock: Clock) -> Connection:
 
 def _read_kubeconfig(path: str) -> Configuration:
     configuration = Configuration()
+    merged = kube_config.KubeConfigMerger(path).config  # type: ignore[no-untyped-call]
+    for entry in merged.value["clusters"] if merged else ():
+        cluster = entry.value.get("cluster")
+        if isinstance(cluster, dict) and not isinstance(cluster.get(_INSECURE) or False, bool):
+            raise ConfigurationError(f"{_INSECURE} is neither true nor false")
     kube_config.load_kube_config(  # type: ignore[no-untyped-call]
         path, client_configuration=configuration
     )

@@ -20,6 +20,9 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFile")
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
+INSECURE = "insecure-skip-tls-verify"
+"""Of a cluster; as text it would turn verification off whatever it says."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -98,6 +101,8 @@ def _merge(merged: _Merged, path: Path) -> None:
             value = entry.get(key) if isinstance(entry, dict) else None
             if not isinstance(value, dict):
                 raise Problem(f"the kubeconfig {path}: an entry of {section} has no {key}")
+            if not isinstance(value.get(INSECURE) or False, bool):
+                raise Problem(f"the kubeconfig {path}: {INSECURE} is neither true nor false")
             found = _with_absolute_paths(value, path.parent)
             merged.sections[section].setdefault(str(entry.get("name")), found)
 

@@ -36,6 +36,10 @@ ELASTIC_MAX_RESTART = 1_000_000
 HETER_STAGES = 2
 """Stage 1 is the workers', stage 2 the heter trainers'."""
 
+_UNBUFFERED: Raw = {"name": "PYTHONUNBUFFERED", "value": "1"}
+"""Else the launcher's log has a trainer's lines 8 KB late, and the last ones before a kill never.
+A template's own entry wins."""
+
 
 def owned_variables(view: View) -> frozenset[str]:
     """Names that a template cannot set in this job."""
@@ -58,9 +62,11 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
         _literal("PADDLE_TRAINING_ROLE", TRAINING_ROLES[role]),
         _literal("PADDLE_PSERVER_ID" if role is Role.PS else "PADDLE_TRAINER_ID", str(index)),
     ]
+    if view.job.spec.has_workers_only:
+        env.append(_literal("RANK", str(index)))
     if Role.HETER in view.job.spec.roles:
         env += _heter_env(view, role)
-    return env
+    return [*env, _UNBUFFERED]
 
 
 def build_env_from(view: View) -> list[Raw]:
@@ -146,6 +152,7 @@ def _elastic_env(view: View, name: str) -> list[Raw]:
         _literal("PADDLE_ELASTIC_LEVEL", str(min(view.job.spec.elastic, 1))),
         _literal("PADDLE_ELASTIC_TIMEOUT", str(view.settings.elastic_timeout_seconds)),
         _literal("PADDLE_MAX_RESTART", str(ELASTIC_MAX_RESTART)),
+        _UNBUFFERED,
     ]
 
 

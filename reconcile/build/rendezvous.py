@@ -42,6 +42,9 @@ CONFIG_MAP_VARIABLES = frozenset(
 )
 """Names that the ConfigMap may hold; a template's own entries of them are dropped."""
 
+PLAIN_VARIABLES = ("NNODES", "MASTER_ADDR", "MASTER_PORT")
+"""What paddleformers-cli and erniekit start the launcher from; a template's own entries win."""
+
 ENDPOINT_LISTS = {
     Role.PS: "PADDLE_PSERVERS_IP_PORT_LIST",
     Role.WORKER: "PADDLE_TRAINER_ENDPOINTS",
@@ -109,6 +112,9 @@ def build_variables(view: View) -> dict[str, str]:
     }
     if Role.PS in view.job.spec.roles:
         variables |= _server_variables(view)
+    if view.job.spec.has_workers_only and trainers:
+        host, _, port = trainers[0].rpartition(":")
+        variables |= zip(PLAIN_VARIABLES, (str(len(trainers)), host, port), strict=True)
     if Role.HETER in view.job.spec.roles:
         heter = ",".join(endpoints_of(view, Role.HETER))
         variables["PADDLE_HETER_ENDPOINTS"] = heter

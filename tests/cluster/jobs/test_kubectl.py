@@ -102,7 +102,7 @@ def test_describe_tells_the_story(finished: Lab) -> None:
     finished.wait(lambda: finished.events(JOB, "WorkersSucceeded"), "the last Event")
     text = finished.kubectl("describe", "pdj", JOB)
     for words in (
-        "a PS job of 1 ps, 2 worker",
+        "a PS job with 1 server, 2 workers",
         "AllPodsRunning",
         "WorkersSucceeded",
         "2 workers ended well",

@@ -222,6 +222,17 @@ def test_a_kubeconfigs_token_file_is_read_again_when_refused(tmp_path: Path, clo
     assert credentials.header() == "Bearer two"
 
 
+def test_text_does_not_turn_tls_verification_off(tmp_path, clock):
+    file = tmp_path / "config"
+    token = KUBECONFIG.replace("TOKEN", str(tmp_path / "token"))
+    (tmp_path / "token").write_text("one")
+    file.write_text(
+        token.replace("cluster: {server", 'cluster: {insecure-skip-tls-verify: "false", server')
+    )
+    with pytest.raises(ConfigurationError, match="insecure-skip-tls-verify is neither true nor"):
+        load_connection(str(file), clock)
+
+
 def test_a_missing_kubeconfig_is_told_in_one_line(tmp_path, clock):
     with pytest.raises(ConfigurationError) as caught:
         load_connection(str(tmp_path / "none"), clock)

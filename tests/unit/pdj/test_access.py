@@ -58,6 +58,12 @@ def test_the_first_of_several_files_wins_and_all_are_known(
     assert load_target(None, "two").cluster["server"] == "https://b"
 
 
+@pytest.mark.parametrize("value", ["false", "true", 1])
+def test_what_is_no_boolean_does_not_turn_tls_verification_off(write: Write, value: Any) -> None:
+    with pytest.raises(Problem, match="insecure-skip-tls-verify is neither true nor false"):
+        load_target(write(**{"insecure-skip-tls-verify": value}), None)
+
+
 def test_paths_are_seen_from_the_file(write: Write, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret\n")
     target = load_target(write(user={"tokenFile": "token"}), None)

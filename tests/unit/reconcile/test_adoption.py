@@ -228,6 +228,21 @@ def test_spec_that_a_rule_of_ours_forbids_does_not_end_what_runs(
     assert (world.phase(), uids(world)) == ("Running", before)
 
 
+def test_adopted_job_with_a_wrong_image_name_fails_when_it_says_so(
+    world: World, kubelet: Kubelet, operator: Operator
+) -> None:
+    leave(world, kubelet, the_job())
+    operator.restart(is_warm=False)
+    settle(world, operator)
+    assert world.condition("Adopted")["status"] == "True"
+    kubelet.wait("train-worker-1", "InvalidImageName", "no")
+    settle(world, operator)
+    assert "this job fails at" in world.condition("Pending")["message"]
+    world.advance(61)
+    settle(world, operator)
+    assert (world.phase(), world.condition("Failed")["reason"]) == ("Failed", "ImageError")
+
+
 def test_job_in_which_nothing_has_begun_is_made_anew(
     world: World, kubelet: Kubelet, operator: Operator
 ) -> None:

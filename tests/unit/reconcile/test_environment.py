@@ -111,6 +111,7 @@ def test_elastic_worker_gets_no_rank() -> None:
         "PADDLE_ELASTIC_LEVEL": "1",
         "PADDLE_ELASTIC_TIMEOUT": "60",
         "PADDLE_MAX_RESTART": "1000000",
+        "PYTHONUNBUFFERED": "1",
     }
 
 
@@ -194,6 +195,30 @@ def test_template_chooses_the_heter_device() -> None:
 )
 def test_overridden_variables_are_told(entry: Raw, told: list[str]) -> None:
     assert overridden_variables(view_of(a_job().with_workers(2, with_env(entry)))) == told
+
+
+@pytest.mark.parametrize(
+    ("job", "has_rank"),
+    [
+        pytest.param(a_job().with_workers(2), True, id="collective"),
+        pytest.param(a_job().with_workers(1), True, id="single"),
+        pytest.param(PS_JOB, False, id="ps"),
+        pytest.param(a_job().with_ps(1).with_workers(1).with_heter(1), False, id="heter"),
+        pytest.param(a_job().with_elastic_workers(2, 2, 3), False, id="elastic"),
+    ],
+)
+def test_workers_without_servers_are_given_the_rank_that_paddleformers_reads(
+    job: JobBuilder, has_rank: bool
+) -> None:
+    assert env(job).get("RANK") == ("0" if has_rank else None)
+    assert env(job)["PYTHONUNBUFFERED"] == "1"
+
+
+@pytest.mark.parametrize("name", ["RANK", "NNODES", "MASTER_ADDR", "PYTHONUNBUFFERED"])
+def test_a_template_that_ranks_its_workers_itself_wins_without_an_event(name: str) -> None:
+    mine = {"name": name, "value": "mine"}
+    assert merged(a_job().with_workers(2), mine)[name] == "mine"
+    assert not overridden_variables(view_of(a_job().with_workers(2, with_env(mine))))
 
 
 def test_sidecars_variables_are_their_own() -> None:

@@ -346,6 +346,6 @@ def test_a_first_status_that_is_deferred_says_it_all_once_the_pods_run(
     (told,) = last.events
     assert (told.reason, told.message) == (
         "AllPodsRunning",
-        "a Collective job of 2 worker: all 2 pods run",
+        "a Collective job with 2 workers: all 2 pods run",
     )
     assert world.status()["startTime"] == format_time(NOW)

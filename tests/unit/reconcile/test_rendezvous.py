@@ -43,6 +43,23 @@ def test_collective_job_is_told_its_trainers_alone() -> None:
     assert not {name for name in told if "PSERVER" in name or "GLOO" in name or "HETER" in name}
 
 
+@pytest.mark.parametrize(
+    ("intranet", "host"), [("PodIP", "10.0.1.1"), ("Service", "train-worker-0.default")]
+)
+def test_collective_job_has_the_variables_that_paddleformers_cli_reads(
+    intranet: str, host: str
+) -> None:
+    told = variables(a_job().with_workers(2).with_spec(intranet=intranet))
+    assert (told["NNODES"], told["MASTER_ADDR"], told["MASTER_PORT"]) == ("2", host, "36000")
+    assert not {"WORLD_SIZE", "PADDLE_MASTER", "PADDLE_NNODES"} & set(told)
+
+
+def test_job_with_servers_has_no_master() -> None:
+    assert not {"NNODES", "MASTER_ADDR", "MASTER_PORT"} & set(
+        variables(a_job().with_ps(1).with_workers(2))
+    )
+
+
 def test_heter_job_is_told_its_heter_trainers() -> None:
     told = variables(a_job().with_ps(1).with_workers(1).with_heter(2))
     assert told["PADDLE_HETER_ENDPOINTS"] == "10.0.2.1:36000,10.0.2.2:36000"
