@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from localcluster.machine.errors import BuildError
 from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.build.golang import parse_version
+from localcluster.machine.errors import BuildError
 from localcluster.machine.report import Report
 
 KUBERNETES_VERSION = "v1.36.3"

@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from localcluster.build.requirements import digest_requirements
+from localcluster.build.training import Interpreter, own, training, written
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
 from localcluster.machine.report import Report, run_to_end
-from localcluster.build.requirements import digest_requirements
-from localcluster.build.training import Interpreter, own, training, written
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHARED = frozenset({"examples"})

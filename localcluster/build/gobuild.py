@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from localcluster.build.environments import cache_folder
+from localcluster.build.golang import find_go
 from localcluster.machine.errors import BuildError
 from localcluster.machine.filelock import FileLock
-from localcluster.build.golang import find_go
 from localcluster.machine.report import Report, run_to_end
 
 LAST_LINES = 20

@@ -22,10 +22,10 @@ from localcluster.build.environments import (
     has_packages,
     is_ready,
 )
+from localcluster.build.training import training
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
 from localcluster.machine.statefolder import DEFAULT_NAME, name_of
-from localcluster.build.training import training
 
 DEFAULT_TABLE = Path(__file__).parents[1] / "images.yaml"
 FIELDS = {"folders", "workdir", "command", "args", "environment", "requirements", "env"}

@@ -19,8 +19,8 @@ from api.constants import (
 )
 from api.job import pod_group_name
 from api.objects import Raw, is_deleting, name_of, parse_time
-from reconcile.model.plan import Create, Delete, ObjectReference, Patch, deletes_of
 from reconcile.build.rendezvous import child_labels
+from reconcile.model.plan import Create, Delete, ObjectReference, Patch, deletes_of
 from reconcile.model.view import View
 from reconcile.model.wait import Wait
 

@@ -20,7 +20,14 @@ from api.constants import (
 )
 from api.job import PaddleJob, config_map_name
 from api.objects import Raw
-from reconcile.build.addresses import endpoints_of, format_endpoint, host_of, hosts_of, job_port, port_of
+from reconcile.build.addresses import (
+    endpoints_of,
+    format_endpoint,
+    host_of,
+    hosts_of,
+    job_port,
+    port_of,
+)
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 

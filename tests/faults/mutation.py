@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "build", "dist", "*.egg-info")
+NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "dist", "*.egg-info")
 """What git ignores, and folders of tools: they may change while they are copied."""
 
 UNIT_TESTS = "tests/unit"
