@@ -4,11 +4,12 @@ The status is also the operator's only memory: attempts, counters and failures s
 the operator because they are stored here and nowhere else.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from api.constants import MAX_RESTARTED_AT, Condition, Phase, Role
+from api.constants import MAX_RESTARTED_AT, Condition, Phase, Reason, Role
 from api.objects import Raw, format_time, json_names, parse_fields, parse_time
 from api.schema_types import (
     INT32,
@@ -34,6 +35,18 @@ MAX_MESSAGE_CHARACTERS = 1024
 """A condition's message is cut to this; metav1.Condition allows 32768."""
 MAX_HEADLINE_CHARACTERS = 100
 """`status.message` is cut to this: a column of `kubectl get`."""
+USUAL_WAITS = frozenset({Reason.WAITING_FOR_PODS, Reason.PODS_TERMINATING, Reason.BACK_OFF})
+"""What every restart waits for in turn."""
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
+"""What `parse_status` raises on a status that no operator has written."""
+_TELLING = (
+    Condition.FAILED,
+    Condition.COMPLETED,
+    Condition.SUSPENDED,
+    Condition.RESTARTING,
+    Condition.PENDING,
+    Condition.RUNNING,
+)
 
 
 def _field(schema: Raw, default: Any = "") -> Any:
@@ -218,6 +231,30 @@ class JobStatus:
     def with_failure(self, failure: Failure) -> "JobStatus":
         """The status with one more failure record, without the oldest beyond MAX_FAILURES."""
         return replace(self, failures=(*self.failures, failure)[-MAX_FAILURES:])
+
+
+def telling_conditions(status: JobStatus) -> Iterator[JobCondition]:
+    """The true conditions, the one that says most about where the job stands first.
+
+    A restart's cause says more than that its pods are on their way, and less than what holds
+    them up.
+    """
+    waits = status.condition(Condition.PENDING)
+    order = list(_TELLING)
+    if waits is not None and waits.status and waits.reason not in USUAL_WAITS:
+        order.remove(Condition.RESTARTING)
+        order.insert(order.index(Condition.PENDING) + 1, Condition.RESTARTING)
+    for kind in order:
+        condition = status.condition(kind)
+        if condition is not None and condition.status:
+            yield condition
+
+
+def headline_condition(status: JobStatus) -> JobCondition | None:
+    """The condition of `status.reason`; decided here for a status of an operator without it."""
+    told = list(telling_conditions(status))
+    named = (each for each in told if status.reason and each.reason == status.reason)
+    return next(named, told[0] if told else None)
 
 
 def status_schema() -> Raw:

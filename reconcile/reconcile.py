@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from api.constants import Condition, Phase, Reason, Role
-from api.status import JobStatus, diff_status
+from api.status import USUAL_WAITS, JobStatus, diff_status
 from reconcile.attempt.adoption import adopt, leave_alone, take_pods
 from reconcile.attempt.catch_up import find_later_attempt, seconds_to_later_attempt
 from reconcile.attempt.completion import find_completion, find_elastic_completion
@@ -36,7 +36,7 @@ from reconcile.model.wait import count
 from reconcile.status.refusals import moot_refusals, standing_refusals
 from reconcile.status.refused import find_invalid_child, seconds_to_invalid_child
 from reconcile.status.startup_errors import find_startup_failure, seconds_to_startup_failure
-from reconcile.status.summary import FIRST_STATUS_SECONDS, USUAL_WAITS, summarize
+from reconcile.status.summary import FIRST_STATUS_SECONDS, summarize
 from reconcile.status.terminating import seconds_to_hang
 from reconcile.status.unreadable import find_unreadable, tell_unreadable
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from api.constants import Condition, Phase, Role
 from api.objects import Raw, name_of
+from api.status import headline_condition
 from pdj.commands.options import job_name, natural, seconds
 from pdj.errors import OK, Problem
 from pdj.gather.joblog import Choice, JobLog, choose
@@ -15,7 +16,7 @@ from pdj.gather.live import Deadline, LiveJob, gone, result_of
 from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger, Source
 from pdj.session import Session
-from pdj.text.status import describe_failure, telling_condition
+from pdj.text.status import describe_failure
 from pdj.text.terminal import PODS, pad, plain
 
 HOLD_SECONDS = 0.5
@@ -182,7 +183,7 @@ def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) 
 
 def _tell_end(session: Session, picture: JobPicture) -> None:
     status = picture.job.status
-    told = telling_condition(status)
+    told = headline_condition(status)
     why = f": {told.reason}: {told.message}" if told else ""
     session.notes.write(plain(f"--- {picture.job.name} {status.phase}{why}"))
 

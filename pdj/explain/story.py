@@ -13,7 +13,7 @@ from api.constants import VOLCANO_API_VERSION, Condition, Reason
 from api.job import PaddleJob, pod_name
 from api.objects import Raw, name_of, parse_time
 from api.signals import SIGKILL
-from api.status import Failure, JobCondition
+from api.status import Failure, JobCondition, JobStatus, headline_condition, telling_conditions
 from kube.errors import ApiError, Forbidden
 from pdj.access.client import Client
 from pdj.explain import chinese, english
@@ -26,14 +26,6 @@ MAX_WARNINGS = 5
 MAX_NODES = 10
 MAX_EVENTS = 200
 EARLIEST = datetime.min.replace(tzinfo=UTC)
-_TELLING = (
-    Condition.FAILED,
-    Condition.COMPLETED,
-    Condition.SUSPENDED,
-    Condition.RESTARTING,
-    Condition.PENDING,
-    Condition.RUNNING,
-)
 _PLACES = frozenset({Reason.UNSCHEDULABLE, Reason.STARTING_DEADLINE_EXCEEDED})
 _OF_FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED})
 _SET_UP = frozenset({"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"})
@@ -104,7 +96,7 @@ def _whys(job: PaddleJob, events: list[Raw], texts: ModuleType) -> Iterator[Why]
     if not job.status.phase and not any(_events_about(job, events)):
         yield Why("", texts.NOT_SEEN, "", job.created_at)
     told = set()
-    for condition in _true_conditions(job):
+    for condition in _true_conditions(job.status):
         told.add(condition.reason)
         text = text_of(condition.reason, texts)
         since = parse_time(condition.last_transition_time)
@@ -112,13 +104,13 @@ def _whys(job: PaddleJob, events: list[Raw], texts: ModuleType) -> Iterator[Why]
     yield from _of_events(job, events, texts, told)
 
 
-def _true_conditions(job: PaddleJob) -> Iterator[JobCondition]:
-    for kind in _TELLING:
-        condition = job.status.condition(kind)
-        if condition is not None and condition.status:
-            yield condition
-            if kind in (Condition.FAILED, Condition.COMPLETED, Condition.SUSPENDED):
-                return
+def _true_conditions(status: JobStatus) -> Iterator[JobCondition]:
+    """What is true of the job, the headline first; of an ended or suspended one that alone."""
+    first = headline_condition(status)
+    for condition in sorted(telling_conditions(status), key=lambda each: each != first):
+        yield condition
+        if condition.type in (Condition.FAILED, Condition.COMPLETED, Condition.SUSPENDED):
+            return
 
 
 def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Why:

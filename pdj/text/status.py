@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TypeVar
 
-from api.constants import Condition, Phase, Role
+from api.constants import Phase, Role
 from api.objects import parse_time
 from api.signals import signal_name
-from api.status import Failure, JobCondition, JobStatus, RoleStatus
+from api.status import Failure, JobCondition, JobStatus, RoleStatus, headline_condition
 from pdj.gather.jobs import JobPicture
 from pdj.gather.pods import Pod, read_pods
 from pdj.text.tables import age, bar, table
@@ -20,13 +20,6 @@ Branch = tuple[str, list[str]]
 MAX_PODS = 200
 """Of each role: of thousands, those that run need no line."""
 _INDENT = "│  ├─ "
-_TELLING = (
-    Condition.FAILED,
-    Condition.COMPLETED,
-    Condition.RESTARTING,
-    Condition.SUSPENDED,
-    Condition.PENDING,
-)
 _STATES = {
     "Running": "green",
     "Completed": "green",
@@ -39,7 +32,7 @@ def draw_job(picture: JobPicture, paint: Paint, now: datetime, columns: int) -> 
     """The lines of the tree."""
     job = picture.job
     lines = [_head(picture, paint, now)]
-    told = telling_condition(job.status)
+    told = headline_condition(job.status)
     if told is not None:
         lines.append(shorten(f"│  {_sentence(told, now)}", columns))
     elif not job.status.phase:
@@ -57,11 +50,6 @@ def draw_job(picture: JobPicture, paint: Paint, now: datetime, columns: int) -> 
     if job.status.failures or job.status.attempt > 1:
         branches.append((paint("attempts", "bold"), _attempts(job.status, columns)))
     return [*lines, *_draw(branches)]
-
-
-def telling_condition(status: JobStatus) -> JobCondition | None:
-    """The condition that says best where the job stands."""
-    return next((status.condition(each) for each in _TELLING if status.is_true(each)), None)
 
 
 def _head(picture: JobPicture, paint: Paint, now: datetime) -> str:

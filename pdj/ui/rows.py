@@ -5,19 +5,10 @@ Whatever its version, a job has a line.
 
 from typing import Any
 
-from api.constants import Condition, Role
+from api.constants import Role
 from api.objects import Raw, name_of, namespace_of, parse_time, uid_of
 from api.signals import signal_name
-from api.status import Failure
-from pdj.explain.story import first_line
-
-MAX_MESSAGE = 300
-_TELLING = (
-    Condition.FAILED,
-    Condition.RESTARTING,
-    Condition.SUSPENDED,
-    Condition.PENDING,
-)
+from api.status import UNREADABLE, Failure, dump_status, headline_condition, parse_status
 
 
 def row_of(raw: Raw) -> dict[str, Any]:
@@ -72,13 +63,11 @@ def _is_ready(status: Raw, role: Role) -> bool:
 
 
 def _told(status: Raw) -> tuple[str, str]:
-    true = {
-        each.get("type"): each
-        for each in status.get("conditions") or ()
-        if each.get("status") == "True"
-    }
-    for kind in _TELLING:
-        if kind in true:
-            message = first_line(str(true[kind].get("message") or ""))
-            return str(true[kind].get("reason") or ""), message[:MAX_MESSAGE]
-    return "", ""
+    """The headline; decided here for a status of an operator that wrote none."""
+    if not status.get("reason"):
+        try:
+            old = parse_status(status)
+        except UNREADABLE:
+            return "", ""
+        status = dump_status(old.with_headline(headline_condition(old)))
+    return str(status.get("reason") or ""), str(status.get("message") or "")

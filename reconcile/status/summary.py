@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition, Phase, Reason, Role
 from api.objects import format_time
-from api.status import JobCondition, JobStatus, RoleStatus
+from api.status import JobStatus, RoleStatus, telling_conditions
 from reconcile.attempt.loss import forget_loss
 from reconcile.attempt.restart_request import note_request
 from reconcile.build.gang import find_gang, find_hold
@@ -23,18 +23,6 @@ FIRST_STATUS_SECONDS = 30.0
 """A job's first status is deferred no longer, whatever other jobs there are."""
 
 
-TELLING = (
-    Condition.FAILED,
-    Condition.COMPLETED,
-    Condition.SUSPENDED,
-    Condition.RESTARTING,
-    Condition.PENDING,
-    Condition.RUNNING,
-)
-USUAL_WAITS = frozenset({Reason.WAITING_FOR_PODS, Reason.PODS_TERMINATING, Reason.BACK_OFF})
-"""What every restart waits for in turn."""
-
-
 def summarize(view: View) -> JobStatus:
     """The status of a job whose state does not change in this pass."""
     status = note_request(view, _with_facts(view, view.job.status))
@@ -49,19 +37,7 @@ def summarize(view: View) -> JobStatus:
     else:
         phase = _decide_phase(view)
         status = _with_conditions(view, replace(status, phase=phase), phase)
-    return status.with_headline(telling_condition(status))
-
-
-def telling_condition(status: JobStatus) -> JobCondition | None:
-    """The true condition that says most about where the job stands.
-
-    A restart's cause says more than that its pods are on their way, and less than what holds
-    them up.
-    """
-    pending = status.condition(Condition.PENDING)
-    is_usual = pending is None or pending.reason in USUAL_WAITS
-    order = TELLING if is_usual else [each for each in TELLING if each is not Condition.RESTARTING]
-    return next((status.condition(each) for each in order if status.is_true(each)), None)
+    return status.with_headline(next(telling_conditions(status), None))
 
 
 def _with_deletion(view: View, status: JobStatus) -> JobStatus:

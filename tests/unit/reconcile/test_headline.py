@@ -1,10 +1,19 @@
 """The top of a status: reason and first words of the condition that says most; and its end."""
 
+from typing import cast
+from unittest.mock import Mock
+
 import pytest
 
 from api.constants import Condition
 from api.status import MAX_HEADLINE_CHARACTERS
-from tests.memory.builders import a_job
+from pdj.access.client import Client
+from pdj.explain.story import tell
+from pdj.gather.jobs import JobPicture
+from pdj.text.status import draw_job
+from pdj.text.terminal import Screen
+from pdj.ui.rows import row_of
+from tests.memory.builders import NOW, a_job
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World, writes_nothing
 
@@ -44,7 +53,10 @@ def test_restarting_job_tells_what_failed(world: World, kubelet: Kubelet) -> Non
     assert message.startswith("train-worker-1 on node-1 exited with code 3")
 
 
-def test_restarting_job_that_is_held_up_tells_by_what(world: World, kubelet: Kubelet) -> None:
+@pytest.mark.parametrize("missing", [(), ("reason", "message")], ids=["now", "older operator"])
+def test_restart_refused_by_quota_has_one_reason_in_all_tools(
+    world: World, kubelet: Kubelet, missing: tuple[str, ...]
+) -> None:
     world.submit(a_job().with_workers(2).with_spec(backoffLimit=1))
     run_job(world, kubelet)
     world.refused_kinds.add("Pod")
@@ -53,6 +65,17 @@ def test_restarting_job_that_is_held_up_tells_by_what(world: World, kubelet: Kub
     kubelet.reap_all()
     world.settle()
     assert headline(world)[0] == "QuotaExceeded"
+    job = world.job()
+    status = {key: value for key, value in job["status"].items() if key not in missing}
+    picture = JobPicture({**job, "status": status})
+    assert "QuotaExceeded for" in draw_job(picture, Screen(has_colour=False).paint, NOW, 200)[1]
+    row = row_of(picture.raw)
+    assert (row["reason"], row["message"]) == headline(world)
+    client = cast("Client", Mock(list=Mock(return_value=([], ""))))
+    assert [why.reason for why in tell(client, picture, "en").whys] == [
+        "QuotaExceeded",
+        "PodFailed",
+    ]
 
 
 def test_words_are_those_of_the_first_line_and_few(world: World, kubelet: Kubelet) -> None:
