@@ -119,6 +119,30 @@ CROWDED = {"pdj.commands"}
 """A module for each command: a list of them is no harder to read when it is long."""
 CLOCKS = {"kube": {"clock.py"}, "localcluster": {"clock.py"}}
 CLOCK_CALLS = {("time", "sleep"), ("time", "time"), ("datetime", "now"), ("datetime", "utcnow")}
+LOGS = {"cause.py", "launcher_log.py"}
+"""They read what programs have logged."""
+SENTENCES = {"message", "cause", "written", "sentence", "first", "text"}
+"""What a text for people is called here."""
+OF_TEXT = {"startswith", "endswith", "partition", "rpartition", "split", "removeprefix", "index"}
+OF_PATTERN = {"match", "fullmatch", "search", "findall", "finditer"}
+READERS = {
+    "reconcile/model/indexes.py: parse_indexes",  # a field, written as batch/v1 does
+    "reconcile/status/pending.py: _make_room",  # the scheduler's words
+    "reconcile/status/refused.py: _explain",  # the API server's
+    "reconcile/status/startup_errors.py: _startup_error",  # the kubelet's
+    "reconcile/status/startup_errors.py: _is_normal_wait",  # the kubelet's
+    "reconcile/words/ending.py: _cause",  # the container runtime's
+    "pdj/commands/submit.py: _create",  # the API server's
+}
+READERS_TO_GO = {
+    "reconcile/model/wait.py: cause_of",
+    "reconcile/model/wait.py: grace_flag",
+    "reconcile/status/refused.py: _still_invalid",
+    "reconcile/status/startup_errors.py: _told",
+    "reconcile/words/ending.py: describe_record",
+    "reconcile/children/wake.py: _last_call",
+}
+"""They read the operator's own words back; a field of the status is to take their place."""
 MAX_FUNCTION_LINES = 50
 MAX_MEDIAN_LINES = 8
 MAX_FILE_LINES = 400
@@ -180,6 +204,22 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function of a module."""
     for node in ast.walk(syntax(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def sentences_read(function: ast.AST, names: set[str]) -> Iterator[ast.AST]:
+    """Where a function looks into a text of one of these names."""
+    for node in ast.walk(function):
+        looked_at: list[ast.expr] = []
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            looked_at = node.comparators
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in OF_TEXT:
+                looked_at = [node.func.value]
+            elif node.func.attr in OF_PATTERN:
+                looked_at = node.args
+        inner = (each for expr in looked_at for each in ast.walk(expr))
+        if names & {getattr(each, "id", getattr(each, "attr", "")) for each in inner}:
             yield node
 
 
@@ -261,6 +301,18 @@ def test_reconcile_is_pure() -> None:
     forbidden = {"threading", "structlog", "logging", "socket", "time", "random", "os"}
     wrong = {relative(p): imported(p) & forbidden for p in modules("api", "reconcile")}
     assert not {path: names for path, names in wrong.items() if names}
+
+
+def test_no_sentence_of_our_own_is_read_back() -> None:
+    found = {
+        f"{relative(path)}: {function.name}"
+        for package, names in (("reconcile", SENTENCES), ("pdj", SENTENCES - {"text"}))
+        for path in modules(package)
+        if path.name not in LOGS
+        for function in functions(path)
+        if any(sentences_read(function, names))
+    }
+    assert found == READERS | READERS_TO_GO
 
 
 def test_functions_are_short_and_take_few_parameters() -> None:
