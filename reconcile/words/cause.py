@@ -109,6 +109,8 @@ class _Candidate:
     chain: tuple[str, ...] = ()
     is_aside: bool = False
     is_native: bool = False
+    is_launchers: bool = False
+    """Raised by PaddlePaddle's launcher, which counts where no program has raised."""
 
     @property
     def is_consequence(self) -> bool:
@@ -140,10 +142,13 @@ def _find(lines: Sequence[str]) -> _Candidate | None:
     An abort over a lost peer after an exception comes of the process's end.
     """
     raised = list(_exceptions(lines))
-    told = [*(each for each in raised if not each.is_aside), *_native_errors(lines)]
+    launchers = [each for each in raised if each.is_launchers]
+    aside = {text for each in launchers for text in (each.text, *each.chain)}
+    told = [each for each in raised if not each.is_aside and each.text not in aside]
     kinds = (
-        sorted(told, key=lambda candidate: candidate.line),
+        sorted([*told, *_native_errors(lines)], key=lambda candidate: candidate.line),
         list(_detected(lines)),
+        launchers,
         list(_complaints(lines, {each.line for each in raised})),
         list(_obituaries(lines)),
         raised,
@@ -172,8 +177,9 @@ def _exceptions(lines: Sequence[str]) -> Iterator[_Candidate]:
             frames = [*(frames or ()), frame[1]]
         elif frames is not None and _RAISED.match(line):
             text = f"{line}: {code}" if code and line == _ASSERTION else _with_next(lines, index)
-            elsewhere = any(_LAUNCHER_FILES in path for path in frames) or _ELSEWHERE.match(line)
-            yield _Candidate(index, text, chain, is_aside or bool(elsewhere))
+            is_aside = is_aside or bool(_ELSEWHERE.match(line))
+            is_launchers = not is_aside and any(_LAUNCHER_FILES in path for path in frames)
+            yield _Candidate(index, text, chain, is_aside, is_launchers=is_launchers)
             frames, chain = None, (*chain, text)
         before = line
 

@@ -40,6 +40,22 @@ LAUNCHER_FRAME = (
     '  File "/usr/lib/python3.11/subprocess.py", line 1950, in _execute_child\n'
     "    raise child_exception_type(errno_num, err_msg, err_filename)\n"
 )
+MASTER_FRAME = (
+    '  File "/opt/site-packages/paddle/distributed/launch/controllers/master.py", line 194, in f\n'
+    "    import etcd3\n"
+)
+NO_DESCRIPTORS = (
+    "TypeError: Descriptors cannot be created directly.\n"
+    "If this call came from a _pb2.py file, your generated code is out of date.\n"
+    "If you cannot immediately regenerate your protos, some other possible workarounds are:\n"
+    " 1. Downgrade the protobuf package to 3.20.x or lower.\n"
+)
+RPC_FAILED = (
+    "grpc._channel._InactiveRpcError: <_InactiveRpcError of RPC that terminated with:\n"
+    "\tstatus = StatusCode.UNAVAILABLE\n"
+    '\tdetails = "failed to connect to all addresses"\n>\n'
+)
+NO_ETCD = "etcd3.exceptions.ConnectionFailedError: etcd connection failed"
 BAD_KEY = "KeyError: '17.jpg'"
 QUEUE_KILLED = (
     "SystemError: (Fatal) Blocking queue is killed because the data reader raises an exception.\n"
@@ -185,6 +201,17 @@ SAID = {
         raised("FileNotFoundError: [Errno 2] No such file or directory: './t'", LAUNCHER_FRAME),
         "FileNotFoundError: [Errno 2] No such file or directory: './t'",
     ),
+    "launcher-and-protobuf": (
+        raised(NO_DESCRIPTORS, MASTER_FRAME),
+        "TypeError: Descriptors cannot be created directly.",
+    ),
+    "launcher-without-etcd": (
+        raised(RPC_FAILED, '  File "/opt/etcd3/client.py", line 47, in handler\n    return f()\n')
+        + "\nDuring handling of the above exception, another exception occurred:\n\n"
+        + raised(NO_ETCD, MASTER_FRAME),
+        NO_ETCD,
+    ),
+    "launcher-after-a-program": (raised(BAD_BATCH) + raised(NO_ETCD, MASTER_FRAME), BAD_BATCH),
     "harmless-words": (
         "cannot read part-7\nUserWarning: invalid value\nINFO failed over\nI1123 08:18 x] error\n"
         "epoch 2, error 0.02\nepoch 2 done, 0 errors\n",
