@@ -17,7 +17,7 @@ from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger, Source
 from pdj.session import Session
 from pdj.text.status import describe_failure
-from pdj.text.terminal import PODS, pad, plain
+from pdj.text.terminal import PODS, log_line, pad, plain
 
 HOLD_SECONDS = 0.5
 TAKE_SECONDS = 0.2
@@ -211,9 +211,9 @@ class Printer:
             self._screen.write(*map(self._format, lines))
 
     def _format(self, line: Line) -> str:
-        text = line.text.decode(errors="replace").rstrip("\r")
+        text = log_line(line.text.decode(errors="replace"), self._screen.has_colour)
         time = f"{line.time} " if self._options.timestamps else ""
-        return f"{self._prefix(line.source)}{time}{plain(text)}"
+        return f"{self._prefix(line.source)}{time}{text}"
 
     def _prefix(self, source: Source) -> str:
         if self._options.no_prefix:

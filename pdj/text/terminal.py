@@ -12,6 +12,10 @@ from typing import Final, TextIO
 _HARMFUL: Final = re.compile(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
+_SHADE = r"(?:0?[0-47]|2[2-47]|[349][0-7]|10[0-7]|[34]9|[34]8;(?:5|2;\d{1,3};\d{1,3});\d{1,3})"
+_COLOUR: Final = re.compile(rf"(\x1b\[(?:{_SHADE}(?:;{_SHADE})*)?m)")
+_OF_BARS: Final = re.compile(r"\x1b\[[0-9]?[AK]")
+"""How a progress bar that stands above another draws itself again."""
 COLOURS: Final = {
     "bold": "1",
     "dim": "2",
@@ -41,6 +45,17 @@ PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
 def plain(text: object) -> str:
     """The text in one line, with nothing in it that a terminal would obey."""
     return _HARMFUL.sub(_escape, str(text))
+
+
+def log_line(text: str, has_colour: bool = False) -> str:
+    """A line of a log as `plain` has it, with its own colours or without; of a bar the last state.
+
+    A progress bar overwrites itself after each carriage return, and a log keeps every state.
+    """
+    text = _OF_BARS.sub("", text).rstrip("\r").rpartition("\r")[2]
+    pieces = _COLOUR.split(text)  # every second one is a colour
+    shown = [plain(each) if at % 2 == 0 else each * has_colour for at, each in enumerate(pieces)]
+    return "".join(shown) + "\x1b[0m" * (has_colour and len(pieces) > 1)
 
 
 def _escape(match: re.Match[str]) -> str:

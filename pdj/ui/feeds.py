@@ -18,6 +18,7 @@ from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger
 from pdj.gather.paths import jobs_path
 from pdj.gather.watch import Keeper, Watch
+from pdj.text.terminal import log_line
 from pdj.ui.detail import describe_job
 from pdj.ui.encoding import describe_problem
 from pdj.ui.rows import row_of
@@ -197,7 +198,7 @@ class LogFeed:
 
 
 def _line(line: Line) -> list[Any]:
-    text = line.text.decode(errors="replace").rstrip("\r")
+    text = log_line(line.text.decode(errors="replace"))
     if len(text) > MAX_CHARACTERS:
         text = f"{text[:MAX_CHARACTERS]} … ({len(line.text):,} bytes)"
     return [line.source.pod, line.source.attempt, line.time, text]

@@ -17,6 +17,8 @@ from pdj.ui.rows import failure_text, pod_order, seconds
 from pdj.ui.runs import Run, runs_of
 
 MAX_PODS = 40
+_ORDER: list[str] = list(Phase)
+"""That of phases which began in the same second, the unit of Kubernetes' times."""
 _BY_EVENT: dict[str, Phase] = {
     Reason.CREATED: Phase.PENDING,
     Reason.ALL_PODS_RUNNING: Phase.RUNNING,
@@ -59,8 +61,9 @@ def draw_timeline(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, Any
     by_pod = runs_of(picture, events)
     runs = [run for mine in by_pod.values() for run in mine]
     pods = _chosen(by_pod)
+    points = sorted(_points(job, runs, events), key=lambda each: (each[0], _ORDER.index(each[1])))
     lanes = [
-        Lane("phases", list(_phases(job, sorted(_points(job, runs, events))))),
+        Lane("phases", list(_phases(job, points))),
         Lane("attempts", list(_attempts(job, runs)), marks=list(_marks(job.status.failures))),
         *(_lane(name, mine) for name, mine in pods[:MAX_PODS]),
     ]

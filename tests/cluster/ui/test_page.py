@@ -313,7 +313,7 @@ def test_hostile_content_stays_text(page: Page, site_lab: Lab) -> None:
     open_job(page, "hostile")
     log = page.locator(".log")
     expect(log).to_contain_text("<img src=x onerror=document.title=1>")
-    expect(log).to_contain_text(r"\x1b[31mred\x1b[0m \u202eevil\u202c bad�byte")
+    expect(log).to_contain_text(r"red \u202eevil\u202c bad�byte")
     expect(log).to_contain_text("<b>last</b>")
     assert max(map(len, log.locator(".text").all_inner_texts())) < 10_000
     open_job(page, "hostile", "failures")

@@ -101,6 +101,14 @@ def test_phases_go_on_until_now() -> None:
     assert bars(RUNS, [], 0) == [(0, 2, "Pending"), (2, 5, "Starting"), (5, None, "Running")]
 
 
+def test_phases_of_the_same_second_stand_in_their_order() -> None:
+    job = a_job("Completed", condition("Completed", 9), completionTime=at(9))
+    assert bars(job, [a_pod(0, scheduled=2, state=ended(2, 9, 0))], 0) == [
+        (0, 2, "Pending"),
+        (2, 9, "Running"),
+    ]
+
+
 def test_a_completed_job_whose_events_are_gone_has_its_phases() -> None:
     job = a_job("Completed", condition("Completed", 9), completionTime=at(9))
     pods = [a_pod(0, scheduled=2, state=ended(5, 9, 0))]

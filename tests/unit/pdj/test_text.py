@@ -12,7 +12,7 @@ from pdj.explain.story import _warnings
 from pdj.gather.jobs import JobPicture
 from pdj.text.status import describe_failure, draw_job
 from pdj.text.tables import age, bar, duration, table
-from pdj.text.terminal import Screen, pad, plain, shorten, width
+from pdj.text.terminal import Screen, log_line, pad, plain, shorten, width
 from tests.memory.builders import NOW, a_job, at, stamp
 
 
@@ -31,6 +31,22 @@ from tests.memory.builders import NOW, a_job, at, stamp
 )
 def test_no_character_that_a_terminal_obeys_is_left(text: str, shown: str) -> None:
     assert plain(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "colourless", "coloured"),
+    [
+        ("\x1b[32m[INFO]\x1b[0m ok", "[INFO] ok", "\x1b[32m[INFO]\x1b[0m ok\x1b[0m"),
+        ("\x1b[1;38;5;9mx", "x", "\x1b[1;38;5;9mx\x1b[0m"),
+        ("\r 1%|x |\r99%|xx|\r", "99%|xx|", "99%|xx|"),
+        ("\x1b[8mhidden\x1b[2J", "\\x1b[8mhidden\\x1b[2J", "\\x1b[8mhidden\\x1b[2J"),
+        ("\x1b[Aupper: 100%", "upper: 100%", "upper: 100%"),
+    ],
+)
+def test_log_line_has_its_colours_on_a_terminal_alone_and_of_a_bar_the_last_state(
+    text: str, colourless: str, coloured: str
+) -> None:
+    assert (log_line(text), log_line(text, has_colour=True)) == (colourless, coloured)
 
 
 def test_chinese_takes_two_columns() -> None:
