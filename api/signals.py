@@ -13,6 +13,7 @@ _NAMES = (
     *("XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"),
 )
 """Of Linux: kubectl pdj reads them on other systems, too."""
+SIGBUS = 7
 SIGKILL = 9
 
 

@@ -6,12 +6,12 @@ from api.constants import Role
 from api.objects import Raw, name_of, namespace_of, parse_time
 from pdj.commands.output import add_output, print_objects
 from pdj.errors import OK
-from pdj.gather.jobs import list_jobs
+from pdj.gather.jobs import headline_of, list_jobs
 from pdj.session import Session
 from pdj.text.tables import age, table
 from pdj.text.terminal import BY_PHASE, plain
 
-TITLES = ("NAME", "STATUS", "MODE", "PS", "WORKER", "RESTARTS", "AGE")
+TITLES = ("NAME", "STATUS", "MODE", "PS", "WORKER", "RESTARTS", "AGE", "REASON")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +63,7 @@ def _row(session: Session, job: Raw) -> tuple[str, ...]:
         _ready(status, Role.WORKER),
         plain(status.get("restartCount") or 0),
         age(parse_time(job["metadata"].get("creationTimestamp")), session.now),
+        plain(headline_of(status)[0] or "-"),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from api.constants import Condition, Phase, Role
 from api.objects import Raw, name_of
-from api.status import headline_condition
+from api.status import JobStatus, headline_condition
 from pdj.commands.options import job_name, natural, seconds
 from pdj.errors import OK, Problem
 from pdj.gather.joblog import Choice, JobLog, choose
@@ -93,12 +93,24 @@ def _tell_of_the_gone(session: Session, picture: JobPicture) -> None:
     if not status.is_terminal and not status.failures:
         session.notes.write("no pod of the job has started yet (-f waits for them)")
         return
-    session.notes.write("the pods with the logs are gone (see cleanPodPolicy)")
+    gone = "the pods with the logs are gone (see cleanPodPolicy)"
+    session.notes.write(gone if _has_run(status) else "no pod of the job has ever started")
     wanted = session.options.attempt
     for failure in status.failures:
         if wanted in (None, failure.attempt):
             session.notes.write(f"attempt {failure.attempt}: {describe_failure(failure)}")
             session.screen.write(*(plain(line) for line in failure.message.splitlines()))
+
+
+def _has_run(status: JobStatus) -> bool:
+    """Whether a container is known to have run: it has ended, or all of them ran at once.
+
+    The condition Running is set when the job starts, and changes when all pods run.
+    """
+    running = status.condition(Condition.RUNNING)
+    changed = running is not None and running.last_transition_time > status.start_time
+    ended = any((each.exit_code, each.signal) != (None, None) for each in status.failures)
+    return changed or ended or status.attempt > 1 or status.phase == Phase.COMPLETED
 
 
 def _refuse_unknown(session: Session, picture: JobPicture) -> None:

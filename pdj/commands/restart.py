@@ -4,7 +4,7 @@ import argparse
 import json
 
 from api.constants import ANNOTATION_RESTARTED_AT
-from api.objects import Raw, format_micro_time, name_of, uid_of
+from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
 from kube.errors import ApiError
 from pdj import actions
 from pdj.commands.complaints import for_each
@@ -50,25 +50,35 @@ def run(session: Session) -> int:
 
 
 def submit_again(session: Session, raw: Raw) -> None:
-    """Create an ended job anew. Nothing is deleted before the API server would take the new one."""
-    name, path = name_of(raw), jobs_path(session.namespace)
+    """Create an ended job anew."""
+    name = name_of(raw)
     kept = {key: raw["metadata"].get(key) for key in ("namespace", "labels", "annotations")}
     notes = {k: v for k, v in (kept["annotations"] or {}).items() if k not in _OF_THE_OLD}
     job = {**raw, "metadata": {**kept, "name": name, "annotations": notes}}
     job.pop("status", None)
+    replace_job(session, raw, job)
+    session.screen.write(f"{plain(name)} submitted again")
+    if session.options.wait:
+        wait_for(session, name, runs, lambda _raw: OK)
+
+
+def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
+    """Delete a job and create another of its name; what the API server has made of it.
+
+    Nothing is deleted before the API server would take the new one.
+    """
+    name, namespace = name_of(old), namespace_of(old)
+    path = jobs_path(namespace)
     trial = {**job, "metadata": {**job["metadata"], "name": None, "generateName": name[:TRIAL]}}
     session.client.create(path, trial, {"dryRun": "All"})
-    session.client.delete(jobs_path(session.namespace, name), uid_of(raw))
+    session.client.delete(jobs_path(namespace, name), uid_of(old))
     try:
-        wait_until_gone(session, name, uid_of(raw))
-        session.client.create(path, job)
+        wait_until_gone(session, name, uid_of(old), namespace)
+        return session.client.create(path, job)
     except (ApiError, Problem, KeyboardInterrupt):
         session.screen.write(json.dumps(job, indent=2))
         session.notes.write(f"{plain(name)} is deleted and was not created anew; it stands above")
         raise
-    session.screen.write(f"{plain(name)} submitted again")
-    if session.options.wait:
-        wait_for(session, name, runs, lambda _raw: OK)
 
 
 def _wait(session: Session, name: str, value: str) -> None:

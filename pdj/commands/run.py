@@ -8,7 +8,7 @@ from api.objects import Raw
 from pdj.commands import local
 from pdj.commands.options import natural
 from pdj.commands.output import add_output
-from pdj.commands.submit import add_dry_run, create_jobs
+from pdj.commands.submit import add_dry_run, add_replace, create_jobs
 from pdj.commands.wait import add_wait
 from pdj.documents.changes import set_field
 from pdj.documents.quantities import NO_QUANTITY, is_quantity
@@ -46,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="a field")
     local.configure(parser)
     add_dry_run(parser)
+    add_replace(parser)
     add_output(parser)
     add_wait(parser, "the job has ended")
 

@@ -9,11 +9,12 @@ from pdj.access.client import Client
 from pdj.commands.complaints import for_each
 from pdj.commands.options import add_files, files_of
 from pdj.commands.output import add_output, as_list, given_name, print_objects
+from pdj.commands.restart import replace_job
 from pdj.commands.wait import add_wait, wait_for_end
 from pdj.documents.changes import set_field
 from pdj.documents.reader import Document, read_documents
 from pdj.errors import OK, Problem, Usage
-from pdj.gather.jobs import check_served
+from pdj.gather.jobs import check_served, get_job
 from pdj.gather.paths import jobs_path
 from pdj.session import Session
 from pdj.text.terminal import plain
@@ -25,6 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     assignment = "change a field, e.g. spec.worker.replicas=4 (repeatable)"
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=assignment)
     add_dry_run(parser)
+    add_replace(parser)
     add_output(parser)
     add_wait(parser, "the jobs have ended")
 
@@ -36,6 +38,12 @@ def add_dry_run(parser: argparse.ArgumentParser) -> None:
         choices=("none", "client", "server"),
         help="client: only print the jobs (-o yaml); server: let the API server check them",
     )
+
+
+def add_replace(parser: argparse.ArgumentParser) -> None:
+    """The option `--replace`."""
+    instead = "delete a job of the same name, running or ended, and create this one instead"
+    parser.add_argument("--replace", action="store_true", help=instead)
 
 
 def run(session: Session) -> int:
@@ -96,10 +104,17 @@ def _create(session: Session, client: Client, job: Raw) -> Raw:
     name = job["metadata"].get("name")
     query = {"dryRun": "All"} if session.options.dry_run == "server" else {}
     job = {**job, "metadata": {**job["metadata"], "namespace": namespace}}
+    said = "would be created" if query else "created"
     try:
         made = client.create(jobs_path(namespace), job, query)
     except AlreadyExists as error:
-        raise Problem(f"there is a job {name} in namespace {namespace} already") from error
+        if not session.options.replace or query:
+            raise Problem(
+                f"there is a job {name} in namespace {namespace} already: --replace deletes it and "
+                "creates this one"
+            ) from error
+        made = replace_job(session, get_job(client, namespace, name), job)
+        said = "replaced"
     except Invalid as error:  # of a field that does not exist it is told without the job's name
         if not name or f'"{name}"' in error.message:
             raise
@@ -107,7 +122,6 @@ def _create(session: Session, client: Client, job: Raw) -> Raw:
     except ApiError as error:
         check_served(client, error)
         raise
-    said = "would be created" if query else "created"
     if not session.options.output:
         session.screen.write(f"{plain(namespace)}/{plain(made['metadata']['name'])} {said}")
     return made

@@ -7,7 +7,7 @@ from importlib import metadata
 from api.constants import API_VERSION, VERSION
 from api.crd import CRD_NAME
 from api.objects import Raw
-from kube.errors import ApiError, Forbidden
+from kube.errors import ApiError, Forbidden, Transient
 from pdj.errors import FAILED, OK, Problem
 from pdj.gather.jobs import NO_OPERATOR, check_served
 from pdj.session import Session
@@ -25,11 +25,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the versions. Exit code 1 where they do not fit, or nobody answers."""
+    """Print the versions. Exit code 1 where the cluster's does not fit; it need not be there."""
     session.screen.write(f"kubectl-pdj   {own_version()} ({API_VERSION})")
     if session.options.client:
         return OK
-    version = session.client.get("/version")
+    try:
+        version = session.client.get("/version")
+    except (Problem, Transient) as error:
+        session.screen.write(f"Kubernetes    not seen: {plain(error)}")
+        return OK
     session.screen.write(f"Kubernetes    {plain(version.get('gitVersion', 'unknown'))}")
     try:
         check_served(session.client)
@@ -37,9 +41,22 @@ def run(session: Session) -> int:
         session.screen.write(f"PaddleJob     {NO_OPERATOR}")
         return FAILED
     session.screen.write(f"PaddleJob     {API_VERSION}")
+    for image in _operators(session):
+        session.screen.write(f"Operator      {plain(image)}")
     fit = _fit(session)
     session.screen.write(fit)
     return OK if fit in (FITS, UNSEEN) else FAILED
+
+
+def _operators(session: Session) -> list[str]:
+    """The images of the operators' Deployments; none where the user may not see them."""
+    query = {"labelSelector": "app.kubernetes.io/name=paddlejob-operator"}
+    try:
+        deployments, _ = session.client.list("/apis/apps/v1/deployments", query)
+    except ApiError:
+        return []
+    pods = [each["spec"]["template"]["spec"] for each in deployments]
+    return [str(container.get("image")) for pod in pods for container in pod["containers"]]
 
 
 def own_version() -> str:

@@ -54,11 +54,12 @@ def wait_for_end(session: Session, name: str) -> int:
     return wait_for(session, name, lambda raw: result_of(raw) is not None, result_of)
 
 
-def wait_until_gone(session: Session, name: str, uid: str) -> None:
-    """Wait until the job is no more."""
+def wait_until_gone(session: Session, name: str, uid: str, namespace: str = "") -> None:
+    """Wait until the job is no more; without a namespace it is one of the session's."""
     deadline = Deadline(session.options.timeout, name, session.clock)
-    path = jobs_path(session.namespace, name)
-    with LiveJob(session.client, session.namespace, name, with_pods=False) as live:
+    namespace = namespace or session.namespace
+    path = jobs_path(namespace, name)
+    with LiveJob(session.client, namespace, name, with_pods=False) as live:
         while True:
             if live.is_known and live.picture() is None:
                 return

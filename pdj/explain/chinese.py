@@ -31,6 +31,20 @@ KILLED = Text(
     "请查看当时节点和程序的日志。",
     Who.USER,
 )
+SHARED_MEMORY_FULL = Text(
+    "训练程序或它的数据读取进程遇到总线错误（bus error）：/dev/shm 已满。"
+    "不挂载卷时容器只有 64 MB。",
+    "在 Pod 模板中把 medium: Memory 的 emptyDir 挂载到 /dev/shm，并把它的大小计入内存上限；"
+    "或以 num_workers=0 读取数据。",
+    Who.USER,
+)
+DISK_FULL = Text(
+    "某个文件系统已满：最后几行指出了无法写入的文件。",
+    "请扩大或清理该文件所在的卷；若在容器内部或 emptyDir 中，请调高 "
+    "resources.limits.ephemeral-storage 或 sizeLimit；若是 /dev/shm，请挂载 medium: Memory 的 "
+    "emptyDir。",
+    Who.USER,
+)
 NOT_SET_UP = Text(
     "节点无法准备好某个 Pod：原因见下面的警告。",
     "修正或创建警告里指出的卷或对象；节点会自动重试。",
@@ -45,6 +59,8 @@ LABELS = {
     "said": "operator 的信息",
     "failures": "之前的尝试",
     "events": "警告",
+    "lastLines": "最后几行",
+    "more": "更多",
     "history": "此前经过",
     "nodes": "节点",
     "quota": "配额",

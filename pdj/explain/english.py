@@ -31,6 +31,20 @@ KILLED = Text(
     "is not it, see what the node's log and the program's say of that time.",
     Who.USER,
 )
+SHARED_MEMORY_FULL = Text(
+    "A trainer, or a process that reads data for it, met a bus error: /dev/shm is full. A "
+    "container has 64 MB of it unless a volume is mounted there.",
+    "Mount an emptyDir with medium: Memory at /dev/shm in the pod template, and count its size in "
+    "the memory limit; or read data with num_workers=0.",
+    Who.USER,
+)
+DISK_FULL = Text(
+    "A file system is full: the last lines name the file that could not be written.",
+    "Enlarge or clear the volume below which that file lies; for one in the container itself or in "
+    "an emptyDir, raise resources.limits.ephemeral-storage or sizeLimit; for /dev/shm, mount an "
+    "emptyDir with medium: Memory.",
+    Who.USER,
+)
 NOT_SET_UP = Text(
     "A node cannot set a pod up: the warnings below say why.",
     "Correct the volume or the object that they name, or create it; the node tries again by "
@@ -46,6 +60,8 @@ LABELS = {
     "said": "The operator says",
     "failures": "Earlier attempts",
     "events": "Warnings",
+    "lastLines": "Its last lines",
+    "more": "more",
     "history": "Before this",
     "nodes": "Nodes",
     "quota": "Quota",

@@ -12,7 +12,7 @@ from types import ModuleType
 from api.constants import VOLCANO_API_VERSION, Condition, Reason
 from api.job import PaddleJob, pod_name
 from api.objects import Raw, name_of, parse_time
-from api.signals import SIGKILL
+from api.signals import SIGBUS, SIGKILL
 from api.status import Failure, JobCondition, JobStatus, headline_condition, telling_conditions
 from kube.errors import ApiError, Forbidden
 from pdj.access.client import Client
@@ -25,6 +25,11 @@ from reconcile.words.ending import OUT_OF_MEMORY
 MAX_WARNINGS = 5
 MAX_NODES = 10
 MAX_EVENTS = 200
+MAX_LAST_LINES = 10
+_DISK_FULL = "No space left on device"
+"""ENOSPC, in the words of the C library."""
+_BUS_ERROR = re.compile("bus error", re.IGNORECASE)
+"""SIGBUS, in those of a shell, of Python and of PaddlePaddle's DataLoader."""
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 _PLACES = frozenset({Reason.UNSCHEDULABLE, Reason.STARTING_DEADLINE_EXCEEDED})
 _OF_FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED})
@@ -122,6 +127,10 @@ def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Wh
             text = texts.OUT_OF_MEMORY
         elif last.signal == SIGKILL:
             text = texts.KILLED
+        elif last.signal == SIGBUS or _BUS_ERROR.search(last.message):
+            text = texts.SHARED_MEMORY_FULL
+        elif _DISK_FULL in last.message:
+            text = texts.DISK_FULL
     elif why.reason == Reason.WAITING_FOR_PODS and warned & _SET_UP:
         text = texts.NOT_SET_UP
     return replace(why, text=text)
@@ -230,12 +239,21 @@ def _facts(
     client: Client, job: PaddleJob, reasons: set[str], texts: ModuleType
 ) -> Iterator[tuple[str, list[str]]]:
     """What lies around the job, as far as it bears on the reasons."""
+    if reasons & _OF_FAILURES and job.status.failures:
+        yield "lastLines", _last_lines(job, job.status.failures[-1], texts)
     if reasons & _PLACES:
         yield "nodes", _seen(lambda: _nodes(client), texts)
     if Reason.QUOTA_EXCEEDED in reasons:
         yield "quota", _seen(lambda: _quotas(client, job.namespace), texts)
     if reasons & _GROUPS and job.status.pod_group:
         yield "group", _seen(lambda: _group(client, job), texts)
+
+
+def _last_lines(job: PaddleJob, last: Failure, texts: ModuleType) -> list[str]:
+    """The end of the culprit's log as its record has it, and the command that shows more."""
+    of_pod = f" --role {last.role} --index {last.index}" if last.role else ""
+    command = f"kubectl pdj -n {job.namespace} logs {job.name}{of_pod} --attempt {last.attempt}"
+    return [*last.message.splitlines()[-MAX_LAST_LINES:], f"{texts.LABELS['more']}: {command}"]
 
 
 def _seen(look: Callable[[], list[str]], texts: ModuleType) -> list[str]:

@@ -5,7 +5,8 @@ from http import HTTPStatus
 
 from api.constants import LABEL_JOB_UID, LABEL_ROLE
 from api.job import PaddleJob, parse_job
-from api.objects import Raw, labels_of, uid_of
+from api.objects import Raw, labels_of, namespace_of, uid_of
+from api.status import UNREADABLE, dump_status, headline_condition, parse_status
 from kube.errors import ApiError, Forbidden, NotFound, Transient
 from pdj.access.client import Client
 from pdj.errors import Problem
@@ -13,6 +14,7 @@ from pdj.gather.paths import JOBS, core_path, jobs_path, of_job
 
 NO_OPERATOR = "this cluster does not know PaddleJobs: its administrator has to install the operator"
 
+MAX_NAMESPACES = 5
 NOT_YET = (
     "the API server begins to serve PaddleJobs just now, or a proxy answers in its place: try again"
 )
@@ -53,10 +55,32 @@ def get_job(client: Client, namespace: str, name: str) -> Raw:
         return client.get(jobs_path(namespace, name))
     except NotFound as error:
         check_served(client)
-        raise Problem(f"there is no job {name} in namespace {namespace}") from error
+        others = _others(client, name)
+        raise Problem(f"there is no job {name} in namespace {namespace}{others}") from error
     except Transient as error:
         check_served(client, error)
         raise
+
+
+def _others(client: Client, name: str) -> str:
+    """Where else there is a job of this name, as far as the user may see that."""
+    try:
+        jobs, _ = client.list(jobs_path(""), {"fieldSelector": f"metadata.name={name}"})
+    except ApiError:
+        return ""
+    namespaces = ", ".join(sorted(map(namespace_of, jobs))[:MAX_NAMESPACES])
+    return f"; there is one in {namespaces}" if namespaces else ""
+
+
+def headline_of(status: Raw) -> tuple[str, str]:
+    """Reason and message of a job's status, decided here where an older operator wrote none."""
+    if not status.get("reason"):
+        try:
+            old = parse_status(status)
+        except UNREADABLE:
+            return "", ""
+        status = dump_status(old.with_headline(headline_condition(old)))
+    return str(status.get("reason") or ""), str(status.get("message") or "")
 
 
 def check_served(client: Client, error: ApiError | None = None) -> None:

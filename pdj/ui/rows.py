@@ -8,13 +8,14 @@ from typing import Any
 from api.constants import Role
 from api.objects import Raw, name_of, namespace_of, parse_time, uid_of
 from api.signals import signal_name
-from api.status import UNREADABLE, Failure, dump_status, headline_condition, parse_status
+from api.status import Failure
+from pdj.gather.jobs import headline_of
 
 
 def row_of(raw: Raw) -> dict[str, Any]:
     """What the list shows of a job; times are seconds since 1970."""
     status = raw.get("status") or {}
-    reason, message = _told(status)
+    reason, message = headline_of(status)
     return {
         "uid": uid_of(raw),
         "namespace": namespace_of(raw),
@@ -60,14 +61,3 @@ def pod_order(name: str) -> tuple[str, int, str]:
 
 def _is_ready(status: Raw, role: Role) -> bool:
     return bool((status.get(role) or {}).get("ready"))
-
-
-def _told(status: Raw) -> tuple[str, str]:
-    """The headline; decided here for a status of an operator that wrote none."""
-    if not status.get("reason"):
-        try:
-            old = parse_status(status)
-        except UNREADABLE:
-            return "", ""
-        status = dump_status(old.with_headline(headline_condition(old)))
-    return str(status.get("reason") or ""), str(status.get("message") or "")

@@ -133,6 +133,7 @@ READERS = {
     "reconcile/status/startup_errors.py: _is_normal_wait",  # the kubelet's
     "reconcile/words/ending.py: _cause",  # the container runtime's
     "pdj/commands/submit.py: _create",  # the API server's
+    "pdj/explain/story.py: _narrow",  # programs'
 }
 READERS_TO_GO = {
     "reconcile/model/wait.py: cause_of",

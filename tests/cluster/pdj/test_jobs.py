@@ -36,6 +36,8 @@ def test_list_shows_what_kubectl_shows(running: Lab, tool: Tool) -> None:
     assert title.split()[:5] == ["NAME", "STATUS", "MODE", "PS", "WORKER"]
     shown = next(row.split()[:5] for row in rows if row.startswith("steady"))
     assert shown == ["steady", "Running", "PS", "1/1", "2/2"]
+    reasons = {row.split()[0]: row.split()[-1] for row in rows}
+    assert reasons["steady"] == "AllPodsRunning"
     assert tool.ok("list", "-o", "name").startswith("paddlejobs.batch.paddlepaddle.org/steady")
 
 

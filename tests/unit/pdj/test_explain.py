@@ -14,8 +14,10 @@ from pdj.explain import chinese, english
 from pdj.explain.story import tell
 from pdj.explain.texts import Text, Who
 from pdj.gather.jobs import JobPicture
+from pdj.text.explain import draw_story
+from pdj.text.terminal import Screen
 from tests.cluster.pdj.test_explain import JOBS
-from tests.memory.builders import a_job, stamp
+from tests.memory.builders import NOW, a_job, stamp
 
 CLUSTER_TESTS = Path(__file__).parents[2] / "cluster"
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -74,6 +76,9 @@ def next_step(job: Raw, language: str, *events: Raw) -> Text:
         ({"exitCode": 247, "signal": 9, "reason": "PodFailed"}, "KILLED"),
         ({"exitCode": 139, "signal": 11, "reason": "PodFailed"}, ""),
         ({"exitCode": 1, "reason": "PodFailed"}, ""),
+        ({"exitCode": 135, "signal": 7, "reason": "PodFailed"}, "SHARED_MEMORY_FULL"),
+        ({"exitCode": 1, "message": "ERROR: Unexpected BUS error"}, "SHARED_MEMORY_FULL"),
+        ({"exitCode": 1, "message": "OSError: [Errno 28] No space left on device"}, "DISK_FULL"),
     ],
 )
 def test_want_of_memory_is_no_error_of_the_program(
@@ -84,6 +89,20 @@ def test_want_of_memory_is_no_error_of_the_program(
     job.with_condition("Failed", True, reason=reason)
     expected = getattr(texts, text) if text else texts.TEXTS[reason]
     assert next_step(job.build(), language) == expected
+
+
+def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_more() -> None:
+    lines = [f"line {number}" for number in range(15)]
+    record = {"attempt": 2, "pod": "train-worker-1", "role": "worker", "index": 1, "exitCode": 1}
+    record |= {"reason": "PodFailed", "message": "\n".join(["ValueError: no", *lines])}
+    job = a_job().with_workers(2).with_status(phase="Failed", attempt=2, failures=[record])
+    job.with_condition("Failed", True, reason=Reason.POD_FAILED)
+    story = tell(cast("Client", Events()), JobPicture(job.build()), "en")
+    shown = draw_story(story, "en", Screen(has_colour=False).paint, NOW)
+    start = shown.index("Its last lines:") + 1
+    assert shown[start : start + 10] == [f"  {line}" for line in lines[-10:]]
+    command = "kubectl pdj -n default logs train --role worker --index 1 --attempt 2"
+    assert shown[start + 10] == f"  more: {command}"
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])

@@ -11,7 +11,7 @@ from pdj.commands import logs
 from pdj.errors import Problem, TimedOut
 from pdj.gather.jobs import JobPicture
 from pdj.session import Session
-from tests.memory.builders import a_job, a_pod
+from tests.memory.builders import a_job, a_pod, stamp
 
 
 def session(*words: str) -> Session:
@@ -55,6 +55,16 @@ def test_a_log_that_is_gone_is_told(
     assert "are gone" in capsys.readouterr().err
     assert show(monkeypatch, "--index", "7", with_pods=False) == 0
     assert "are gone" in capsys.readouterr().err
+
+
+def test_pods_that_never_started_left_no_log(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = a_job().with_workers(1).with_status(phase="Failed", attempt=1, startTime=stamp())
+    job.with_condition("Running", False).with_condition("Failed", True, 60, "ImageError")
+    monkeypatch.setattr(logs, "look", lambda *_: JobPicture(job.build()))
+    assert logs.run(session()) == 0
+    assert capsys.readouterr().err == "no pod of the job has ever started\n"
 
 
 class Nothing:

@@ -18,7 +18,7 @@ from kube.errors import (
     error_from_status,
 )
 from pdj.commands import delete, restart, resume, submit, suspend, wait
-from pdj.errors import TimedOut
+from pdj.errors import Problem, TimedOut
 from pdj.gather.jobs import JobPicture, NoOperator, get_job
 from pdj.session import Session
 
@@ -33,6 +33,7 @@ class Cluster:
         self.names = list(names)
         self.refusals = refusals
         self.changed: list[str] = []
+        self.elsewhere: list[Raw] = []
         self._is_served = is_served
 
     def get(self, path: str) -> Raw:
@@ -42,6 +43,11 @@ class Cluster:
         name = self._known(path)
         return {"metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}"}, "spec": {}}
 
+    def list(self, path: str, query: Raw) -> tuple[list[Raw], str]:
+        """The jobs of a name in all namespaces."""
+        assert path == "/apis/batch.paddlepaddle.org/v1/paddlejobs"
+        return [{"metadata": each} for each in self.elsewhere], ""
+
     def merge_patch(self, path: str, body: Raw) -> Raw:
         """Change a job."""
         self.changed.append(self._known(path))
@@ -49,16 +55,19 @@ class Cluster:
 
     def delete(self, path: str, uid: str) -> None:
         """Delete a job."""
-        self.changed.append(self._known(path))
+        name = self._known(path)
+        self.changed.append(name)
+        self.names.remove(name)
 
-    def create(self, path: str, body: Raw, query: Raw) -> Raw:
+    def create(self, path: str, body: Raw, query: Raw | None = None) -> Raw:
         """Create a job."""
-        name = body["metadata"]["name"]
+        name = body["metadata"]["name"] or body["metadata"]["generateName"]
         if name in self.refusals:
             raise self.refusals[name]
         if name in self.names and not query:
             raise AlreadyExists("exists")
-        self.changed.append(name)
+        if not query:
+            self.changed.append(name)
         return body
 
     def _known(self, path: str) -> str:
@@ -72,7 +81,7 @@ class Cluster:
 
 def session(cluster: Cluster, **options: Any) -> Session:
     """A command's, with this cluster for the real one."""
-    given = {"namespace": "team", "wait": False, "timeout": None, **options}
+    given = {"namespace": "team", "wait": False, "timeout": None, "replace": False, **options}
     made = Session(Namespace(**given))
     made.__dict__["client"] = cluster
     return made
@@ -121,7 +130,29 @@ def test_the_jobs_after_one_that_exists_are_submitted(capsys: pytest.CaptureFixt
     assert cluster.changed == ["new", "newer"]
     told = capsys.readouterr()
     assert told.out.splitlines() == ["team/new created", "team/newer created"]
-    assert told.err == "error: there is a job old in namespace team already\n"
+    assert told.err == (
+        "error: there is a job old in namespace team already: --replace deletes it and creates "
+        "this one\n"
+    )
+
+
+def test_submit_replaces_a_job_of_the_same_name_if_asked_to(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(restart, "wait_until_gone", lambda *_: None)
+    cluster = Cluster("old")
+    options = {"dry_run": "none", "output": None, "replace": True}
+    job = {"metadata": {"name": "old"}, "spec": {"suspend": True}}
+    assert submit.create_jobs(session(cluster, **options), [job]) == 0
+    assert cluster.changed == ["old", "old"]  # deleted and created
+    assert capsys.readouterr().out == "team/old replaced\n"
+
+
+def test_job_of_that_name_in_another_namespace_is_named() -> None:
+    cluster = Cluster()
+    cluster.elsewhere = [{"namespace": "other"}]
+    with pytest.raises(Problem, match="no job moons in namespace team; there is one in other"):
+        get_job(cluster, "team", "moons")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
