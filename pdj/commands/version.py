@@ -56,7 +56,7 @@ def _operators(session: Session) -> list[str]:
     except ApiError:
         return []
     pods = [each["spec"]["template"]["spec"] for each in deployments]
-    return [str(container.get("image")) for pod in pods for container in pod["containers"]]
+    return sorted({str(each.get("image")) for pod in pods for each in pod["containers"]})
 
 
 def own_version() -> str:

@@ -195,8 +195,9 @@ def test_an_ended_job_is_submitted_again(jobs: Lab, tool: Tool) -> None:
 
 
 def test_versions_fit(jobs: Lab, tool: Tool) -> None:
-    own, kubernetes, served, fit = tool.ok("version").splitlines()
+    own, kubernetes, served, *operators, fit = tool.ok("version").splitlines()
     assert own.startswith("kubectl-pdj ")
     assert kubernetes.split()[1].startswith("v1.")
     assert served.split() == ["PaddleJob", "batch.paddlepaddle.org/v1"]
+    assert all(line.startswith("Operator ") for line in operators)
     assert fit == "they fit"
