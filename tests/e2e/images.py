@@ -164,6 +164,7 @@ class Builder:
         self._buildah(f"removing {name}", "rmi", name)
 
     def _write(self, name: str, archive: Path) -> None:
+        archive.parent.mkdir(parents=True, exist_ok=True)
         unfinished = archive.with_suffix(".unfinished")
         unfinished.unlink(missing_ok=True)
         target = f"docker-archive:{unfinished}:{name}"
