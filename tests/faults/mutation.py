@@ -1,6 +1,7 @@
 """Breaks the operator in one place in a copy of the project, and runs a test file there."""
 
 import ast
+import hashlib
 import os
 import shutil
 import subprocess
@@ -10,13 +11,13 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.util import cache_from_source
 from pathlib import Path
+from queue import SimpleQueue
+
+from localcluster.build.environments import cache_folder
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "dist", "*.egg-info")
-"""What git ignores, and folders of tools: they may change while they are copied."""
-
-UNIT_TESTS = "tests/unit"
 LIMIT_SECONDS = 300
 AT_ONCE = 2
 WITHOUT = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
@@ -28,7 +29,7 @@ class Mutant:
     """A wrong idea: in one function of `path`, `right` becomes `wrong`; `killer` sees it.
 
     `function` is a qualified name. Both expressions are compared as Python reads them, so how the
-    source is laid out does not matter. `killer` is a file of the tests in `folder`.
+    source is laid out does not matter. `killer` is a file of tests.
     """
 
     name: str
@@ -37,7 +38,6 @@ class Mutant:
     right: str
     wrong: str
     killer: str
-    folder: str = UNIT_TESTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +47,101 @@ class Verdict:
     mutant: Mutant
     killer: str
     seconds: float
+    is_cached: bool = False
 
 
-def judge(mutant: Mutant) -> Verdict:
-    """Run the suite against one mutant."""
+def judge_all(mutants: Sequence[Mutant]) -> Iterator[Verdict]:
+    """Judge mutants in their order, two at once; each worker has one copy of the project."""
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants-") as folder,
+        ThreadPoolExecutor(AT_ONCE) as pool,
+    ):
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(AT_ONCE):
+            copies.put(copy_project(Path(folder) / str(number)))
+        yield from pool.map(lambda mutant: judge(mutant, copies), mutants)
+
+
+def copy_project(copy: Path) -> Path:
+    """Copy what git tracks or would add: other files may change while they are copied."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    for name in subprocess.check_output(listed, cwd=ROOT, text=True).split("\0"):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, copy / name, follow_symlinks=False)
+    return copy
+
+
+def judge(mutant: Mutant, copies: SimpleQueue[Path]) -> Verdict:
+    """Run the killer against one mutant, unless it has killed this very one before."""
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
-        copy = Path(folder) / ROOT.name
-        shutil.copytree(ROOT, copy, symlinks=True, ignore=NOT_COPIED)
-        apply(mutant, copy)
-        killer = run_tests(copy, f"{mutant.folder}/{mutant.killer}")
-    return Verdict(mutant, killer, time.monotonic() - began)
+    copy = copies.get()
+    try:
+        known = cache_folder() / "mutants" / fingerprint(mutant, copy)
+        if known.exists():
+            return Verdict(mutant, known.read_text(), 0, is_cached=True)
+        if killer := run_mutated(mutant, copy):
+            known.parent.mkdir(parents=True, exist_ok=True)
+            known.write_text(killer)
+        return Verdict(mutant, killer, time.monotonic() - began)
+    finally:
+        copies.put(copy)
 
 
-def apply(mutant: Mutant, root: Path) -> None:
-    """Make the change. Raises ValueError where its place is not found exactly once."""
-    path = root / mutant.path
-    path.write_text(mutate(mutant, path.read_text()))
+def run_mutated(mutant: Mutant, copy: Path) -> str:
+    """The first test that fails with the change, which is undone afterwards.
+
+    Bytecode is kept between runs but for the changed module: its size and second may be the same.
+    """
+    path = copy / mutant.path
+    source = path.read_text()
+    bytecode = Path(cache_from_source(str(path)))
+    try:
+        bytecode.unlink(missing_ok=True)
+        path.write_text(mutate(mutant, source))
+        return run_tests(copy, mutant.killer)
+    finally:
+        path.write_text(source)
+        bytecode.unlink(missing_ok=True)
+
+
+def fingerprint(mutant: Mutant, root: Path) -> str:
+    """What changes with the mutant, its module, its tests, and what of tests/ these import."""
+    killer = root / mutant.killer
+    files = {root / mutant.path, root / "requirements/dev.txt", root / "pyproject.toml"}
+    todo = {killer, *(folder / "conftest.py" for folder in killer.parents)}
+    while todo:
+        path = todo.pop()
+        if path in files or not path.is_file() or root not in path.parents:
+            continue
+        files.add(path)
+        todo |= set(_imported_tests(path, root))
+    key = hashlib.sha256(f"{sys.version} {mutant}".encode())
+    for path in sorted(files):
+        key.update(
+            f"{path.relative_to(root)} {hashlib.sha256(_content(path)).hexdigest()}".encode()
+        )
+    return key.hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
+def _imported_tests(path: Path, root: Path) -> Iterator[Path]:
+    """Files of tests/ that a file imports, also as names of a package."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            names = [module, *(f"{module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.startswith("tests."):
+                place = root / name.replace(".", "/")
+                yield from (place.with_suffix(".py"), place / "__init__.py")
 
 
 def mutate(mutant: Mutant, source: str) -> str:
@@ -71,11 +149,13 @@ def mutate(mutant: Mutant, source: str) -> str:
     tree = ast.parse(source)
     functions = [node for name, node in _functions(tree) if name == mutant.function]
     if len(functions) != 1:
-        raise ValueError(f"{mutant.name}: {len(functions)} functions {mutant.function}")
+        where = f"{mutant.path} has {len(functions)} functions {mutant.function}"
+        raise ValueError(f"{mutant.name}: {where}")
     replacer = _Replacer(mutant)
     replacer.visit(functions[0])
     if replacer.places != 1:
-        raise ValueError(f"{mutant.name}: {replacer.places} places in {mutant.function}")
+        where = f"{mutant.path}, {mutant.function} has {replacer.places} places"
+        raise ValueError(f"{mutant.name}: {where} {mutant.right}")
     return ast.unparse(tree)
 
 
@@ -115,7 +195,7 @@ def run_tests(root: Path, path: str) -> str:
     Raises RuntimeError where the tests could not run: that kills no mutant.
     """
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", *WITHOUT]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [*command, path],
         cwd=root,
@@ -131,9 +211,3 @@ def run_tests(root: Path, path: str) -> str:
     if done.returncode != 0:
         raise RuntimeError(f"the tests did not run: {(done.stdout + done.stderr)[-500:]}")
     return ""
-
-
-def judge_all(mutants: Sequence[Mutant]) -> Iterator[Verdict]:
-    """Judge mutants in their order, two at once."""
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield from pool.map(judge, mutants)

@@ -1,9 +1,11 @@
 """Each mutant keeps up with the source. `make mutants` shows that each is killed."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.faults.mutants import MUTANTS
-from tests.faults.mutation import ROOT, Mutant, mutate
+from tests.faults.mutants import MUTANTS, read
+from tests.faults.mutation import ROOT, Mutant, fingerprint, mutate
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -41,7 +43,7 @@ def test_place_is_found_by_function_however_the_source_is_laid_out() -> None:
 )
 def test_place_that_is_not_there_once_is_refused(function: str, right: str) -> None:
     twice = "class Twice:\n    def both(self): return self.prices + self.prices\n"
-    with pytest.raises(ValueError, match=r"^wrong idea: [02] "):
+    with pytest.raises(ValueError, match=r"^wrong idea: shop\.py.* has [02] "):
         mutate(a_mutant(function, right), SOURCE + twice)
 
 
@@ -51,3 +53,41 @@ def a_mutant(function: str, right: str) -> Mutant:
 
 def test_there_are_enough() -> None:
     assert len({mutant.name for mutant in MUTANTS}) >= 12
+
+
+def test_line_that_is_missing_is_named() -> None:
+    with pytest.raises(
+        ValueError, match=r"^mutants.txt:2: not a mutant of three lines: wrong idea"
+    ):
+        list(read("[shop.py, test_shop.py]\nwrong idea\n    Shop.price: 1\n"))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        "shop.py",
+        "tests/unit/test_shop.py",
+        "tests/memory/world.py",
+        "tests/memory/deep.py",
+        "tests/conftest.py",
+    ],
+)
+def test_mutant_is_judged_again_after_a_change(tmp_path: Path, changed: str) -> None:
+    for name, text in PROJECT.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    mutant = Mutant("wrong idea", "shop.py", "price", "1", "0", "tests/unit/test_shop.py")
+    before = fingerprint(mutant, tmp_path)
+    (tmp_path / "tests/memory/other.py").write_text("x = 1\n")
+    assert fingerprint(mutant, tmp_path) == before
+    (tmp_path / changed).write_text(PROJECT[changed] + "# changed\n")
+    assert fingerprint(mutant, tmp_path) != before
+
+
+PROJECT = {
+    "shop.py": "",
+    "tests/conftest.py": "",
+    "tests/unit/test_shop.py": "from tests.memory import world\n",
+    "tests/memory/world.py": "from tests.memory.deep import x\n",
+    "tests/memory/deep.py": "x = 0\n",
+}
