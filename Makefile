@@ -90,7 +90,7 @@ e2e: $(STAMP) ## Run the tests on a real node: kubelet, containerd, CoreDNS, ima
 	@$(BIN)/python -m tests.e2e $(TESTS)
 
 .PHONY: pythons
-pythons: $(STAMP) ## Run the unit tests and train a job on every other Python from 3.11 that is here; UNIT=1 trains none
+pythons: $(STAMP) ## Run the unit tests and train a job on every other Python from 3.11 that is here; UNIT=1: the newest's unit tests alone
 	@$(BIN)/python -m tests.live.pythons $(if $(UNIT),--unit)
 
 .PHONY: cluster-binaries

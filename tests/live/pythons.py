@@ -1,7 +1,8 @@
 """`python -m tests.live.pythons`: the unit tests and `make run` on every other Python that is here.
 
 Looks on PATH and among pyenv's versions. In `make run` a Python finds no other one, so that it
-trains with what there is for it; `--unit` leaves that out. Exit code 1 where one of them fails.
+trains with what there is for it. `--unit` leaves that out and takes the newest other Python alone:
+what an upgrade of Python breaks shows there first. Exit code 1 where one of them fails.
 """
 
 import hashlib
@@ -27,8 +28,9 @@ UNIT, RUN = ("pytest", "-q", "-n2", "tests/unit"), ("examples.quickstart",)
 def main() -> int:
     """Try them one after the other; what failed, at the end."""
     failed: list[str] = []
-    wanted = (UNIT,) if sys.argv[1:] == ["--unit"] else (UNIT, RUN)
-    for python in others():
+    is_short = sys.argv[1:] == ["--unit"]
+    wanted = (UNIT,) if is_short else (UNIT, RUN)
+    for python in list(others())[-1:] if is_short else others():
         environment = dev_environment(python)
         for words in wanted:
             say(f"Python {written(python)}: {' '.join(words)}")
