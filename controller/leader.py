@@ -103,6 +103,7 @@ class LeaderElector:
         while not self._stop.is_set() and not self._attempt():
             self._clock.wait(self._stop, self._standby_seconds())
         if self._stop.is_set() and self._renewed_at is None:
+            self._release()  # ours if a write took it whose answer was lost
             return
         self._log.info("leading", identity=self._me.identity)
         self._metrics.set_leader(self._me.name, True)

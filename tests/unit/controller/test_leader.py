@@ -395,6 +395,24 @@ def test_a_standby_that_is_stopped_leaves_the_lease_alone(api, start, time):
     assert (holder(api), second.leads) == ("a", False)
 
 
+def test_lease_that_was_taken_without_an_answer_is_released_on_a_stop(api, start, time):
+    api.put(PATH, a_lease(""))
+
+    def lose_answer(method, _path):
+        if method == "PUT":
+            api.put(PATH, a_lease("a"))
+            return drop
+        return None
+
+    api.fault = lose_answer
+    first = start("a")
+    assert (holder(api), first.leads) == ("a", False)
+    api.fault = lambda *_: None
+    first.elector.stop()
+    time.let_pass(2)
+    assert (holder(api), first.leads) == ("", False)
+
+
 @pytest.mark.parametrize(
     ("there", "stops", "shown"),
     [("", False, 1.0), ("another", False, 0.0), ("", True, 0.0)],
