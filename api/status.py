@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from api.constants import MAX_RESTARTED_AT, Condition, Phase, Reason, Role
-from api.objects import Raw, format_time, json_names, parse_fields, parse_time
+from api.objects import Raw, format_time, json_names, parse_fields
 from api.schema_types import (
     INT32,
     MAX_INT32,
@@ -132,6 +132,19 @@ class Failure:
         "Why, in its first line, and the last lines of its log; or what the node said."
     )
     time: str = _time("When.")
+    ending: str = _text("How the pod ended, where the message does not say so.")
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What the job waits for, as later passes need it: no pass reads a condition's message."""
+
+    cause: str = _text("What the job waits for.")
+    next_step: str = _text("What to do about it, or what comes next.")
+    child: str = _text("The child that is in the way.")
+    state: str = _text("The child's state, as its kubelet calls it.")
+    grace: str = _text("The operator's flag whose grace runs: after it the job fails.")
+    since: str = _time("Since when that grace runs.")
 
 
 _CONDITION = an_object(
@@ -139,6 +152,7 @@ _CONDITION = an_object(
     _properties(JobCondition),
     required=["type", "status", "reason", "message", "lastTransitionTime"],
 )
+_WAITING = an_object("What the job waits for, while it does.", _properties(Waiting))
 _FAILURE = an_object("What was seen of a failure; it outlives the pod.", _properties(Failure))
 _BY_TYPE = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
 
@@ -160,6 +174,7 @@ class JobStatus:
     conditions: tuple[JobCondition, ...] = _list(
         "What is true of the job, since when and why.", _CONDITION, **_BY_TYPE
     )
+    waiting: Waiting = field(default_factory=Waiting, metadata=_WAITING)
     observed_generation: int = _field(
         a_long("The generation of the spec that this status speaks of."), 0
     )
@@ -290,37 +305,10 @@ def parse_status(raw: Raw | None) -> JobStatus:
             parse_fields(JobCondition, each, status=each["status"] == "True")
             for each in raw.get("conditions") or ()
         ),
+        waiting=parse_fields(Waiting, raw.get("waiting") or {}),
         failures=tuple(parse_fields(Failure, each) for each in raw.get("failures") or ()),
         avoid_nodes=tuple(raw.get("avoidNodes") or ()),
         roles={role: parse_fields(RoleStatus, raw[role]) for role in Role if raw.get(role)},
-    )
-
-
-def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
-    """The status, with its times moved back where the newest has yet to come.
-
-    The clock was set back, then, and whoever waits since one of these times would wait until it has
-    caught up. They are moved together: what lies between them is what deadlines are read off.
-    """
-    told = [status.start_time, status.completion_time, status.lost_since]
-    told += [condition.last_transition_time for condition in status.conditions]
-    ahead = max((moment - now for text in told if (moment := parse_time(text))), default=CLOCK_SKEW)
-    if ahead <= CLOCK_SKEW:
-        return status
-
-    def move(text: str) -> str:
-        moment = parse_time(text)
-        return format_time(moment - ahead) if moment else text
-
-    return replace(
-        status,
-        start_time=move(status.start_time),
-        completion_time=move(status.completion_time),
-        lost_since=move(status.lost_since),
-        conditions=tuple(
-            replace(condition, last_transition_time=move(condition.last_transition_time))
-            for condition in status.conditions
-        ),
     )
 
 
@@ -330,6 +318,7 @@ def dump_status(status: JobStatus) -> Raw:
         "conditions": [_dump_condition(each) for each in status.conditions],
         "failures": [_dump(each) for each in status.failures],
         "avoidNodes": list(status.avoid_nodes),
+        "waiting": {key: text for key, text in _dump(status.waiting).items() if text},
     }
     del raw["roles"]
     raw |= {str(role): _dump_role(counts) for role, counts in status.roles.items()}

@@ -34,6 +34,7 @@ from controller.work.applier import MAX_PARALLEL, Applier
 from controller.work.events import EventRecorder
 from controller.work.memory import JobMemory
 from controller.work.observer import Observer
+from controller.work.ports import PortRanges
 from controller.work.worker import Decide, Worker
 from controller.workqueue.queue import WorkQueue
 from kube.clock import Clock
@@ -212,13 +213,16 @@ class Manager:
             queue=queue,
             store=self._store,
             memory=memory,
-            observer=Observer(self._store, memory, self._watches.is_served, client.get),
+            observer=Observer(
+                self._store, memory, self._watches.is_served, client.get, queue.is_backlogged
+            ),
             applier=Applier(client, memory, recorder, base.metrics),
             clock=base.clock,
             metrics=base.metrics,
             log=base.log,
             settings=base.options.settings,
             decide=decide,
+            ports=PortRanges(self._store),
         )
         return recorder, worker
 

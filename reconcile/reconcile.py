@@ -5,40 +5,87 @@ the children match the state that the job is in. Its decisions follow from the o
 so a pass may be repeated, interrupted and resumed at any point.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from enum import Flag, auto
 
 from api.constants import Condition, Phase, Reason, Role
-from api.status import USUAL_WAITS, JobStatus, diff_status
+from api.status import JobStatus, diff_status
 from reconcile.attempt.adoption import adopt, leave_alone, take_pods
-from reconcile.attempt.catch_up import find_later_attempt, seconds_to_later_attempt
-from reconcile.attempt.completion import find_completion, find_elastic_completion
-from reconcile.attempt.deadlines import find_expiry, seconds_to_next_deadline, seconds_to_ttl
-from reconcile.attempt.elastic import find_elastic_transition
-from reconcile.attempt.failure import find_incident, note_failure, seconds_to_verdict
-from reconcile.attempt.loss import count_loss
-from reconcile.attempt.restart import answer_incident, find_exhausted_in_place
+from reconcile.attempt.back_off import await_back_off
+from reconcile.attempt.catch_up import follow_pods
+from reconcile.attempt.completion import find_completion
+from reconcile.attempt.deadlines import await_deadlines, seconds_to_ttl
+from reconcile.attempt.gang_restart import answer_failures
+from reconcile.attempt.in_place import find_exhausted_in_place
 from reconcile.attempt.restart_request import find_requested_restart
 from reconcile.attempt.suspend import find_suspension
 from reconcile.attempt.validation import find_invalid_spec
 from reconcile.build.environment import overridden_variables
-from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
 from reconcile.children.children import change_children
-from reconcile.children.cleanup import cleanup_deletes
-from reconcile.children.host_ports import find_allocation
+from reconcile.children.cleanup import wanted_deletes
+from reconcile.children.gang_hold import await_gang
+from reconcile.children.host_ports import allocate_ports
+from reconcile.children.oversize import find_oversize
+from reconcile.children.refusals import moot_refusals, pause_seconds
+from reconcile.children.refused import await_permission
+from reconcile.children.slow_create import await_slow_create
+from reconcile.children.startup_errors import await_startup
 from reconcile.children.stuck import force_deletes, seconds_to_force_delete
-from reconcile.children.wake import seconds_to_wake
+from reconcile.children.terminating import await_leavers
+from reconcile.failure.loss import count_loss
+from reconcile.model.hold import Hold, Stop, count
+from reconcile.model.move import Move
 from reconcile.model.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
-from reconcile.model.transition import Transition, fail_job
 from reconcile.model.view import View, build_view
-from reconcile.model.wait import count
-from reconcile.status.refusals import moot_refusals, standing_refusals
-from reconcile.status.refused import find_invalid_child, seconds_to_invalid_child
-from reconcile.status.startup_errors import find_startup_failure, seconds_to_startup_failure
+from reconcile.status.placement import await_start
 from reconcile.status.summary import FIRST_STATUS_SECONDS, summarize
-from reconcile.status.terminating import seconds_to_hang
 from reconcile.status.unreadable import find_unreadable, tell_unreadable
+
+Policy = Callable[[View], Move | Hold | None]
+
+
+class State(Flag):
+    """What a job is in, as far as it decides which policies apply."""
+
+    LIVE = auto()
+    SUSPENDED = auto()
+    """Or about to be."""
+    ADOPTED = auto()
+    """Its pods are another operator's."""
+    BEHIND = auto()
+    """Its status is older than its pods."""
+    ENDED = auto()
+    DELETING = auto()
+
+
+_RUNS = State.LIVE | State.ADOPTED
+_STAYS = _RUNS | State.SUSPENDED
+POLICIES: tuple[tuple[Policy, State], ...] = (
+    (find_invalid_spec, State.LIVE | State.SUSPENDED),
+    (find_completion, _STAYS),
+    (find_suspension, _STAYS),
+    (answer_failures, _RUNS),
+    (find_requested_restart, _RUNS),
+    (find_exhausted_in_place, State.LIVE),
+    (find_oversize, State.LIVE),
+    (await_deadlines, _RUNS | State.BEHIND),
+    (follow_pods, State.BEHIND),
+    (await_permission, _STAYS | State.ENDED),
+    (await_leavers, _RUNS | State.DELETING),
+    (await_startup, _RUNS),
+    (await_back_off, _RUNS),
+    (await_gang, _RUNS),
+    (allocate_ports, State.LIVE),
+    (await_slow_create, State.LIVE),
+    (await_start, _RUNS | State.BEHIND),
+)
+"""Every policy with the states in which it is asked, in order.
+
+The first move decides. Without one, creates stop where a hold says so, the next look is the
+earliest of the holds', and the job names the first of them that has a reason.
+"""
 
 STATUS_INTERVAL_SECONDS = 2.0
 """Changes of counts alone are written at most this often: pods come up one by one."""
@@ -65,109 +112,93 @@ def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
 
 def _decide(observed: Observed, now: datetime, settings: Settings) -> Plan:
     view = build_view(observed, now, settings)
+    state = _state(view)
     if not view.job.is_ours:
         return Plan()
-    if view.job.is_deleting:
-        return _finish(view, Plan())
-    if view.job.status.is_terminal:
-        return _tend_ended(view)
-    if view.is_inherited:
+    if view.is_inherited and state not in State.DELETING | State.ENDED:
         return leave_alone(view) or take_pods(view) or _move(view, adopt(view))
-    if view.is_behind:
-        return _await_status(view)
-    for find in _transitions(view):
-        transition = find(view)
-        if transition is not None:
-            return _move(view, transition)
-    left = seconds_to_verdict(view)
-    if left:
-        noted = diff_status(view.job.raw_status, note_failure(view))
-        return Plan(status=noted, requeue_after=_earliest(left, *_timers(view)))
-    return _finish(view, change_children(view))
-
-
-def _transitions(view: View) -> Iterable[Callable[[View], Transition | None]]:
-    """What may move the job to another state, in order: the first that does decides."""
-    is_elastic = view.job.spec.is_elastic
-    ending = find_elastic_completion if is_elastic else find_completion
-    if view.is_adopted:
-        return (
-            *(ending, find_suspension, _find_restart, find_requested_restart, find_expiry),
-            find_startup_failure,
-        )
-    if view.job.spec.suspend:
-        return (find_invalid_spec, ending, find_suspension)
-    return (
-        find_invalid_spec,
-        ending,
-        find_suspension,
-        find_elastic_transition if is_elastic else _find_restart,
-        find_requested_restart,
-        find_exhausted_in_place,
-        _find_oversize,
-        find_expiry,
-        find_startup_failure,
-        find_invalid_child,
-        find_allocation,
-    )
-
-
-def _find_restart(view: View) -> Transition | None:
-    incident = find_incident(view)
-    return answer_incident(view, incident) if incident else None
-
-
-def _find_oversize(view: View) -> Transition | None:
-    if view.job.spec.is_elastic or view.config_map is not None or not all_have_addresses(view):
-        return None
-    name = oversized_variable(build_variables(view))
-    if name is None:
-        return None
-    message = f"{name} would be longer than the kernel takes for one environment variable"
-    return fail_job(view, Reason.ENDPOINTS_TOO_LONG, message)
-
-
-def _await_status(view: View) -> Plan:
-    """Do nothing until the status is up to date, but keep a deadline: a pod may only pretend.
-
-    Where the status is indeed old, the write meets another version of the job and changes nothing.
-    """
-    expiry = None if view.job.spec.suspend else find_expiry(view)
-    if move := expiry or find_later_attempt(view):
+    move, holds = _ask(view, state)
+    if move is not None:
         return _move(view, move)
-    return _finish(view, Plan(requeue_after=seconds_to_later_attempt(view)))
+    note = next((hold.note for hold in holds if hold.note), None)
+    if note is not None:
+        return Plan(status=diff_status(view.job.raw_status, note), requeue_after=_next_look(holds))
+    if state is State.ENDED:
+        return _tend_ended(view, holds)
+    stop = max((hold.stops for hold in holds), default=Stop.NOTHING)
+    changes = state is not State.DELETING and stop is not Stop.CHANGES
+    return _finish(view, holds, change_children(view, stop) if changes else Plan())
 
 
-def _move(view: View, transition: Transition) -> Plan:
+def _state(view: View) -> State:
+    if view.job.is_deleting:
+        return State.DELETING
+    if view.job.status.is_terminal:
+        return State.ENDED
+    if view.is_behind:
+        return State.BEHIND
+    if view.is_adopted:
+        return State.ADOPTED
+    is_suspended = view.job.spec.suspend or view.job.status.is_true(Condition.SUSPENDED)
+    return State.SUSPENDED if is_suspended else State.LIVE
+
+
+def _ask(view: View, state: State) -> tuple[Move | None, list[Hold]]:
+    """The first move that a policy makes, or else every hold, the most telling one first."""
+    holds: list[Hold] = []
+    for policy, states in POLICIES:
+        answer = policy(view) if state in states else None
+        if isinstance(answer, Move):
+            return answer, []
+        if answer is not None and not (answer.assumed and any(hold.stops for hold in holds)):
+            holds.append(answer)  # nothing is assumed of creates that would not be tried now
+    return None, holds
+
+
+def holds_of(view: View) -> list[Hold]:
+    """What a job waits for that has just moved to another state."""
+    state = _state(view)
+    answers = (policy(view) for policy, states in POLICIES if state in states)
+    return [answer for answer in answers if isinstance(answer, Hold)]
+
+
+def told_hold(holds: list[Hold]) -> Hold | None:
+    """The hold that the job names."""
+    return next((hold for hold in holds if hold.reason), None)
+
+
+def _move(view: View, move: Move) -> Plan:
     """Write the new state, on which the next pass acts."""
-    moved = replace(view, job=replace(view.job, status=transition.status))
-    status = _stamp(summarize(moved), view.job.generation)
-    events, outcomes = _news(view, status)
+    moved = replace(view, job=replace(view.job, status=move.status))
+    told = told_hold(holds_of(moved))
+    status = _stamp(summarize(moved, told), view.job.generation)
+    events, outcomes = _news(view, status, told)
     return Plan(
         status=diff_status(view.job.raw_status, status),
-        events=events + transition.events,
-        outcomes=outcomes + transition.outcomes,
+        events=events + move.events,
+        outcomes=outcomes + move.outcomes,
         is_move=True,
-        verify_gone=transition.verify_gone,
+        verify_gone=move.verify_gone,
     )
 
 
-def _tend_ended(view: View) -> Plan:
+def _tend_ended(view: View, holds: list[Hold]) -> Plan:
     left = seconds_to_ttl(view)
     if left is not None and left <= 0:
         return Plan(delete_job=True)
     if view.is_inherited:
         return Plan(requeue_after=left)  # its operator has tended to it, and its status stays
-    return _finish(view, Plan(deletes=cleanup_deletes(view), requeue_after=left))
+    return _finish(view, holds, Plan(deletes=wanted_deletes(view), requeue_after=left))
 
 
-def _finish(view: View, plan: Plan) -> Plan:
+def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
     """Add the status that follows from the children to a plan, if it is time to write it."""
-    status = _stamp(summarize(view), view.job.generation)
+    told = told_hold(holds)
+    status = _stamp(summarize(view, told), view.job.generation)
     patch = diff_status(view.job.raw_status, status)
     stuck = force_deletes(view)
     wait = _status_wait(view, status) if patch and not stuck else 0.0
-    events, outcomes = ((), ()) if wait else _news(view, status)
+    events, outcomes = ((), ()) if wait else _news(view, status, told)
     if stuck:
         events = (*events, _force_delete_event(stuck))
     return replace(
@@ -176,28 +207,19 @@ def _finish(view: View, plan: Plan) -> Plan:
         status=None if wait else patch,
         events=events,
         outcomes=outcomes,
-        requeue_after=_earliest(plan.requeue_after, wait or None, *_timers(view)),
+        requeue_after=_next_look(
+            holds, plan.requeue_after, wait or None, seconds_to_force_delete(view)
+        ),
         moot=moot_refusals(view),
+        assumed=tuple(hold.assumed for hold in holds if hold.assumed),
+        is_paused=pause_seconds(view) > 0,
     )
 
 
-def _timers(view: View) -> tuple[float | None, ...]:
-    if view.job.status.is_terminal or view.job.is_deleting:
-        hang = seconds_to_hang(view) if view.job.is_deleting else None
-        return seconds_to_force_delete(view), hang
-    return (
-        seconds_to_next_deadline(view),
-        seconds_to_startup_failure(view),
-        seconds_to_invalid_child(view),
-        seconds_to_force_delete(view),
-        seconds_to_hang(view),
-        seconds_to_wake(view),
-    )
-
-
-def _earliest(*times: float | None) -> float | None:
+def _next_look(holds: list[Hold], *times: float | None) -> float | None:
     """The earliest time to come. What is due and was not acted on waits for news, not in a loop."""
-    return min((seconds for seconds in times if seconds is not None and seconds > 0), default=None)
+    every = (*times, *(hold.seconds for hold in holds))
+    return min((seconds for seconds in every if seconds is not None and seconds > 0), default=None)
 
 
 def _stamp(status: JobStatus, generation: int) -> JobStatus:
@@ -248,7 +270,9 @@ def _is_minor(old: JobStatus, new: JobStatus) -> bool:
     return old.observed_generation in (0, new.observed_generation)
 
 
-def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[Outcome, ...]]:
+def _news(
+    view: View, status: JobStatus, told: Hold | None
+) -> tuple[tuple[EmitEvent, ...], tuple[Outcome, ...]]:
     """Events and metrics about the step from the stored status to the new one."""
     old = view.job.status
     events: list[EmitEvent] = []
@@ -266,7 +290,7 @@ def _news(view: View, status: JobStatus) -> tuple[tuple[EmitEvent, ...], tuple[O
         events.append(EmitEvent("Normal", Reason.ALL_PODS_RUNNING, message))
         seconds = view.age_seconds if status.restart_count == 0 else None
         outcomes.append(Outcome("running", mode, seconds=seconds))
-    events += _trouble_events(view, status)
+    events += _trouble_events(view, status, told)
     return tuple(events), (*outcomes, *count_loss(view, status))
 
 
@@ -293,16 +317,14 @@ def _force_delete_event(stuck: tuple[Delete, ...]) -> EmitEvent:
     return EmitEvent("Warning", Reason.FORCE_DELETED, message)
 
 
-def _trouble_events(view: View, status: JobStatus) -> list[EmitEvent]:
+def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[EmitEvent]:
     """Events about what has happened to the PodGroup of a job that runs, and about refusals."""
     events = []
     for type_ in (Condition.RUNNING, Condition.PENDING):
         old, new = view.job.status.condition(type_), status.condition(type_)
         if new is None or not new.status or new.reason == Reason.ALL_PODS_RUNNING:
             continue
-        if type_ is Condition.PENDING and not standing_refusals(view):
-            continue
-        if new.reason in USUAL_WAITS:
+        if type_ is Condition.PENDING and not (told and told.warns):
             continue
         if old is None or (old.reason, old.message) != (new.reason, new.message):
             events.append(EmitEvent("Warning", new.reason, new.message))

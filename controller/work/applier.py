@@ -13,16 +13,16 @@ from dataclasses import astuple, dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from api.objects import uid_of
 from api.ownership import Owner
 from api.status import MAX_MESSAGE_CHARACTERS
-from controller.cache.store import Family, key_of, version_of
+from controller.cache.store import Family, version_of
 from controller.client.api import ApiClient
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.children import ChildWriter
 from controller.work.events import EventRecorder
 from controller.work.helpers import Helpers
 from controller.work.memory import JobMemory
+from controller.work.result import Result
 from kube.errors import (
     AlreadyExists,
     ApiError,
@@ -52,29 +52,6 @@ Item = TypeVar("Item")
 Error = ApiError | None
 
 
-@dataclass(slots=True)
-class Result:
-    """How a plan went.
-
-    `errors` may go away with a retry; `failed` is a write that met one. `refusals` stay until
-    somebody does something about them. `created` and `deleted` are the children for which it went
-    well. `is_partial`: the plan was longer than a pass may be, and the rest is to follow at once.
-    `is_outdated`: the job has changed since the plan was made, or is gone, so its status was not
-    written. `is_hopeless`: the namespace is being deleted, and nothing can be created in it any
-    more.
-    """
-
-    errors: list[ApiError] = field(default_factory=list)
-    failed: Refusal | None = None
-    refusals: list[Refusal] = field(default_factory=list)
-    created: set[Child] = field(default_factory=set)
-    deleted: set[Child] = field(default_factory=set)
-    is_partial: bool = False
-    is_status_written: bool = False
-    is_outdated: bool = False
-    is_hopeless: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class _Task:
     """One plan being written; `result` is filled in on the way. One worker's."""
@@ -100,9 +77,10 @@ class Applier:
         self._helpers = Helpers(MAX_PARALLEL, "apply")
         self._stop = threading.Event()
 
-    def apply(self, family: Family, plan: Plan, *, is_backlogged: bool = False) -> Result:
+    def apply(
+        self, owner: Owner, family: Family, plan: Plan, *, is_backlogged: bool = False
+    ) -> Result:
         """Write what the plan asks for; never raises an ApiError."""
-        owner = Owner(key_of(family.job), uid_of(family.job))
         task = _Task(owner, family, plan, is_backlogged)
         if not self._confirm_gone(task):
             return task.result
@@ -114,6 +92,12 @@ class Applier:
         if plan.delete_job and not task.result.errors:
             self._delete_job(task)
         return task.result
+
+    def report(self, owner: Owner, family: Family, plan: Plan, result: Result) -> None:
+        """Write the plan's status and Events alone, and add to the result how that went."""
+        task = _Task(owner, family, plan, is_backlogged=False, result=result)
+        if self._confirm_gone(task) and self._write_status(task):
+            self._report(task)
 
     def stop(self) -> None:
         """Begin no further batch; writes that are under way finish."""

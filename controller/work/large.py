@@ -7,6 +7,8 @@ call.
 
 import threading
 
+from api.ownership import Key
+
 LARGE_BYTES = 128 << 10
 """As the store packs a job; a usual one takes a few thousand."""
 LARGE_WAIT_SECONDS = 1.0
@@ -14,21 +16,23 @@ LARGE_WAIT_SECONDS = 1.0
 
 
 class LargePasses:
-    """The namespaces in which a large job has its pass now."""
+    """The large jobs that have their pass now, one a namespace."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        """Guards the set."""
-        self._namespaces: set[str] = set()
+        """Guards the table."""
+        self._jobs: dict[str, Key] = {}
+        """By namespace."""
 
-    def enter(self, namespace: str) -> bool:
-        """Whether a pass may begin; it is to `leave` then."""
+    def enter(self, job: Key, size: int) -> bool:
+        """Whether a pass over a job of so many bytes may begin; then `leave` follows."""
+        if size <= LARGE_BYTES:
+            return True
         with self._lock:
-            is_free = namespace not in self._namespaces
-            self._namespaces.add(namespace)
-            return is_free
+            return self._jobs.setdefault(job.namespace, job) == job
 
-    def leave(self, namespace: str) -> None:
+    def leave(self, job: Key) -> None:
         """The pass is over."""
         with self._lock:
-            self._namespaces.remove(namespace)
+            if self._jobs.get(job.namespace) == job:
+                del self._jobs[job.namespace]

@@ -8,24 +8,17 @@ watch may hang. A pass on a stale store then does no harm: child names are fixed
 deletes carry a UID.
 
 Refusals: a quota, pod security, a webhook or a taken name refuses a child, or its deletion, until
-somebody does something about it. The reconcile turns refusals into conditions. Meanwhile the job's
-creates pause, for 10 s and then for 30 s each time, and everything else about the job goes on. Of
-many such jobs ten a second have their turn, so their pauses are longer, up to 5 min.
-
-A create that takes long to fail, as with a webhook that hangs, takes a worker for as long. So for a
-while its refusal is that of other jobs of the namespace too which lack such a child and have not
-been refused one themselves: each says so, and tries a moment later.
-
-Port ranges that were just given: other jobs must not be given them before the store shows whose
-they are.
+somebody does something about it. What was refused, how often in a row and how long ago are facts;
+what follows from them is decided in `reconcile`.
 
 Losing all of it, as a restart does, costs a few requests and no more. Any thread may call.
 """
 
+import math
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from cachetools import TTLCache
 
@@ -33,25 +26,36 @@ from api.objects import Raw
 from api.ownership import Key
 from controller.cache.store import Store, version_of
 from controller.client.resources import Resource
+from controller.work.result import PERSISTENT_SECONDS, Result
 from kube.clock import Clock
-from reconcile.model.plan import Child, Create, Refusal
+from kube.errors import YoungKind
+from reconcile.model.plan import Child, Plan, Refusal
 
 AWAIT_SECONDS = 120.0
 """Longer than the 70 s after which a half-open watch is found, and the store catches up."""
-FIRST_PAUSE_SECONDS = 10.0
-USUAL_PAUSE_SECONDS = 30.0
-MAX_PAUSE_SECONDS = 300.0
-PAUSE_SECONDS_PER_JOB = 0.1
-"""Of all the jobs of a namespace that pause, so that they ask for no more than ten creates a second
-together."""
-HANG_SECONDS = 30.0
-"""So long a create that took long to fail speaks for the others of its namespace."""
-HANG_PAUSE_SECONDS = 2.0
-"""So long a job that says so waits before it tries itself: the others are told meanwhile."""
 _MAX_NAMESPACES = 10_000
 _MAX_JOBS = 100_000
 _KEEP_SECONDS = 3600.0
 """A job is forgotten when nothing has been noted of it for so long."""
+
+
+class Facts(NamedTuple):
+    """What `Observed` has from here, under the same names."""
+
+    refusals: tuple[Refusal, ...]
+    refused_times: int
+    refused_seconds: float
+    paused_in_namespace: int
+    slow_create: Refusal | None
+    slow_seconds: float
+    status_written_at: datetime | None
+
+
+class Lesson(NamedTuple):
+    """What a pass has taught: whether something `is_new`, and whether the job is to report it."""
+
+    is_new: bool = False
+    is_reported: bool = False
 
 
 @dataclass(slots=True)
@@ -63,8 +67,9 @@ class _Record:
     deleted: dict[tuple[Resource, Key], str] = field(default_factory=dict)
     awaited_until: float = 0.0
     refusals: dict[Child, Refusal] = field(default_factory=dict)
-    pause_seconds: float = 0.0
-    resume_at: float = 0.0
+    refused_times: int = 0
+    refused_at: float = -math.inf
+    failing_since: float | None = None
     status_written_at: datetime | None = None
 
 
@@ -76,24 +81,21 @@ class JobMemory:
         self._clock = clock
         self._lock = threading.Lock()
         """Guards all that follows."""
-        self._paused: dict[str, set[Key]] = {}
-        """By namespace, the jobs whose creates pause, or did until they were last tried."""
+        self._refused: dict[str, set[Key]] = {}
+        """By namespace, the jobs that have refusals."""
         self._records: TTLCache[Key, _Record] = TTLCache(
             _MAX_JOBS, _KEEP_SECONDS, timer=clock.monotonic
         )
-        self._hangs: TTLCache[str, Refusal] = TTLCache(
-            _MAX_NAMESPACES, HANG_SECONDS, timer=clock.monotonic
+        self._slow: TTLCache[str, tuple[Refusal, float]] = TTLCache(
+            _MAX_NAMESPACES, _KEEP_SECONDS, timer=clock.monotonic
         )
-        """By namespace, the latest create that took long to fail."""
-        self._host_ports: dict[Key, tuple[int, ...]] = {}
-        """Port ranges that a job's latest pass gave it."""
+        """By namespace, the latest create that took long to fail, and when that was."""
 
     def forget(self, job: Key) -> None:
         """The job is gone."""
         with self._lock:
             self._records.pop(job, None)
-            self._host_ports.pop(job, None)
-            self._unpause_locked(job)
+            self._note_refused_locked(job, False)
 
     # Own writes
 
@@ -123,96 +125,54 @@ class JobMemory:
             record.deleted.clear()
             return False
 
-    # Refused creates
-
-    def refusals(self, job: Key, uid: str) -> tuple[Refusal, ...]:
-        """What was refused to the job with this UID."""
+    def facts(self, job: Key, uid: str) -> Facts:
+        """What is known of the job with this UID, and of its namespace."""
         with self._lock:
-            record = self._records.get(job)
-            return tuple(record.refusals.values()) if record and record.uid == uid else ()
+            now, found = self._clock.monotonic(), self._records.get(job)
+            record = found if found and found.uid == uid else _Record()
+            slow, slow_at = self._slow.get(job.namespace, (None, now))
+            return Facts(
+                refusals=tuple(record.refusals.values()),
+                refused_times=record.refused_times,
+                refused_seconds=now - record.refused_at,
+                paused_in_namespace=len(self._refused.get(job.namespace, ())),
+                slow_create=slow,
+                slow_seconds=now - slow_at,
+                status_written_at=record.status_written_at,
+            )
 
-    def add_refusals(
-        self, job: Key, uid: str, refusals: tuple[Refusal, ...], *, pauses: bool = True
-    ) -> bool:
-        """Note refusals, and double the pause where it has passed; whether any of them is new.
+    def learn(self, job: Key, uid: str, plan: Plan, result: Result) -> Lesson:
+        """Note what a pass has met, and forget refusals of what went well or matters no more.
 
-        Without `pauses` they are only noted: the server itself has said when to come back.
+        Nothing is reported while the store has yet to show own writes, for nothing is decided on
+        less, nor while creates pause: a webhook may word each refusal anew.
         """
         with self._lock:
+            lasting = result.failed if self._lasts_locked(job, uid, result) else None
+            every = (*plan.assumed, *result.refusals, *([lasting] if lasting else ()))
+            met = {refusal.child: refusal for refusal in every}
+            if (slow := result.slow_create) is not None:
+                self._slow[job.namespace] = slow, self._clock.monotonic()
+            found = self._records.get(job)
+            if not met and not (found and found.refusals):
+                return Lesson()
             record = self._of_uid_locked(job, uid)
-            is_new = any(record.refusals.get(r.child) != r for r in refusals)
-            record.refusals |= {r.child: r for r in refusals}
-            if pauses and self._clock.monotonic() >= record.resume_at:
-                self._paused.setdefault(job.namespace, set()).add(job)
-                doubled = max(FIRST_PAUSE_SECONDS, record.pause_seconds * 2)
-                record.pause_seconds = min(self._longest_pause_locked(job.namespace), doubled)
-                record.resume_at = self._clock.monotonic() + record.pause_seconds
-            return is_new
-
-    def note_hang(self, namespace: str, refusal: Refusal) -> None:
-        """A create took long to fail: others of the namespace and the kind may as well."""
-        with self._lock:
-            self._hangs[namespace] = refusal
-
-    def join_hang(self, job: Key, uid: str, creates: Iterable[Iterable[Create]]) -> bool:
-        """Let a job that lacks what hangs in its namespace say so, once, before it tries."""
-        with self._lock:
-            if (hang := self._hangs.get(job.namespace)) is None:
-                return False
-            lacking = (each for group in creates for each in group if each.kind == hang.kind)
-            lacks, record = next(lacking, None), self._of_uid_locked(job, uid)
-            if lacks is None or record.refusals:
-                return False
-            record.refusals[(hang.kind, lacks.name)] = replace(hang, name=lacks.name)
-            record.resume_at = self._clock.monotonic() + HANG_PAUSE_SECONDS
-            return True
-
-    def pause_seconds(self, job: Key, uid: str) -> float:
-        """For how long nothing is to be created for the job with this UID."""
-        with self._lock:
-            record = self._records.get(job)
-            resume_at = record.resume_at if record and record.uid == uid else 0.0
-            return max(0.0, resume_at - self._clock.monotonic())
-
-    def drop_refusals(self, job: Key, done: frozenset[Child]) -> None:
-        """Forget refusals of what was created or deleted after all, or is no longer wanted.
-
-        A job without any does not count among those that pause.
-        """
-        with self._lock:
-            record = self._records.get(job)
-            if record is None or not record.refusals:
-                return
-            record.refusals = {c: r for c, r in record.refusals.items() if c not in done}
+            done = plan.moot | result.created | result.deleted
+            known = {child: each for child, each in record.refusals.items() if child not in done}
+            record.refusals = met | known if plan.is_paused else known | met
             if not record.refusals:
-                self._end_pause_locked(job, record)
-
-    # Status
+                record.refused_times = 0
+            elif met and not plan.is_paused:
+                self._count_locked(record, plan, result)
+            self._note_refused_locked(job, bool(record.refusals))
+            is_new = any(known.get(child) != each for child, each in met.items())
+        reports = (is_new or bool(result.refusals)) and not (plan.is_paused or plan.assumed)
+        return Lesson(is_new, reports and not self.awaits_writes(job))
 
     def note_status_written(self, job: Key, uid: str) -> None:
         """This process has just written the job's status."""
         with self._lock:
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
-
-    def status_written_at(self, job: Key, uid: str) -> datetime | None:
-        """When this process last wrote the status of the job with this UID."""
-        with self._lock:
-            record = self._records.get(job)
-            return record.status_written_at if record and record.uid == uid else None
-
-    # Port ranges
-
-    def note_host_ports(self, job: Key, ports: tuple[int, ...]) -> None:
-        """These are the ranges that the job's latest pass gives it: the store may not show them."""
-        with self._lock:
-            self._host_ports[job] = ports
-            if not ports:
-                del self._host_ports[job]
-
-    def noted_host_ports(self) -> dict[Key, tuple[int, ...]]:
-        """What the latest passes gave, by job."""
-        with self._lock:
-            return dict(self._host_ports)
 
     def _touched_locked(self, job: Key) -> _Record:
         # Taken out and put back, because the expiry counts from the last time it was put in.
@@ -224,22 +184,34 @@ class JobMemory:
         record = self._touched_locked(job)
         if record.uid != uid:
             record.uid, record.refusals, record.status_written_at = uid, {}, None
-            self._end_pause_locked(job, record)
+            record.refused_times, record.refused_at = 0, -math.inf
+            record.failing_since = None
+            self._note_refused_locked(job, False)
         return record
 
-    def _end_pause_locked(self, job: Key, record: _Record) -> None:
-        record.pause_seconds = record.resume_at = 0.0
-        self._unpause_locked(job)
+    def _lasts_locked(self, job: Key, uid: str, result: Result) -> bool:
+        """Whether the job's writes have failed for long, the pass that has just ended included."""
+        if not result.errors:
+            if (found := self._records.get(job)) is not None:
+                found.failing_since = None
+            return False
+        record, now = self._of_uid_locked(job, uid), self._clock.monotonic()
+        if record.failing_since is None:
+            record.failing_since = now - result.seconds
+        is_young = any(isinstance(error, YoungKind) for error in result.errors)  # for half a minute
+        return is_young or now - record.failing_since >= PERSISTENT_SECONDS
 
-    def _unpause_locked(self, job: Key) -> None:
-        paused = self._paused.get(job.namespace, set())
-        paused.discard(job)
-        if not paused:
-            self._paused.pop(job.namespace, None)
+    def _count_locked(self, record: _Record, plan: Plan, result: Result) -> None:
+        """A refusal in a row is one more that the server itself has given."""
+        record.refused_times += result.is_answered
+        if result.is_answered or plan.assumed:
+            record.refused_at = self._clock.monotonic()
 
-    def _longest_pause_locked(self, namespace: str) -> float:
-        together = len(self._paused[namespace]) * PAUSE_SECONDS_PER_JOB
-        return min(MAX_PAUSE_SECONDS, max(USUAL_PAUSE_SECONDS, together))
+    def _note_refused_locked(self, job: Key, has_refusals: bool) -> None:
+        jobs = self._refused.setdefault(job.namespace, set())
+        (jobs.add if has_refusals else jobs.discard)(job)
+        if not jobs:
+            del self._refused[job.namespace]
 
     def _awaiting_locked(self, job: Key) -> _Record:
         record = self._touched_locked(job)

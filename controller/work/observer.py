@@ -6,16 +6,14 @@ The pods of another operator are in neither: the API server is asked for them. A
 import contextlib
 from collections.abc import Callable, Iterator
 
-from api.constants import Intranet
 from api.objects import Raw, is_deleting, name_of, uid_of
 from api.ownership import Key, Owner
-from controller.cache.store import Family, Store, key_of
+from controller.cache.store import Family, Store
 from controller.cache.trim import trim
 from controller.client.resources import (
     CONFIG_MAP,
     GANG_POD_GROUP,
     NODE,
-    PADDLE_JOB,
     POD,
     SERVICE,
     VOLCANO_POD_GROUP,
@@ -31,7 +29,7 @@ class Observer:
     """Builds the input of `reconcile`.
 
     `is_served` says whether the API server has a kind in a namespace; `get` reads an object from
-    it, by its path.
+    it, by its path; `is_backlogged` says whether jobs of a namespace wait for a worker.
     """
 
     def __init__(
@@ -40,18 +38,19 @@ class Observer:
         memory: JobMemory,
         is_served: Callable[[Resource, str], bool],
         get: Callable[[str], Raw],
+        is_backlogged: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._store = store
         self._memory = memory
         self._is_served = is_served
         self._get = get
+        self._is_backlogged = is_backlogged
 
-    def observe(self, family: Family, *, is_backlogged: bool = False) -> Observed:
+    def observe(self, key: Key, family: Family) -> Observed:
         """A family as the reconcile takes it. Raises ApiError where it has to ask."""
         job, children = family.job, family.children
-        key, uid = key_of(job), uid_of(job)
+        uid = uid_of(job)
         pods = children.get(POD, ())
-        taken_ports, namespace_ports = self._taken_host_ports(job)
         volcano, gang = children.get(VOLCANO_POD_GROUP, ()), children.get(GANG_POD_GROUP, ())
         return Observed(
             job=job,
@@ -63,18 +62,14 @@ class Observer:
             volcano_served=self._is_served(VOLCANO_POD_GROUP, key.namespace),
             gang_served=self._is_served(GANG_POD_GROUP, key.namespace),
             nodes=self._nodes(pods),
-            refusals=self._memory.refusals(key, uid),
-            status_written_at=self._memory.status_written_at(key, uid),
-            is_backlogged=is_backlogged,
-            taken_host_ports=taken_ports,
-            namespace_host_ports=namespace_ports,
-            pause_seconds=self._memory.pause_seconds(key, uid),
-            unseen_pods=tuple(self._unseen_pods(job, pods)),
+            is_backlogged=self._is_backlogged(key.namespace),
+            unseen_pods=tuple(self._unseen_pods(key, job, pods)),
+            **self._memory.facts(key, uid)._asdict(),
         )
 
-    def _unseen_pods(self, job: Raw, pods: tuple[Raw, ...]) -> Iterator[Raw]:
+    def _unseen_pods(self, key: Key, job: Raw, pods: tuple[Raw, ...]) -> Iterator[Raw]:
         """The pods that another operator has made for the job, which no watch shows."""
-        owner, known = Owner(key_of(job), uid_of(job)), {name_of(pod) for pod in pods}
+        owner, known = Owner(key, uid_of(job)), {name_of(pod) for pod in pods}
         for name in names_to_ask_for(job):
             if name not in known:
                 with contextlib.suppress(NotFound):
@@ -88,22 +83,3 @@ class Observer:
         names = {pod["spec"].get("nodeName", "") for pod in pods if is_deleting(pod)}
         found = {name: self._store.get(NODE, Key("", name)) for name in names}
         return {name: node for name, node in found.items() if node is not None}
-
-    def _taken_host_ports(self, job: Raw) -> tuple[frozenset[int], int]:
-        """What other jobs hold, and how many ranges of it those of the same namespace."""
-        if not is_on_host(job):
-            return frozenset(), 0
-        taken: set[int] = set()
-        in_namespace, own = 0, key_of(job)
-        noted = self._memory.noted_host_ports()
-        for key, facts in self._store.facts(PADDLE_JOB):
-            if key != own:
-                ports = {*facts.host_ports, *noted.get(key, ())}
-                taken |= ports
-                in_namespace += len(ports) if key.namespace == own.namespace else 0
-        return frozenset(taken), in_namespace
-
-
-def is_on_host(job: Raw) -> bool:
-    """Whether the job's pods get port ranges on their hosts."""
-    return bool(job["spec"].get("intranet") == Intranet.HOST)

@@ -7,6 +7,7 @@ delayed or resting one is due.
 import heapq
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from cachetools import TTLCache
 
@@ -26,6 +27,25 @@ _IDLE_SECONDS = 60.0
 _MAX_NAMESPACES = 10_000
 _FEW_TIMERS = 100
 """So many out-of-date ones are not worth the search for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filing:
+    """When a key comes back after a pass, and what the pass counts as.
+
+    `after_seconds`: the key is added again after so long, at the latest. `rest_seconds`: it rests
+    at least so long; None: by how long the pass took. `is_settled`: the pass has seen everything,
+    so no earlier delay and no failure counts any more. `is_failed`: it is added after its back-off,
+    or after `asked_seconds`; `is_away`: nobody answered.
+    """
+
+    outcome: str = "success"
+    after_seconds: float | None = None
+    rest_seconds: float | None = 0.0
+    is_settled: bool = False
+    is_failed: bool = False
+    asked_seconds: float | None = None
+    is_away: bool = False
 
 
 class WorkQueue:
@@ -117,12 +137,6 @@ class WorkQueue:
         with self._changed:
             self._due.pop(key, None)
 
-    def failing_seconds(self, key: Key) -> float:
-        """For how long the key, which a worker has, has failed, the pass under way included."""
-        with self._changed:
-            started = self._working[key]
-        return self._clock.monotonic() - min(started, self._limiter.failing_since(key))
-
     def is_backlogged(self, namespace: str) -> bool:
         """Whether the namespace's keys have to wait for a worker, or had to a moment ago."""
         with self._changed:
@@ -151,6 +165,16 @@ class WorkQueue:
                 self._line_up_locked(key)
             if not self._is_open:
                 self._changed.notify_all()
+
+    def file(self, key: Key, filing: Filing) -> None:
+        """The worker is through with the key, which comes back as the filing says."""
+        if filing.is_settled:
+            self.forget(key)
+        if filing.is_failed:
+            self.retry(key, filing.asked_seconds, is_away=filing.is_away)
+        if filing.after_seconds is not None:
+            self.add_after(key, filing.after_seconds)
+        self.done(key, filing.rest_seconds or 0.0)
 
     def shut_down(self) -> None:
         """Hand out nothing more; every waiting worker returns."""

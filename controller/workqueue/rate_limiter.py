@@ -69,8 +69,8 @@ class RetryLimiter:
         self._lock = threading.Lock()
         """Guards both tables."""
         self._buckets: LRUCache[str, TokenBucket] = LRUCache(_MAX_NAMESPACES)
-        self._failures: dict[Key, tuple[int, float]] = {}
-        """How often a key has failed in a row, and since when."""
+        self._failures: dict[Key, int] = {}
+        """How often a key has failed in a row."""
         self._failing: Counter[str] = Counter()
         """How many keys of a namespace are in it."""
 
@@ -85,8 +85,8 @@ class RetryLimiter:
         keys.
         """
         with self._lock:
-            failures, since = self._failures.get(key, (0, self._clock.monotonic()))
-            self._failures[key] = failures + 1, since
+            failures = self._failures.get(key, 0)
+            self._failures[key] = failures + 1
             self._failing[key.namespace] += failures == 0
             new = TokenBucket(RETRY_RATE, RETRY_BURST, self._clock)
             bucket = self._buckets.setdefault(key.namespace, new)
@@ -104,8 +104,3 @@ class RetryLimiter:
             self._failing[key.namespace] -= 1
             if not self._failing[key.namespace]:
                 del self._failing[key.namespace]
-
-    def failing_since(self, key: Key) -> float:
-        """When the first of its failures in a row was; infinite where there is none."""
-        with self._lock:
-            return self._failures.get(key, (0, float("inf")))[1]

@@ -20,7 +20,7 @@ from pdj.explain import chinese, english
 from pdj.explain.texts import Text
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
-from reconcile.words.ending import OUT_OF_MEMORY
+from reconcile.failure.ending import OUT_OF_MEMORY
 
 MAX_WARNINGS = 5
 MAX_NODES = 10

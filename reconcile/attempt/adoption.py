@@ -32,9 +32,9 @@ from api.objects import Raw, is_deleting, labels_of, name_of
 from api.spec import parse_spec
 from api.status import dump_status, new_condition
 from reconcile.build.rendezvous import child_labels
+from reconcile.model.move import Move, set_condition
 from reconcile.model.plan import EmitEvent, ObjectReference, Patch, Plan, deletes_of
 from reconcile.model.pods import PodState
-from reconcile.model.transition import Transition, set_condition
 from reconcile.model.view import View
 
 FIRST_ATTEMPT = 1
@@ -87,17 +87,17 @@ def take_pods(view: View) -> Plan | None:
     return Plan(patches=patches, requeue_after=AGAIN_SECONDS)
 
 
-def adopt(view: View) -> Transition:
+def adopt(view: View) -> Move:
     """The first status of ours: from here on the job is like any other."""
     status = replace(view.job.status, attempt=view.attempt)
     if not _has_begun(view):
-        return Transition(replace(status, phase=Phase.PENDING))
+        return Move(replace(status, phase=Phase.PENDING))
     if view.attempt > FIRST_ATTEMPT or view.config_map is not None:
-        return Transition(status)  # ours
+        return Move(status)  # ours
     count = len(view.pods)
     message = f"another operator has started this job: {count} of its pods run on as they are"
     status = set_condition(status, Condition.ADOPTED, True, Reason.ADOPTED, message, view.now)
-    return Transition(status, (EmitEvent("Normal", Reason.ADOPTED, message),))
+    return Move(status, (EmitEvent("Normal", Reason.ADOPTED, message),))
 
 
 def _with_labels(view: View, pod: Raw) -> Raw:

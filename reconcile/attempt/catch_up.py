@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from api.objects import parse_time
 from api.status import RoleStatus
-from reconcile.model.transition import Transition
+from reconcile.model.hold import Hold, Stop
+from reconcile.model.move import Move
 from reconcile.model.view import View
 
 BEHIND_SECONDS = 10.0
@@ -19,11 +20,16 @@ MAX_ATTEMPT = 2**31 - 1
 """A label may tell of any number, and status holds no other."""
 
 
-def find_later_attempt(view: View) -> Transition | None:
-    """The job in the attempt of its pods, once they have been there for long enough."""
-    left = seconds_to_later_attempt(view)
-    if left is None or left > 0:
+def follow_pods(view: View) -> Move | Hold | None:
+    """The job in the attempt of its pods, once they have been there for long enough.
+
+    Until then nothing changes: the status may only be late, or a pod may pretend.
+    """
+    if not view.is_behind:
         return None
+    left = _seconds_left(view)
+    if left is None or left > 0:
+        return Hold(seconds=left, stops=Stop.CHANGES)
     status, attempt = view.job.status, _later_attempt(view)
     status = replace(
         status,
@@ -32,10 +38,10 @@ def find_later_attempt(view: View) -> Transition | None:
         host_ports={},
         roles={role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()},
     )
-    return Transition(status)
+    return Move(status)
 
 
-def seconds_to_later_attempt(view: View) -> float | None:
+def _seconds_left(view: View) -> float | None:
     """Seconds until status is to follow the pods; None where it cannot."""
     attempt = _later_attempt(view)
     created = [

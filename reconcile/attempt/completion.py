@@ -3,24 +3,29 @@
 from datetime import UTC, datetime, timedelta
 
 from api.constants import Reason, Role
-from reconcile.attempt.failure import Incident
+from reconcile.failure.incident import Incident
+from reconcile.model.move import Move, complete_job
 from reconcile.model.pods import PodState, PodView
-from reconcile.model.transition import Transition, complete_job
 from reconcile.model.view import View
 
 JOIN_SECONDS = 60.0
 """A launcher that has run for this long has had time to import Paddle and to meet its peers."""
 
 
-def find_completion(view: View) -> Transition | None:
-    """The end of a job whose every worker has ended well, or None."""
+def find_completion(view: View) -> Move | None:
+    """The end of a job whose workers have ended well, or None."""
+    return _end_elastic(view) if view.job.spec.is_elastic else _end_usual(view)
+
+
+def _end_usual(view: View) -> Move | None:
+    """The end of a job whose every worker has ended well."""
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is None or len(view.completed[Role.WORKER]) < worker.replicas:
         return None
     return complete_job(view, _message(worker.replicas))
 
 
-def find_elastic_completion(view: View) -> Transition | None:
+def _end_elastic(view: View) -> Move | None:
     """The end of an elastic job: enough workers trained together, and all of those ended well.
 
     A worker that started after the first one ended trains alone: the job does not wait for it.

@@ -2,35 +2,28 @@
 
 from api.constants import Condition, Reason
 from api.objects import parse_time
-from reconcile.model.transition import Transition, fail_job
+from reconcile.model.hold import Hold
+from reconcile.model.move import Move, fail_job
 from reconcile.model.view import View
-from reconcile.model.wait import cause_of
 
 
-def find_expiry(view: View) -> Transition | None:
-    """The end of a job whose time is up, or None."""
+def await_deadlines(view: View) -> Move | Hold | None:
+    """The end of a job whose time is up, or the wait until then; None where none is set."""
     spec = view.job.spec
-    left = seconds_to_deadline(view, spec.active_deadline_seconds)
-    if left is not None and left <= 0:
+    if spec.suspend:
+        return None
+    active = seconds_to_deadline(view, spec.active_deadline_seconds)
+    if active is not None and active <= 0:
         message = f"the job was active for longer than {spec.active_deadline_seconds} s"
         return fail_job(view, Reason.DEADLINE_EXCEEDED, message)
-    left = _seconds_to_start(view)
-    if left is not None and left <= 0:
+    starting = _seconds_to_start(view)
+    if starting is not None and starting <= 0:
         message = f"not all pods ran within {spec.starting_deadline_seconds} s"
-        pending = view.job.status.condition(Condition.PENDING)
-        if pending is not None and pending.status and pending.message:
-            message = f"{message}: {cause_of(pending.message)}"
+        cause = view.job.status.waiting.cause
+        message = f"{message}: {cause}" if cause else message
         return fail_job(view, Reason.STARTING_DEADLINE_EXCEEDED, message)
-    return None
-
-
-def seconds_to_next_deadline(view: View) -> float | None:
-    """Seconds to the earlier deadline; None where none is set or the job is suspended."""
-    times = (
-        seconds_to_deadline(view, view.job.spec.active_deadline_seconds),
-        _seconds_to_start(view),
-    )
-    return min((left for left in times if left is not None), default=None)
+    left = min((each for each in (active, starting) if each is not None), default=None)
+    return None if left is None else Hold(seconds=left)
 
 
 def seconds_to_deadline(view: View, deadline: int | None) -> float | None:

@@ -4,7 +4,8 @@ from api.constants import Role
 from api.objects import parse_time
 from api.status import MAX_FAILURES, Failure
 from reconcile.attempt.completion import find_untrained
-from reconcile.attempt.failure import (
+from reconcile.attempt.restart import SECOND_DELAY_SECONDS, answer_incident, restart_delay
+from reconcile.failure.incident import (
     Incident,
     build_failure,
     describe,
@@ -13,15 +14,14 @@ from reconcile.attempt.failure import (
     name_culprit,
     record_time,
 )
-from reconcile.attempt.restart import SECOND_DELAY_SECONDS, answer_incident, restart_delay
+from reconcile.model.move import Move
 from reconcile.model.plan import EmitEvent
 from reconcile.model.pods import PodView
-from reconcile.model.transition import Transition
 from reconcile.model.view import View
 
 
-def find_elastic_transition(view: View) -> Transition | None:
-    """The transition that a failed or untrained worker leads to, or None."""
+def find_elastic_move(view: View) -> Move | None:
+    """The move that a failed or untrained worker leads to, or None."""
     untrained = find_untrained(view)
     if untrained is not None:
         return answer_incident(view, untrained)
@@ -61,7 +61,7 @@ def _seconds_left(view: View, failure: Failure, delay: float) -> float:
     return max(0.0, delay - (view.now - since).total_seconds()) if since else 0.0
 
 
-def _answer_failures(view: View, incidents: list[Incident]) -> Transition:
+def _answer_failures(view: View, incidents: list[Incident]) -> Move:
     """Record the failures, so that the pods may be replaced; or end the attempt: too few live."""
     fatal = next((incident for incident in incidents if incident.is_fatal), None)
     first = describe(view, fatal) if fatal else name_culprit(view, incidents)
@@ -74,4 +74,4 @@ def _answer_failures(view: View, incidents: list[Incident]) -> Transition:
     for incident in recorded:
         status = status.with_failure(build_failure(view, incident))
     events = (EmitEvent("Warning", incident.reason, incident.message) for incident in recorded)
-    return Transition(status, tuple(events))
+    return Move(status, tuple(events))

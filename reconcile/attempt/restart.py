@@ -6,10 +6,10 @@ from datetime import datetime
 from api.constants import Condition, Phase, Reason
 from api.objects import parse_time
 from api.status import MAX_AVOID_NODES, JobStatus, RoleStatus
-from reconcile.attempt.failure import Incident, build_failure, forget_noted, restarts_in_place
-from reconcile.attempt.loss import note_loss
+from reconcile.failure.incident import Incident, build_failure, forget_noted
+from reconcile.failure.loss import note_loss
+from reconcile.model.move import Move, end_conditions, fail_job, set_condition
 from reconcile.model.plan import EmitEvent, Outcome
-from reconcile.model.transition import Transition, end_conditions, fail_job, set_condition
 from reconcile.model.view import View
 
 SECOND_DELAY_SECONDS = 10.0
@@ -17,11 +17,9 @@ MAX_DELAY_SECONDS = 360.0
 """The first restart comes at once, the next ones after 10 s doubling to 6 min, as in batch/v1."""
 STABLE_SECONDS = 600.0
 """An attempt that ran for so long is not to blame for the ones before, as for a kubelet."""
-IN_PLACE_LIMIT = 6
-"""In-place restarts where backoffLimit is unset: batch/v1's default limit."""
 
 
-def answer_incident(view: View, incident: Incident) -> Transition:
+def answer_incident(view: View, incident: Incident) -> Move:
     """The transition that an incident leads to: the end of the job, or its next attempt."""
     recorded = forget_noted(view).with_failure(build_failure(view, incident))
     recorded = replace(recorded, avoid_nodes=_avoid(recorded, incident))
@@ -36,7 +34,7 @@ def answer_incident(view: View, incident: Incident) -> Transition:
     return begin_attempt(view, recorded, incident)
 
 
-def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transition:
+def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
     """Begin the next attempt. Its number alone makes the pods of this one obsolete."""
     status = note_loss(view, status, incident)
     status = end_conditions(status, view.now, Condition.RUNNING, Condition.PODS_SCHEDULED)
@@ -54,37 +52,12 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Transiti
         host_ports={},
         roles={role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()},
     )
-    return Transition(
+    return Move(
         status,
         (EmitEvent("Warning", incident.reason, incident.message),),
         (Outcome("restarted", view.job.spec.mode, incident.reason),),
         incident.verify_gone,
     )
-
-
-def find_exhausted_in_place(view: View) -> Transition | None:
-    """The end of a job whose containers the kubelet has restarted too often."""
-    pods = list(restarts_in_place(view))
-    count = sum(pod.restarts for pod in pods)
-    limit = view.job.spec.backoff_limit
-    if limit is None:
-        limit = IN_PLACE_LIMIT
-    # As in batch/v1: too many when the count reaches the limit; with a limit of 0, at the first.
-    if not pods or (count < limit if limit else count == 0):
-        return None
-    worst = max(pods, key=lambda pod: pod.restarts)
-    message = f"containers were restarted {count} times, {worst.name} {worst.restarts} of them"
-    return fail_job(view, Reason.BACKOFF_LIMIT_EXCEEDED, message)
-
-
-def back_off_seconds(view: View) -> float:
-    """Seconds until the pods of a restarting job may be made; 0 when they may be now."""
-    since = restarting_since(view.job.status)
-    condition = view.job.status.condition(Condition.RESTARTING)
-    if since is None or (condition and condition.reason == Reason.RESTART_REQUESTED):
-        return 0.0
-    delay = restart_delay(view.job.status.quick_restarts)
-    return max(0.0, delay - (view.now - since).total_seconds())
 
 
 def restart_delay(restarts: int) -> float:
@@ -108,7 +81,7 @@ def restarting_since(status: JobStatus) -> datetime | None:
     return parse_time(condition.last_transition_time) if condition and condition.status else None
 
 
-def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Transition:
+def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Move:
     failed = replace(view, job=replace(view.job, status=status))
     transition = fail_job(failed, reason, incident.message)
     return replace(transition, verify_gone=incident.verify_gone)

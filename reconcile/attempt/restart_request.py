@@ -9,13 +9,13 @@ from dataclasses import replace
 
 from api.constants import Condition, Reason
 from api.status import JobStatus
-from reconcile.attempt.failure import Incident
 from reconcile.attempt.restart import begin_attempt, quick_restarts
-from reconcile.model.transition import Transition
+from reconcile.failure.incident import Incident
+from reconcile.model.move import Move
 from reconcile.model.view import View
 
 
-def find_requested_restart(view: View) -> Transition | None:
+def find_requested_restart(view: View) -> Move | None:
     """The next attempt of a job whose user asks for it, or None."""
     if not _asks(view) or not _can_restart(view):
         return None

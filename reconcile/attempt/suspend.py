@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from api.constants import Condition, Phase, Reason
 from api.objects import format_time
-from reconcile.attempt.loss import forget_loss
 from reconcile.attempt.restart import quick_restarts
+from reconcile.failure.loss import forget_loss
+from reconcile.model.move import Move, end_conditions, set_condition
 from reconcile.model.plan import EmitEvent
-from reconcile.model.transition import Transition, end_conditions, set_condition
 from reconcile.model.view import View
 
 
-def find_suspension(view: View) -> Transition | None:
+def find_suspension(view: View) -> Move | None:
     """The transition into or out of suspension, or None."""
     is_suspended = view.job.status.is_true(Condition.SUSPENDED)
     if view.job.spec.suspend and not is_suspended:
@@ -21,7 +21,7 @@ def find_suspension(view: View) -> Transition | None:
     return None
 
 
-def _suspend(view: View) -> Transition:
+def _suspend(view: View) -> Move:
     """Raise the attempt's number, which makes its pods obsolete, unless the job never had any.
 
     A ConfigMap counts like pods: pods created later must not read the addresses in it.
@@ -47,14 +47,14 @@ def _suspend(view: View) -> Transition:
         start_time="",
         roles={},
     )
-    return Transition(status, (EmitEvent("Normal", Reason.SUSPENDED, message),))
+    return Move(status, (EmitEvent("Normal", Reason.SUSPENDED, message),))
 
 
-def _resume(view: View) -> Transition:
+def _resume(view: View) -> Move:
     message = "the job goes on"
     status = set_condition(
         view.job.status, Condition.SUSPENDED, False, Reason.RESUMED, message, view.now
     )
     status = set_condition(status, Condition.RUNNING, False, Reason.RESUMED, "", view.now)
     status = replace(status, phase=Phase.PENDING, start_time=format_time(view.now))
-    return Transition(status, (EmitEvent("Normal", Reason.RESUMED, message),))
+    return Move(status, (EmitEvent("Normal", Reason.RESUMED, message),))

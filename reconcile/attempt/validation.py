@@ -2,11 +2,11 @@
 
 from api.constants import Reason
 from api.validation import validate_job
-from reconcile.model.transition import Transition, fail_job
+from reconcile.model.move import Move, fail_job
 from reconcile.model.view import View
 
 
-def find_invalid_spec(view: View) -> Transition | None:
+def find_invalid_spec(view: View) -> Move | None:
     """The end of a job that validation refuses; looked at once, before its first child."""
     if view.job.status.phase:
         return None

@@ -14,20 +14,13 @@ from api.constants import (
     GANG_API_VERSION,
     VOLCANO,
     VOLCANO_API_VERSION,
-    Reason,
     Role,
 )
 from api.job import pod_group_name
-from api.objects import Raw, is_deleting, name_of, parse_time
+from api.objects import Raw, is_deleting, name_of
 from reconcile.build.rendezvous import child_labels
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch, deletes_of
 from reconcile.model.view import View
-from reconcile.model.wait import Wait
-
-USER_POD_GROUP_WAIT_SECONDS = 5.0
-"""A job waits so long for its user's PodGroup, which often comes after it in the same file."""
-UNSERVED_RETRY_SECONDS = 5.0
-"""No event tells a job that the API server has begun to serve PodGroups."""
 
 
 class GangKind(StrEnum):
@@ -35,13 +28,6 @@ class GangKind(StrEnum):
 
     VOLCANO = "volcano"
     KUBERNETES = "kubernetes"
-
-
-_INSTALL = {
-    GangKind.VOLCANO: "have it installed, or leave out schedulingPolicy and schedulerName: volcano",
-    GangKind.KUBERNETES: "have GenericWorkload and GangScheduling set in API server, scheduler and "
-    "controller-manager",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,34 +102,6 @@ def users_pod_group(view: View) -> Raw | None:
     return group
 
 
-def find_hold(view: View, gang: Gang) -> Wait | None:
-    """What keeps the gang's pods from being created, or None."""
-    is_volcano = gang.kind is GangKind.VOLCANO
-    if not (view.observed.volcano_served if is_volcano else view.observed.gang_served):
-        what = "Volcano is not installed" if is_volcano else "gang scheduling is off"
-        message = f"the API server serves no PodGroup of {_api_version(gang.kind)}: {what}"
-        next_step = _INSTALL[gang.kind]
-        return Wait(Reason.POD_GROUP_UNAVAILABLE, message, next_step, UNSERVED_RETRY_SECONDS)
-    if gang.is_users:
-        return _check_users_group(view)
-    waited = _waited_seconds(view)
-    if names_volcano(view) and not gang.exists and waited < USER_POD_GROUP_WAIT_SECONDS:
-        message = f'waiting for a PodGroup named "{view.job.name}" before making one'
-        next_step = f"nothing, one is made after {USER_POD_GROUP_WAIT_SECONDS:.0f} s"
-        left = USER_POD_GROUP_WAIT_SECONDS - waited
-        return Wait(Reason.POD_GROUP_PENDING, message, next_step, left)
-    return None
-
-
-def _waited_seconds(view: View) -> float:
-    """Seconds since the operator wrote the job's start.
-
-    Not since the job's creation: an operator that comes late has not yet looked for a PodGroup.
-    """
-    started = parse_time(view.job.status.start_time)
-    return (view.now - started).total_seconds() if started else 0.0
-
-
 def own_pod_group_creates(view: View, gang: Gang) -> tuple[Create, ...]:
     """The create of the operator's PodGroup where it is missing."""
     if gang.is_users or gang.exists:
@@ -175,26 +133,14 @@ def least_members(view: View) -> int:
     return view.job.spec.least_replicas
 
 
-def _api_version(kind: GangKind) -> str:
+def api_version(kind: GangKind) -> str:
+    """The API that serves PodGroups of this kind."""
     return VOLCANO_API_VERSION if kind is GangKind.VOLCANO else GANG_API_VERSION
-
-
-def _check_users_group(view: View) -> Wait | None:
-    group = users_pod_group(view)
-    if group is None:
-        message = f'the pods belong to PodGroup "{view.job.name}", which is gone'
-        return Wait(Reason.POD_GROUP_UNAVAILABLE, message, "create it again")
-    least = (group.get("spec") or {}).get("minMember") or 0
-    total = view.job.spec.total_replicas
-    if least <= total:
-        return None
-    message = f"PodGroup {view.job.name} wants minMember {least}, but the job has {total} pods"
-    return Wait(Reason.POD_GROUP_INVALID, message, f"set its minMember to {total} or less")
 
 
 def _build_pod_group(view: View, gang: Gang) -> Raw:
     return {
-        "apiVersion": _api_version(gang.kind),
+        "apiVersion": api_version(gang.kind),
         "kind": "PodGroup",
         "metadata": {
             "name": gang.name,

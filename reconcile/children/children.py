@@ -5,23 +5,21 @@ from functools import partial
 from api.constants import Condition, Intranet, Role
 from api.job import config_map_name
 from api.objects import name_of
-from reconcile.attempt.elastic import is_recorded, replacement_delay
-from reconcile.attempt.restart import back_off_seconds
+from reconcile.attempt.elastic import replacement_delay
 from reconcile.build.gang import (
     Gang,
     find_gang,
-    find_hold,
     own_pod_group_creates,
-    own_pod_group_deletes,
     own_pod_group_patches,
 )
 from reconcile.build.rendezvous import all_have_addresses, build_config_map
 from reconcile.build.services import build_service
 from reconcile.build.templates import build_pod
-from reconcile.children.host_ports import lacks_ports, retry_seconds, seconds_to_ports
-from reconcile.children.wake import wake_patches
-from reconcile.model.plan import Create, Delete, Plan, deletes_of
-from reconcile.model.pods import PodState
+from reconcile.children.cleanup import wanted_deletes
+from reconcile.children.host_ports import seconds_to_ports
+from reconcile.children.wake import seconds_to_wake, wake_patches
+from reconcile.model.hold import Stop
+from reconcile.model.plan import Create, Plan
 from reconcile.model.view import View
 
 SERVICES_AHEAD = 32
@@ -29,45 +27,21 @@ SERVICES_AHEAD = 32
 made for nothing."""
 
 
-def change_children(view: View) -> Plan:
-    """A plan without a status: deletes, and creates once no previous pod is left, or a hold."""
-    if view.job.status.is_true(Condition.SUSPENDED):
-        return Plan(deletes=_obsolete_deletes(view) + own_pod_group_deletes(view))
-    if view.is_adopted:
-        return Plan(deletes=_obsolete_deletes(view))
-    deletes = _obsolete_deletes(view) + _replaced_deletes(view)
-    if view.previous_pods:
+def change_children(view: View, stop: Stop) -> Plan:
+    """A plan without a status: deletes, and the creates that nothing stops."""
+    deletes = wanted_deletes(view)
+    if view.job.status.is_true(Condition.SUSPENDED) or view.is_adopted:
         return Plan(deletes)
-    hold = back_off_seconds(view)
-    if hold:
-        return Plan(deletes, requeue_after=hold)
+    if stop is Stop.PODS:
+        return Plan(deletes, creates=tuple(filter(None, (_config_map_creates(view),))))
     gang = find_gang(view)
-    if gang and gang.is_users:
-        deletes += own_pod_group_deletes(view)
-    gang_hold = find_hold(view, gang) if gang else None
-    if gang_hold is not None:
-        creates = tuple(filter(None, (_config_map_creates(view),)))
-        return Plan(deletes, creates=creates, requeue_after=gang_hold.seconds)
-    if lacks_ports(view):
-        return Plan(deletes, requeue_after=retry_seconds(view))
     patches = wake_patches(view) + (own_pod_group_patches(view, gang) if gang else ())
+    if stop is Stop.CREATES:
+        return Plan(deletes, patches, requeue_after=seconds_to_wake(view))
     names, wait = _names_to_create(view)
     creates = _create_groups(view, gang, names)
-    return Plan(deletes, patches, creates, requeue_after=wait)
-
-
-def _obsolete_deletes(view: View) -> tuple[Delete, ...]:
-    pods = view.all_pods if view.job.status.is_true(Condition.SUSPENDED) else view.obsolete
-    services = (each for each in view.observed.services if name_of(each) not in view.wanted)
-    return deletes_of((*(pod.raw for pod in pods), *services, *view.old_config_maps()))
-
-
-def _replaced_deletes(view: View) -> tuple[Delete, ...]:
-    """Failed workers of an elastic job whose failure stands in status."""
-    if not view.job.spec.is_elastic:
-        return ()
-    failed = (pod for pod in view.pods.values() if pod.state is PodState.FAILED)
-    return deletes_of(pod.raw for pod in failed if is_recorded(view, pod))
+    times = [each for each in (wait, seconds_to_wake(view)) if each is not None]
+    return Plan(deletes, patches, creates, requeue_after=min(times, default=None))
 
 
 def _names_to_create(view: View) -> tuple[tuple[str, ...], float | None]:

@@ -1,16 +1,49 @@
-"""The children that are deleted when a job has ended, as cleanPodPolicy says."""
+"""The children that are to go: those in the way of a live job, and what cleanPodPolicy says."""
 
-from api.constants import CleanPodPolicy, Phase
-from api.objects import Raw
+from api.constants import CleanPodPolicy, Condition, Phase
+from api.objects import Raw, name_of
+from reconcile.attempt.elastic import is_recorded
+from reconcile.build.gang import find_gang, own_pod_group_deletes
 from reconcile.model.plan import Delete, deletes_of
-from reconcile.model.pods import PodView
+from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
 CLEANED_WHEN_COMPLETED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_COMPLETION)
 CLEANED_WHEN_FAILED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_FAILURE)
 
 
-def cleanup_deletes(view: View) -> tuple[Delete, ...]:
+def wanted_deletes(view: View) -> tuple[Delete, ...]:
+    """The children that are to go now."""
+    if view.job.is_deleting:
+        return ()  # the garbage collector deletes them
+    if view.job.status.is_terminal:
+        return _cleanup_deletes(view)
+    deletes = _obsolete_deletes(view)
+    if view.job.status.is_true(Condition.SUSPENDED):
+        return deletes + own_pod_group_deletes(view)
+    if view.is_adopted:
+        return deletes
+    gang = find_gang(view)
+    if gang and gang.is_users and not view.previous_pods:
+        deletes += own_pod_group_deletes(view)
+    return deletes + _replaced_deletes(view)
+
+
+def _obsolete_deletes(view: View) -> tuple[Delete, ...]:
+    pods = view.all_pods if view.job.status.is_true(Condition.SUSPENDED) else view.obsolete
+    services = (each for each in view.observed.services if name_of(each) not in view.wanted)
+    return deletes_of((*(pod.raw for pod in pods), *services, *view.old_config_maps()))
+
+
+def _replaced_deletes(view: View) -> tuple[Delete, ...]:
+    """Failed workers of an elastic job whose failure stands in status."""
+    if not view.job.spec.is_elastic:
+        return ()
+    failed = (pod for pod in view.pods.values() if pod.state is PodState.FAILED)
+    return deletes_of(pod.raw for pod in failed if is_recorded(view, pod))
+
+
+def _cleanup_deletes(view: View) -> tuple[Delete, ...]:
     """The children of an ended job that its policy does not keep."""
     services = view.observed.services if _cleans_all(view) else ()
     pods = (pod.raw for pod in _pods_to_go(view))

@@ -10,34 +10,36 @@ disjoint. The scheduler keeps equal ones off the same node: the first port of ea
 import zlib
 from dataclasses import replace
 
-from api.constants import PORTS_PER_POD, Intranet
-from reconcile.attempt.restart import back_off_seconds
-from reconcile.build.gang import find_gang, find_hold
-from reconcile.model.transition import Transition
+from api.constants import PORTS_PER_POD, Intranet, Reason
+from reconcile.attempt.back_off import await_back_off
+from reconcile.children.gang_hold import await_gang
+from reconcile.children.refusals import pause_seconds
+from reconcile.model.hold import Hold, Stop
+from reconcile.model.move import Move
 from reconcile.model.view import View
 
 PORTS_RETRY_SECONDS = 30.0
 """Ranges become free when another job ends, which does not wake this one."""
 
 
-def find_allocation(view: View) -> Transition | None:
-    """The status with the ranges that the job is to hold now; None where it holds just those."""
-    if view.job.spec.intranet is not Intranet.HOST:
+def allocate_ports(view: View) -> Move | Hold | None:
+    """The status with the ranges that the job is to hold now, or the wait for free ones."""
+    if view.job.spec.intranet is not Intranet.HOST or view.is_adopted:
         return None
     ports = _kept(view)
     if _may_create(view):
         ports |= _given(view, ports)
-    if ports == view.job.status.host_ports:
+    if ports != view.job.status.host_ports:
+        return Move(replace(view.job.status, attempt=view.attempt, host_ports=ports))
+    if sum(name in ports for name in view.wanted) >= view.job.spec.least_replicas:
         return None
-    return Transition(replace(view.job.status, attempt=view.attempt, host_ports=ports))
-
-
-def lacks_ports(view: View) -> bool:
-    """Whether a Host job has fewer ranges than it needs at least; adopted pods have theirs."""
-    if view.job.spec.intranet is not Intranet.HOST or view.is_adopted:
-        return False
-    held = sum(name in view.job.status.host_ports for name in view.wanted)
-    return held < view.job.spec.least_replicas
+    return Hold(
+        Reason.NO_FREE_PORTS,
+        _explain_shortage(view),
+        "wait for other jobs to end, or use intranet: PodIP",
+        seconds=retry_seconds(view),
+        stops=Stop.PODS,
+    )
 
 
 def seconds_to_ports(view: View, name: str) -> float:
@@ -49,10 +51,10 @@ def seconds_to_ports(view: View, name: str) -> float:
 
 def retry_seconds(view: View) -> float:
     """Seconds until a job that lacks ranges looks for some again."""
-    return view.observed.pause_seconds or PORTS_RETRY_SECONDS
+    return pause_seconds(view) or PORTS_RETRY_SECONDS
 
 
-def explain_shortage(view: View) -> str:
+def _explain_shortage(view: View) -> str:
     """Why a job without ranges gets none."""
     low, high = view.settings.host_port_range
     limit, others = _namespace_limit(view), view.observed.namespace_host_ports
@@ -61,7 +63,7 @@ def explain_shortage(view: View) -> str:
         return f"no free port ranges left in {low}-{high}"
     if least > limit:
         return (
-            f"the job needs {least} port ranges, and all jobs of a namespace may hold {limit} "
+            f"the job needs {least} port ranges, and one namespace may use at most {limit} "
             "(the operator's --host-port-share)"
         )
     if others + least > limit:
@@ -84,7 +86,7 @@ def _kept(view: View) -> dict[str, int]:
 
     Addresses that were published stay as they are.
     """
-    pausing = view.observed.pause_seconds > 0 and view.config_map is None
+    pausing = pause_seconds(view) > 0 and view.config_map is None
     refused = frozenset(view.missing) if pausing else frozenset()
     needed = {pod.name for pod in view.all_pods} | (view.wanted.keys() - refused)
     return {name: base for name, base in view.job.status.host_ports.items() if name in needed}
@@ -92,10 +94,10 @@ def _kept(view: View) -> dict[str, int]:
 
 def _may_create(view: View) -> bool:
     """Whether pods would be created now, if they had their ranges."""
-    if view.previous_pods or view.observed.pause_seconds or back_off_seconds(view):
+    if view.previous_pods or pause_seconds(view) or await_back_off(view):
         return False
-    gang = find_gang(view)
-    return gang is None or find_hold(view, gang) is None
+    held = await_gang(view)
+    return held is None or not held.stops
 
 
 def _given(view: View, kept: dict[str, int]) -> dict[str, int]:

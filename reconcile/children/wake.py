@@ -20,7 +20,7 @@ MAX_CALLS = 3
 """A kubelet that misses three of them looks by itself soon after."""
 CALL_SECONDS = 2.0
 """Between two calls of a pod."""
-_VALUE = re.compile(r"attempt \d+, call (\d) at (\S+Z)")
+_VALUE = re.compile(r"attempt=\d+,call=(\d),at=(\S+Z)")
 
 
 def wake_patches(view: View) -> tuple[Patch, ...]:
@@ -48,8 +48,8 @@ def _is_waiting(pod: PodView) -> bool:
 
 def _last_call(pod: PodView) -> tuple[int, datetime | None]:
     """How often the pod was called, and when last. A value that somebody else wrote is no call."""
-    text = (pod.raw["metadata"].get("annotations") or {}).get(ANNOTATION_WOKEN, "")
-    match = _VALUE.fullmatch(text)
+    value = (pod.raw["metadata"].get("annotations") or {}).get(ANNOTATION_WOKEN, "")
+    match = _VALUE.fullmatch(value)
     try:
         return (int(match[1]), parse_time(match[2])) if match else (0, None)
     except ValueError:
@@ -66,6 +66,6 @@ def _seconds_left(view: View, pod: PodView) -> float:
 
 def _call(view: View, pod: PodView) -> Patch:
     count = _last_call(pod)[0] + 1
-    value = f"attempt {view.attempt}, call {count} at {format_time(view.now)}"
+    value = f"attempt={view.attempt},call={count},at={format_time(view.now)}"
     body = {"metadata": {"annotations": {ANNOTATION_WOKEN: value}}}
     return Patch(ObjectReference.of(pod.raw), body)

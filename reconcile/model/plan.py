@@ -86,40 +86,6 @@ class Outcome:
     gpus: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The changes that a pass wants, in the order of the fields.
-
-    `creates` holds groups in order; the members of one group are created in parallel.
-    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`. It holds only
-    for the version of the job that was observed, and is to be refused on another.
-    `requeue_after` is in seconds; None means that only an event wakes the job again.
-    `delete_job` asks for the deletion of the job itself (ttlSecondsAfterFinished).
-    `is_move` says that the status moves the job to another state, on which the next pass acts.
-    `verify_gone` names pods that the plan takes for gone. The cache may lag behind: they are
-    read from the API server first, and where one lives, nothing is applied and the key retries.
-    `moot` names children whose refusals matter no more.
-    """
-
-    deletes: tuple[Delete, ...] = ()
-    patches: tuple[Patch, ...] = ()
-    creates: tuple[tuple[Create, ...], ...] = ()
-    status: Raw | None = None
-    events: tuple[EmitEvent, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
-    requeue_after: float | None = None
-    delete_job: bool = False
-    is_move: bool = False
-    verify_gone: tuple[str, ...] = ()
-    moot: frozenset[Child] = frozenset()
-
-    @property
-    def given_host_ports(self) -> tuple[int, ...]:
-        """The first ports of the ranges that the status gives to pods."""
-        ports = ((self.status or {}).get("status") or {}).get("hostPorts") or {}
-        return tuple(port for port in ports.values() if port is not None)
-
-
 FORMER_JOB = "FormerJob"
 """Reason of a refusal: the name is held by a child of a deleted job of the same name."""
 YOUNG_KIND = "YoungKind"
@@ -151,6 +117,43 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """The changes that a pass wants, in the order of the fields.
+
+    `creates` holds groups in order; the members of one group are created in parallel.
+    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`. It holds only
+    for the version of the job that was observed, and is to be refused on another.
+    `requeue_after` is in seconds; None means that only an event wakes the job again.
+    `delete_job` asks for the deletion of the job itself (ttlSecondsAfterFinished).
+    `is_move` says that the status moves the job to another state, on which the next pass acts.
+    `verify_gone` names pods that the plan takes for gone. The cache may lag behind: they are
+    read from the API server first, and where one lives, nothing is applied and the key retries.
+    `moot` names children whose refusals matter no more, `assumed` are refusals that the job has not
+    met itself. `is_paused`: creates pause, so what is refused meanwhile makes no pause longer.
+    """
+
+    deletes: tuple[Delete, ...] = ()
+    patches: tuple[Patch, ...] = ()
+    creates: tuple[tuple[Create, ...], ...] = ()
+    status: Raw | None = None
+    events: tuple[EmitEvent, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    requeue_after: float | None = None
+    delete_job: bool = False
+    is_move: bool = False
+    verify_gone: tuple[str, ...] = ()
+    moot: frozenset[Child] = frozenset()
+    assumed: tuple[Refusal, ...] = ()
+    is_paused: bool = False
+
+    @property
+    def given_host_ports(self) -> tuple[int, ...]:
+        """The first ports of the ranges that the status gives to pods."""
+        ports = ((self.status or {}).get("status") or {}).get("hostPorts") or {}
+        return tuple(port for port in ports.values() if port is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """All that a pass may look at, as of one moment of the store. Every object is read-only.
 
@@ -160,13 +163,17 @@ class Observed:
     scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
     `nodes` maps names to nodes, as far as pods on them are being deleted, or is None where the
     operator may not read nodes.
-    `refusals` holds what the previous passes could not create or delete, and why.
+    `refusals` holds what the previous passes could not create or delete, and why; `refused_times`
+    says how often in a row creates were refused, 0 where the job itself has tried none, and
+    `refused_seconds` how long ago that was last noted.
+    `paused_in_namespace` counts the jobs of the namespace that have refusals.
+    `slow_create` is the namespace's latest create that took seconds to fail, `slow_seconds` how
+    long ago it failed.
     `status_written_at` is when this process last wrote the job's status.
     `is_backlogged`: jobs of the namespace wait for a worker, or did a moment ago.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
     not ended, `namespace_host_ports` how many of them are held in the job's namespace; gathered
     only for jobs with `intranet: Host`.
-    `pause_seconds`: for so long nothing is created, because the API server refused a child.
     `unseen_pods` are those that another operator has made: asked for while the job's status is
     that operator's.
     """
@@ -181,11 +188,15 @@ class Observed:
     gang_served: bool = False
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()
+    refused_times: int = 0
+    refused_seconds: float = 0.0
+    paused_in_namespace: int = 0
+    slow_create: Refusal | None = None
+    slow_seconds: float = 0.0
     status_written_at: datetime | None = None
     is_backlogged: bool = False
     taken_host_ports: frozenset[int] = frozenset()
     namespace_host_ports: int = 0
-    pause_seconds: float = 0.0
     unseen_pods: tuple[Raw, ...] = ()
 
 

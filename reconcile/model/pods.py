@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER, Role
 from api.objects import Raw, condition_of, is_deleting, labels_of, name_of, parse_time, uid_of
 from api.signals import signal_of
+from reconcile.words.cause import LastWords, read_message
 
 DISRUPTION_TARGET = "DisruptionTarget"
 """The pod condition that eviction, preemption, taints and node loss set before the end."""
@@ -42,7 +44,7 @@ class PodState(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ContainerEnd:
     """How a container ended. `signal` ended it, or a process of it, by what its exit code says."""
 
@@ -53,6 +55,11 @@ class ContainerEnd:
     message: str
     started_at: datetime | None
     finished_at: datetime | None
+
+    @cached_property
+    def words(self) -> LastWords:
+        """What its termination message says, read once for all who ask."""
+        return read_message(self.message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from functools import cached_property
 from api.constants import LABEL_ATTEMPT, Condition, Phase, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
 from api.objects import Raw, is_deleting, labels_of, name_of
-from api.status import RoleStatus, follow_clock
+from api.status import RoleStatus
 from api.trainer import trainer_name
 from reconcile.model.indexes import parse_indexes
 from reconcile.model.plan import Observed, Settings
 from reconcile.model.pods import PodState, PodView, view_pod
+from reconcile.model.skew import follow_clock
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,16 @@ class View:
         """The lists of that ConfigMap by their names, split once: every pod looks into one."""
         data: dict[str, str] = (self.config_map or {}).get("data") or {}
         return {name: told.split(",") for name, told in data.items()}
+
+    @cached_property
+    def all_run(self) -> bool:
+        """Whether every wanted pod runs or has ended well, and none is still in the way."""
+        up_or_done = (PodState.RUNNING, PodState.SUCCEEDED)
+        return (
+            not self.missing
+            and not self.obsolete
+            and all(pod.state in up_or_done for pod in self.pods.values())
+        )
 
     @cached_property
     def has_started(self) -> bool:

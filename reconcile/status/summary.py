@@ -6,45 +6,42 @@ from datetime import datetime, timedelta
 
 from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition, Phase, Reason, Role
 from api.objects import format_time
-from api.status import JobStatus, RoleStatus, telling_conditions
-from reconcile.attempt.loss import forget_loss
+from api.status import JobStatus, RoleStatus, Waiting, telling_conditions
 from reconcile.attempt.restart_request import note_request
-from reconcile.build.gang import find_gang, find_hold
+from reconcile.build.gang import find_gang
+from reconcile.children.gang_hold import await_gang
+from reconcile.failure.loss import forget_loss
+from reconcile.model.hold import Hold, grace_since
 from reconcile.model.indexes import format_indexes
+from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.pods import PodState
-from reconcile.model.transition import end_conditions, set_condition
 from reconcile.model.view import View
-from reconcile.model.wait import Wait, grace_flag, is_told
-from reconcile.status.pending import explain_wait
-from reconcile.status.refused import explain_leftovers
-from reconcile.status.terminating import explain_deletion
 
 FIRST_STATUS_SECONDS = 30.0
 """A job's first status is deferred no longer, whatever other jobs there are."""
 
 
-def summarize(view: View) -> JobStatus:
-    """The status of a job whose state does not change in this pass."""
+def summarize(view: View, hold: Hold | None) -> JobStatus:
+    """The status of a job whose state does not change in this pass, and that waits for this."""
     status = note_request(view, _with_facts(view, view.job.status))
     if view.attempt > 1:
         status = end_conditions(status, view.now, Condition.ADOPTED)
     if view.job.is_deleting:
-        return _with_deletion(view, replace(status, phase=Phase.TERMINATING))
+        return _with_deletion(view, replace(status, phase=Phase.TERMINATING), hold)
     if _has_ended(view):
-        return _set_pending(view, status, explain_leftovers(view), Reason.ENDED)
+        return _set_pending(view, status, hold, Reason.ENDED)
     if status.phase in TERMINAL_PHASES or status.is_true(Condition.SUSPENDED):
-        status = _set_pending(view, status, explain_leftovers(view), Reason.ENDED)
+        status = _set_pending(view, status, hold, Reason.ENDED)
     else:
         phase = _decide_phase(view)
-        status = _with_conditions(view, replace(status, phase=phase), phase)
+        status = _with_conditions(view, replace(status, phase=phase), hold)
     return status.with_headline(next(telling_conditions(status), None))
 
 
-def _with_deletion(view: View, status: JobStatus) -> JobStatus:
-    """A deleted job's status tells of what keeps it; until something does, how it last stood."""
-    wait = explain_deletion(view)
-    status = _set_pending(view, status, wait, Reason.ENDED)
-    return status.with_headline(status.condition(Condition.PENDING)) if wait else status
+def _with_deletion(view: View, status: JobStatus, hold: Hold | None) -> JobStatus:
+    """A deleted job's status says what keeps it; until something does, how it last stood."""
+    status = _set_pending(view, status, hold, Reason.ENDED)
+    return status.with_headline(status.condition(Condition.PENDING)) if hold else status
 
 
 def _with_facts(view: View, status: JobStatus) -> JobStatus:
@@ -107,7 +104,7 @@ def _decide_phase(view: View) -> Phase:
     waits_for_restart = view.job.status.is_true(Condition.RESTARTING) and not view.pods
     if view.previous_pods or waits_for_restart:
         return Phase.RESTARTING
-    if _all_run(view):
+    if view.all_run:
         return Phase.COMPLETING if view.completed.get(Role.WORKER) else Phase.RUNNING
     if view.job.spec.is_elastic and _has_run_this_attempt(view):
         return Phase.SCALING
@@ -122,26 +119,15 @@ def _has_run_this_attempt(view: View) -> bool:
     return running is not None and (running.status or view.job.status.phase == Phase.SCALING)
 
 
-def _all_run(view: View) -> bool:
-    """Whether every wanted pod runs or has ended well, and none is still in the way."""
-    up_or_done = (PodState.RUNNING, PodState.SUCCEEDED)
-    return (
-        not view.missing
-        and not view.obsolete
-        and all(pod.state in up_or_done for pod in view.pods.values())
-    )
-
-
-def _with_conditions(view: View, status: JobStatus, phase: Phase) -> JobStatus:
-    runs = phase in (Phase.RUNNING, Phase.COMPLETING)
+def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobStatus:
+    runs = status.phase in (Phase.RUNNING, Phase.COMPLETING)
     status = forget_loss(status) if runs else status
-    wait = None if runs else explain_wait(view)
-    status = _set_pending(view, status, wait, Reason.ALL_PODS_RUNNING)
+    status = _set_pending(view, status, None if runs else hold, Reason.ALL_PODS_RUNNING)
     status = _set_scheduled(view, status)
     reason, message = _explain_running(view) if runs else (Reason.NOT_ALL_RUNNING, "")
     since = view.now if runs else _first_look(view)  # a later change shows that the job has run
     status = set_condition(status, Condition.RUNNING, runs, reason, message, since)
-    if status.is_true(Condition.RESTARTING) and phase is not Phase.RESTARTING:
+    if status.is_true(Condition.RESTARTING) and status.phase != Phase.RESTARTING:
         status = set_condition(
             status, Condition.RESTARTING, False, Reason.PODS_CREATED, "", view.now
         )
@@ -150,21 +136,26 @@ def _with_conditions(view: View, status: JobStatus, phase: Phase) -> JobStatus:
 
 def _explain_running(view: View) -> tuple[Reason, str]:
     """Why a running job counts as such, and what has happened to its PodGroup meanwhile."""
-    gang = find_gang(view)
-    hold = find_hold(view, gang) if gang else None
-    return (hold.reason, hold.message) if hold else (Reason.ALL_PODS_RUNNING, "")
+    hold = await_gang(view)
+    if hold is None or hold.reason is None or not hold.stops:
+        return Reason.ALL_PODS_RUNNING, ""
+    return hold.reason, hold.message
 
 
-def _set_pending(view: View, status: JobStatus, wait: Wait | None, over: Reason) -> JobStatus:
+def _set_pending(view: View, status: JobStatus, hold: Hold | None, over: Reason) -> JobStatus:
     """The job waits for this; or for nothing any more, for the reason `over`."""
-    flag = grace_flag(wait.message) if wait is not None else ""
-    if wait is not None and flag and not is_told(status, wait.reason, flag):
+    if hold is None or hold.reason is None:
+        status = replace(status, waiting=Waiting())
+        if status.is_true(Condition.PENDING):
+            return set_condition(status, Condition.PENDING, False, over, "", view.now)
+        return status
+    if hold.keeps:
+        return status
+    if hold.grace and grace_since(status, hold.reason, hold.grace) is None:
         status = end_conditions(status, view.now, Condition.PENDING)  # the grace counts from now
-    if wait is not None:
-        return set_condition(status, Condition.PENDING, True, wait.reason, wait.message, view.now)
-    if status.is_true(Condition.PENDING):
-        return set_condition(status, Condition.PENDING, False, over, "", view.now)
-    return status
+    waiting = hold.waiting(status, view.now)
+    status = set_condition(status, Condition.PENDING, True, hold.reason, hold.message, view.now)
+    return replace(status, waiting=waiting)
 
 
 def _set_scheduled(view: View, status: JobStatus) -> JobStatus:

@@ -14,12 +14,12 @@ from api.constants import OWN_MANAGERS, Condition, Reason
 from api.objects import Raw, parse_time
 from api.schema_types import MAX_INT32
 from api.status import JobStatus, dump_status, new_condition, parse_status, status_schema
+from reconcile.model.hold import Hold
 from reconcile.model.indexes import parse_indexes
 from reconcile.model.plan import EmitEvent, Plan
-from reconcile.model.wait import NEXT
 
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int}
-TIMES = ("time", "startTime", "completionTime", "lastTransitionTime", "lostSince")
+TIMES = ("time", "startTime", "completionTime", "lastTransitionTime", "lostSince", "since")
 SHOWN_CHARACTERS = 60
 _schema = cache(status_schema)
 
@@ -33,7 +33,8 @@ def tell_unreadable(job: Raw, wrong: str, now: datetime) -> Plan:
     """Say so in the condition Pending, and do nothing else."""
     if (job["spec"].get("managedBy") or "") not in OWN_MANAGERS:
         return Plan()
-    message = f"{wrong}{NEXT}put it right or remove it, the operator does nothing before"
+    next_step = "correct or remove it; until then the operator does nothing"
+    message = Hold(Reason.STATUS_UNREADABLE, wrong, next_step).message
     stored = job.get("status")
     conditions = stored.get("conditions") if isinstance(stored, dict) else None
     condition = new_condition(Condition.PENDING, True, Reason.STATUS_UNREADABLE, message, now)

@@ -8,7 +8,6 @@ peers of a trainer that has died.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from api.signals import signal_name
 from reconcile.words.launcher_log import (
@@ -117,7 +116,6 @@ class _Candidate:
         return any(_CONSEQUENCE.search(text) for text in (self.text, *self.chain))
 
 
-@lru_cache(maxsize=256)
 def read_message(message: str) -> LastWords:
     """What the termination message of a failed container says."""
     every = clean(message)

@@ -11,8 +11,10 @@ from api.constants import API_VERSION, KIND, Role
 from api.job import parse_job, pod_name
 from api.objects import Raw, format_time
 from reconcile.build.rendezvous import child_labels
+from reconcile.model.hold import Hold
 from reconcile.model.plan import Observed, Settings
 from reconcile.model.view import View, build_view
+from reconcile.reconcile import holds_of, told_hold
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 """When every test begins."""
@@ -231,6 +233,23 @@ def view_of(
     raw = job.build() if isinstance(job, JobBuilder) else job
     built = tuple(pod.build() if isinstance(pod, PodBuilder) else pod for pod in pods)
     return build_view(Observed(raw, built, **observed), at(seconds), settings or Settings())
+
+
+def hold_of(view: View) -> Hold | None:
+    """What the job says that it waits for, if anything."""
+    return told_hold(holds_of(view))
+
+
+def wait_of(view: View) -> Hold:
+    """What the job says that it waits for."""
+    hold = hold_of(view)
+    assert hold is not None
+    return hold
+
+
+def cause_of(message: str) -> str:
+    """The first half of a condition's sentence."""
+    return message.partition("; next: ")[0]
 
 
 def _role_labels(role: Role, index: int) -> dict[str, str]:

@@ -18,6 +18,7 @@ from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
 from controller.work.memory import JobMemory
 from controller.work.observer import Observer
+from controller.work.ports import PortRanges
 from controller.work.worker import Worker
 from controller.workqueue.queue import WorkQueue
 from kube.errors import ApiError, Forbidden, NotLeader, Throttled, Transient
@@ -157,7 +158,8 @@ class Operator:
         family = self._store.family(key)
         assert family is not None
         memory = JobMemory(self._store, self._clock)
-        observed = Observer(self._store, memory, _is_served, self.client.get).observe(family)
+        observer = Observer(self._store, memory, _is_served, self.client.get)
+        observed = observer.observe(key, family)
         return self._decide(observed, self._clock.now(), self.world.settings)
 
     def show(self, kind: str, count: int | None = None) -> bool:
@@ -191,13 +193,14 @@ class Operator:
             queue=self.queue,
             store=store,
             memory=memory,
-            observer=Observer(store, memory, _is_served, self.client.get),
+            observer=Observer(store, memory, _is_served, self.client.get, self.queue.is_backlogged),
             applier=an_applier(self.client, memory, Recorder(self.world), _METRICS),
             clock=self._clock,
             metrics=_METRICS,
             log=Log(self.raised),  # type: ignore[arg-type]
             settings=self.world.settings,
             decide=self._decide,
+            ports=PortRanges(store),
         )
         self.queue.open()
         for key, _ in store.facts(PADDLE_JOB):

@@ -9,7 +9,7 @@ nothing of what it was given, and a job fails only with a reason whose metric st
 import json
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from api.objects import (
     namespace_of,
     uid_of,
 )
-from api.ownership import Key, owner_of
+from api.ownership import Key, Owner, owner_of
 from controller.cache.store import Family, Store
 from controller.client.resources import CONFIG_MAP, POD, SERVICE, VOLCANO_POD_GROUP, Resource
 from controller.work.applier import Applier
@@ -225,6 +225,8 @@ class World:
         """What a store without lag shows of a job."""
         job = self.job(name)
         children = self._children(job)
+        facts = self._memory.facts(self._key(name), uid_of(job))
+        written_at = self._written_at if self.spares_writes else None
         return Observed(
             job=job,
             pods=children[POD],
@@ -235,12 +237,10 @@ class World:
             volcano_served=self.volcano_served,
             gang_served=self.gang_served,
             nodes=self.nodes,
-            refusals=self._memory.refusals(self._key(name), uid_of(job)),
-            status_written_at=self._written_at if self.spares_writes else None,
             is_backlogged=self.is_backlogged,
             taken_host_ports=self.taken_host_ports,
             namespace_host_ports=self.namespace_host_ports,
-            pause_seconds=self._memory.pause_seconds(self._key(name), uid_of(job)),
+            **facts._replace(status_written_at=written_at)._asdict(),
         )
 
     def work(self, name: str = "train") -> Plan:
@@ -249,9 +249,6 @@ class World:
         before = deepcopy(observed)
         plan = reconcile(observed, self.now, self.settings)
         assert observed == before, "a pass changed what the store holds"
-        self._memory.drop_refusals(self._key(name), plan.moot)
-        if self._memory.pause_seconds(self._key(name), uid_of(observed.job)):
-            plan = replace(plan, creates=())
         self.apply(observed.job, plan)
         return plan
 
@@ -267,14 +264,12 @@ class World:
 
     def apply(self, job: Raw, plan: Plan) -> None:
         """Carry a plan out with the operator's own applier."""
-        key = self._key(name_of(job))
-        result = self._applier.apply(Family(job, self._children(job), None), plan)
+        owner = Owner(self._key(name_of(job)), uid_of(job))
+        result = self._applier.apply(owner, Family(job, self._children(job), None), plan)
         self.error = next(iter(result.errors), None)
         if result.is_status_written:
             self._written_at = self.now
-        self._memory.drop_refusals(key, frozenset(result.created | result.deleted))
-        if result.refusals:
-            self._memory.add_refusals(key, uid_of(job), tuple(result.refusals))
+        self._memory.learn(self._key(name_of(job)), uid_of(job), plan, result)
 
     @cached_property
     def _applier(self) -> Applier:

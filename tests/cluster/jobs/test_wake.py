@@ -47,4 +47,4 @@ def test_a_pod_that_waits_for_its_peer_starts_when_the_peer_has_its_address(lab:
     lab.wait_phase("gated", "Running")
     assert seconds_asleep(lab, "gated-ps-0", "gated") < CONFIG_RETRY_SECONDS / 2
     annotations = lab.get(CORE, "pods/gated-ps-0")["metadata"]["annotations"]
-    assert annotations[ANNOTATION_WOKEN].startswith("attempt 1, call ")
+    assert annotations[ANNOTATION_WOKEN].startswith("attempt=1,call=")

@@ -42,7 +42,7 @@ SAYS = {
              r"0/3 nodes are available: 3 Insufficient nvidia\.com/gpu.*; next: "
              r"each pod asks for nvidia\.com/gpu 100: ask for less, or wait for room"),
     "pull": ("ImageError", r"pull-worker-[01]: ErrImagePull: .*none.* \(and 1 more\); next: "
-             r"push it .* and the job goes on, until .* \(--image-error-after\)"),
+             r"push the image .* before .*, or the job fails \(--image-error-after\)"),
     "queued": ("PodGroupPending", f"PodGroup not enqueued: {FULL}; next: .*"),
     "long": ("ImageError", r"long-worker-0: InvalidImageName: .*xxx; next: .* \(--config-error.*"),
 }  # fmt: skip

@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from api.ownership import Key
+from api.objects import uid_of
+from api.ownership import Key, Owner
 from controller.cache.store import Family, Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.applier import BACKLOGGED_CREATES, MAX_CREATES, Applier
@@ -39,7 +40,8 @@ class Bench:
 
     def apply(self, plan: Plan, *pods, is_backlogged: bool = False):
         family = Family(self.job, {POD: pods} if pods else {}, None)
-        return self.applier.apply(family, plan, is_backlogged=is_backlogged)
+        owner = Owner(KEY, uid_of(self.job))
+        return self.applier.apply(owner, family, plan, is_backlogged=is_backlogged)
 
     def pods(self) -> list[str]:
         return sorted(p.rpartition("/")[2] for p in self.api.objects if p.startswith(PODS))

@@ -1,22 +1,22 @@
 """What is remembered of a job: writes that the store has yet to show, refusals, the last status."""
 
+from dataclasses import replace
+
 import pytest
 
 from api.ownership import Key
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
-from controller.work.memory import (
-    AWAIT_SECONDS,
-    HANG_PAUSE_SECONDS,
-    HANG_SECONDS,
-    JobMemory,
-)
-from reconcile.model.plan import Create, Refusal
+from controller.work.memory import AWAIT_SECONDS, JobMemory, Lesson
+from controller.work.result import PERSISTENT_SECONDS, SLOW_SECONDS, Result
+from kube.errors import Throttled, Transient, Unreachable
+from reconcile.model.plan import Plan, Refusal
 from tests.unit.controller.stored import a_job, a_pod, put, remove
 
 JOB, OTHER = Key("ns", "train"), Key("ns", "other")
 QUOTA = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
 HANGS = Refusal("Pod", "train-worker-0", "InternalError", "deadline exceeded", 500)
+HANGS_TOO = replace(HANGS, name="train-worker-1")
 
 
 @pytest.fixture
@@ -103,136 +103,150 @@ def test_the_expiry_counts_from_the_newest_write(memory, clock):
     assert memory.awaits_writes(JOB)
 
 
-# Refused creates
+# Refusals
 
 
-def test_a_refusal_is_remembered(memory):
-    assert memory.add_refusals(JOB, "u", (QUOTA,))
-    assert memory.refusals(JOB, "u") == (QUOTA,)
+def learn(memory, job=JOB, uid="u", plan=None, **result) -> Lesson:
+    """What a pass has taught that met this."""
+    return memory.learn(job, uid, plan or Plan(), Result(**result))
+
+
+def refuse(memory, *refusals: Refusal, job=JOB, uid="u", plan=None) -> Lesson:
+    return learn(memory, job, uid, plan, refusals=list(refusals))
+
+
+def refused(memory, uid="u", job=JOB) -> tuple[Refusal, ...]:
+    return memory.facts(job, uid).refusals
+
+
+def test_a_refusal_is_remembered_and_reported(memory):
+    assert refuse(memory, QUOTA) == Lesson(is_new=True, is_reported=True)
+    assert refused(memory) == (QUOTA,)
 
 
 def test_a_namesake_starts_clean(memory):
-    memory.add_refusals(JOB, "former", (QUOTA,))
-    assert memory.refusals(JOB, "present") == ()
-    assert memory.pause_seconds(JOB, "present") == 0
+    refuse(memory, QUOTA, uid="former")
+    facts = memory.facts(JOB, "present")
+    assert (facts.refusals, facts.refused_times) == ((), 0)
 
 
-def test_the_same_again_is_no_news(memory):
-    memory.add_refusals(JOB, "u", (QUOTA,))
-    assert not memory.add_refusals(JOB, "u", (QUOTA,))
+def test_the_same_again_is_not_new_and_the_pause_is(memory):
+    refuse(memory, QUOTA)
+    assert refuse(memory, QUOTA) == Lesson(is_new=False, is_reported=True)
 
 
-def test_another_message_is_news(memory):
-    memory.add_refusals(JOB, "u", (QUOTA,))
-    assert memory.add_refusals(
-        JOB, "u", (Refusal(QUOTA.kind, QUOTA.name, "Forbidden", "webhook", 403),)
-    )
+def test_another_message_is_new(memory):
+    refuse(memory, QUOTA)
+    assert refuse(memory, replace(QUOTA, message="webhook")).is_new
 
 
-def test_the_pause_grows_to_half_a_minute(memory, clock):
-    pauses = []
-    for _ in range(7):
-        memory.add_refusals(JOB, "u", (QUOTA,))
-        pauses.append(memory.pause_seconds(JOB, "u"))
-        clock.step(pauses[-1])
-    assert pauses == [10, 20, 30, 30, 30, 30, 30]
-    assert memory.pause_seconds(JOB, "u") == 0
+def test_refusals_in_a_row_are_counted_and_dated(memory, clock):
+    for times in (1, 2, 3):
+        refuse(memory, QUOTA)
+        clock.step(7)
+        facts = memory.facts(JOB, "u")
+        assert (facts.refused_times, facts.refused_seconds) == (times, 7)
 
 
-def test_many_jobs_that_are_refused_ask_for_ten_creates_a_second(memory, clock):
-    jobs = [Key("ns", f"job-{number}") for number in range(1000)]
-    for _ in range(5):
-        for job in jobs:
-            memory.add_refusals(job, "u", (QUOTA,))
-        clock.step(100)
-    assert memory.pause_seconds(jobs[0], "u") == 0
-    memory.add_refusals(jobs[0], "u", (QUOTA,))
-    assert memory.pause_seconds(jobs[0], "u") == 100
-    for job in jobs[1:]:
-        memory.drop_refusals(job, frozenset({(QUOTA.kind, QUOTA.name)}))
-    clock.step(100)
-    memory.add_refusals(jobs[0], "u", (QUOTA,))
-    assert memory.pause_seconds(jobs[0], "u") == 30
+def test_a_delete_that_is_refused_in_a_pause_makes_it_no_longer_and_says_nothing_new(memory, clock):
+    refuse(memory, QUOTA)
+    clock.step(5)
+    again = replace(QUOTA, message="in other words")
+    assert not refuse(memory, again, plan=Plan(is_paused=True)).is_reported
+    facts = memory.facts(JOB, "u")
+    assert (facts.refusals, facts.refused_times, facts.refused_seconds) == ((QUOTA,), 1, 5)
 
 
-def test_jobs_that_are_refused_do_not_lengthen_the_pauses_of_another_namespace(memory, clock):
-    for number in range(1000):
-        memory.add_refusals(Key("many", f"job-{number}"), "u", (QUOTA,))
-    for _ in range(5):
-        memory.add_refusals(JOB, "u", (QUOTA,))
-        pause = memory.pause_seconds(JOB, "u")
-        clock.step(pause)
-    assert pause == 30
+def test_jobs_of_a_namespace_that_have_refusals_are_counted(memory):
+    for number in range(3):
+        refuse(memory, QUOTA, job=Key("ns", f"job-{number}"))
+    refuse(memory, QUOTA, job=Key("far", "job"))
+    learn(memory, Key("ns", "job-1"), created={QUOTA.child})
+    memory.forget(Key("ns", "job-2"))
+    assert memory.facts(JOB, "u").paused_in_namespace == 1
 
 
-def test_what_is_only_told_lets_the_job_go_on(memory):
-    assert memory.add_refusals(JOB, "u", (QUOTA,), pauses=False)
-    assert memory.refusals(JOB, "u") == (QUOTA,)
-    assert memory.pause_seconds(JOB, "u") == 0
+@pytest.mark.parametrize(
+    ("error", "times"),
+    [
+        pytest.param(Throttled("slowly", code=429, retry_after=5), 0, id="says-when"),
+        pytest.param(Transient("no answer"), 0, id="no-answer"),
+        pytest.param(Transient("broken", code=500), 1, id="answer"),
+    ],
+)
+def test_an_error_that_lasts_is_a_refusal_where_the_server_gave_it(memory, clock, error, times):
+    assert learn(memory, errors=[error], failed=HANGS) == Lesson()
+    clock.step(PERSISTENT_SECONDS)
+    assert learn(memory, errors=[error], failed=HANGS).is_reported
+    assert memory.facts(JOB, "u").refused_times == times
+    assert refused(memory) == (HANGS,)
 
 
-def test_a_create_that_succeeds_settles_it(memory):
-    memory.add_refusals(JOB, "u", (QUOTA,))
-    memory.drop_refusals(JOB, frozenset({("Pod", "train-worker-0")}))
-    assert memory.refusals(JOB, "u") == ()
-    assert memory.pause_seconds(JOB, "u") == 0
+def test_errors_between_which_writes_went_well_are_none(memory, clock):
+    for _ in range(3):
+        learn(memory, errors=[Transient("broken", code=500)], failed=HANGS)
+        clock.step(PERSISTENT_SECONDS - 1)
+        learn(memory)
+    assert refused(memory) == ()
 
 
-def creates(job: Key, kind: str = "Pod") -> tuple[tuple[Create, ...], ...]:
-    return ((Create(kind, f"{job.name}-worker-0", dict),),)
+def test_an_error_that_took_long_to_come_lasts(memory):
+    took = {"errors": [Transient("broken", code=500)], "seconds": PERSISTENT_SECONDS}
+    assert learn(memory, failed=HANGS, **took).is_reported
 
 
-def test_where_creates_hang_other_jobs_say_so_once_and_then_try(memory, clock):
-    memory.note_hang("ns", HANGS)
-    assert memory.join_hang(JOB, "u", creates(JOB))
-    assert memory.refusals(JOB, "u") == (HANGS,)
-    assert memory.pause_seconds(JOB, "u") == HANG_PAUSE_SECONDS
-    clock.step(HANG_PAUSE_SECONDS)
-    assert not memory.join_hang(JOB, "u", creates(JOB))
-    assert memory.pause_seconds(JOB, "u") == 0
+def test_nothing_is_reported_while_own_writes_are_awaited(memory):
+    memory.await_written(JOB, POD, a_pod(version=10))
+    assert refuse(memory, QUOTA) == Lesson(is_new=True, is_reported=False)
 
 
-def test_a_job_that_was_refused_something_itself_keeps_its_own_words(memory):
-    memory.add_refusals(JOB, "u", (QUOTA,))
-    memory.note_hang("ns", HANGS)
-    assert not memory.join_hang(JOB, "u", creates(JOB))
-    assert memory.refusals(JOB, "u") == (QUOTA,)
-
-
-def test_a_create_that_succeeds_takes_back_what_was_said_of_others(memory):
-    memory.note_hang("ns", HANGS)
-    memory.join_hang(JOB, "u", creates(JOB))
-    memory.drop_refusals(JOB, frozenset({("Pod", "train-worker-0")}))
-    assert memory.refusals(JOB, "u") == ()
-    assert memory.pause_seconds(JOB, "u") == 0
-
-
-def test_creates_that_hang_hold_up_no_other_namespace_and_no_other_kind(memory):
-    memory.note_hang("ns", HANGS)
-    far = Key("far", "train")
-    for job, kind in ((far, "Pod"), (JOB, "Service")):
-        assert not memory.join_hang(job, "u", creates(job, kind))
-        assert memory.pause_seconds(job, "u") == 0
-
-
-def test_creates_that_hung_are_forgotten_soon(memory, clock):
-    memory.note_hang("ns", HANGS)
-    clock.step(HANG_SECONDS)
-    assert not memory.join_hang(JOB, "u", creates(JOB))
+def test_what_was_created_or_matters_no_more_is_forgotten(memory):
+    stays = replace(QUOTA, name="train-worker-2", is_delete=True)
+    refuse(memory, QUOTA, HANGS_TOO, stays)
+    learn(memory, created={QUOTA.child}, deleted={stays.child})
+    assert refused(memory) == (HANGS_TOO,)
+    learn(memory, plan=Plan(moot=frozenset({HANGS_TOO.child})))
+    facts = memory.facts(JOB, "u")
+    assert (facts.refusals, facts.refused_times) == ((), 0)
 
 
 def test_a_create_of_another_child_settles_nothing(memory):
-    memory.add_refusals(JOB, "u", (QUOTA,))
-    memory.drop_refusals(JOB, frozenset({("Pod", "train-worker-1")}))
-    assert memory.refusals(JOB, "u") == (QUOTA,)
+    refuse(memory, QUOTA)
+    learn(memory, created={("Pod", "train-worker-1")})
+    assert refused(memory) == (QUOTA,)
 
 
-def test_after_a_pause_that_ended_well_the_next_is_short_again(memory, clock):
-    for _ in range(3):
-        memory.add_refusals(JOB, "u", (QUOTA,))
-    memory.drop_refusals(JOB, frozenset({("Pod", "train-worker-0")}))
-    memory.add_refusals(JOB, "u", (QUOTA,))
-    assert memory.pause_seconds(JOB, "u") == 10
+def test_what_a_job_assumes_is_no_refusal_of_its_own(memory, clock):
+    assert not learn(memory, plan=Plan(assumed=(HANGS,))).is_reported
+    clock.step(2)
+    facts = memory.facts(JOB, "u")
+    assert (facts.refusals, facts.refused_times, facts.refused_seconds) == ((HANGS,), 0, 2)
+
+
+SLOW = {"errors": [Transient("deadline exceeded", code=500)], "failed": HANGS, "seconds": 10.0}
+
+
+def test_a_create_that_took_long_to_fail_is_a_fact_of_its_namespace(memory, clock):
+    learn(memory, **SLOW)
+    clock.step(3)
+    facts = memory.facts(OTHER, "u")
+    assert (facts.slow_create, facts.slow_seconds) == (HANGS, 3)
+    assert memory.facts(Key("far", "train"), "u").slow_create is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"seconds": SLOW_SECONDS - 1}, id="quick"),
+        pytest.param({"created": {("Pod", "a")}}, id="another-was-created"),
+        pytest.param({"failed": replace(HANGS, is_delete=True)}, id="delete"),
+        pytest.param({"errors": [Unreachable("nobody")]}, id="nobody-answered"),
+        pytest.param({"errors": [Throttled("slowly", code=429, retry_after=None)]}, id="throttled"),
+    ],
+)
+def test_what_takes_long_for_another_reason_is_none(memory, fields):
+    learn(memory, **SLOW | fields)
+    assert memory.facts(OTHER, "u").slow_create is None
 
 
 # The whole record
@@ -240,27 +254,25 @@ def test_after_a_pause_that_ended_well_the_next_is_short_again(memory, clock):
 
 def test_a_status_is_remembered_of_the_job_that_it_was_written_of(memory, clock):
     memory.note_status_written(JOB, "u")
-    assert memory.status_written_at(JOB, "u") == clock.now()
-    assert memory.status_written_at(JOB, "another") is None
-    assert memory.status_written_at(OTHER, "u") is None
+    assert memory.facts(JOB, "u").status_written_at == clock.now()
+    assert memory.facts(JOB, "another").status_written_at is None
+    assert memory.facts(OTHER, "u").status_written_at is None
 
 
 def test_a_namesake_inherits_nothing_but_the_writes_under_way(memory):
     memory.await_written(JOB, POD, a_pod(version=10))
-    memory.add_refusals(JOB, "former", (QUOTA,))
+    refuse(memory, QUOTA, uid="former")
     memory.note_status_written(JOB, "former")
     memory.note_status_written(JOB, "present")
-    assert memory.refusals(JOB, "present") == ()
-    assert memory.pause_seconds(JOB, "present") == 0
+    assert refused(memory, "present") == ()
     assert memory.awaits_writes(JOB)
 
 
 def test_a_job_that_is_gone_is_forgotten(memory, clock):
     memory.await_written(JOB, POD, a_pod(version=10))
-    memory.add_refusals(JOB, "u", (QUOTA,))
+    refuse(memory, QUOTA)
     memory.note_status_written(JOB, "u")
     memory.forget(JOB)
     assert not memory.awaits_writes(JOB)
-    assert memory.refusals(JOB, "u") == ()
-    assert memory.pause_seconds(JOB, "u") == 0
-    assert memory.status_written_at(JOB, "u") is None
+    facts = memory.facts(JOB, "u")
+    assert (facts.refusals, facts.status_written_at) == ((), None)

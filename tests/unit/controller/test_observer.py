@@ -7,14 +7,14 @@ import pytest
 from api.ownership import Key
 from controller.cache.store import Store
 from controller.client.resources import GANG_POD_GROUP, NODE, PADDLE_JOB, POD, VOLCANO_POD_GROUP
-from controller.work.memory import FIRST_PAUSE_SECONDS, JobMemory
+from controller.work.memory import JobMemory
 from controller.work.observer import Observer
+from controller.work.result import Result
 from kube.errors import NotFound
-from reconcile.model.plan import Refusal
+from reconcile.model.plan import Plan, Refusal
 from tests.unit.controller.stored import a_job, a_pod, put
 
 KEY = Key("ns", "train")
-ON_HOST = {"spec": {"intranet": "Host"}}
 QUOTA = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
 
 
@@ -26,10 +26,15 @@ class Looks:
         put(self.store, PADDLE_JOB, a_job())
         self.memory = JobMemory(self.store, clock)
         self.served = {PADDLE_JOB}
+        self.backlogged: set[str] = set()
         self.there: dict[str, Any] = {}
         self.asked: list[str] = []
         self.observer = Observer(
-            self.store, self.memory, lambda kind, _: kind in self.served, self.get
+            self.store,
+            self.memory,
+            lambda kind, _: kind in self.served,
+            self.get,
+            lambda namespace: namespace in self.backlogged,
         )
 
     def get(self, path: str) -> dict[str, Any]:
@@ -38,10 +43,10 @@ class Looks:
             raise NotFound(path)
         return self.there[path]
 
-    def look(self, **more):
+    def look(self):
         family = self.store.family(KEY)
         assert family is not None
-        return self.observer.observe(family, **more)
+        return self.observer.observe(KEY, family)
 
 
 @pytest.fixture
@@ -50,14 +55,14 @@ def looks(clock) -> Looks:
 
 
 def test_what_is_remembered_of_the_job_is_shown(looks, clock):
-    looks.memory.add_refusals(KEY, "job-1", (QUOTA,))
+    looks.memory.learn(KEY, "job-1", Plan(), Result(refusals=[QUOTA]))
     looks.memory.note_status_written(KEY, "job-1")
     assert looks.look().refusals == (QUOTA,)
     assert looks.look().status_written_at == clock.now()
 
 
 def test_what_is_remembered_of_a_namesake_is_not(looks):
-    looks.memory.add_refusals(KEY, "former", (QUOTA,))
+    looks.memory.learn(KEY, "former", Plan(), Result(refusals=[QUOTA]))
     looks.memory.note_status_written(KEY, "former")
     assert looks.look().refusals == ()
     assert looks.look().status_written_at is None
@@ -88,44 +93,10 @@ def test_nodes_of_pods_that_go_are_shown_where_they_may_be_read(looks):
     assert set(looks.look().nodes) == {"node-of-goes", "node-of-on-lost"}
 
 
-def test_ports_of_other_jobs_are_shown_to_a_job_on_the_host(looks):
-    other = {"spec": {"intranet": "Host"}, "status": {"hostPorts": {"other-worker-0": 30020}}}
-    put(looks.store, PADDLE_JOB, a_job("other", uid="job-2") | other)
-    assert looks.look().taken_host_ports == frozenset()
-    own = {"spec": {"intranet": "Host"}, "status": {"hostPorts": {"train-worker-0": 30000}}}
-    put(looks.store, PADDLE_JOB, a_job(version=3) | own)
-    assert looks.look().taken_host_ports == {30020}
-
-
-def test_ports_that_the_store_does_not_show_yet_are_taken(looks):
-    put(looks.store, PADDLE_JOB, a_job() | ON_HOST)
-    put(looks.store, PADDLE_JOB, a_job("other", uid="job-2") | ON_HOST)
-    looks.memory.note_host_ports(Key("ns", "other"), (30020, 30040))
-    assert looks.look().taken_host_ports == {30020, 30040}
-    assert looks.look().namespace_host_ports == 2
-    looks.memory.note_host_ports(Key("ns", "other"), ())
-    assert looks.look().taken_host_ports == frozenset()
-
-
-def test_ports_are_counted_by_namespace(looks):
-    put(looks.store, PADDLE_JOB, a_job() | ON_HOST)
-    for namespace, name, port in (("ns", "near", 30020), ("far", "other", 30040)):
-        job = a_job(name, uid=f"uid-of-{name}") | {"status": {"hostPorts": {"worker-0": port}}}
-        job["metadata"]["namespace"] = namespace
-        put(looks.store, PADDLE_JOB, job)
-    assert looks.look().taken_host_ports == {30020, 30040}
-    assert looks.look().namespace_host_ports == 1
-
-
-def test_a_pause_of_creates_is_told(looks):
-    assert looks.look().pause_seconds == 0
-    looks.memory.add_refusals(KEY, "job-1", (QUOTA,))
-    assert looks.look().pause_seconds == FIRST_PAUSE_SECONDS
-
-
 def test_a_backlog_is_told(looks):
     assert not looks.look().is_backlogged
-    assert looks.look(is_backlogged=True).is_backlogged
+    looks.backlogged = {"ns"}
+    assert looks.look().is_backlogged
 
 
 def a_node(name: str, version: int):

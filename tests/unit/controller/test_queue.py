@@ -208,20 +208,6 @@ def test_a_namespace_may_have_as_many_workers_as_are_shared(clock, metrics):
     assert len([queue.get() for _ in range(3)]) == 3
 
 
-def test_how_long_a_key_has_failed_counts_from_the_first_pass(queue, clock):
-    queue.add(A)
-    queue.get()
-    clock.step(10)
-    assert queue.failing_seconds(A) == 10
-    queue.retry(A)
-    queue.done(A)
-    clock.step(3)
-    queue.get()
-    assert queue.failing_seconds(A) == 3
-    queue.forget(A)
-    assert queue.failing_seconds(A) == 0
-
-
 def test_a_namespace_that_comes_back_stands_behind_the_others(queue):
     for key in (Key("one", "a"), Key("two", "a"), Key("three", "a")):
         queue.add(key)

@@ -14,19 +14,21 @@ from controller.client.resources import PADDLE_JOB, POD
 from controller.work.applier import Applier
 from controller.work.events import EventRecorder
 from controller.work.large import LARGE_BYTES, LARGE_WAIT_SECONDS
-from controller.work.memory import AWAIT_SECONDS, HANG_PAUSE_SECONDS, JobMemory
+from controller.work.memory import AWAIT_SECONDS, JobMemory
 from controller.work.observer import Observer
+from controller.work.ports import PortRanges
+from controller.work.result import PERSISTENT_SECONDS
 from controller.work.worker import (
     BATCH_SECONDS,
     CONFLICT_SECONDS,
     LEAST_WAIT_SECONDS,
-    PERSISTENT_SECONDS,
     REST_FACTOR,
     Worker,
 )
 from controller.workqueue.queue import BACKLOG_SECONDS, WorkQueue
 from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_FIRST_SECONDS
 from kube.errors import Transient
+from reconcile.children.refusals import pause_after
 from reconcile.model.plan import (
     FORMER_JOB,
     YOUNG_KIND,
@@ -87,19 +89,28 @@ class Bench:
             queue=self.queue,
             store=self.store,
             memory=self.memory,
-            observer=Observer(self.store, self.memory, lambda *_: False, client.get),
+            observer=Observer(
+                self.store, self.memory, lambda *_: False, client.get, self.queue.is_backlogged
+            ),
             applier=self.applier,
             clock=clock,
             metrics=metrics,
             log=log,
             settings=Settings(),
             decide=self.decide,
+            ports=PortRanges(self.store),
         )
 
     def decide(self, observed: Observed, _now, _settings) -> Plan:
         self.observed.append(observed)
         self.clock.step(self.looking_seconds)
-        return self.plan
+        left = pause_after(observed.refused_times, observed.paused_in_namespace)
+        left -= observed.refused_seconds
+        if not observed.refusals or left <= 0:
+            return self.plan
+        again = self.plan.requeue_after
+        again = left if again is None else min(left, again)
+        return replace(self.plan, creates=(), requeue_after=again, is_paused=True)
 
     def run(self) -> float | None:
         """One pass, as soon as the job may have one; then in how many seconds the next one is due,
@@ -139,17 +150,18 @@ def test_a_pass_may_ask_to_come_back(bench):
 
 def test_of_the_large_jobs_of_a_namespace_one_has_its_pass_at_a_time(bench):
     put(bench.store, PADDLE_JOB, a_job(spec={"text": "x" * LARGE_BYTES}))
-    bench.worker.large.enter("other")
-    assert bench.worker.large.enter(KEY.namespace)
+    other = Key(KEY.namespace, "other")
+    assert bench.worker.large.enter(Key("far", "other"), LARGE_BYTES + 1)
+    assert bench.worker.large.enter(other, LARGE_BYTES + 1)
     assert bench.run() == LARGE_WAIT_SECONDS
     assert bench.observed == []
-    bench.worker.large.leave(KEY.namespace)
+    bench.worker.large.leave(other)
     assert [bench.run(), bench.run()] == [None, None]
     assert len(bench.observed) == 2
 
 
 def test_a_usual_job_does_not_wait_for_a_large_one(bench):
-    assert bench.worker.large.enter(KEY.namespace)
+    assert bench.worker.large.enter(Key(KEY.namespace, "other"), LARGE_BYTES + 1)
     assert bench.run() is None
     assert len(bench.observed) == 1
 
@@ -244,8 +256,7 @@ def test_a_throttled_job_waits_as_long_as_the_server_asked(bench, asked, waits):
 def test_a_refusal_is_told_to_the_reconcile_at_once(bench):
     bench.plan = CREATE
     bench.api.fault = lambda *_: QUOTA
-    assert bench.run() == 0
-    bench.run()
+    assert bench.run() == 10
     assert [r.message for r in bench.observed[1].refusals] == ["exceeded quota"]
 
 
@@ -344,7 +355,7 @@ def test_a_kind_that_admission_does_not_know_yet_is_told_at_once(bench):
     assert bench.run() == 2
     (refusal,) = bench.observed[-1].refusals
     assert refusal.reason == YOUNG_KIND
-    assert bench.memory.pause_seconds(KEY, "u") == 0
+    assert bench.memory.facts(KEY, "job-1").refused_times == 0
 
 
 def test_an_error_that_takes_long_to_come_is_told_in_the_same_pass_and_creates_pause(bench):
@@ -382,19 +393,17 @@ def test_a_create_that_takes_long_to_fail_is_told_by_the_others_of_its_namespace
     bench.run()
     bench.api.fault = lambda *_: None
     run(waits)
-    assert len(bench.api.paths("POST")) == 1
-    assert "webhook" in bench.observed[-1].refusals[0].message
-    assert bench.queue.asked[-1] == pytest.approx(HANG_PAUSE_SECONDS)
-    bench.clock.step(HANG_PAUSE_SECONDS)
-    run(waits)
-    assert len(bench.api.paths("POST")) == 2
+    seen = bench.observed[-1]
+    assert name_of(seen.job) == waits.name
+    assert seen.slow_create is not None
+    assert "webhook" in seen.slow_create.message
 
 
 def test_a_create_that_fails_at_once_is_told_by_its_own_job_alone(bench):
     bench.plan = CREATE
     bench.api.fault = lambda *_: WEBHOOK_DOWN
     bench.run()
-    assert not bench.memory.join_hang(Key("ns", "waits"), "waits", CREATE.creates)
+    assert bench.memory.facts(Key("ns", "waits"), "waits").slow_create is None
 
 
 def test_a_pod_of_a_former_job_is_told_by_its_namesake_alone_however_slow_the_answer(bench):
@@ -403,7 +412,7 @@ def test_a_pod_of_a_former_job_is_told_by_its_namesake_alone_however_slow_the_an
     bench.api.fault = lambda *_: bench.clock.step(PERSISTENT_SECONDS)
     bench.run()
     assert bench.observed[-1].refusals[0].reason == FORMER_JOB
-    assert not bench.memory.join_hang(Key("ns", "waits"), "waits", CREATE.creates)
+    assert bench.memory.facts(Key("ns", "waits"), "waits").slow_create is None
 
 
 def test_a_create_that_nobody_answers_in_time_is_told_and_does_not_pause(
@@ -430,11 +439,10 @@ def test_a_delete_that_was_refused_is_told_until_it_is_done(bench):
     bench.api.put("/api/v1/namespaces/ns/pods/a", {"metadata": {"uid": "u1"}})
     bench.plan = Plan(deletes=(Delete(ObjectReference("v1", "Pod", "a", "u1")),))
     bench.api.fault = lambda *_: reply(403, status(403, "Forbidden", "pods stay"))
-    assert bench.run() == 0
-    assert bench.run() == 10
+    assert [bench.run(), bench.run()] == [10, 10]
     assert [r.message for r in bench.observed[-1].refusals] == ["pods stay"]
     bench.api.fault = lambda *_: None
-    assert bench.run() is None
+    bench.run()
     bench.plan = Plan()
     bench.run()
     assert bench.observed[-1].refusals == ()
@@ -444,10 +452,10 @@ def test_a_job_that_wants_less_than_was_refused_pauses_no_longer(bench):
     bench.plan = CREATE
     bench.api.fault = lambda *_: QUOTA
     bench.run()
-    assert bench.memory.pause_seconds(KEY, "job-1") > 0
+    assert bench.memory.facts(KEY, "job-1").refused_times == 1
     bench.plan = Plan(moot=frozenset({("Pod", "a")}))
     bench.run()
-    assert bench.memory.pause_seconds(KEY, "job-1") == 0
+    assert bench.memory.facts(KEY, "job-1").refused_times == 0
 
 
 def test_a_refusal_that_is_worded_anew_each_time_makes_no_pass_follow_the_other(bench):
@@ -455,7 +463,8 @@ def test_a_refusal_that_is_worded_anew_each_time_makes_no_pass_follow_the_other(
     bench.plan = Plan(deletes=(Delete(ObjectReference("v1", "Pod", "a", "u1")),))
     words = (f"request {number}" for number in range(9))
     bench.api.fault = lambda *_: reply(403, status(403, "Forbidden", next(words)))
-    assert [bench.run() for _ in range(3)] == [0, 10, 10]
+    assert [bench.run() for _ in range(3)] == [10, 10, 10]
+    assert [len(o.refusals) for o in bench.observed] == [0, 1, 1, 1]
 
 
 def test_when_the_status_was_written_is_told(bench):

@@ -1,10 +1,13 @@
 """What goes when a job has ended, by cleanPodPolicy."""
 
+from copy import deepcopy
+
 import pytest
 
 from api.objects import Raw
-from reconcile.children.cleanup import cleanup_deletes
-from tests.memory.builders import a_job, a_pod, view_of
+from reconcile.children.cleanup import wanted_deletes
+from reconcile.model.plan import Refusal
+from tests.memory.builders import a_job, a_pod, hold_of, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
@@ -93,14 +96,14 @@ def test_sidecar_that_goes_on_does_not_hold_its_place() -> None:
     job = a_job().with_workers(1).with_status(phase="Failed", attempt=1).build()
     running: Raw = {"running": {}}
     pod = a_pod(job).ended(1).with_container("logs", running).with_status(phase="Running")
-    assert [delete.target.name for delete in cleanup_deletes(view_of(job, pod))] == [ENDED]
+    assert [delete.target.name for delete in wanted_deletes(view_of(job, pod))] == [ENDED]
 
 
 def test_remains_of_other_attempts_go_whatever_the_policy() -> None:
     job = a_job().with_workers(1).with_spec(cleanPodPolicy="Never")
     raw = job.with_status(phase="Completed", attempt=2).build()
     view = view_of(raw, a_pod(raw, attempt=2).ended(0), a_pod(raw, index=1).running())
-    assert [delete.target.name for delete in cleanup_deletes(view)] == [RUNNING]
+    assert [delete.target.name for delete in wanted_deletes(view)] == [RUNNING]
 
 
 def test_policy_may_change_after_the_end(world: World, kubelet: Kubelet) -> None:
@@ -109,3 +112,19 @@ def test_policy_may_change_after_the_end(world: World, kubelet: Kubelet) -> None
     world.settle()
     kubelet.reap_all()
     assert world.names("Pod") == []
+
+
+def test_pod_that_nobody_wants_to_delete_any_more_is_no_reason_to_wait(
+    world: World, kubelet: Kubelet
+) -> None:
+    """The operator may delete no pod, and then the job's policy is to keep them."""
+    world.submit(a_job().with_workers(2).with_spec(cleanPodPolicy="Always"))
+    run_job(world, kubelet)
+    refused = Refusal("Pod", "train-worker-0", "Forbidden", "pods stay", 403, is_delete=True)
+    kubelet.end_all("worker")
+    pods = [deepcopy(pod) for pod in world.of_kind("Pod")]
+    world.settle()
+    job = deepcopy(world.job())
+    assert hold_of(view_of(job, *pods, refusals=(refused,))) is not None
+    job["spec"]["cleanPodPolicy"] = "Never"
+    assert hold_of(view_of(job, *pods, refusals=(refused,))) is None

@@ -9,6 +9,7 @@ import pytest
 from api.constants import MAX_REPLICAS, Role
 from reconcile import Plan, reconcile
 from reconcile.build.rendezvous import build_config_map, moved_pods
+from reconcile.children.refusals import FIRST_PAUSE_SECONDS
 from tests.memory.builders import a_job, a_pod, view_of
 from tests.memory.world import World
 
@@ -30,6 +31,7 @@ def test_a_pass_over_ten_thousand_refused_pods_is_short(spec: dict[str, Any]) ->
     world.submit(job)
     world.refused_kinds = {"Pod", "Service"}
     world.work()
+    world.advance(FIRST_PAUSE_SECONDS)
     observed = world.observe()
     assert observed.refusals
 

@@ -6,9 +6,9 @@ import pytest
 
 from api.constants import Reason
 from api.status import MAX_MESSAGE_CHARACTERS
-from reconcile.attempt.failure import Incident, build_failure
+from reconcile.failure.ending import describe_end, describe_record, record_message
+from reconcile.failure.incident import Incident, build_failure
 from reconcile.model.view import View
-from reconcile.words.ending import describe_end, describe_record, record_message
 from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, view_of
 from tests.memory.logs import ORDERS, detected, launched, raised
 

@@ -4,7 +4,7 @@ import pytest
 
 from api.constants import Reason, Role
 from api.objects import Raw
-from reconcile.attempt.failure import build_failure, find_incident
+from reconcile.failure.incident import build_failure, find_incident
 from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_job, a_pod, view_of
 

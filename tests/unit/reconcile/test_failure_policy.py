@@ -3,7 +3,7 @@
 import pytest
 
 from api.objects import Raw
-from reconcile.attempt.failure_policy import PolicyAction, match_policy
+from reconcile.failure.policy import PolicyAction, match_policy
 from tests.memory.builders import PodBuilder, a_job, a_pod
 
 JOB = a_job().with_workers(1).build()

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from reconcile import Settings
-from reconcile.children.host_ports import find_allocation, free_bases
+from reconcile.children.host_ports import allocate_ports, free_bases
+from reconcile.model.move import Move
 from reconcile.model.plan import Refusal
-from reconcile.model.wait import cause_of
-from tests.memory.builders import a_job, view_of
+from tests.memory.builders import a_job, cause_of, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
@@ -34,8 +34,8 @@ def test_ranges_of_other_jobs_are_left_alone() -> None:
     settings = Settings(host_port_range=(30000, 30059), host_port_share=1)
     job = a_job().with_workers(2).with_spec(**HOST)
     view = view_of(job, settings=settings, taken_host_ports=frozenset({30020}))
-    transition = find_allocation(view)
-    assert transition is not None
+    transition = allocate_ports(view)
+    assert isinstance(transition, Move)
     assert set(transition.status.host_ports.values()) == {30000, 30040}
 
 
@@ -67,8 +67,8 @@ def test_job_without_free_ranges_waits_and_looks_again(world: World) -> None:
 def test_pods_that_exist_keep_their_range() -> None:
     job = a_job().with_elastic_workers(2, 1, 2).with_spec(**HOST)
     job.with_status(attempt=1, hostPorts={"train-worker-0": 30100})
-    transition = find_allocation(view_of(job))
-    assert transition is not None
+    transition = allocate_ports(view_of(job))
+    assert isinstance(transition, Move)
     ports = transition.status.host_ports
     assert ports["train-worker-0"] == 30100
     assert ports["train-worker-1"] != 30100
@@ -107,7 +107,7 @@ def test_one_namespace_gets_a_quarter_of_the_ranges(world: World) -> None:
     plan = world.settle()
     assert "hostPorts" not in world.status()
     assert waits_for(world).startswith(
-        "the job needs 388 port ranges, and all jobs of a namespace may hold 387"
+        "the job needs 388 port ranges, and one namespace may use at most 387"
     )
     assert plan.requeue_after == 30
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from api.constants import ANNOTATION_RESTARTED_AT
-from reconcile.attempt.loss import count_gpus
+from reconcile.failure.loss import count_gpus
 from reconcile.model.plan import Outcome
 from tests.memory.builders import a_job, a_template, stamp, view_of
 from tests.memory.kubelet import Kubelet, run_job

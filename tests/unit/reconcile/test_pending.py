@@ -3,10 +3,19 @@
 import pytest
 
 from api.constants import Role
+from api.objects import Raw
+from reconcile.model.hold import Hold
 from reconcile.model.plan import Refusal
-from reconcile.model.wait import cause_of
-from reconcile.status.pending import explain_wait
-from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, view_of
+from tests.memory.builders import (
+    PodBuilder,
+    a_job,
+    a_pod,
+    a_template,
+    cause_of,
+    stamp,
+    view_of,
+    wait_of,
+)
 from tests.memory.kubelet import Kubelet
 from tests.memory.world import World, writes_nothing
 
@@ -51,7 +60,7 @@ def unscheduled(index: int, seconds: float) -> PodBuilder:
             id="node",
         ),
         pytest.param(
-            [a_pod(JOB, Role.PS)],
+            [a_pod(JOB, Role.PS, attempt=0)],
             (HELD,),
             "DeleteRefused",
             "Pod train-ps-0: cannot be deleted: pods stay",
@@ -80,8 +89,8 @@ def unscheduled(index: int, seconds: float) -> PodBuilder:
 def test_cause_is_told(
     pods: list[PodBuilder], refusals: tuple[Refusal, ...], reason: str, message: str
 ) -> None:
-    wait = explain_wait(view_of(JOB, *pods, refusals=refusals))
-    assert (wait.reason, wait.cause) == (reason, message)
+    wait = wait_of(view_of(JOB, *pods, refusals=refusals))
+    assert (wait.reason, wait.cause + wait.more) == (reason, message)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +105,7 @@ def test_next_step_is_about_what_the_scheduler_lacks(said: str, next_step: str) 
     pod = a_pod(JOB).with_condition(
         "PodScheduled", "False", message=f"0/2 nodes are available: {said}"
     )
-    assert f"; next: {next_step}" in explain_wait(view_of(JOB, pod)).message
+    assert f"; next: {next_step}" in wait_of(view_of(JOB, pod)).message
 
 
 @pytest.mark.parametrize(
@@ -108,7 +117,7 @@ def test_scheduler_that_looks_at_no_pod_is_named(
 ) -> None:
     job = a_job().with_workers(2, a_template(schedulerName=scheduler)).build()
     pods = [a_pod(job, index=index) for index in range(2)]
-    told = explain_wait(view_of(job, *(pod.bound() if is_seen else pod for pod in pods)))
+    told = wait_of(view_of(job, *(pod.bound() if is_seen else pod for pod in pods)))
     assert told.reason == "WaitingForPods"
     assert told.cause.startswith(f"scheduler {scheduler} has not looked at") == is_told
 
@@ -122,14 +131,22 @@ def test_wait_does_not_rewrite_itself(world: World, kubelet: Kubelet) -> None:
     assert writes_nothing(world.work())
 
 
+def reported(hold: Hold) -> Raw:
+    """The job once its status says so."""
+    pending = {"type": "Pending", "status": "True", "reason": hold.reason, "message": hold.message}
+    waiting = {"cause": hold.cause, "child": hold.child, "state": hold.state}
+    waiting |= {"grace": hold.grace, "since": stamp()}
+    job = a_job().with_ps(1).with_workers(3)
+    return job.with_status(conditions=[pending], waiting=waiting).build()
+
+
 def test_pull_that_is_tried_again_and_again_is_told_once() -> None:
     failing = [a_pod(JOB, index=i).bound().waiting("ErrImagePull", "no such") for i in range(2)]
-    told = explain_wait(view_of(JOB, *failing)).message
-    pending = {"type": "Pending", "status": "True", "reason": "ImageError", "message": told}
-    job = a_job().with_ps(1).with_workers(3).with_status(conditions=[pending]).build()
+    hold = wait_of(view_of(JOB, *failing))
+    told, job = hold.message, reported(hold)
     waits = [a_pod(JOB, index=i).bound().waiting("ImagePullBackOff", "later") for i in range(2)]
-    assert explain_wait(view_of(job, *waits)).message == told
-    assert explain_wait(view_of(job, waits[0])).message == told.replace(" (and 1 more)", "")
+    assert wait_of(view_of(job, *waits)).message == told
+    assert wait_of(view_of(job, waits[0])).message == told.replace(" (and 1 more)", "")
 
 
 def test_sentence_does_not_follow_the_order_of_news() -> None:
@@ -137,21 +154,20 @@ def test_sentence_does_not_follow_the_order_of_news() -> None:
         a_pod(JOB, index=index).with_condition("PodScheduled", "False", message=f"no {index}")
         for index in range(2)
     ]
-    told = explain_wait(view_of(JOB, *pods)).message
-    assert explain_wait(view_of(JOB, *reversed(pods))).message == told
+    told = wait_of(view_of(JOB, *pods)).message
+    assert wait_of(view_of(JOB, *reversed(pods))).message == told
 
 
 def test_pod_that_was_told_of_stays_the_one() -> None:
     late, early = (a_pod(JOB, index=i).bound().waiting("ErrImagePull", "no such") for i in range(2))
-    told = explain_wait(view_of(JOB, early)).message
-    pending = {"type": "Pending", "status": "True", "reason": "ImageError", "message": told}
-    job = a_job().with_ps(1).with_workers(3).with_status(conditions=[pending]).build()
-    assert explain_wait(view_of(job, late, early)).cause == f"{cause_of(told)} (and 1 more)"
+    hold = wait_of(view_of(JOB, early))
+    now = wait_of(view_of(reported(hold), late, early))
+    assert (now.cause, now.more) == (hold.cause, " (and 1 more)")
 
 
 def test_message_is_bounded() -> None:
     refusal = Refusal("Pod", "train-ps-0", "Invalid", "x" * 5000, 422)
-    assert len(explain_wait(view_of(JOB, refusals=(refusal,))).message) <= 500
+    assert len(wait_of(view_of(JOB, refusals=(refusal,))).message) <= 500
 
 
 def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:

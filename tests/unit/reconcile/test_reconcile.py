@@ -272,7 +272,9 @@ def test_a_first_status_that_says_what_holds_the_pods_up_waits_less(world: World
     refusal = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: few", 403)
 
     def look(*refusals: Refusal) -> Plan:
-        observed = replace(world.observe(), is_backlogged=True, refusals=refusals)
+        observed = replace(
+            world.observe(), is_backlogged=True, refusals=refusals, refused_times=len(refusals)
+        )
         return reconcile(observed, world.now, world.settings)
 
     assert (look().status, look().requeue_after) == (None, 5)

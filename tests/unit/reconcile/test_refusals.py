@@ -1,12 +1,14 @@
 """What was refused counts as long as the job wants it."""
 
+from typing import Any
+
 import pytest
 
 from api.constants import Role
 from api.job import pod_group_name
+from reconcile.children.refusals import moot_refusals, pause_seconds, standing_refusals
 from reconcile.model.plan import Child, Refusal
-from reconcile.model.view import View
-from reconcile.status.refusals import moot_refusals, standing_refusals
+from reconcile.model.view import View, build_view
 from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
 from tests.memory.kubelet import Kubelet
 from tests.memory.world import World
@@ -61,9 +63,11 @@ def test_pods_of_an_attempt_that_ends_are_no_longer_wanted() -> None:
     assert standing_refusals(look(JOB, ("Pod", "train-worker-0"), *pods)) == ()
 
 
-def test_a_delete_matters_while_the_child_is_there() -> None:
+def test_a_delete_matters_while_the_child_is_there_and_is_to_go() -> None:
     child = ("Pod", "train-ps-0")
-    there = a_pod(JOB.build(), Role.PS)
+    there = a_pod(JOB.build(), Role.PS, attempt=0)
+    wanted = a_pod(JOB.build(), Role.PS)
+    assert moot_refusals(look(JOB, child, wanted, is_delete=True)) == {child}
     assert standing_refusals(look(JOB, child, there, is_delete=True))
     assert moot_refusals(look(JOB, child, is_delete=True)) == {child}
 
@@ -83,6 +87,11 @@ def test_a_job_that_was_scaled_down_says_nothing_of_the_pod_that_was_refused(
     assert world.observe().refusals == ()
 
 
+def pause_of(world: World) -> float:
+    """For how long the job creates nothing."""
+    return pause_seconds(build_view(world.observe(), world.now, world.settings))
+
+
 @pytest.mark.parametrize(
     "fields", [{"suspend": True}, {"activeDeadlineSeconds": 1}], ids=["suspended", "ended"]
 )
@@ -90,9 +99,33 @@ def test_a_job_that_wants_nothing_any_more_has_no_pause(world: World, fields: di
     world.refused_kinds = {"Pod"}
     world.submit(a_job().with_workers(2))
     world.settle()
-    assert world.observe().pause_seconds > 0
+    assert pause_of(world) > 0
     world.edit_spec(**fields)
     world.advance(1)
     world.settle()
-    assert world.observe().pause_seconds == 0
+    assert pause_of(world) == 0
     assert world.observe().refusals == ()
+
+
+@pytest.mark.parametrize(
+    ("times", "jobs", "seconds"),
+    [
+        pytest.param(0, 1, 2, id="refused-nothing-itself"),
+        *(
+            pytest.param(n, 1, s, id=f"refused-{n}")
+            for n, s in ((1, 10), (2, 20), (3, 30), (9, 30))
+        ),
+        pytest.param(5, 1000, 100, id="a-thousand-jobs-try-ten-a-second"),
+        pytest.param(9, 10_000, 300, id="never-longer-than-five-minutes"),
+        pytest.param(1, 1000, 10, id="the-first-pause-is-short"),
+        pytest.param(10_000, 1, 30, id="for-ever"),
+    ],
+)
+def test_creates_pause_after_a_refusal(times: int, jobs: int, seconds: float) -> None:
+    quota = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
+    facts: dict[str, Any] = {"refusals": (quota,), "refused_times": times}
+    facts["paused_in_namespace"] = jobs
+    job = a_job().with_workers(1)
+    assert pause_seconds(view_of(job, **facts)) == seconds
+    assert pause_seconds(view_of(job, refused_seconds=seconds - 1, **facts)) == 1
+    assert pause_seconds(view_of(job, refused_seconds=seconds + 1, **facts)) == 0

@@ -4,8 +4,7 @@ import pytest
 
 from api.constants import Reason
 from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
-from reconcile.status.refused import explain_refusals
-from tests.memory.builders import a_job, view_of
+from tests.memory.builders import a_job, view_of, wait_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
@@ -39,7 +38,9 @@ def test_invalid_child_ends_the_job_with_the_servers_words(world: World) -> None
 def test_pass_after_the_grace_comes_by_itself(world: World) -> None:
     refuse(world, "Pod", "train-worker-0")
     world.submit(a_job().with_workers(1))
-    assert world.settle().requeue_after == GRACE_SECONDS
+    world.settle()
+    world.advance(GRACE_SECONDS - 1)
+    assert world.settle().requeue_after == 1
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_what_is_invalid_is_told_before_what_may_heal() -> None:
     job = a_job().with_workers(2).build()
     quota = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: few", 403)
     invalid = Refusal("Pod", "train-worker-1", "Invalid", WORDS, 422, is_final=True)
-    wait = explain_refusals(view_of(job, refusals=(quota, invalid)))
+    wait = wait_of(view_of(job, refusals=(quota, invalid)))
     assert wait and wait.reason is Reason.INVALID_SPEC
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from api.constants import ANNOTATION_RESTARTED_AT
 from api.status import MAX_AVOID_NODES
-from reconcile.attempt.restart import find_exhausted_in_place, restart_delay
+from reconcile.attempt.in_place import find_exhausted_in_place
+from reconcile.attempt.restart import restart_delay
 from tests.memory.builders import a_job, a_pod, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

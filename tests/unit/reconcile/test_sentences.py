@@ -13,12 +13,10 @@ from api.objects import Raw
 from api.status import JobCondition
 from pdj.explain import english
 from reconcile import Observed, Settings, reconcile
+from reconcile.model.hold import MAX_NEXT_CHARACTERS, Hold
 from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
 from reconcile.model.view import View
-from reconcile.model.wait import MAX_NEXT_CHARACTERS, NEXT, Wait
-from reconcile.status.pending import explain_wait
-from reconcile.status.terminating import explain_deletion
-from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, at, stamp, view_of
+from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, at, stamp, view_of, wait_of
 from tests.memory.former import FINALIZER
 
 PAGE = (Path(__file__).parents[3] / "docs" / "status.md").read_text()
@@ -41,23 +39,23 @@ QUOTA = (
 INVALID = 'Pod "train-worker-0" is invalid: spec.containers[0].name: Invalid value: "Paddle": a ...'
 
 
-def refused(message: str, reason: str = "Forbidden", kind: str = "Pod", **more: bool) -> Wait:
+def refused(message: str, reason: str = "Forbidden", kind: str = "Pod", **more: bool) -> Hold:
     """What a job says whose child is refused so."""
     name = "train" if kind == "ConfigMap" else "train-worker-0"
     refusal = Refusal(kind, name, reason, message, 403, **more)
-    pods = [a_pod(JOB).running()] if refusal.is_delete else []
-    return explain_wait(view_of(JOB, *pods, refusals=(refusal,)))
+    pods = [a_pod(JOB, attempt=0).running()] if refusal.is_delete else []
+    return wait_of(view_of(JOB, *pods, refusals=(refusal,)))
 
 
-def waits(reason: str, message: str = "") -> Wait:
+def waits(reason: str, message: str = "") -> Hold:
     """What a job says one of whose pods waits so."""
     labels = {"batch.paddlepaddle.org/attempt": "1"}
     config_map = {"metadata": {"name": "train", "labels": labels, "creationTimestamp": stamp()}}
     pods = [a_pod(JOB, index=index).bound().waiting(reason, message) for index in range(2)]
-    return explain_wait(view_of(JOB, *pods, config_maps=(config_map,)))
+    return wait_of(view_of(JOB, *pods, config_maps=(config_map,)))
 
 
-def unscheduled(message: str) -> Wait:
+def unscheduled(message: str) -> Hold:
     """What a job says two of whose pods have no node."""
     template = a_template()
     template["spec"]["containers"][0]["resources"] = GPU
@@ -66,16 +64,16 @@ def unscheduled(message: str) -> Wait:
         a_pod(job, index=index).with_condition("PodScheduled", "False", message=message)
         for index in range(2)
     ]
-    return explain_wait(view_of(job, *pods))
+    return wait_of(view_of(job, *pods))
 
 
-def overlooked() -> Wait:
+def overlooked() -> Hold:
     """What a job says whose pods name a scheduler that is not there."""
     job = a_job().with_workers(4, a_template(schedulerName="volcanoo")).build()
-    return explain_wait(view_of(job, a_pod(job)))
+    return wait_of(view_of(job, a_pod(job)))
 
 
-def restarting(*pods: PodBuilder, seconds: float = 0.0) -> Wait:
+def restarting(*pods: PodBuilder, seconds: float = 0.0) -> Hold:
     """What a job says between two attempts."""
     job = (
         a_job()
@@ -83,13 +81,13 @@ def restarting(*pods: PodBuilder, seconds: float = 0.0) -> Wait:
         .with_status(attempt=3, restartCount=2, quickRestarts=2, phase="Restarting")
     )
     job.with_condition("Restarting", True)
-    return explain_wait(view_of(job, *pods, seconds=seconds))
+    return wait_of(view_of(job, *pods, seconds=seconds))
 
 
-def gang(**observed: object) -> Wait:
+def gang(**observed: object) -> Hold:
     """What a gang of Volcano's says some time after its start."""
     served: dict[str, Any] = {"volcano_served": True} | observed
-    return explain_wait(view_of(VOLCANOS, seconds=60, **served))
+    return wait_of(view_of(VOLCANOS, seconds=60, **served))
 
 
 def member() -> Raw:
@@ -104,31 +102,31 @@ def group(name: str, least: int = 4, **status: object) -> Raw:
     return {"metadata": {"name": name}, "spec": {"minMember": least}, "status": status}
 
 
-def going(kind: str, **metadata: object) -> Wait:
+def going(kind: str, **metadata: object) -> Hold:
     """What a deleted job says one child of which stays."""
     metadata = {"name": "train-0123abcd", "uid": "u", "deletionTimestamp": stamp()} | metadata
     children = ({"apiVersion": "v1", "kind": kind, "metadata": metadata},)
-    return told(explain_deletion(view_of(GONE, pod_groups=children, seconds=60)))
+    return told(wait_of(view_of(GONE, pod_groups=children, seconds=60)))
 
 
-def held_by_former() -> Wait:
+def held_by_former() -> Hold:
     """What a deleted job says that has the finalizer of an operator which is gone."""
     held = {**GONE, "metadata": {**GONE["metadata"], "finalizers": [FINALIZER]}}
-    return told(explain_deletion(view_of(held, seconds=60)))
+    return told(wait_of(view_of(held, seconds=60)))
 
 
-def told(wait: Wait | None) -> Wait:
+def told(wait: Hold | None) -> Hold:
     assert wait is not None
     return wait
 
 
-def unreadable() -> Wait:
+def unreadable() -> Hold:
     """What a job says whose status somebody has spoilt."""
     job = {**JOB, "status": {"startTime": "noon"}}
     status = (reconcile(Observed(job), at(0), Settings()).status or {})["status"]
     pending = JobCondition("Pending", True, status["reason"], status["conditions"][0]["message"])
-    cause, _, next_step = pending.message.partition(NEXT)
-    return Wait(Reason(pending.reason), cause, next_step)
+    cause, _, next_step = pending.message.partition("; next: ")
+    return Hold(Reason(pending.reason), cause, next_step)
 
 
 def full_ports() -> View:
@@ -140,7 +138,7 @@ FULL = {"type": "Unschedulable", "status": "True", "message": "queue default is 
 OWN = group("train-0123abcd", phase="Pending", conditions=[FULL])
 KUBERNETES = Settings(scheduling="kubernetes")
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
-SAID: dict[str, Callable[[], Wait]] = {
+SAID: dict[str, Callable[[], Hold]] = {
     "no room": lambda: unscheduled("0/3 nodes are available: 3 Insufficient nvidia.com/gpu. ..."),
     "no node": lambda: unscheduled("0/3 nodes are available: 3 node(s) didn't match Pod's ..."),
     "no claim": lambda: unscheduled(
@@ -150,22 +148,22 @@ SAID: dict[str, Callable[[], Wait]] = {
         "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. ..."
     ),
     "no scheduler": overlooked,
-    "start": lambda: explain_wait(view_of(JOB)),
-    "start of one": lambda: explain_wait(view_of(a_job().with_workers(1))),
-    "elastic start": lambda: explain_wait(view_of(a_job().with_elastic_workers(2, 1, 3))),
+    "start": lambda: wait_of(view_of(JOB)),
+    "start of one": lambda: wait_of(view_of(a_job().with_workers(1))),
+    "elastic start": lambda: wait_of(view_of(a_job().with_elastic_workers(2, 1, 3))),
     "young kind": lambda: refused("", YOUNG_KIND),
     "quota": lambda: refused(QUOTA),
-    "users group": lambda: explain_wait(view_of(VOLCANOS, volcano_served=True)),
+    "users group": lambda: wait_of(view_of(VOLCANOS, volcano_served=True)),
     "queue": lambda: gang(pod_groups=(OWN,)),
     "no volcano": lambda: gang(volcano_served=False),
-    "no gates": lambda: explain_wait(view_of(JOB, settings=KUBERNETES)),
-    "group gone": lambda: explain_wait(view_of(VOLCANOS, member(), volcano_served=True)),
+    "no gates": lambda: wait_of(view_of(JOB, settings=KUBERNETES)),
+    "group gone": lambda: wait_of(view_of(VOLCANOS, member(), volcano_served=True)),
     "too many members": lambda: gang(named_pod_group=group("train", 9)),
     "refused": lambda: refused('violates PodSecurity "restricted:latest": ...'),
     "delete refused": lambda: refused("...", is_delete=True),
     "name taken": lambda: refused("", "AlreadyExists"),
     "unreadable": unreadable,
-    "ports": lambda: explain_wait(full_ports()),
+    "ports": lambda: wait_of(full_ports()),
     "previous pods": lambda: restarting(a_pod(JOB).running()),
     "previous pod stays": lambda: restarting(a_pod(JOB).running().deleting(), seconds=60),
     "former job": lambda: refused("", FORMER_JOB),
@@ -201,7 +199,7 @@ def test_page_has_no_other_sentence() -> None:
 @pytest.mark.parametrize("name", SAID)
 def test_sentence_has_its_next_step(name: str) -> None:
     wait = SAID[name]()
-    cause, _, next_step = wait.message.partition(NEXT)
+    cause, _, next_step = wait.message.partition("; next: ")
     assert cause
     assert next_step == wait.next_step != ""
     assert len(next_step) <= MAX_NEXT_CHARACTERS, "it would be cut"

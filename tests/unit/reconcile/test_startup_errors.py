@@ -6,12 +6,10 @@ import pytest
 
 from api.objects import Raw
 from reconcile import reconcile
+from reconcile.children.startup_errors import await_startup
+from reconcile.model.hold import Hold
+from reconcile.model.move import Move
 from reconcile.model.view import View
-from reconcile.status.startup_errors import (
-    explain_startup,
-    find_startup_failure,
-    seconds_to_startup_failure,
-)
 from tests.memory.builders import a_job, a_pod, stamp, view_of
 
 JOB = a_job().with_workers(1).build()
@@ -21,8 +19,22 @@ CONFIG, IMAGE = "(--config-error-after)", "(--image-error-after)"
 def told(reason: str, flag: str, since: float = 0.0, says: str = "train-worker-0: x") -> Raw:
     """A job whose status has told of such an error since then."""
     raw = a_job().with_workers(1).with_condition("Pending", True, since, reason).build()
-    raw["status"]["conditions"][0]["message"] = f"{says}; next: z, until 03:14:05Z {flag}"
+    grace = {"cause": says, "grace": flag.strip("()"), "since": stamp(since)}
+    raw["status"]["waiting"] = grace | {"child": "train-worker-0"}
     return raw
+
+
+def end_of(view: View) -> Move | None:
+    """The end of a job with a pod past its grace."""
+    answer = await_startup(view)
+    return answer if isinstance(answer, Move) else None
+
+
+def wait_of(view: View) -> Hold:
+    """The wait of a job whose pods are all within their grace."""
+    answer = await_startup(view)
+    assert isinstance(answer, Hold)
+    return answer
 
 
 def config_map(seconds: float = 0.0) -> Raw:
@@ -58,9 +70,9 @@ def test_error_ends_the_job_after_its_grace(
     pod = a_pod(JOB).bound().waiting(reason, message)
     job = told(cause, IMAGE if grace == 600 else CONFIG)
     early = view_of(job, pod, seconds=grace - 1, config_maps=(config_map(),))
-    assert find_startup_failure(early) is None
-    assert seconds_to_startup_failure(early) == 1
-    transition = find_startup_failure(view_of(job, pod, seconds=grace, config_maps=(config_map(),)))
+    assert end_of(early) is None
+    assert wait_of(early).seconds == 1
+    transition = end_of(view_of(job, pod, seconds=grace, config_maps=(config_map(),)))
     assert transition is not None
     condition = transition.status.condition("Failed")
     assert condition is not None
@@ -94,15 +106,14 @@ def test_error_ends_the_job_after_its_grace(
 def test_normal_waits_never_end_a_job(reason: str, message: str, maps: tuple[Raw, ...]) -> None:
     pod = a_pod(JOB).bound().waiting(reason, message)
     view = view_of(JOB, pod, seconds=100_000, config_maps=maps)
-    assert find_startup_failure(view) is None
-    assert seconds_to_startup_failure(view) is None
+    assert await_startup(view) is None
 
 
 def test_grace_counts_from_the_config_map() -> None:
     pod = a_pod(JOB).bound().waiting("CreateContainerConfigError", "couldn't find key x")
     maps, job = (config_map(1000),), told("ConfigError", CONFIG)
-    assert find_startup_failure(view_of(job, pod, seconds=1059, config_maps=maps)) is None
-    assert find_startup_failure(view_of(job, pod, seconds=1060, config_maps=maps)) is not None
+    assert end_of(view_of(job, pod, seconds=1059, config_maps=maps)) is None
+    assert end_of(view_of(job, pod, seconds=1060, config_maps=maps)) is not None
 
 
 def test_error_of_a_pod_that_no_scheduler_has_bound_is_told_once() -> None:
@@ -111,8 +122,8 @@ def test_error_of_a_pod_that_no_scheduler_has_bound_is_told_once() -> None:
     pod["spec"]["nodeName"] = "node-1"
     first = view_of(told("ImageError", CONFIG), pod, seconds=30)
     later = view_of(told("ImageError", CONFIG), pod, seconds=50)
-    assert explain_startup(first) == explain_startup(later)
-    assert find_startup_failure(view_of(first.observed.job, pod, seconds=60)) is not None
+    assert wait_of(first).message == wait_of(later).message
+    assert end_of(view_of(first.observed.job, pod, seconds=60)) is not None
 
 
 @pytest.mark.parametrize(
@@ -128,17 +139,17 @@ def test_grace_counts_from_when_the_job_first_tells_of_the_error(
     """A large image was pulled for longer than the grace."""
     pod, maps = a_pod(JOB).bound().waiting(reason, message), (config_map(),)
     view = view_of(JOB, pod, seconds=3000, config_maps=maps)
-    assert find_startup_failure(view) is None
-    assert seconds_to_startup_failure(view) == grace
+    assert end_of(view) is None
+    assert wait_of(view).seconds == grace
     job = copy.deepcopy(JOB)
     patch = reconcile(view.observed, view.now, view.settings).status
     assert patch is not None
     job["status"] = patch["status"]
     assert job["status"]["reason"] == cause
     early = view_of(job, pod, seconds=3000 + grace - 1, config_maps=maps)
-    assert find_startup_failure(early) is None
+    assert end_of(early) is None
     late = view_of(job, pod, seconds=3000 + grace, config_maps=maps)
-    assert find_startup_failure(late) is not None, "however often the operator starts anew"
+    assert end_of(late) is not None, "however often the operator starts anew"
 
 
 @pytest.mark.parametrize(
@@ -152,8 +163,8 @@ def test_grace_counts_from_when_the_job_first_tells_of_the_error(
 def test_what_the_job_told_of_before_does_not_count(job: Raw) -> None:
     pod = a_pod(JOB).bound().waiting("ErrImagePull")
     view = view_of(job, pod, seconds=3000)
-    assert find_startup_failure(view) is None
-    assert seconds_to_startup_failure(view) == 600
+    assert end_of(view) is None
+    assert wait_of(view).seconds == 600
     patch = reconcile(view.observed, view.now, view.settings).status
     assert patch is not None
     (pending,) = [each for each in patch["status"]["conditions"] if each["type"] == "Pending"]
@@ -164,9 +175,8 @@ def test_the_error_that_ends_the_job_first_is_told() -> None:
     job = a_job().with_workers(3).build()
     texts = ("ErrImagePull", ""), ("InvalidImageName", "no"), ("ErrImagePull", "")
     pods = [a_pod(job, index=i).bound().waiting(*texts[i]) for i in range(3)]
-    wait = explain_startup(view_of(job, *pods))
-    assert wait is not None
-    assert wait.cause == "train-worker-1: InvalidImageName: no (and 2 more)"
+    wait = wait_of(view_of(job, *pods))
+    assert wait.cause + wait.more == "train-worker-1: InvalidImageName: no (and 2 more)"
     assert wait.next_step.endswith(f"this job fails at 03:05:05Z {CONFIG}")
 
 
@@ -175,34 +185,39 @@ def test_grace_counts_from_the_last_end_in_place() -> None:
     pod = a_pod(JOB).bound().waiting("ErrImagePull").restarted(1).build()
     pod["status"]["containerStatuses"][0]["lastState"] = ended
     job = told("ImageError", IMAGE)
-    assert find_startup_failure(view_of(job, pod, seconds=5599)) is None
-    assert find_startup_failure(view_of(job, pod, seconds=5600)) is not None
+    assert end_of(view_of(job, pod, seconds=5599)) is None
+    assert end_of(view_of(job, pod, seconds=5600)) is not None
 
 
 def test_error_of_any_container_counts() -> None:
     waiting = {"waiting": {"reason": "ContainerCreating"}}
     pod = a_pod(JOB).bound().waiting("InvalidImageName").with_container("logs", waiting)
-    assert find_startup_failure(view_of(told("ImageError", CONFIG), pod, seconds=60)) is not None
+    assert end_of(view_of(told("ImageError", CONFIG), pod, seconds=60)) is not None
 
 
 def test_pod_being_deleted_does_not_count() -> None:
     pod = a_pod(JOB).bound().waiting("InvalidImageName").deleting()
-    assert find_startup_failure(view_of(told("ImageError", CONFIG), pod, seconds=60)) is None
+    assert end_of(view_of(told("ImageError", CONFIG), pod, seconds=60)) is None
 
 
 def refused_pull(seconds: float) -> View:
     """A pod that backs off, of a job whose status says why the pull failed."""
-    told = f"train-worker-0: ErrImagePull: not in the image table; next: push it {IMAGE}"
     job = a_job().with_workers(2).with_condition("Pending", True, reason="ImageError")
     raw = job.build()
-    raw["status"]["conditions"][0]["message"] = told
+    raw["status"]["waiting"] = {
+        "cause": "train-worker-0: ErrImagePull: not in the image table",
+        "child": "train-worker-0",
+        "state": "ErrImagePull",
+        "grace": "--image-error-after",
+        "since": stamp(),
+    }
     pods = [a_pod(raw, index=index).bound() for index in range(2)]
     waits = [pod.waiting("ImagePullBackOff", "Back-off pulling image") for pod in pods]
     return view_of(raw, *reversed(waits), seconds=seconds)
 
 
 def test_end_keeps_the_cause_that_the_kubelet_no_longer_tells() -> None:
-    transition = find_startup_failure(refused_pull(600))
+    transition = end_of(refused_pull(600))
     assert transition is not None
     failed = transition.status.condition("Failed")
     assert failed is not None
@@ -210,7 +225,7 @@ def test_end_keeps_the_cause_that_the_kubelet_no_longer_tells() -> None:
 
 
 def test_end_leaves_a_record() -> None:
-    transition = find_startup_failure(refused_pull(600))
+    transition = end_of(refused_pull(600))
     assert transition is not None
     (failure,) = transition.status.failures
     assert (failure.pod, failure.role, failure.node) == ("train-worker-0", "worker", "node-1")
@@ -224,7 +239,7 @@ def test_end_leaves_a_record() -> None:
         (
             "ErrImagePull",
             "no",
-            "push it or mend its pull secret and the job goes on, until 03:14:05Z "
+            "push the image or fix its pull secret before 03:14:05Z, or the job fails "
             "(--image-error-after)",
         ),
         (
@@ -235,12 +250,11 @@ def test_end_leaves_a_record() -> None:
         (
             "CreateContainerError",
             "no command",
-            "correct it and the job goes on, until 03:05:05Z (--config-error-after)",
+            "correct it before 03:05:05Z, or the job fails (--config-error-after)",
         ),
     ],
 )
 def test_sentence_says_what_to_do_and_until_when(reason: str, text: str, next_step: str) -> None:
     pod = a_pod(JOB).bound().waiting(reason, text)
-    wait = explain_startup(view_of(JOB, pod, config_maps=(config_map(),)))
-    assert wait is not None
+    wait = wait_of(view_of(JOB, pod, config_maps=(config_map(),)))
     assert wait.next_step == next_step

@@ -3,10 +3,20 @@
 import pytest
 
 from api.constants import Condition
+from api.status import JobStatus
 from reconcile.model.plan import Refusal
-from reconcile.model.wait import cause_of
+from reconcile.model.view import View
 from reconcile.status.summary import summarize
-from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, stamp, view_of
+from tests.memory.builders import (
+    JobBuilder,
+    PodBuilder,
+    a_job,
+    a_pod,
+    cause_of,
+    hold_of,
+    stamp,
+    view_of,
+)
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
@@ -17,6 +27,11 @@ ELASTIC = a_job().with_elastic_workers(2, 1, 3).with_condition("Running", True)
 def worker(index: int = 0, attempt: int = 1) -> PodBuilder:
     """A worker's pod, not bound."""
     return a_pod(JOB, index=index, attempt=attempt)
+
+
+def status_of(view: View) -> JobStatus:
+    """The status that follows from what there is."""
+    return summarize(view, hold_of(view))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +100,7 @@ def worker(index: int = 0, attempt: int = 1) -> PodBuilder:
     ],
 )
 def test_phase_follows_the_pods(job: JobBuilder, pods: list[PodBuilder], phase: str) -> None:
-    assert summarize(view_of(job, *pods)).phase == phase
+    assert status_of(view_of(job, *pods)).phase == phase
 
 
 def test_roles_are_counted() -> None:
@@ -97,7 +112,7 @@ def test_roles_are_counted() -> None:
         worker(4).ended(1),
         worker(5).bound().with_status(phase="Unknown"),
     ]
-    counts = summarize(view_of(a_job().with_workers(6), *pods)).roles
+    counts = status_of(view_of(a_job().with_workers(6), *pods)).roles
     (role,) = counts.values()
     found = (role.pending, role.starting, role.running, role.succeeded, role.failed, role.unknown)
     assert found == (1, 1, 1, 1, 1, 1)
@@ -177,7 +192,7 @@ def test_children_that_nobody_may_delete_are_told_while_they_stay(
     job = a_job().with_workers(1).with_status(attempt=1, **status).build()
     refusal = Refusal("Pod", "train-worker-0", "Forbidden", "pods stay", 403, is_delete=True)
     pods = [a_pod(job).running()] if is_there else []
-    told = summarize(view_of(job, *pods, refusals=(refusal,)))
+    told = status_of(view_of(job, *pods, refusals=(refusal,)))
     pending = told.condition(Condition.PENDING)
     assert (pending is not None) == is_there
     if pending:

@@ -4,8 +4,8 @@ import pytest
 
 from api.objects import Raw
 from reconcile import Observed, Settings, reconcile
-from reconcile.status.terminating import explain_deletion, explain_previous, seconds_to_hang
-from tests.memory.builders import a_job, a_pod, at, stamp, view_of
+from reconcile.children.terminating import await_leavers
+from tests.memory.builders import a_job, a_pod, at, hold_of, stamp, view_of
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
 DELETED = (
@@ -26,7 +26,7 @@ def group(**metadata: object) -> Raw:
 
 def test_finalizer_of_a_child_is_named_and_since_when() -> None:
     view = view_of(JOB, pod_groups=(group(finalizers=[PROTECTION]),), seconds=12)
-    wait = explain_deletion(view)
+    wait = hold_of(view)
     assert wait is not None
     assert wait.cause == (
         f"waiting for PodGroup train-0123abcd, held by its finalizer {PROTECTION} since 03:04:07Z"
@@ -37,15 +37,17 @@ def test_finalizer_of_a_child_is_named_and_since_when() -> None:
 @pytest.mark.parametrize("seconds", [0, 11])
 def test_usual_end_is_not_told(seconds: float) -> None:
     view = view_of(JOB, pod_groups=(group(),), seconds=seconds)
-    assert explain_deletion(view) is None
-    assert seconds_to_hang(view) == 12 - seconds
+    assert hold_of(view) is None
+    hold = await_leavers(view)
+    assert hold is not None
+    assert hold.seconds == 12 - seconds
 
 
 def test_grace_of_a_pod_is_no_delay() -> None:
     pod = a_pod(JOB).running().deleting(30).build()
     pod["metadata"]["deletionGracePeriodSeconds"] = 30
-    assert explain_deletion(view_of(JOB, pod, seconds=39)) is None
-    wait = explain_deletion(view_of(JOB, pod, seconds=40))
+    assert hold_of(view_of(JOB, pod, seconds=39)) is None
+    wait = hold_of(view_of(JOB, pod, seconds=40))
     assert wait is not None
     assert wait.cause == "waiting for Pod train-worker-0 on node-1 since 03:04:05Z"
 
@@ -54,36 +56,36 @@ def test_grace_of_a_pod_is_no_delay() -> None:
 def test_grace_beyond_the_calendar_is_long(seconds: int) -> None:
     pod = a_pod(JOB).running().deleting(30).build()
     pod["metadata"]["deletionGracePeriodSeconds"] = seconds
-    wait = explain_deletion(view_of(JOB, pod, seconds=60))
+    wait = hold_of(view_of(JOB, pod, seconds=60))
     assert wait is not None
     assert wait.cause.startswith("waiting for Pod train-worker-0 on node-1 since")
 
 
 def test_first_that_stays_is_told_and_the_others_counted() -> None:
     groups = tuple(group(name=f"group-{index}") for index in (2, 1, 3))
-    wait = explain_deletion(view_of(JOB, pod_groups=groups, seconds=60))
+    wait = hold_of(view_of(JOB, pod_groups=groups, seconds=60))
     assert wait is not None
     assert wait.cause == "waiting for PodGroup group-1 since 03:04:07Z (and 2 more)"
 
 
 def test_child_that_nobody_deletes_is_told() -> None:
-    wait = explain_deletion(view_of(JOB, a_pod(JOB), seconds=60))
+    wait = hold_of(view_of(JOB, a_pod(JOB), seconds=60))
     assert wait is not None
     assert wait.cause == "waiting for Pod train-worker-0, not deleted since 03:04:05Z"
 
 
 def test_finalizer_of_the_job_is_told_once_its_children_are_gone() -> None:
     held = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["example.com/hold"]}}
-    wait = explain_deletion(view_of(held, seconds=60))
+    wait = hold_of(view_of(held, seconds=60))
     assert wait is not None
     assert "the job itself, held by its finalizer example.com/hold" in wait.cause
-    assert explain_deletion(view_of(JOB, seconds=60)) is None
+    assert hold_of(view_of(JOB, seconds=60)) is None
 
 
 def test_children_are_no_reason_where_nobody_waits_for_them() -> None:
     """Deleted in the background, a job that is held keeps its pods, and they run on."""
     held = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["example.com/hold"]}}
-    wait = explain_deletion(view_of(held, a_pod(JOB).running(), seconds=60))
+    wait = hold_of(view_of(held, a_pod(JOB).running(), seconds=60))
     assert wait is not None
     assert "the job itself, held by its finalizer example.com/hold" in wait.cause
 
@@ -106,9 +108,9 @@ def test_job_says_so_with_one_write() -> None:
 def test_pod_of_the_last_attempt_that_stays_is_named() -> None:
     job = a_job().with_workers(2).with_status(attempt=2, phase="Restarting").build()
     pod = a_pod(job).running().deleting(0).build()
-    usual = explain_previous(view_of(job, pod))
+    usual = hold_of(view_of(job, pod))
     assert usual is not None
     assert usual.cause == "waiting for the 1 pod of the last attempt to go"
-    wait = explain_previous(view_of(job, pod, seconds=10))
+    wait = hold_of(view_of(job, pod, seconds=10))
     assert wait is not None
     assert wait.cause == f"{usual.cause}: Pod train-worker-0 on node-1 since 03:04:05Z"

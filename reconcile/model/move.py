@@ -1,4 +1,5 @@
-"""A change of the job's state: written to status first, acted upon by the next pass.
+"""What a policy answers when it moves the job to another state: the status that is written
+first, and acted on by the next pass.
 
 Because the status is written first, an incident counts once: a later pass knows by the attempt in
 status that the old pods are not this attempt's, however often the operator died in between.
@@ -15,7 +16,7 @@ from reconcile.model.view import View
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
+class Move:
     """The new status, and the Events and metrics that follow once it is written.
 
     `verify_gone` is as in `Plan`.
@@ -42,19 +43,17 @@ def end_conditions(status: JobStatus, now: datetime, *types: Condition) -> JobSt
     return status
 
 
-def complete_job(view: View, message: str) -> Transition:
+def complete_job(view: View, message: str) -> Move:
     """The job has its result."""
     return _end_job(view, Phase.COMPLETED, Condition.COMPLETED, Reason.WORKERS_SUCCEEDED, message)
 
 
-def fail_job(view: View, reason: Reason, message: str) -> Transition:
+def fail_job(view: View, reason: Reason, message: str) -> Move:
     """The job ends without its result."""
     return _end_job(view, Phase.FAILED, Condition.FAILED, reason, message)
 
 
-def _end_job(
-    view: View, phase: Phase, condition: Condition, reason: Reason, message: str
-) -> Transition:
+def _end_job(view: View, phase: Phase, condition: Condition, reason: Reason, message: str) -> Move:
     status = end_conditions(
         view.job.status,
         view.now,
@@ -69,7 +68,7 @@ def _end_job(
     status = set_condition(status, Condition.FINISHED, True, how, "", view.now)
     ended_at = format_time(view.now)
     status = replace(status, phase=phase, completion_time=ended_at, lost_since="", lost_reason="")
-    return Transition(
+    return Move(
         status,
         (EmitEvent("Warning" if failed else "Normal", reason, message),),
         (Outcome(phase.lower(), view.job.spec.mode, reason, view.age_seconds),),

@@ -4,25 +4,25 @@ One incident often fails many pods. The pod that ended first decides what is cha
 named is `blame`'s to say.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
 from api.objects import condition_of, format_time, parse_time
 from api.status import Failure, JobStatus
-from reconcile.attempt.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
-from reconcile.attempt.failure_policy import PolicyAction, match_policy
 from reconcile.build.rendezvous import has_moved, moved_pods
-from reconcile.model.pods import DISRUPTION_TARGET, PodState, PodView
-from reconcile.model.view import View
-from reconcile.words.ending import (
+from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
+from reconcile.failure.ending import (
     OUT_OF_MEMORY,
     describe_end,
     describe_record,
     last_words,
+    record_ending,
     record_message,
 )
+from reconcile.failure.policy import PolicyAction, match_policy
+from reconcile.model.pods import DISRUPTION_TARGET, PodState, PodView
+from reconcile.model.view import View
 
 LAUNCHER_CODES = (EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
 ELASTIC_GAVE_UP_CODE = 241
@@ -191,6 +191,7 @@ def build_failure(view: View, incident: Incident) -> Failure:
         reason=(end.reason if end and end.reason == OUT_OF_MEMORY else "") or str(incident.reason),
         message=_record_message(view, incident) or incident.message,
         time=record_time(view, pod),
+        ending=record_ending(view, pod) if pod and _record_message(view, incident) else "",
     )
 
 
@@ -242,12 +243,3 @@ def _disruption(pod: PodView) -> Reason:
 
 def _some(names: tuple[str, ...] | list[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-
-
-def restarts_in_place(view: View) -> Iterator[PodView]:
-    """Pods whose kubelet has restarted a container (restartPolicy OnFailure)."""
-    return (
-        pod
-        for pod in view.pods.values()
-        if pod.restarts and (pod.raw.get("spec") or {}).get("restartPolicy") == "OnFailure"
-    )

@@ -1,19 +1,19 @@
 """Children that are to go and stay: which one, held by what, since when.
 
-Kubelets and collectors need a moment, and a pod has its grace, so nothing is told of a usual end.
+Kubelets and collectors need a moment, and a pod has its grace, so a usual end is not reported.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from api.constants import FORMER_FINALIZER, Condition, Reason
+from api.constants import FORMER_FINALIZER, Reason
 from api.objects import Raw, is_deleting, name_of, parse_time
+from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop, clock_time, count
 from reconcile.model.view import View
-from reconcile.model.wait import MAX_CAUSE_CHARACTERS, Wait, clock_time, count
 
 HANG_SECONDS = 10.0
-"""So long after it was due, a child is told of."""
+"""A child that is still there so long after it was due is reported."""
 MAX_GRACE_SECONDS = 366 * 86400
 """A pod may have any int64, which is beyond the calendar."""
 FOREGROUND = "foregroundDeletion"
@@ -36,38 +36,48 @@ class _Leaver:
     due: datetime
     next_step: str
 
-    def told(self) -> str:
+    def described(self) -> str:
         return f"{self.what} since {clock_time(self.since)}"
 
 
-def explain_deletion(view: View) -> Wait | None:
-    """What keeps a job that is being deleted; None while that takes no longer than usual."""
-    hanging = _hanging(view, _of_job(view))
+def await_leavers(view: View) -> Hold | None:
+    """The wait for children that are to go: of a deleted job, or of the last attempt."""
+    if view.job.is_deleting:
+        return _await_children(view)
+    return _await_previous(view) if view.previous_pods else None
+
+
+def _await_children(view: View) -> Hold:
+    """What keeps a job that is being deleted; nothing while that takes no longer than usual."""
+    leavers = list(_of_job(view))
+    hanging = _hanging(view, leavers)
     if not hanging:
-        return None
+        return Hold(seconds=_seconds_to_hang(view, leavers))
     first, more = hanging[0], len(hanging) - 1
-    cause = f"waiting for {first.told()}" + (f" (and {more} more)" if more else "")
-    return Wait(Reason.CHILDREN_TERMINATING, cause[:MAX_CAUSE_CHARACTERS], first.next_step)
+    cause = f"waiting for {first.described()}" + (f" (and {more} more)" if more else "")
+    return Hold(
+        Reason.CHILDREN_TERMINATING,
+        cause[:MAX_CAUSE_CHARACTERS],
+        first.next_step,
+        seconds=_seconds_to_hang(view, leavers),
+    )
 
 
-def explain_previous(view: View) -> Wait | None:
-    """The wait for the last attempt's pods, if there are any, with the first that stays."""
-    if not view.previous_pods:
-        return None
+def _await_previous(view: View) -> Hold:
+    """The wait for the last attempt's pods, with the first that stays."""
+    leavers = list(_of_attempt(view))
     cause = f"waiting for the {count(len(view.previous_pods), 'pod')} of the last attempt to go"
-    wait = Wait(Reason.PODS_TERMINATING, cause, "nothing, they have their grace period to end")
-    hanging = _hanging(view, _of_attempt(view))
-    if not hanging:
-        return wait
-    cause = f"{cause}: {hanging[0].told()}"[:MAX_CAUSE_CHARACTERS]
-    return replace(wait, cause=cause, next_step=hanging[0].next_step)
+    next_step = "nothing to do: they are within their grace period"
+    hanging = _hanging(view, leavers)
+    if hanging:
+        cause = f"{cause}: {hanging[0].described()}"[:MAX_CAUSE_CHARACTERS]
+        next_step = hanging[0].next_step
+    left = _seconds_to_hang(view, leavers)
+    return Hold(Reason.PODS_TERMINATING, cause, next_step, seconds=left, stops=Stop.PODS)
 
 
-def seconds_to_hang(view: View) -> float | None:
-    """Seconds until something that is to go is to be told of, or None."""
-    if view.job.status.is_true(Condition.SUSPENDED) and not view.job.is_deleting:
-        return None
-    leavers = _of_job(view) if view.job.is_deleting else _of_attempt(view)
+def _seconds_to_hang(view: View, leavers: Iterable[_Leaver]) -> float | None:
+    """Seconds until the next of them is reported, or None."""
     times = (_seconds_left(view, each) for each in leavers)
     return min((left for left in times if left > 0), default=None)
 
@@ -113,13 +123,13 @@ def _build(view: View, what: str, obj: Raw, finalizers: list[str]) -> _Leaver:
     grace = timedelta(seconds=min(seconds, MAX_GRACE_SECONDS))
     if finalizers:
         what = f"{what}, held by its finalizer {finalizers[0]}"
-        next_step = LIFTED_BY.get(finalizers[0], "have whoever put the finalizer there lift it")
+        next_step = LIFTED_BY.get(finalizers[0], "ask whoever put the finalizer there to remove it")
     elif not is_deleting(obj):
         what, next_step = f"{what}, not deleted", "see whether a webhook refuses its deletion"
     elif (obj.get("spec") or {}).get("nodeName"):
-        next_step = "have the node looked at, or delete the pod with --force"
+        next_step = "ask an administrator to check the node, or delete the pod with --force"
     else:
-        next_step = "see who holds it up, kubectl get -o yaml shows it"
+        next_step = "see what holds it up: kubectl get -o yaml"
     return _Leaver(what, due - grace, due, next_step)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from api.constants import ATTEMPT_ENDS
 from api.objects import Raw, format_time, parse_time
 from api.status import JobStatus
-from reconcile.attempt.failure import Incident, end_time
+from reconcile.failure.incident import Incident, end_time
 from reconcile.model.plan import Outcome
 from reconcile.model.view import View
 

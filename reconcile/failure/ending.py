@@ -1,12 +1,11 @@
 """How a pod has ended, in words: a sentence for conditions and Events, and a record's message."""
 
-from api.constants import Reason
 from api.objects import Raw
 from api.signals import SIGKILL, is_of_child, signal_name
 from api.status import Failure
 from reconcile.model.pods import ContainerEnd, PodView
 from reconcile.model.view import View
-from reconcile.words.cause import NOTHING_KEPT, LastWords, read_message
+from reconcile.words.cause import NOTHING_KEPT, LastWords
 
 MAX_CAUSE_CHARACTERS = 400
 MAX_RECORD_CHARACTERS = 1024
@@ -37,9 +36,7 @@ def describe_record(record: Failure) -> str:
     """The sentence of a pod that is gone, from its record."""
     where = f" on {record.node}" if record.node else ""
     first, *_ = record.message.splitlines() or [""]
-    is_plain = record.signal is None and record.reason == Reason.POD_FAILED
-    is_cause_alone = is_plain and not first.startswith((_EXITED, _FAILED))
-    how = f"{_EXITED}{record.exit_code}: " if is_cause_alone else ""
+    how = f"{record.ending}: " if record.ending else ""
     return f"{record.pod}{where} {how}{first}"
 
 
@@ -60,9 +57,16 @@ def record_message(view: View, pod: PodView) -> str:
     return _bounded(": ".join(parts), "\n".join(rest))
 
 
+def record_ending(view: View, pod: PodView) -> str:
+    """How the pod ended, where the record's message is the cause alone."""
+    if pod.end is None or _is_told_without(pod.end) or not _cause(view, pod, pod.end):
+        return ""
+    return _how(view, pod, pod.end)
+
+
 def last_words(pod: PodView) -> LastWords:
     """What its container's termination message says."""
-    return read_message(pod.end.message) if pod.end else LastWords()
+    return pod.end.words if pod.end else LastWords()
 
 
 def _how(view: View, pod: PodView, end: ContainerEnd) -> str:
@@ -81,7 +85,7 @@ def _how(view: View, pod: PodView, end: ContainerEnd) -> str:
 
 def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
     """What the log says, where that can be the reason: what SIGKILL ends has not said why."""
-    words = read_message(end.message)
+    words = end.words
     cause = words.cause
     if cause == NOTHING_KEPT:
         logs = f"kubectl -n {view.job.namespace} logs {pod.name} -c {end.container}"

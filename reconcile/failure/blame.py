@@ -7,21 +7,15 @@ where all that have failed tell of a lost peer, the others have some seconds to 
 
 from collections.abc import Sequence
 
-from api.constants import MAX_REPLICAS
 from api.status import CLOCK_SKEW
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
-from reconcile.words.ending import last_words
 
 BLAME_SECONDS = 5.0
 """So long after the first pod has ended, its peers may still tell that it was because of them.
 
 A launcher notices after 1 s and gives its other processes 3 s; a kubelet tells a second later.
 """
-_KNOWN: dict[int, bool] = {}
-"""Whether a message tells of a lost peer, by its hash: each of thousands of pods that fail at once
-is met by many passes. Any thread may read and write."""
-_MAX_KNOWN = 4 * MAX_REPLICAS
 
 
 def find_culprit(failed: Sequence[PodView]) -> PodView:
@@ -40,22 +34,13 @@ def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:
         return 0.0
     if not any(pod.state is PodState.RUNNING for pod in others):
         return 0.0
-    if not all(tells_of_lost_peer(pod) for pod in failed):
-        return 0.0
     ended_at = failed[0].end.finished_at if failed[0].end else None
     waited = (view.now - ended_at).total_seconds() if ended_at else BLAME_SECONDS
-    is_plausible = -CLOCK_SKEW.total_seconds() <= waited < BLAME_SECONDS
-    return BLAME_SECONDS - waited if is_plausible else 0.0
+    if not -CLOCK_SKEW.total_seconds() <= waited < BLAME_SECONDS:
+        return 0.0
+    return BLAME_SECONDS - waited if all(tells_of_lost_peer(pod) for pod in failed) else 0.0
 
 
 def tells_of_lost_peer(pod: PodView) -> bool:
     """Whether what it said is a consequence of another's end."""
-    if pod.end is None:
-        return False
-    key = hash(pod.end.message)
-    known = _KNOWN.get(key)
-    if known is None:
-        if len(_KNOWN) >= _MAX_KNOWN:
-            _KNOWN.clear()
-        known = _KNOWN[key] = last_words(pod).is_consequence
-    return known
+    return pod.end is not None and pod.end.words.is_consequence

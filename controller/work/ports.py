@@ -1,0 +1,62 @@
+"""Port ranges that passes have just given to jobs, which the store does not show yet.
+
+Other jobs must not be given them meanwhile. Losing all of it, as a restart does, costs a conflict
+that the next pass resolves. Any worker may call.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from api.constants import Intranet
+from api.objects import Raw
+from api.ownership import Key
+from controller.cache.store import Store, key_of
+from controller.client.resources import PADDLE_JOB
+from reconcile.model.plan import Observed, Plan
+
+
+class PortRanges:
+    """The ranges that jobs of `intranet: Host` were given, under one lock."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        """Held while ranges are given: no two jobs at once may be given the same. No request is
+        sent under it."""
+        self._given: dict[Key, tuple[int, ...]] = {}
+        """What a job's latest pass gave it."""
+
+    def decide(self, observed: Observed, decide: Callable[[Observed], Plan]) -> Plan:
+        """A decision that knows which ranges other jobs have, and is known to them."""
+        key = key_of(observed.job)
+        with self._lock:
+            if not is_on_host(observed.job):
+                self._given.pop(key, None)
+            else:
+                plan = decide(self._with_taken(key, observed))
+                self._given[key] = plan.given_host_ports
+                return plan
+        return decide(observed)
+
+    def forget(self, job: Key) -> None:
+        """The job is gone."""
+        with self._lock:
+            self._given.pop(job, None)
+
+    def _with_taken(self, own: Key, observed: Observed) -> Observed:
+        taken: set[int] = set()
+        in_namespace = 0
+        for key, facts in self._store.facts(PADDLE_JOB):
+            if key != own:
+                ports = {*facts.host_ports, *self._given.get(key, ())}
+                taken |= ports
+                in_namespace += len(ports) if key.namespace == own.namespace else 0
+        return replace(
+            observed, taken_host_ports=frozenset(taken), namespace_host_ports=in_namespace
+        )
+
+
+def is_on_host(job: Raw) -> bool:
+    """Whether the job's pods get port ranges on their hosts."""
+    return bool(job["spec"].get("intranet") == Intranet.HOST)

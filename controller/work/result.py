@@ -1,0 +1,57 @@
+"""What became of a plan's writes."""
+
+from dataclasses import dataclass, field
+
+from kube.errors import ApiError, FormerJob, Throttled, Unreachable
+from reconcile.model.plan import Child, Refusal
+
+PERSISTENT_SECONDS = 5.0
+"""A job says why its writes fail once they have failed for so long."""
+SLOW_SECONDS = 5.0
+"""A create that takes so long to fail is a fact about its namespace."""
+
+
+@dataclass(slots=True)
+class Result:
+    """How a plan went.
+
+    `errors` may go away with a retry; `failed` is a write that met one. `refusals` stay until
+    somebody does something about them. `created` and `deleted` are the children for which it went
+    well. `is_partial`: the plan was longer than a pass may be, and the rest is to follow at once.
+    `is_outdated`: the job has changed since the plan was made, or is gone, so its status was not
+    written. `is_hopeless`: the namespace is being deleted, and nothing can be created in it any
+    more. `seconds` is how long the writes took.
+    """
+
+    errors: list[ApiError] = field(default_factory=list)
+    failed: Refusal | None = None
+    refusals: list[Refusal] = field(default_factory=list)
+    created: set[Child] = field(default_factory=set)
+    deleted: set[Child] = field(default_factory=set)
+    is_partial: bool = False
+    is_status_written: bool = False
+    is_outdated: bool = False
+    is_hopeless: bool = False
+    seconds: float = 0.0
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the server itself refused, and did not say when to come back.
+
+        Without an answer it may be the connection alone that was dead.
+        """
+        if self.refusals or not self.errors:
+            return bool(self.refusals)
+        error = self.errors[0]
+        asked = error.retry_after if isinstance(error, Throttled) else None
+        return asked is None and error.code > 0
+
+    @property
+    def slow_create(self) -> Refusal | None:
+        """The create that took long to fail, if that was all that was done."""
+        if self.created or self.deleted or self.seconds < SLOW_SECONDS:
+            return None
+        known = (Throttled, Unreachable, FormerJob)
+        if self.failed is None or self.failed.is_delete:
+            return None
+        return None if any(isinstance(each, known) for each in self.errors) else self.failed

@@ -1,0 +1,27 @@
+"""The back-off before the pods of a new attempt are made."""
+
+from datetime import timedelta
+
+from api.constants import Condition, Reason
+from api.objects import parse_time
+from reconcile.attempt.restart import restart_delay
+from reconcile.model.hold import Hold, Stop, clock_time
+from reconcile.model.view import View
+
+
+def await_back_off(view: View) -> Hold | None:
+    """The wait before the pods of a restarting job may be made; None when they may be now."""
+    restarting = view.job.status.condition(Condition.RESTARTING)
+    if restarting is None or not restarting.status:
+        return None
+    since = parse_time(restarting.last_transition_time)
+    if since is None or restarting.reason == Reason.RESTART_REQUESTED:
+        return None
+    due = since + timedelta(seconds=restart_delay(view.job.status.quick_restarts))
+    left = (due - view.now).total_seconds()
+    if left <= 0:
+        return None
+    restart = view.job.status.restart_count
+    cause = f"backing off before attempt {view.attempt}, restart {restart}"
+    next_step = f"attempt {view.attempt} at {clock_time(due)}"
+    return Hold(Reason.BACK_OFF, cause, next_step, seconds=left, stops=Stop.PODS)

@@ -1,0 +1,35 @@
+"""Containers that the kubelet restarts in place (OnFailure), counted as in batch/v1."""
+
+from collections.abc import Iterator
+
+from api.constants import Reason
+from reconcile.model.move import Move, fail_job
+from reconcile.model.pods import PodView
+from reconcile.model.view import View
+
+IN_PLACE_LIMIT = 6
+"""In-place restarts where backoffLimit is unset: batch/v1's default limit."""
+
+
+def find_exhausted_in_place(view: View) -> Move | None:
+    """The end of a job whose containers the kubelet has restarted too often."""
+    pods = list(_restarted(view))
+    count = sum(pod.restarts for pod in pods)
+    limit = view.job.spec.backoff_limit
+    if limit is None:
+        limit = IN_PLACE_LIMIT
+    # As in batch/v1: too many when the count reaches the limit; with a limit of 0, at the first.
+    if not pods or (count < limit if limit else count == 0):
+        return None
+    worst = max(pods, key=lambda pod: pod.restarts)
+    message = f"containers were restarted {count} times, {worst.name} {worst.restarts} of them"
+    return fail_job(view, Reason.BACKOFF_LIMIT_EXCEEDED, message)
+
+
+def _restarted(view: View) -> Iterator[PodView]:
+    """Pods whose kubelet has restarted a container (restartPolicy OnFailure)."""
+    return (
+        pod
+        for pod in view.pods.values()
+        if pod.restarts and (pod.raw.get("spec") or {}).get("restartPolicy") == "OnFailure"
+    )

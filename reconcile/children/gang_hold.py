@@ -1,0 +1,102 @@
+"""What keeps a gang's pods from being made, or from being placed: its PodGroup, or its absence."""
+
+from api.constants import Reason
+from api.objects import Raw, condition_of, parse_time
+from reconcile.build.gang import (
+    Gang,
+    GangKind,
+    api_version,
+    find_gang,
+    names_volcano,
+    own_pod_group,
+    users_pod_group,
+)
+from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop
+from reconcile.model.view import View
+
+USER_POD_GROUP_WAIT_SECONDS = 5.0
+"""A job waits so long for its user's PodGroup, which often comes after it in the same file."""
+UNSERVED_RETRY_SECONDS = 5.0
+"""No event tells a job that the API server has begun to serve PodGroups."""
+
+
+_INSTALL = {
+    GangKind.VOLCANO: "have it installed, or leave out schedulingPolicy and schedulerName: volcano",
+    GangKind.KUBERNETES: "have GenericWorkload and GangScheduling set in API server, scheduler and "
+    "controller-manager",
+}
+
+
+def await_gang(view: View) -> Hold | None:
+    """The wait for the gang's PodGroup, or for the room that its scheduler looks for."""
+    gang = find_gang(view)
+    if gang is None:
+        return None
+    return _unserved(view, gang) or _ungrouped(view, gang) or _unplaced(view, gang)
+
+
+def _unserved(view: View, gang: Gang) -> Hold | None:
+    is_volcano = gang.kind is GangKind.VOLCANO
+    if view.observed.volcano_served if is_volcano else view.observed.gang_served:
+        return None
+    what = "Volcano is not installed" if is_volcano else "gang scheduling is off"
+    cause = f"the API server serves no PodGroup of {api_version(gang.kind)}: {what}"
+    return _hold(Reason.POD_GROUP_UNAVAILABLE, cause, _INSTALL[gang.kind], UNSERVED_RETRY_SECONDS)
+
+
+def _ungrouped(view: View, gang: Gang) -> Hold | None:
+    if gang.is_users:
+        return _check_users_group(view)
+    left = USER_POD_GROUP_WAIT_SECONDS - _waited_seconds(view)
+    if gang.exists or left <= 0 or not names_volcano(view):
+        return None
+    cause = f'waiting for a PodGroup named "{view.job.name}" before making one'
+    next_step = f"nothing, one is made after {USER_POD_GROUP_WAIT_SECONDS:.0f} s"
+    return _hold(Reason.POD_GROUP_PENDING, cause, next_step, left)
+
+
+def _hold(reason: Reason, cause: str, next_step: str, seconds: float | None = None) -> Hold:
+    return Hold(reason, cause, next_step, seconds, stops=Stop.PODS)
+
+
+def _check_users_group(view: View) -> Hold | None:
+    group = users_pod_group(view)
+    if group is None:
+        cause = f'the pods belong to PodGroup "{view.job.name}", which is gone'
+        return _hold(Reason.POD_GROUP_UNAVAILABLE, cause, "create it again")
+    least = (group.get("spec") or {}).get("minMember") or 0
+    total = view.job.spec.total_replicas
+    if least <= total:
+        return None
+    cause = f"PodGroup {view.job.name} wants minMember {least}, but the job has {total} pods"
+    return _hold(Reason.POD_GROUP_INVALID, cause, f"set its minMember to {total} or less")
+
+
+def _unplaced(view: View, gang: Gang) -> Hold | None:
+    group = users_pod_group(view) if gang.is_users else own_pod_group(view)
+    text = _group_message(group or {})
+    # Volcano leaves the condition true when it has found nodes after all.
+    if not text or view.is_placed:
+        return None
+    return Hold(Reason.POD_GROUP_PENDING, text, "wait for room in the queue, or ask for less")
+
+
+def _waited_seconds(view: View) -> float:
+    """Seconds since the operator wrote the job's start.
+
+    Not since the job's creation: an operator that comes late has not yet looked for a PodGroup.
+    """
+    started = parse_time(view.job.status.start_time)
+    return (view.now - started).total_seconds() if started else 0.0
+
+
+def _group_message(group: Raw) -> str:
+    """What the batch scheduler says of a PodGroup that it has not let in, or not placed."""
+    status: Raw = group.get("status") or {}
+    is_out = status.get("phase") == "Pending"
+    what = "enqueued" if is_out else "scheduled"
+    volcanos = condition_of(group, "Unschedulable")
+    condition = volcanos or condition_of(group, "PodGroupScheduled", "False") or {}
+    if said := condition.get("message") or condition.get("reason"):
+        return f"PodGroup not {what}: {said}"[:MAX_CAUSE_CHARACTERS]
+    return "PodGroup not enqueued: its queue has not let it in" if is_out else ""

@@ -1,0 +1,17 @@
+"""A list of endpoints that is longer than the kernel takes for one environment variable."""
+
+from api.constants import Reason
+from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
+from reconcile.model.move import Move, fail_job
+from reconcile.model.view import View
+
+
+def find_oversize(view: View) -> Move | None:
+    """The end of a job whose processes could not read where their peers are."""
+    if view.job.spec.is_elastic or view.config_map is not None or not all_have_addresses(view):
+        return None
+    name = oversized_variable(build_variables(view))
+    if name is None:
+        return None
+    message = f"{name} would be longer than the kernel takes for one environment variable"
+    return fail_job(view, Reason.ENDPOINTS_TOO_LONG, message)

@@ -1,0 +1,86 @@
+"""Which refusals still matter, and for how long creates pause because of them.
+
+A job may want less than when it was refused: it was scaled down, suspended or restarted, or it has
+ended. Then it neither waits for that child nor should it say so.
+"""
+
+from collections.abc import Set as AbstractSet
+
+from api.constants import TERMINAL_PHASES, Condition, Intranet
+from api.job import config_map_name
+from api.objects import name_of
+from reconcile.build.gang import find_gang
+from reconcile.children.cleanup import wanted_deletes
+from reconcile.children.stuck import force_deletes
+from reconcile.model.plan import Child, Refusal
+from reconcile.model.view import View
+
+FIRST_PAUSE_SECONDS = 10.0
+USUAL_PAUSE_SECONDS = 30.0
+MAX_PAUSE_SECONDS = 300.0
+"""Creates pause for 10 s, then for 20 s and for 30 s each time; longer where many jobs pause."""
+PAUSE_SECONDS_PER_JOB = 0.1
+"""The jobs of a namespace that pause try ten creates a second together, and no more."""
+UNTRIED_PAUSE_SECONDS = 2.0
+"""The pause of a job that was refused nothing itself: it tries soon."""
+
+Names = dict[str, AbstractSet[str]]
+"""The names of children, by their kind."""
+
+
+def standing_refusals(view: View) -> tuple[Refusal, ...]:
+    """Refusals of children that the job still lacks, or still wants to be rid of."""
+    if not view.observed.refusals:
+        return ()
+    lacking, leaving = lacking_children(view), _leaving_children(view)
+    return tuple(
+        refusal
+        for refusal in view.observed.refusals
+        if refusal.name in (leaving if refusal.is_delete else lacking).get(refusal.kind, ())
+    )
+
+
+def moot_refusals(view: View) -> frozenset[Child]:
+    """The children that no longer matter."""
+    standing = standing_refusals(view)
+    return frozenset(each.child for each in view.observed.refusals if each not in standing)
+
+
+def pause_seconds(view: View) -> float:
+    """For how many seconds nothing is created, because the API server has refused a child."""
+    seen = view.observed
+    if not standing_refusals(view):
+        return 0.0
+    pause = pause_after(seen.refused_times, seen.paused_in_namespace)
+    return max(0.0, pause - seen.refused_seconds)
+
+
+def pause_after(times: int, jobs: int) -> float:
+    """The pause after so many refusals in a row, where so many jobs of the namespace pause."""
+    if not times:
+        return UNTRIED_PAUSE_SECONDS
+    longest = min(MAX_PAUSE_SECONDS, max(USUAL_PAUSE_SECONDS, jobs * PAUSE_SECONDS_PER_JOB))
+    return min(longest, FIRST_PAUSE_SECONDS * 2.0 ** min(times - 1, 30))
+
+
+def lacking_children(view: View) -> Names:
+    """Children that are to be created sooner or later, once the previous pods are gone."""
+    has_ended = view.job.status.phase in TERMINAL_PHASES
+    if has_ended or view.job.status.is_true(Condition.SUSPENDED) or view.previous_pods:
+        return {}
+    lacking: Names = {"Pod": frozenset(view.lacking)}
+    if view.job.spec.intranet is Intranet.SERVICE:
+        lacking["Service"] = view.wanted.keys() - {name_of(each) for each in view.observed.services}
+    if view.config_map is None:
+        lacking["ConfigMap"] = {config_map_name(view.job.name, view.attempt)}
+    gang = find_gang(view)
+    if gang and not (gang.is_users or gang.exists):
+        lacking["PodGroup"] = {gang.name}
+    return lacking
+
+
+def _leaving_children(view: View) -> dict[str, set[str]]:
+    leaving: dict[str, set[str]] = {}
+    for delete in (*wanted_deletes(view), *force_deletes(view)):
+        leaving.setdefault(delete.target.kind, set()).add(delete.target.name)
+    return leaving

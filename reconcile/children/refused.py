@@ -1,0 +1,133 @@
+"""Children that the API server does not let the operator create or delete.
+
+Most refusals may heal: a quota is raised, a webhook is fixed, a right is given. The job waits, and
+its creates pause. But what the API server's own validation says of a child as it was sent stays
+true. It follows from the spec, and ends the job after a grace, which counts from a field of the
+status, however often the operator starts anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from api.constants import Reason
+from api.objects import format_time
+from api.status import Failure
+from reconcile.children.refusals import lacking_children, pause_seconds, standing_refusals
+from reconcile.model.hold import (
+    CONFIG_FLAG,
+    MAX_CAUSE_CHARACTERS,
+    Hold,
+    Stop,
+    clock_time,
+    grace_since,
+)
+from reconcile.model.move import Move, fail_job
+from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
+from reconcile.model.view import View
+
+RETRIES = "the operator retries by itself"
+
+
+def await_permission(view: View) -> Move | Hold | None:
+    """The end of a job whose child is invalid for good, or the wait for what was refused."""
+    standing = standing_refusals(view)
+    invalid = next((each for each in standing if each.is_final), None)
+    if invalid is not None:
+        return _fail_invalid(view, invalid) or _pausing(view, _invalid(view, invalid))
+    if standing:
+        return _pausing(view, explain_refusals(standing))
+    return _still_invalid(view)
+
+
+def explain_refusals(refusals: Sequence[Refusal]) -> Hold:
+    """The first of these refusals in words."""
+    hold, more = _explain(refusals[0]), len(refusals) - 1
+    return replace(hold, more=f" (and {more} more)" if more else "")
+
+
+def _pausing(view: View, hold: Hold) -> Hold:
+    """The hold, with the pause of creates; the earlier of its own time and the pause's end."""
+    left = pause_seconds(view)
+    times = [seconds for seconds in (hold.seconds, left or None) if seconds is not None]
+    stops = Stop.CREATES if left else Stop.NOTHING
+    return replace(hold, stops=stops, seconds=min(times, default=None))
+
+
+def _fail_invalid(view: View, invalid: Refusal) -> Move | None:
+    since = grace_since(view.job.status, Reason.INVALID_SPEC, CONFIG_FLAG)
+    if since is None or view.now < since + _grace(view):
+        return None
+    message = _cause(invalid)
+    status = view.job.status.with_failure(_record(view, invalid, message))
+    failed = replace(view, job=replace(view.job, status=status))
+    return fail_job(failed, Reason.INVALID_SPEC, message)
+
+
+def _invalid(view: View, invalid: Refusal) -> Hold:
+    since = grace_since(view.job.status, Reason.INVALID_SPEC, CONFIG_FLAG)
+    due = (since or view.now) + _grace(view)
+    return Hold(
+        Reason.INVALID_SPEC,
+        _cause(invalid),
+        f"correct it and submit again, this job fails at {clock_time(due)} ({CONFIG_FLAG})",
+        seconds=(due - view.now).total_seconds() if since else None,
+        child=f"{invalid.kind}/{invalid.name}",
+        grace=CONFIG_FLAG,
+        warns=True,
+    )
+
+
+def _still_invalid(view: View) -> Hold | None:
+    """The stored condition, while this process has not tried the invalid child itself."""
+    if grace_since(view.job.status, Reason.INVALID_SPEC, CONFIG_FLAG) is None:
+        return None
+    lacking, (kind, _, name) = lacking_children(view), view.job.status.waiting.child.partition("/")
+    still_lacks = name in lacking.get(kind, ()) if kind else any(lacking.values())
+    return Hold(Reason.INVALID_SPEC, keeps=True) if still_lacks else None
+
+
+def _grace(view: View) -> timedelta:
+    return timedelta(seconds=view.settings.config_error_grace_seconds)
+
+
+def _record(view: View, refusal: Refusal, message: str) -> Failure:
+    role, index = view.wanted.get(refusal.name, ("", 0)) if refusal.kind == "Pod" else ("", 0)
+    return Failure(
+        attempt=view.attempt,
+        pod=refusal.name if role else "",
+        role=str(role),
+        index=index,
+        reason=str(Reason.INVALID_SPEC),
+        message=message,
+        time=format_time(view.now),
+    )
+
+
+def _explain(refusal: Refusal) -> Hold:
+    child, cause = f"{refusal.kind} {refusal.name}", _cause(refusal)
+    if refusal.reason == FORMER_JOB:
+        cause = f"{child} of a former job of this name is still there"
+        return Hold(Reason.PODS_TERMINATING, cause, "the job goes on once it is gone")
+    if refusal.reason == YOUNG_KIND:
+        cause = f"the API server does not let a PaddleJob own {child} yet"
+        next_step = "nothing, it looks for new kinds every 30 s"
+        return Hold(Reason.WAITING_FOR_PODS, cause, next_step)
+    if refusal.reason == "AlreadyExists":
+        cause = f"{child} exists and does not belong to this job; it is left untouched"
+        next_step = "delete it, or give the job another name"
+        return Hold(Reason.NAME_CONFLICT, cause, next_step, warns=True)
+    if "exceeded quota" in refusal.message:
+        cause = f"quota exceeded: {refusal.message}"[:MAX_CAUSE_CHARACTERS]
+        next_step = f"end other jobs, ask for less or have the quota raised; {RETRIES}"
+        return Hold(Reason.QUOTA_EXCEEDED, cause, next_step, warns=True)
+    if refusal.is_delete:
+        next_step = f"ask for permission; {RETRIES}"
+        return Hold(Reason.DELETE_REFUSED, cause, next_step, warns=True)
+    next_step = f"change the template or ask for permission; {RETRIES}"
+    return Hold(Reason.CREATE_REFUSED, cause, next_step, warns=True)
+
+
+def _cause(refusal: Refusal) -> str:
+    what = "cannot be deleted: " if refusal.is_delete else ""
+    return f"{refusal.kind} {refusal.name}: {what}{refusal.message}"[:MAX_CAUSE_CHARACTERS]

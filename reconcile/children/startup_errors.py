@@ -1,0 +1,169 @@
+"""Pods that cannot start: a wrong image name, or a configuration that names a missing object.
+
+Every pod waits in CreateContainerConfigError until its attempt's ConfigMap exists. That is how a
+job starts, and it is never an error here.
+
+The grace counts from when the status first reports such an error, as for an invalid child in
+`refused.py`: a large image may take longer than the grace before its pull fails.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from api.constants import Reason
+from api.job import config_map_name
+from api.objects import condition_of, format_time, parse_time
+from api.status import Failure
+from reconcile.build.rendezvous import rendezvous_key
+from reconcile.model.hold import (
+    CONFIG_FLAG,
+    IMAGE_FLAG,
+    MAX_CAUSE_CHARACTERS,
+    Hold,
+    clock_time,
+    grace_since,
+)
+from reconcile.model.move import Move, fail_job
+from reconcile.model.pods import PodView, waiting_states
+from reconcile.model.view import View
+
+IMAGE_NAME_ERRORS = ("InvalidImageName", "ErrImageNeverPull")
+PULL_FAILED, PULL_BACKS_OFF = "ErrImagePull", "ImagePullBackOff"
+IMAGE_PULL_ERRORS = (PULL_FAILED, PULL_BACKS_OFF, "RegistryUnavailable")
+IMAGE_ERRORS = (*IMAGE_NAME_ERRORS, *IMAGE_PULL_ERRORS)
+CONFIG_ERRORS = ("CreateContainerConfigError", "CreateContainerError")
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """A pod that cannot start, and when that ends the job.
+
+    `heals`: a pull may yet succeed, and a missing object may be created. A wrong name or key stays
+    wrong.
+    """
+
+    pod: PodView
+    reason: Reason
+    state: str
+    cause: str
+    heals: bool
+    due: datetime
+
+    @property
+    def flag(self) -> str:
+        """The flag that sets the grace."""
+        return IMAGE_FLAG if self.heals else CONFIG_FLAG
+
+
+def await_startup(view: View) -> Move | Hold | None:
+    """The end of a job with a pod past its grace, or the wait for the pods that cannot start."""
+    found = (_find_error(view, pod) for pod in view.pods.values())
+    errors = [error for error in found if error is not None]
+    due = [error for error in errors if error.due <= view.now]
+    if due:
+        return _fail(view, _as_reported(view, due))
+    return _wait(view, _as_reported(view, errors), len(errors)) if errors else None
+
+
+def _as_reported(view: View, errors: Sequence[_Error]) -> _Error:
+    """The error that ends the job first; of several the one that status names already.
+
+    The kubelet no longer says why a pull failed once it backs off; status still does.
+    """
+    waiting = view.job.status.waiting
+    soonest = min(error.due for error in errors)
+    next_due = [error for error in errors if error.due == soonest]
+    first = next((each for each in next_due if each.pod.name == waiting.child), next_due[0])
+    knows_why = waiting.child == first.pod.name and waiting.state == PULL_FAILED
+    if first.state == PULL_BACKS_OFF and knows_why:
+        return replace(first, state=PULL_FAILED, cause=waiting.cause)
+    return first
+
+
+def _fail(view: View, error: _Error) -> Move:
+    failure = Failure(
+        attempt=view.attempt,
+        pod=error.pod.name,
+        role=str(error.pod.role or ""),
+        index=error.pod.index,
+        node=error.pod.node,
+        reason=str(error.reason),
+        message=error.cause,
+        time=format_time(view.now),
+    )
+    status = view.job.status.with_failure(failure)
+    return fail_job(replace(view, job=replace(view.job, status=status)), error.reason, error.cause)
+
+
+def _wait(view: View, error: _Error, number: int) -> Hold:
+    more = f" (and {number - 1} more)" if number > 1 else ""
+    return Hold(
+        error.reason,
+        error.cause,
+        _next_step(error),
+        seconds=(error.due - view.now).total_seconds(),
+        more=more,
+        child=error.pod.name,
+        state=error.state,
+        grace=error.flag,
+    )
+
+
+def _next_step(error: _Error) -> str:
+    until = clock_time(error.due)
+    is_image = error.reason is Reason.IMAGE_ERROR
+    if is_image and not error.heals:
+        return f"correct it and submit again, this job fails at {until} ({error.flag})"
+    what = "correct it" if not error.heals else "create it"
+    what = "push the image or fix its pull secret" if is_image else what
+    return f"{what} before {until}, or the job fails ({error.flag})"
+
+
+def _find_error(view: View, pod: PodView) -> _Error | None:
+    if pod.is_deleting:
+        return None
+    for container, state, text in waiting_states(pod.raw):
+        cause = f"{pod.name}: {state}: {text or container}"[:MAX_CAUSE_CHARACTERS]
+        since = _began_at(view, pod)
+        if state in IMAGE_ERRORS:
+            heals = state in IMAGE_PULL_ERRORS
+            due = _due(view, Reason.IMAGE_ERROR, heals, since)
+            return _Error(pod, Reason.IMAGE_ERROR, state, cause, heals, due)
+        if state in CONFIG_ERRORS and not _is_normal_wait(view, text):
+            heals = "not found" in text
+            since = max(since, _config_map_made_at(view) or view.job.created_at)
+            due = _due(view, Reason.CONFIG_ERROR, heals, since)
+            return _Error(pod, Reason.CONFIG_ERROR, state, cause, heals, due)
+    return None
+
+
+def _due(view: View, reason: Reason, heals: bool, since: datetime) -> datetime:
+    """When such an error ends the job: its grace counts from when status first reported it."""
+    settings = view.settings
+    grace = settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
+    reported = grace_since(view.job.status, reason, IMAGE_FLAG if heals else CONFIG_FLAG)
+    began = max(since, reported or view.now.replace(microsecond=0))
+    return began + timedelta(seconds=grace)
+
+
+def _began_at(view: View, pod: PodView) -> datetime:
+    """When the kubelet began with the containers, or began anew after the last one ended."""
+    condition = condition_of(pod.raw, "PodScheduled") or {}
+    scheduled = parse_time(condition.get("lastTransitionTime")) or view.job.created_at
+    ended = pod.end.finished_at if pod.end else None
+    return max(scheduled, ended) if ended else scheduled
+
+
+def _is_normal_wait(view: View, text: str) -> bool:
+    """Whether the pod waits for its ConfigMap, or its kubelet has not seen yet that it exists."""
+    if view.config_map is None and not view.job.spec.is_elastic:
+        return True
+    name = config_map_name(view.job.name, view.attempt)
+    return f'"{name}" not found' in text or rendezvous_key(view.job) in text
+
+
+def _config_map_made_at(view: View) -> datetime | None:
+    if view.config_map is None:
+        return None
+    return parse_time(view.config_map["metadata"].get("creationTimestamp"))

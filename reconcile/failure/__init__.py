@@ -1,0 +1,1 @@
+"""What failed, which pod is to blame, what it said, and how much time was lost."""

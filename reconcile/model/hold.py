@@ -1,0 +1,96 @@
+"""What a policy answers when the job stays in its state, and why the job waits, in one sentence.
+
+The sentence is for people: the cause, and after it what to do or what comes next. It holds no
+elapsed time, which would change, and be written, with every pass. No code reads it back: what a
+later pass needs is in `JobStatus.waiting`.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import IntEnum
+
+from api.constants import Condition, Reason
+from api.objects import format_time, parse_time
+from api.status import JobStatus, Waiting
+from reconcile.model.plan import Refusal
+
+MAX_CAUSE_CHARACTERS = 360
+MAX_NEXT_CHARACTERS = 120
+CONFIG_FLAG = "--config-error-after"
+IMAGE_FLAG = "--image-error-after"
+
+
+class Stop(IntEnum):
+    """What a hold keeps a pass from doing; each includes those before it."""
+
+    NOTHING = 0
+    PODS = 1
+    """No pod is made. Pods that all exist still get their ConfigMap."""
+    CREATES = 2
+    """Nothing is created."""
+    CHANGES = 3
+    """Nothing is created, changed or deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why the job waits, and what follows from it.
+
+    Without a `reason` there is nothing to say: it only stops something or asks for another pass.
+    `seconds` is when to look again, None where an event wakes the job. `child` is what is in the
+    way, `state` how its kubelet calls that, `more` how many others there are. `grace` is the flag
+    whose grace runs: when it is over, the job fails. `warns`: an Event says so, too. `keeps`: the
+    condition stays as it is stored. `note` is a status to write instead of everything else,
+    `assumed` a refusal that this job has not met itself.
+    """
+
+    reason: Reason | None = None
+    cause: str = ""
+    next_step: str = ""
+    seconds: float | None = None
+    stops: Stop = Stop.NOTHING
+    child: str = ""
+    state: str = ""
+    more: str = ""
+    grace: str = ""
+    warns: bool = False
+    keeps: bool = False
+    note: JobStatus | None = None
+    assumed: Refusal | None = None
+
+    @property
+    def message(self) -> str:
+        """The whole sentence."""
+        return f"{self.cause}{self.more}; next: {self.next_step[:MAX_NEXT_CHARACTERS]}"
+
+    def waiting(self, status: JobStatus, now: datetime) -> Waiting:
+        """What later passes need of it. A grace that runs already goes on."""
+        since = grace_since(status, self.reason, self.grace) if self.grace else None
+        return Waiting(
+            cause=self.cause,
+            next_step=self.next_step[:MAX_NEXT_CHARACTERS],
+            child=self.child,
+            state=self.state,
+            grace=self.grace,
+            since=format_time(since or now) if self.grace else "",
+        )
+
+
+def grace_since(status: JobStatus, reason: Reason | None, flag: str) -> datetime | None:
+    """Since when this grace runs by the stored status; None where it does not run yet."""
+    pending = status.condition(Condition.PENDING)
+    if pending is None or not pending.status or pending.reason != reason:
+        return None
+    if not status.waiting.cause:  # written by a release that noted it in the condition alone
+        return parse_time(pending.last_transition_time)
+    return parse_time(status.waiting.since) if status.waiting.grace == flag else None
+
+
+def count(number: int, noun: str) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def clock_time(moment: datetime) -> str:
+    """A time of day, as sentences show it."""
+    return f"{moment.astimezone(UTC):%H:%M:%SZ}"

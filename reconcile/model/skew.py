@@ -1,0 +1,38 @@
+"""A status that is ahead of the clock: the clock was set back, or another leader's runs ahead."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from api.objects import format_time, parse_time
+from api.status import CLOCK_SKEW, JobStatus
+
+
+def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
+    """The status, with its times moved back where the newest has yet to come.
+
+    The clock was set back, then, and whoever waits since one of these times would wait until it has
+    caught up. They are moved together: what lies between them is what deadlines are read off.
+    """
+    times = [status.start_time, status.completion_time, status.lost_since, status.waiting.since]
+    times += [condition.last_transition_time for condition in status.conditions]
+    ahead = max(
+        (moment - now for text in times if (moment := parse_time(text))), default=CLOCK_SKEW
+    )
+    if ahead <= CLOCK_SKEW:
+        return status
+
+    def move(text: str) -> str:
+        moment = parse_time(text)
+        return format_time(moment - ahead) if moment else text
+
+    return replace(
+        status,
+        start_time=move(status.start_time),
+        completion_time=move(status.completion_time),
+        lost_since=move(status.lost_since),
+        waiting=replace(status.waiting, since=move(status.waiting.since)),
+        conditions=tuple(
+            replace(condition, last_transition_time=move(condition.last_transition_time))
+            for condition in status.conditions
+        ),
+    )
