@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from localcluster.client.rest import JSON, Raw
+from kube.client import JSON
+from localcluster.client.rest import Raw
 from localcluster.machine.report import Report
 
 NAMESPACE = "default"

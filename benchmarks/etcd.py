@@ -7,11 +7,14 @@ the same decoder, protobuf or JSON, and sees it come and go by its own watch.
 
 import base64
 import http.client
+import json
 import socket
 from collections.abc import Iterable
+from contextlib import closing
+from http import HTTPStatus
 from itertools import islice
 
-from localcluster.client.rest import Client, Endpoint, Raw
+from localcluster.client.rest import Raw
 from localcluster.cluster.components import ETCD_CLIENTS
 
 MAX_OPERATIONS = 100
@@ -19,23 +22,30 @@ MAX_OPERATIONS = 100
 TIMEOUT_SECONDS = 60.0
 
 
-class _EtcdEndpoint(Endpoint):
+class _Etcd(http.client.HTTPConnection):
     """HTTP over etcd's socket.
 
     It is found in the working folder of the process, whose own path may be too long.
     """
 
     def __init__(self, pid: int) -> None:
-        super().__init__("http://localhost", None)
+        super().__init__("localhost")
         self._path = f"/proc/{pid}/cwd/{ETCD_CLIENTS.removeprefix('unix://')}"
 
-    def connect(self, timeout_seconds: float) -> http.client.HTTPConnection:
-        """A connection that is open already, unlike one that would look for a TCP port."""
-        connection = http.client.HTTPConnection(self.host)
-        connection.sock = socket.socket(socket.AF_UNIX)
-        connection.sock.settimeout(timeout_seconds)
-        connection.sock.connect(self._path)
-        return connection
+    def connect(self) -> None:
+        """Connect to the socket, not to a port."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(TIMEOUT_SECONDS)
+        self.sock.connect(self._path)
+
+    def ask(self, path: str, body: Raw) -> Raw:
+        """POST, and the answer."""
+        self.request("POST", path, json.dumps(body))
+        answer = self.getresponse()
+        text = answer.read()
+        if answer.status != HTTPStatus.OK:
+            raise OSError(f"etcd refuses: {answer.status} {text!r}")
+        return dict(json.loads(text))
 
 
 def put_all(etcd_pid: int, entries: Iterable[tuple[str, bytes]]) -> int:
@@ -44,8 +54,8 @@ def put_all(etcd_pid: int, entries: Iterable[tuple[str, bytes]]) -> int:
         {"requestPut": {"key": _encode(key.encode()), "value": _encode(value)}}
         for key, value in entries
     )
-    with Client(_EtcdEndpoint(etcd_pid), TIMEOUT_SECONDS) as client:
-        return _commit_all(client, puts)
+    with closing(_Etcd(etcd_pid)) as etcd:
+        return _commit_all(etcd, puts)
 
 
 def delete_all(etcd_pid: int, prefix: str, kept: str = "") -> None:
@@ -53,16 +63,16 @@ def delete_all(etcd_pid: int, prefix: str, kept: str = "") -> None:
     first = prefix.encode()
     past_last = first[:-1] + bytes([first[-1] + 1])
     query = {"key": _encode(first), "range_end": _encode(past_last), "keys_only": True}
-    with Client(_EtcdEndpoint(etcd_pid), TIMEOUT_SECONDS) as client:
-        found = client.create("/v3/kv/range", query).get("kvs") or []
+    with closing(_Etcd(etcd_pid)) as etcd:
+        found = etcd.ask("/v3/kv/range", query).get("kvs") or []
         keys = (each["key"] for each in found if each["key"] != _encode(kept.encode()))
-        _commit_all(client, ({"requestDeleteRange": {"key": key}} for key in keys))
+        _commit_all(etcd, ({"requestDeleteRange": {"key": key}} for key in keys))
 
 
-def _commit_all(client: Client, operations: Iterable[Raw]) -> int:
+def _commit_all(etcd: _Etcd, operations: Iterable[Raw]) -> int:
     count, left = 0, iter(operations)
     while batch := list(islice(left, MAX_OPERATIONS)):
-        client.create("/v3/kv/txn", {"success": batch})
+        etcd.ask("/v3/kv/txn", {"success": batch})
         count += len(batch)
     return count
 

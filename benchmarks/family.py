@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from benchmarks.adapter import DEFAULT_WRITES, NAMESPACE, Adapter, WriteOptions
-from localcluster.client.rest import JSON, MERGE_PATCH, Client, Raw
+from kube.client import JSON, MERGE_PATCH
+from localcluster.client.rest import Client, Raw
 
 KINDS = {"pods": "pods", "configmaps": "configmaps", "services": "services/specs"}
 """The kinds of children that are copied, and where etcd has them."""

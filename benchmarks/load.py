@@ -8,7 +8,8 @@ from typing import TypeVar
 
 from benchmarks.operators import Operator, RunningOperator
 from benchmarks.site import PODS, Site
-from localcluster.client.rest import MERGE_PATCH, Raw
+from kube.client import MERGE_PATCH
+from localcluster.client.rest import Raw
 from localcluster.machine import clock
 
 RUNNING = "Running"
@@ -86,7 +87,7 @@ def end_workers(site: Site, job: str = "") -> None:
     """Report every running worker, or those of one job, as ended well."""
     running = [
         pod
-        for pod in site.client.get(PODS, fieldSelector="status.phase=Running")["items"]
+        for pod in site.client.get(PODS, {"fieldSelector": "status.phase=Running"})["items"]
         if site.adapter.is_worker(pod) and pod["metadata"]["name"].startswith(job)
     ]
 

@@ -20,7 +20,7 @@ from benchmarks.scenarios.profile import Profile, measure_profile
 from benchmarks.scenarios.takeover import TakeOver, measure_takeover
 from benchmarks.scenarios.wide import Wide, measure_wide
 from benchmarks.site import Site
-from localcluster.client.rest import ApiError
+from kube.errors import ApiError
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
 

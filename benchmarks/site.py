@@ -18,7 +18,7 @@ from benchmarks.operators import Operator, RunningOperator
 from benchmarks.simulator import PINS, build_nodes, start_simulator
 from localcluster import Cluster, ClusterConfig
 from localcluster.build.gobuild import ensure_built
-from localcluster.client.rest import Client, Endpoint, has_condition
+from localcluster.client.rest import Client, Server, has_condition
 from localcluster.cluster.components import (
     API_SERVER,
     COMPONENTS,
@@ -79,7 +79,7 @@ class Site:
         self._cluster = enter(Cluster(config))
         self.etcd_pid = self._cluster.process(ETCD).pid
         kubeconfig = self._cluster.kubeconfig
-        self.client = enter(Client(Endpoint.from_kubeconfig(kubeconfig), TIMEOUT_SECONDS))
+        self.client = enter(Client(Server.from_kubeconfig(kubeconfig), TIMEOUT_SECONDS))
         for manifest in self.adapter.manifests:
             kept = without("Deployment", manifest)
             install(self._cluster, stdin=kept, verb=("apply", "--server-side"))
@@ -111,7 +111,7 @@ class Site:
 
     def counts(self) -> Counts:
         """The requests so far. A scrape costs the server tens of milliseconds."""
-        return parse_counts(self.client.send("GET", "/metrics").decode())
+        return parse_counts(self.client.text("/metrics"))
 
     def server_cpu(self) -> float:
         """CPU seconds that the API server has taken."""
@@ -164,7 +164,7 @@ class Site:
 
     def _wait_until_empty(self, path: str) -> None:
         def is_empty() -> bool:
-            return not self.client.get(path, limit="1")["items"]
+            return not self.client.get(path, {"limit": 1})["items"]
 
         wait_for(f"all below {path} is gone", is_empty, READY_SECONDS)
 

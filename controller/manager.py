@@ -22,7 +22,6 @@ from controller.cache.reflector import Reflector, Scope
 from controller.cache.store import Store
 from controller.cache.watches import Watches, watched
 from controller.client.api import ApiClient
-from controller.client.connection import Connection
 from controller.client.resources import PADDLE_JOB, Resource
 from controller.gate import ASK_SECONDS, THREADS, Gate
 from controller.health import DISABLED, HealthServer, Route, check, exposition
@@ -37,6 +36,7 @@ from controller.work.observer import Observer
 from controller.work.ports import PortRanges
 from controller.work.worker import Decide, Worker
 from controller.workqueue.queue import WorkQueue
+from kube.client import Connection
 from kube.clock import Clock
 from metrics import Metrics
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kube.errors import ApiError
 from localcluster.build.binaries import ensure_binaries
 from localcluster.build.images import ImageTable
 from localcluster.cluster.cluster import check_platform
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         check_platform()
         code: int = options.command(options)
-    except (LocalClusterError, OSError) as error:
+    except (LocalClusterError, ApiError, OSError) as error:
         _tell(str(error))
         return 1
     except KeyboardInterrupt:

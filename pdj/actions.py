@@ -2,7 +2,7 @@
 
 from api.constants import ANNOTATION_RESTARTED_AT
 from api.objects import Raw
-from pdj.access.client import Client
+from kube.client import Client
 from pdj.errors import Problem
 from pdj.gather.live import result_of
 from pdj.gather.paths import jobs_path

@@ -11,7 +11,7 @@ from kube.clock import Clock
 from pdj.text.terminal import Screen
 
 if TYPE_CHECKING:
-    from pdj.access.client import Client
+    from kube.client import Client
     from pdj.access.kubeconfig import Target
 
 
@@ -35,10 +35,9 @@ class Session:
     @cached_property
     def client(self) -> "Client":
         """Requests to the cluster."""
-        from pdj.access.client import Client
-        from pdj.access.connection import connect
+        from pdj.access.connection import open_client
 
-        return Client(connect(self.target))
+        return open_client(self.target)
 
     @property
     def namespace(self) -> str:

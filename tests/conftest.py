@@ -144,4 +144,4 @@ def new_namespace(cluster: Cluster) -> Iterator[str]:
     account = f"{path}/serviceaccounts/default"
     assert clock.wait_until(lambda: client.find(account) is not None, WAIT_SECONDS), account
     yield name
-    client.delete(path, {})
+    client.delete(path)

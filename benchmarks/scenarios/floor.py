@@ -15,6 +15,8 @@ from localcluster.machine import clock
 
 RUN_SECONDS = 120.0
 
+NOT_RUNNING = {"fieldSelector": "status.phase!=Running", "limit": 1}
+
 
 @dataclass(frozen=True)
 class Floor:
@@ -48,10 +50,10 @@ def measure_floor(
     path, bodies = site.adapter.path, build_bodies(site, job_names(prefix, jobs))
 
     def do_pods_run() -> bool:
-        return not client.get(PODS, fieldSelector="status.phase!=Running", limit="1")["items"]
+        return not client.get(PODS, NOT_RUNNING)["items"]
 
     def start(name: str) -> None:
-        answer = json.loads(client.send("POST", path, bodies[name]))
+        answer = json.loads(client.send("POST", path, bodies[name]).body)
         uid = answer["metadata"]["uid"]
         for write in requests.children(name, uid):
             client.send(*write)

@@ -49,7 +49,7 @@ def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -
         server = pool.submit(site.client.send, "GET", path)
         own = pool.submit(pyspy.record, running.pid, seconds, site.logs)
         start_and_wait(site, running, names, LEAST_SECONDS + jobs)
-        stacks = pprof.read_stacks(server.result())
+        stacks = pprof.read_stacks(server.result().body)
         profile = Profile(pprof.shares(stacks, KINDS), own.result())
     site.clean()
     return profile

@@ -63,7 +63,7 @@ def measure_wide(site: Site, operator: Operator, workers: int, name: str) -> Wid
 
 def _count_pods(site: Site) -> int:
     """How many pods there are, without reading them all."""
-    page = site.client.get(PODS, limit="1")
+    page = site.client.get(PODS, {"limit": 1})
     return len(page["items"]) + int(page["metadata"].get("remainingItemCount") or 0)
 
 

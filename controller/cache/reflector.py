@@ -36,9 +36,10 @@ from controller.backoff import Backoff
 from controller.cache.event_handler import EventHandler
 from controller.cache.store import Entry, Room
 from controller.client import protobuf
-from controller.client.api import JSON, ApiClient, Query, read_events
-from controller.client.discovery import is_served
+from controller.client.api import ApiClient, read_events
+from kube.client import JSON, Query
 from kube.clock import Clock
+from kube.discovery import is_served
 from kube.errors import (
     ApiError,
     Forbidden,
@@ -198,8 +199,9 @@ class Reflector:
             return self._is_optional
         if error.code != HTTPStatus.NOT_FOUND or not self._resource.group:
             return False
+        group, plural = self._resource.api_version, self._resource.plural
         try:
-            return isinstance(error, NotFound) or not is_served(self._client, self._resource)
+            return isinstance(error, NotFound) or not is_served(self._client, group, plural)
         except ApiError as unanswered:
             return self._is_optional and isinstance(unanswered, Forbidden)
 
@@ -290,7 +292,7 @@ class Reflector:
             "resourceVersion": self._version or "",
             "timeoutSeconds": random.randint(*WATCH_TIMEOUT_SECONDS),
         }
-        stream = self._client.watch(self._path, query, READ_TIMEOUT_SECONDS, self._accept_watch)
+        stream = self._client.stream(self._path, query, READ_TIMEOUT_SECONDS, self._accept_watch)
         with self._stream_lock:
             self._stream = stream
             if self._stop.is_set():  # stopped between the request and here

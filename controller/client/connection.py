@@ -9,7 +9,6 @@ import os
 import ssl
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +17,7 @@ from kubernetes.client.rest import should_bypass_proxies
 from kubernetes.config import incluster_config, kube_config
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
+from kube.client import Connection
 from kube.clock import Clock
 from kube.http import Endpoint
 
@@ -34,18 +34,6 @@ _ENVIRONMENT_HOST = incluster_config.SERVICE_HOST_ENV_NAME
 
 class ConfigurationError(Exception):
     """There is no usable way to an API server."""
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """Where the API server is and who we are; every client makes its own pool from it.
-
-    `prefix` comes before every path; mostly it is empty.
-    """
-
-    endpoint: Endpoint
-    prefix: str
-    credentials: "Credentials"
 
 
 class Credentials:
@@ -161,7 +149,7 @@ def build_connection(configuration: Configuration, credentials: Credentials) -> 
         socket_options=tuple(tcp_keepalive_socket_options()),
         ca_file=configuration.ssl_ca_cert or "",
     )
-    return Connection(endpoint, base.path.rstrip("/"), credentials)
+    return Connection(endpoint, credentials, base.path.rstrip("/"), credentials.clock)
 
 
 def _build_tls(configuration: Configuration) -> ssl.SSLContext:

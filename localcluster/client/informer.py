@@ -5,16 +5,17 @@ list, then `on_event` for each change. A lost connection resumes at the last ver
 that the server no longer knows (410) lists again.
 """
 
-import contextlib
 import random
 import threading
 import traceback
 from collections.abc import Callable
 
-from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Client, Raw, Watch
+from kube.client import Client, Query, read_events
+from kube.errors import ApiError, Gone, error_from_status
+from kube.http import Stream
+from localcluster.client.rest import Raw
 
 WATCH_SECONDS = 300
-GONE = 410
 BACKOFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -36,7 +37,7 @@ class Informer(threading.Thread):
         self._version = ""
         self._failures = 0
         self._stopping = threading.Event()
-        self._watch: Watch | None = None
+        self._stream: Stream | None = None
         self.synced = threading.Event()
 
     def run(self) -> None:
@@ -48,11 +49,10 @@ class Informer(threading.Thread):
                 self._follow()
                 continue
             except ApiError as error:
-                print(f"cannot follow {self._path}: {error}", flush=True)
-                if error.status == GONE:
+                if error.code:  # somebody answers
+                    print(f"cannot follow {self._path}: {error}", flush=True)
+                if isinstance(error, Gone):
                     self._version = ""
-            except CONNECTION_ERRORS:
-                pass
             except Exception:  # a callback's: one bad object must not end the watch for all
                 traceback.print_exc()
                 self._version = ""
@@ -63,35 +63,35 @@ class Informer(threading.Thread):
     def stop(self) -> None:
         """End the thread, also in the middle of a watch."""
         self._stopping.set()
-        if (watch := self._watch) is not None:
-            watch.close()
+        if (stream := self._stream) is not None:
+            stream.close()
 
     def _list(self) -> None:
-        answer = self._client.get(self._path)
-        self._on_replace(answer.get("items") or [])
-        self._version = str(answer["metadata"]["resourceVersion"])
+        items, version = self._client.list(self._path)
+        self._on_replace(items)
+        self._version = version
         self.synced.set()
 
     def _follow(self) -> None:
         """Watch from the version last seen until the watch ends."""
-        self._watch = self._client.watch(
-            self._path,
-            WATCH_SECONDS + 30.0,
-            watch="true",
-            allowWatchBookmarks="true",
-            resourceVersion=self._version,
-            timeoutSeconds=str(WATCH_SECONDS),
-        )
-        with contextlib.closing(self._watch) as watch:
+        query: Query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": WATCH_SECONDS,
+        }
+        stream = self._stream = self._client.stream(self._path, query, WATCH_SECONDS + 30.0)
+        try:
             if self._stopping.is_set():  # stop() has come too early to close it
                 return
-            for event in watch:
+            for event in read_events(stream):
                 self._take(event["type"], event["object"])
+        finally:
+            stream.release()
 
     def _take(self, kind: str, subject: Raw) -> None:
         if kind == "ERROR":
-            words = subject.get("reason", ""), subject.get("message", "")
-            raise ApiError(subject.get("code", 0), *words)
+            raise error_from_status(subject.get("code", 0), subject, None)
         self._version = str(subject["metadata"]["resourceVersion"])
         self._failures = 0
         if kind != "BOOKMARK":

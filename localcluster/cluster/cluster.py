@@ -15,9 +15,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kube.errors import ApiError
 from localcluster.build.binaries import ensure_binaries
 from localcluster.client.kubeconfig import write_private
-from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Client, Raw, has_condition
+from localcluster.client.rest import Client, Raw, has_condition
 from localcluster.cluster.components import COMPONENTS
 from localcluster.cluster.config import ClusterConfig
 from localcluster.cluster.controlplane import ControlPlane
@@ -282,7 +283,7 @@ class Cluster:
     def _is_node_ready(self, name: str) -> bool:
         try:
             node = self.get(f"/api/v1/nodes/{name}")
-        except (ApiError, *CONNECTION_ERRORS):
+        except ApiError:
             return False
         # A controller takes the taint off a moment later; the scheduler waits for that.
         taints = [taint["key"] for taint in node["spec"].get("taints", [])]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from localcluster.client.kubeconfig import write_kubeconfig, write_private
 from localcluster.client.pki import Authority
-from localcluster.client.rest import Client, Endpoint
+from localcluster.client.rest import Client, Server
 from localcluster.cluster import components
 from localcluster.cluster.components import (
     API_SERVER,
@@ -65,7 +65,7 @@ class ControlPlane:
         self.audit_log = state.path / "audit.log"
         self.kubeconfig = state.path / "kubeconfig"
         self._write_files(groups)
-        self.client = Client(self._endpoint(API_SERVER, self.token))
+        self.client = Client(self._address_of(API_SERVER, self.token))
 
     def start(self, deadline: float) -> None:
         """Start all and return when all is ready; StartError names who was not, and why."""
@@ -115,13 +115,13 @@ class ControlPlane:
         if name == ETCD:
             return True  # the API server's readiness tells
         content = NAMESPACE_CONTENT if name == CONTROLLER_MANAGER else ()
-        with Client(self._endpoint(name), HEALTH_SECONDS) as client:
+        with Client(self._address_of(name), HEALTH_SECONDS) as client:
             is_well = client.is_ok("/healthz" if name == CONTROLLER_MANAGER else "/readyz")
         return is_well and all(self.client.is_ok(path) for path in content)
 
-    def _endpoint(self, name: str, token: str = "") -> Endpoint:
+    def _address_of(self, name: str, token: str = "") -> Server:
         server = f"https://{HOST}:{self._ports[name]}"
-        return Endpoint(server, self._authority.certificate.decode(), token)
+        return Server(server, self._authority.certificate.decode(), token)
 
     def _write_files(self, groups: dict[str, str]) -> None:
         run = self.state.run

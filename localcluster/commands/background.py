@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from kube.errors import ApiError
 from localcluster.client.kubeconfig import write_private
 from localcluster.cluster.cluster import PROJECT, Cluster
 from localcluster.cluster.config import ClusterConfig
@@ -167,7 +168,7 @@ def hold(config: ClusterConfig) -> int:
             started.set()
             _detach(cluster.log("daemon"))
             _supervise(cluster, ended)
-    except (LocalClusterError, OSError) as error:
+    except (LocalClusterError, ApiError, OSError) as error:
         print(error, flush=True)
         return 1
     return 0

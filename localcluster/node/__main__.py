@@ -15,7 +15,7 @@ from pathlib import Path
 
 from localcluster.build.images import ImageTable
 from localcluster.client.informer import Informer
-from localcluster.client.rest import Client, Endpoint, Raw
+from localcluster.client.rest import Client, Raw, Server
 from localcluster.cluster.config import ClusterConfig
 from localcluster.node.manager import PodManager
 from localcluster.node.network.addresses import AddressPool
@@ -66,14 +66,14 @@ def default_capacity() -> dict[str, str]:
 def run_node(folder: Path, runtime: Runtime) -> None:
     """Start every part; each has threads of its own."""
     config: ClusterConfig = pickle.loads((folder / "config").read_bytes())
-    client = Client(Endpoint.from_kubeconfig(folder / "kubeconfig"))
+    client = Client(Server.from_kubeconfig(folder / "kubeconfig"))
     capacity = default_capacity() | dict(config.node_capacity)
     network = PodNetwork.read(folder.parent) if runtime.isolated else None
     addresses = AddressPool(network.subnets) if network else AddressPool()
     if network is not None:
         network.attach_node(addresses.node_address, addresses.subnet)
         ended_with(network.pid)
-    server = KubeletServer(addresses.node_address, folder, client.endpoint.authority)
+    server = KubeletServer(addresses.node_address, folder, client.server.authority)
     hosts = Hosts()
     events = Recorder(client, folder.name)
     images = ImageTable(list(config.images))

@@ -7,7 +7,8 @@ import queue
 import threading
 from pathlib import Path
 
-from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Raw
+from kube.errors import ApiError
+from localcluster.client.rest import Raw
 from localcluster.machine import clock
 from localcluster.node.network.addresses import AddressPool
 from localcluster.node.pod.node_context import NodeContext
@@ -149,7 +150,7 @@ class PodManager:
             pod = self._ended.get()
             try:
                 delete_pod(self._node.client, pod)
-            except (ApiError, *CONNECTION_ERRORS):
+            except ApiError:
                 clock.sleep(RETRY_SECONDS)
                 self._ended.put(pod)
 

@@ -8,23 +8,15 @@ import os
 import platform
 from dataclasses import dataclass
 
+from kube.errors import ApiError, Invalid
 from localcluster.build.binaries import KUBERNETES_VERSION
-from localcluster.client.rest import (
-    APPLY_PATCH,
-    CONNECTION_ERRORS,
-    ApiError,
-    Client,
-    Raw,
-    has_condition,
-)
+from localcluster.client.rest import APPLY_PATCH, Client, Raw, has_condition
 from localcluster.cluster.config import ClusterConfig
 from localcluster.machine import clock
 from localcluster.node.pod.containers import rfc3339
 from localcluster.node.pod.status import keep_times
 
 LEASE_SECONDS = 40
-REFUSED = (400, 422)
-"""A node that is refused so was not configured well."""
 RETRY_SECONDS = 0.2
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 HEALTHY = (
@@ -53,9 +45,9 @@ class Registration:
             try:
                 self._renew()
                 clock.sleep(self.config.renew_seconds)
-            except (ApiError, *CONNECTION_ERRORS) as error:
+            except ApiError as error:
                 print(f"cannot renew the node: {error}", flush=True)
-                if not self._uid and isinstance(error, ApiError) and error.status in REFUSED:
+                if not self._uid and isinstance(error, Invalid):
                     os._exit(1)  # no retry mends a wrong label or capacity
                 clock.sleep(RETRY_SECONDS * 5 if self._uid else RETRY_SECONDS)
 

@@ -1,30 +1,43 @@
-"""From a kubeconfig's sections to an endpoint of the operator's HTTP pool, with TLS."""
+"""From a kubeconfig's sections to a client of its API server."""
 
 import os
 import ssl
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from kube.http import Endpoint
+from kube.client import Client, Connection
+from kube.http import Endpoint, Timeouts
 from pdj.access.credentials import PLUGIN_SECONDS, Identity, data_of, read_identity
 from pdj.access.kubeconfig import Target
 from pdj.errors import Problem
 
+USER_AGENT = "kubectl-pdj"
+TIMEOUTS = Timeouts(connect=5.0, read=30.0)
+IDLE_CONNECTIONS = 8
+
 
 @dataclass(slots=True)
-class Connection:
-    """Where the API server is and who we are. `prefix` comes before every path."""
+class Login:
+    """The user's credentials, as `kube.client.Credentials`."""
 
     target: Target
-    endpoint: Endpoint
-    prefix: str
     identity: Identity
-    plugin_seconds: float = field(default=PLUGIN_SECONDS)
+    plugin_seconds: float
 
-    def renew(self) -> str | None:
-        """Read the credentials again, because the API server has refused them: the new header."""
-        self.identity = read_identity(self.target.user, self.target.cluster, self.plugin_seconds)
+    def header(self) -> str | None:
+        """The Authorization header; None where a certificate proves who we are."""
         return self.identity.authorization
+
+    def renew(self, refused: str | None) -> None:
+        """Read the credentials again, where they are more than a certificate."""
+        if refused is not None:
+            target = self.target
+            self.identity = read_identity(target.user, target.cluster, self.plugin_seconds)
+
+
+def open_client(target: Target) -> Client:
+    """Requests with the rights of the kubeconfig's user. Raises Problem as `connect` does."""
+    return Client(connect(target), IDLE_CONNECTIONS, USER_AGENT, TIMEOUTS)
 
 
 def connect(target: Target, plugin_seconds: float = PLUGIN_SECONDS) -> Connection:
@@ -45,7 +58,8 @@ def connect(target: Target, plugin_seconds: float = PLUGIN_SECONDS) -> Connectio
         tls_server_name=str(target.cluster.get("tls-server-name") or ""),
         proxy=_proxy(target, base.scheme, base.hostname),
     )
-    return Connection(target, endpoint, base.path.rstrip("/"), identity, plugin_seconds)
+    login = Login(target, identity, plugin_seconds)
+    return Connection(endpoint, login, base.path.rstrip("/"))
 
 
 def _build_tls(target: Target, identity: Identity) -> ssl.SSLContext:

@@ -4,8 +4,8 @@ import argparse
 
 from api.constants import API_VERSION, KIND
 from api.objects import Raw
+from kube.client import STRICT, Client
 from kube.errors import AlreadyExists, ApiError, Invalid
-from pdj.access.client import Client
 from pdj.commands.complaints import for_each
 from pdj.commands.options import add_files, files_of
 from pdj.commands.output import add_output, as_list, given_name, print_objects
@@ -102,9 +102,10 @@ def _list(session: Session, jobs: list[Raw]) -> int:
 def _create(session: Session, client: Client, job: Raw) -> Raw:
     namespace = session.options.namespace or job["metadata"].get("namespace") or session.namespace
     name = job["metadata"].get("name")
-    query = {"dryRun": "All"} if session.options.dry_run == "server" else {}
+    is_trial = session.options.dry_run == "server"
+    query = {**STRICT, "dryRun": "All"} if is_trial else STRICT
     job = {**job, "metadata": {**job["metadata"], "namespace": namespace}}
-    said = "would be created" if query else "created"
+    said = "would be created" if is_trial else "created"
     try:
         made = client.create(jobs_path(namespace), job, query)
     except AlreadyExists as error:

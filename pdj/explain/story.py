@@ -14,8 +14,8 @@ from api.job import PaddleJob, pod_name
 from api.objects import Raw, name_of, parse_time
 from api.signals import SIGBUS, SIGKILL
 from api.status import Failure, JobCondition, JobStatus, headline_condition, telling_conditions
+from kube.client import Client
 from kube.errors import ApiError, Forbidden
-from pdj.access.client import Client
 from pdj.explain import chinese, english
 from pdj.explain.texts import Text
 from pdj.gather.jobs import JobPicture

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from api.objects import Raw, name_of, uid_of
+from kube.client import Client, Query
 from kube.errors import ApiError
-from pdj.access.client import Client, Query
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path, log_path
 from pdj.gather.pods import statuses_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER
 from api.objects import Raw, labels_of, name_of, uid_of
-from pdj.access.client import Client
+from kube.client import Client
 from pdj.errors import Problem
 from pdj.gather.logs import LogReader, Wish, has_started
 from pdj.gather.merge import Line, Merger, Source

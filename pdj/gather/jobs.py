@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from api.constants import LABEL_JOB_UID, LABEL_ROLE
+from api.constants import API_VERSION, LABEL_JOB_UID, LABEL_ROLE, PLURAL
 from api.job import PaddleJob, parse_job
 from api.objects import Raw, labels_of, namespace_of, uid_of
 from api.status import UNREADABLE, dump_status, headline_condition, parse_status
+from kube.client import Client
+from kube.discovery import is_served
 from kube.errors import ApiError, Forbidden, NotFound, Transient
-from pdj.access.client import Client
 from pdj.errors import Problem
-from pdj.gather.paths import JOBS, core_path, jobs_path, of_job
+from pdj.gather.paths import core_path, jobs_path, of_job
 
 NO_OPERATOR = "this cluster does not know PaddleJobs: its administrator has to install the operator"
 
@@ -89,9 +90,7 @@ def check_served(client: Client, error: ApiError | None = None) -> None:
     Such a path answers 404 in plain text, as a load balancer without a backend does; the list of
     groups is the API server's own word.
     """
-    groups = client.get("/apis").get("groups") or ()
-    served = {each["groupVersion"] for group in groups for each in group["versions"]}
-    if JOBS.removeprefix("/apis/") not in served:
+    if not is_served(client, API_VERSION, PLURAL):
         raise NoOperator(NO_OPERATOR)
     if isinstance(error, Transient) and error.code == HTTPStatus.NOT_FOUND:
         raise NoOperator(f"{error.message}: {NOT_YET}") from error

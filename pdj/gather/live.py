@@ -5,9 +5,9 @@ from types import TracebackType
 
 from api.constants import Phase
 from api.objects import Raw
+from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden
-from pdj.access.client import Client
 from pdj.errors import FAILED, OK, Problem, TimedOut
 from pdj.gather.jobs import JobPicture, check_served, pods_of
 from pdj.gather.paths import core_path, jobs_path, of_job

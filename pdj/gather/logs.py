@@ -12,15 +12,18 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from api.objects import Raw, is_deleting, uid_of
+from kube.client import Client, Query
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient
 from kube.http import Stream
-from pdj.access.client import Client, Piece, Query, pieces_of
 from pdj.gather.merge import Line, Merger, Source
 from pdj.gather.paths import core_path, log_path
+from pdj.gather.pieces import Piece, pieces_of
 
 FIRST_PAUSE_SECONDS = 0.2
 MAX_PAUSE_SECONDS = 3.0
 NANOSECONDS = 1_000_000_000
+STREAM_READ_SECONDS = 3600.0
+"""A log may be silent for long; it is closed when its pod has gone."""
 MAX_LINE_BYTES = 64 << 10
 """A longer line is cut into pieces, which say so."""
 GOES_ON = " … (cut: the line goes on)".encode()
@@ -139,7 +142,7 @@ class LogReader:
 
     def _read(self, query: Query) -> None:
         """Read one log to its end. Raises Transient when it breaks."""
-        stream = self._client.stream(self._log_path, self._query(query))
+        stream = self._client.stream(self._log_path, self._query(query), STREAM_READ_SECONDS)
         with self._lock:
             self._stream = stream
         try:
@@ -154,7 +157,11 @@ class LogReader:
             stream.release()
 
     def _query(self, more: Query) -> Query:
-        query: Query = {"container": self._source.container, "timestamps": "true", **more}
+        query: dict[str, str | int] = {
+            "container": self._source.container,
+            "timestamps": "true",
+            **more,
+        }
         if self._position.time:
             query["sinceTime"] = whole_second(self._position.moment)
         else:

@@ -6,11 +6,10 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from api.objects import Raw, uid_of
+from kube.client import Client, Query, read_events
 from kube.clock import Clock
-from kube.errors import ApiError, Gone, Throttled, Transient
+from kube.errors import ApiError, Gone, Throttled, Transient, error_from_status
 from kube.http import Stream
-from pdj.access.client import Client, Query, lines_of
-from pdj.access.parsing import parse_json
 from pdj.errors import Problem
 
 READ_SECONDS = 70.0
@@ -98,8 +97,7 @@ class Watch:
         try:
             if self._closed.is_set():
                 return version
-            for line in lines_of(stream):
-                event = _parse(line)
+            for event in map(_check, read_events(stream)):
                 version = event["object"]["metadata"].get("resourceVersion") or version
                 yield from self._take(event)
         finally:
@@ -120,15 +118,13 @@ class Watch:
         yield Change(obj, is_gone)
 
 
-def _parse(line: bytes) -> Raw:
+def _check(event: Raw) -> Raw:
     try:
-        event = parse_json(line)
         if event["type"] == "ERROR":
-            code = event["object"].get("code")
-            raise (Gone if code == 410 else Transient)(str(event["object"].get("message")))
+            raise error_from_status(int(event["object"]["code"]), event["object"], None)
         event["object"]["metadata"]
-    except (KeyError, TypeError, AttributeError) as error:
-        raise Transient(f"the watch event cannot be read: {line[:100]!r}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise Transient(f"the watch event cannot be read: {str(event)[:100]}") from error
     return event
 
 

@@ -7,9 +7,9 @@ another server under the same context is refused.
 import threading
 
 from api.constants import GROUP, PLURAL
+from kube.client import Client
 from kube.errors import Unauthorized
-from pdj.access.client import Client
-from pdj.access.connection import connect
+from pdj.access.connection import open_client
 from pdj.access.kubeconfig import Target, load_target
 from pdj.errors import Problem
 from pdj.session import Session
@@ -32,7 +32,7 @@ class Access:
         """The client. Raises Problem where the kubeconfig has become unusable, or another's."""
         with self._lock:
             if self._client is None:
-                self._client = Client(connect(self._reload()))
+                self._client = open_client(self._reload())
             return self._client
 
     def refuse(self, error: Exception) -> None:

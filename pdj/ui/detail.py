@@ -4,7 +4,7 @@ from typing import Any
 
 from api.job import PaddleJob
 from api.objects import Raw
-from pdj.access.client import Client
+from kube.client import Client
 from pdj.explain.story import Story, Why, event_time, language_module, tell
 from pdj.gather.jobs import JobPicture
 from pdj.gather.pods import Pod, read_pod

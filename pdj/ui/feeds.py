@@ -7,9 +7,9 @@ import threading
 from typing import Any, Protocol
 
 from api.objects import Raw, uid_of
+from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError
-from pdj.access.client import Client
 from pdj.errors import Problem
 from pdj.gather.joblog import Choice, JobLog, choose
 from pdj.gather.jobs import JobPicture, check_served

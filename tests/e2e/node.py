@@ -15,8 +15,9 @@ from pathlib import Path
 
 import yaml
 
+from kube.errors import ApiError
 from localcluster import Cluster, ClusterConfig
-from localcluster.client.rest import CONNECTION_ERRORS, ApiError, has_condition
+from localcluster.client.rest import has_condition
 from localcluster.cluster.components import API_SERVER, CONTROLLER_MANAGER
 from localcluster.machine import clock
 from tests.e2e.cgroups import CGROUP
@@ -276,7 +277,7 @@ def wait_for(node: RealNode, name: str, holds: Callable[[], bool]) -> None:
         assert node.processes[name].poll() is None, end_of_log(node, name)
         try:
             return holds()
-        except (ApiError, subprocess.CalledProcessError, *CONNECTION_ERRORS):
+        except (ApiError, subprocess.CalledProcessError):
             return False
 
     assert clock.wait_until(holds_now, READY_SECONDS), end_of_log(node, name)

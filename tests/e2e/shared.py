@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from localcluster import Cluster
-from localcluster.client.rest import Client, Endpoint
+from localcluster.client.rest import Client, Server
 from tests.e2e.node import FOLDER, RealNode
 
 OWNED = pytest.StashKey[RealNode]()
@@ -73,7 +73,7 @@ class SharedCluster(Cluster):
 
     @cached_property
     def _client(self) -> Client:
-        return Client(Endpoint(self.server, self._access.authority, self._access.token))
+        return Client(Server(self.server, self._access.authority, self._access.token))
 
 
 def share(node: RealNode) -> None:

@@ -46,7 +46,7 @@ class Side:
         lab.cluster.client.create(jobs, {**self.job, "metadata": {"name": name}})
         lab.wait(lambda: self._phases(lab, name) == ["Running"] * 4, f"{name} runs")
         took = time.monotonic() - began
-        lab.cluster.client.delete(f"{jobs}/{name}", {})
+        lab.cluster.client.delete(f"{jobs}/{name}")
         lab.wait(lambda: not self._phases(lab, name), f"{name} is gone")
         return took
 

@@ -64,7 +64,7 @@ class Feed:
     def _open(self, client: ApiClient, resource: Resource) -> Stream:
         version = client.get(resource.path(), {"limit": 1})["metadata"]["resourceVersion"]
         query = {"watch": "true", "resourceVersion": version}
-        return client.watch(resource.path(), query, READ_SECONDS)
+        return client.stream(resource.path(), query, READ_SECONDS)
 
     def _read(self, stream: Stream) -> None:
         with contextlib.suppress(Transient):

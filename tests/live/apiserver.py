@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from api.constants import API_VERSION, PLURAL
+from kube.client import JSON, MERGE_PATCH
+from kube.errors import ApiError
+from kube.parsing import dump_json
 from localcluster import Cluster
-from localcluster.client.rest import JSON, MERGE_PATCH, ApiError, Client, Endpoint
+from localcluster.client.rest import Client, Server
 
 Raw = dict[str, Any]
 STRICT = "fieldValidation=Strict"
@@ -33,7 +36,7 @@ class ApiServer:
     """
 
     def __init__(self, cluster: Cluster, kubeconfig: Path | None = None) -> None:
-        own = Client(Endpoint.from_kubeconfig(kubeconfig)) if kubeconfig else None
+        own = Client(Server.from_kubeconfig(kubeconfig)) if kubeconfig else None
         self._own, self._client = own, own or cluster.client
 
     def close(self) -> None:
@@ -58,7 +61,7 @@ class ApiServer:
 
     def _call(self, method: str, path: str, body: Raw, content_type: str) -> Answer:
         try:
-            self._client.request(method, path, body, content_type)
+            self._client.send(method, path, dump_json(body), content_type)
         except ApiError as error:
             return Answer(error.message)
         return Answer()

@@ -97,8 +97,7 @@ class Pods:
         return found[0]
 
     def delete(self, name: str, grace_seconds: int | None = None) -> None:
-        body = {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
-        self.client.delete(f"{self.path}/{name}", body)
+        self.client.delete(f"{self.path}/{name}", grace_seconds=grace_seconds)
 
     def wait_gone(self, name: str) -> None:
         assert clock.wait_until(lambda: not self.exists(name), DEADLINE_SECONDS)

@@ -11,8 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from api.constants import Reason
-from pdj.access.client import Client
-from pdj.access.connection import connect
+from pdj.access.connection import open_client
 from pdj.access.kubeconfig import load_target
 from pdj.explain import chinese, english
 from pdj.explain.story import tell
@@ -100,7 +99,7 @@ class Tool:
 def explain(lab: Lab, name: str, language: str) -> str:
     """What `explain` prints, in this process: an interpreter takes longer than the command."""
     kubeconfig = lab.cluster.kubectl_environment()["KUBECONFIG"]
-    client = Client(connect(load_target(kubeconfig, None)))
+    client = open_client(load_target(kubeconfig, None))
     with contextlib.closing(client):
         story = tell(client, look(client, lab.namespace, name), language)
     lines = draw_story(story, language, lambda text, *_: text, datetime.now(UTC))

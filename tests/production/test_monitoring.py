@@ -131,7 +131,7 @@ def test_only_who_may_reads_them(cluster: Cluster) -> None:
 
 
 def test_the_lease_has_a_flow_of_its_own(cluster: Cluster) -> None:
-    text = cluster.client.send("GET", "/metrics").decode()
+    text = cluster.client.text("/metrics")
     served = re.findall(r"^apiserver_flowcontrol_dispatched_requests_total{(.*)} \d", text, re.M)
     assert f'flow_schema="{FLOW}",priority_level="leader-election"' in served
 

@@ -17,7 +17,8 @@ from typing import Any
 
 from api.constants import LABEL_JOB_NAME
 from api.objects import labels_of, name_of, namespace_of
-from localcluster.client.rest import MERGE_PATCH, ApiError
+from kube.client import MERGE_PATCH
+from kube.errors import AlreadyExists
 from localcluster.cluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
 from tests.live.faulty import webhook
 from tests.live.lab import CORE, ENDED
@@ -257,8 +258,7 @@ def pod_deleted(grace_seconds: int | None) -> Callable[[Scene, Fault], End]:
 
     def begin(scene: Scene, fault: Fault) -> End:
         pod = scene.child("Pod", fault.pick)
-        body = {} if grace_seconds is None else {"gracePeriodSeconds": grace_seconds}
-        scene.place.client.delete(pod_path(pod), body)
+        scene.place.client.delete(pod_path(pod), grace_seconds=grace_seconds)
         return nothing
 
     return begin
@@ -286,7 +286,7 @@ def child_deleted(kind: str, plural: str) -> Callable[[Scene, Fault], End]:
     def begin(scene: Scene, fault: Fault) -> End:
         child = scene.child(kind, fault.pick)
         path = f"{CORE}/namespaces/{namespace_of(child)}/{plural}/{name_of(child)}"
-        scene.place.client.delete(path, {})
+        scene.place.client.delete(path)
         return nothing
 
     return begin
@@ -297,7 +297,7 @@ def child_deleted(kind: str, plural: str) -> Callable[[Scene, Fault], End]:
 
 def rights_taken(scene: Scene, _fault: Fault) -> End:
     """The operators may do nothing."""
-    scene.place.client.delete(f"{BINDINGS}/{DEPLOYMENT}", {})
+    scene.place.client.delete(f"{BINDINGS}/{DEPLOYMENT}")
     return scene.place.bind
 
 
@@ -324,7 +324,7 @@ def pods_refused(is_slow: bool) -> Callable[[Scene, Fault], End]:
 def remove(scene: Scene, path: str) -> None:
     """Delete an object of a fault's; a restore may have done that already."""
     if scene.place.client.find(path) is not None:
-        scene.place.client.delete(path, {})
+        scene.place.client.delete(path)
 
 
 def job_recreated(scene: Scene, fault: Fault) -> End:
@@ -332,7 +332,7 @@ def job_recreated(scene: Scene, fault: Fault) -> End:
     job = scene.job(fault.pick)
     namespace = namespace_of(job)
     again = {key: job[key] for key in ("apiVersion", "kind", "spec")}
-    scene.place.client.delete(scene.place.job_path(namespace, name_of(job)), {})
+    scene.place.client.delete(scene.place.job_path(namespace, name_of(job)))
 
     def end() -> None:
         body = {**again, "metadata": {"name": name_of(job)}}
@@ -368,10 +368,8 @@ def create(scene: Scene, namespace: str, job: Raw) -> None:
     """Submit a job. Raises AlreadyThere."""
     try:
         scene.place.client.create(scene.place.job_path(namespace), job)
-    except ApiError as error:
-        if error.reason == "AlreadyExists":
-            raise AlreadyThere from error
-        raise
+    except AlreadyExists as error:
+        raise AlreadyThere from error
 
 
 def patch_job(scene: Scene, name: tuple[str, str], spec: Raw) -> None:

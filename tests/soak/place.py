@@ -14,8 +14,9 @@ from typing import Any, Self
 import yaml
 
 from api.constants import LABEL_JOB_UID
+from kube.errors import ApiError
 from localcluster import Cluster, ClusterConfig
-from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Client, has_condition
+from localcluster.client.rest import Client, has_condition
 from localcluster.cluster.components import COMPONENTS, CONTROLLER_MANAGER
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.process import Process
@@ -27,7 +28,7 @@ from tests.live.proxy import FaultProxy
 from tests.soak.checks import Listing
 
 Raw = dict[str, Any]
-TROUBLE = (ApiError, LocalClusterError, *CONNECTION_ERRORS)
+TROUBLE = (ApiError, LocalClusterError)
 """What a request raises while the API server or etcd is away."""
 ANSWER_SECONDS = 3.0
 NODES = ("node-0", "node-1", "node-2")
@@ -111,7 +112,7 @@ class Place:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             stack.enter_context(self.cluster)
-            self.client = Client(self.cluster.client.endpoint, ANSWER_SECONDS)
+            self.client = Client(self.cluster.client.server, ANSWER_SECONDS)
             stack.callback(self.client.close)
             install_without_deployment(self.cluster)
             for name in NAMESPACES:
@@ -198,7 +199,7 @@ class Place:
 
     def children(self, kind: str) -> list[Raw]:
         """The objects of a kind that look as if they were jobs' children."""
-        found = self.client.get(COLLECTIONS[kind], labelSelector=LABEL_JOB_UID)["items"]
+        found = self.client.get(COLLECTIONS[kind], {"labelSelector": LABEL_JOB_UID})["items"]
         return [{"apiVersion": "v1", "kind": kind, **obj} for obj in found]
 
     def listing(self) -> Listing:
@@ -229,7 +230,7 @@ class Place:
                 f"{WEBHOOKS}/{namespace}",
             ):
                 if self.client.find(path) is not None:
-                    self.client.delete(path, {})
+                    self.client.delete(path)
 
     def bind(self) -> None:
         """Give the operators their rights back."""

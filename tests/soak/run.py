@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from api.objects import name_of, namespace_of
+from kube.client import MERGE_PATCH
 from localcluster.client.informer import Informer
-from localcluster.client.rest import MERGE_PATCH
 from localcluster.machine import clock
 from reconcile import Settings
 from tests.live.lab import CORE, PADDLE_JOBS
@@ -272,7 +272,7 @@ class Soak:
         for job in there:
             if name_of(job) not in PERMANENT:
                 path = self.place.job_path(namespace_of(job), name_of(job))
-                self.place.client.delete(path, {})
+                self.place.client.delete(path)
 
     def _witnessed(self) -> list[str]:
         found = self.watching.witness.take_violations()

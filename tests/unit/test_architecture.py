@@ -22,8 +22,8 @@ ALLOWED = {
     "reconcile": {"reconcile", "api"},
     "controller": {"controller", "reconcile", "kube", "api", "metrics"},
     "pdj": {"pdj", "reconcile", "kube", "api"},
-    "localcluster": {"localcluster"},
-    "benchmarks": {"benchmarks", "localcluster"},
+    "localcluster": {"localcluster", "kube"},
+    "benchmarks": {"benchmarks", "localcluster", "kube"},
     "manifests": {"manifests", "api", "controller", "pdj"},
     "examples": {"examples", "localcluster"},
 }

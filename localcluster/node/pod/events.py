@@ -10,7 +10,8 @@ import threading
 from collections import OrderedDict
 from itertools import count
 
-from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Client, Raw
+from kube.errors import ApiError
+from localcluster.client.rest import Client, Raw
 from localcluster.machine import clock
 from localcluster.node.pod.containers import rfc3339
 
@@ -48,7 +49,7 @@ class Recorder(threading.Thread):
         """Write one Event after the other; one that cannot be written is dropped."""
         while True:
             event = self._queue.get()
-            with contextlib.suppress(ApiError, *CONNECTION_ERRORS):
+            with contextlib.suppress(ApiError):
                 self._write(event)
 
     def _write(self, event: Raw) -> None:

@@ -32,5 +32,4 @@ class NodeContext:
 
     def api_server(self, pod: Raw) -> tuple[str, int]:
         """Host and port of the API server, as the pod sees it."""
-        endpoint = self.client.endpoint
-        return (API_ADDRESS, API_PORT) if self.has_network(pod) else (endpoint.host, endpoint.port)
+        return (API_ADDRESS, API_PORT) if self.has_network(pod) else self.client.server.address

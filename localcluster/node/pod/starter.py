@@ -82,8 +82,6 @@ class Starter:
         except NotYet as cause:
             return self._note_waiting(pod, container, cause)
         except OSError as error:
-            if error.filename is None:  # it is the API server that cannot be reached
-                raise
             return self._note_waiting(pod, container, NotYet("CreateContainerError", str(error)))
         if not container.is_running:
             return clock.monotonic()

@@ -3,10 +3,12 @@
 The functions are pure; the writer is owned by the pod's worker thread.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from localcluster.client.rest import ApiError, Client, Raw
+from kube.errors import Conflict, NotFound
+from localcluster.client.rest import Client, Raw
 from localcluster.machine import clock
 from localcluster.node.pod.containers import Container, rfc3339
 from localcluster.node.spec.env import PodFacts
@@ -99,7 +101,7 @@ class StatusWriter:
         self.verdict: Raw = {}
 
     def write(self, pod: Raw, facts: PodFacts, is_deleted: bool = False) -> str:
-        """Write the status if it has changed; the phase. Raises ApiError, CONNECTION_ERRORS."""
+        """Write the status if it has changed; the phase. Raises ApiError."""
         status = self._build(pod, facts, is_deleted)
         if status != self._written:
             body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
@@ -145,9 +147,5 @@ def pod_path(pod: Raw) -> str:
 
 def delete_pod(client: Client, pod: Raw) -> None:
     """Take a pod that has ended out of the API server; another of its name stays."""
-    body = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
-    try:
-        client.delete(pod_path(pod), body)
-    except ApiError as error:
-        if error.status not in (404, 409):
-            raise
+    with contextlib.suppress(NotFound, Conflict):
+        client.delete(pod_path(pod), pod["metadata"]["uid"], grace_seconds=0)

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from localcluster.client.rest import CONNECTION_ERRORS, ApiError, Raw
+from kube.errors import ApiError, Conflict, NotFound
+from localcluster.client.rest import Raw
 from localcluster.machine import clock
 from localcluster.node.network.hosts import HostsFile, build_head
 from localcluster.node.pod.containers import Container, build_containers, seconds_of
@@ -174,11 +175,12 @@ class PodWorker:
         try:
             yield
         except ApiError as error:
-            if error.status in (404, 409) and self._is_gone():
+            if isinstance(error, NotFound | Conflict) and self._is_gone():
                 raise Gone from error
-            print(f"{pod_path(self._pod)}: {error}", flush=True)
+            if error.code:  # somebody answers
+                print(f"{pod_path(self._pod)}: {error}", flush=True)
             self._look_at(clock.monotonic() + API_RETRY_SECONDS)
-        except CONNECTION_ERRORS:
+        except OSError:
             self._look_at(clock.monotonic() + API_RETRY_SECONDS)
         except Gone:
             raise
@@ -188,12 +190,10 @@ class PodWorker:
 
     def _is_gone(self) -> bool:
         try:
-            found = self._node.client.get(pod_path(self._pod))
-        except ApiError as error:
-            return error.status == 404
-        except CONNECTION_ERRORS:
+            found = self._node.client.find(pod_path(self._pod))
+        except ApiError:
             return False
-        return bool(found["metadata"]["uid"] != self._pod["metadata"]["uid"])
+        return found is None or bool(found["metadata"]["uid"] != self._pod["metadata"]["uid"])
 
     def _look_at(self, moment: float) -> None:
         self._look_again = min(self._look_again, moment)
@@ -287,15 +287,7 @@ class PodWorker:
             self._volumes.prepare()
             self._volumes_ready = True
             return True
-        except VolumeError as error:
-            message = str(error)
-        except ApiError as error:
-            if error.status != 404:
-                raise
-            message = error.message
-        except OSError as error:
-            if error.filename is None:  # it is the API server that cannot be reached
-                raise
+        except (VolumeError, NotFound, OSError) as error:
             message = str(error)
         self._node.events.record(self._pod, "Warning", "FailedMount", message)
         self._look_at(clock.monotonic() + VOLUME_RETRY_SECONDS)

@@ -23,7 +23,7 @@ class Tokens:
     """Each with the time, on the monotonic clock, when to ask for the next."""
 
     def get(self, projection: Raw) -> str:
-        """The token for a serviceAccountToken projection. Raises ApiError, OSError."""
+        """The token for a serviceAccountToken projection. Raises ApiError."""
         audience = projection.get("audience", "")
         seconds = int(projection.get("expirationSeconds") or DEFAULT_SECONDS)
         token, renew_at = self._tokens.get((audience, seconds), ("", 0.0))

@@ -64,5 +64,5 @@ def test_a_second_job_waits_for_the_pods_of_the_first_and_says_so(pods: Pods) ->
     pods.wait_phase("of-no-job", "Succeeded")
     for name in ("first-0", "first-1"):
         assert pods.get("second-1")["status"]["phase"] == "Pending"
-        pods.client.delete(f"{pods.path}/{name}", {"gracePeriodSeconds": 0})
+        pods.client.delete(f"{pods.path}/{name}", grace_seconds=0)
     pods.wait_phase("second-1", "Succeeded")

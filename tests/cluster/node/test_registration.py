@@ -48,7 +48,7 @@ def test_a_deleted_node_registers_again(client: Client) -> None:
         return uids.get(NODES[0], old) != old
 
     old = client.get(NODE)["metadata"]["uid"]
-    client.delete(NODE, {})
+    client.delete(NODE)
     assert clock.wait_until(is_new, DEADLINE_SECONDS)
 
 

@@ -152,7 +152,7 @@ def check_claim(pods: Pods, client: Client, folder: Path, **source: Any) -> None
     run(pods, "echo 1 > /v/a", volumes)
     assert run(pods, "cat /v/a", volumes) == "1\n"
     assert (folder / "a").exists()
-    client.delete(f"/api/v1/persistentvolumes/{pods.namespace}", {})
+    client.delete(f"/api/v1/persistentvolumes/{pods.namespace}")
 
 
 def test_a_claim_of_a_host_path_is_a_folder(pods: Pods, client: Client, folders: Path) -> None:

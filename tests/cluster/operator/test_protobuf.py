@@ -9,9 +9,10 @@ from pytest_mock import MockerFixture
 
 from controller.cache.trim import trim
 from controller.client import protobuf
-from controller.client.api import JSON, ApiClient, Query, read_events
+from controller.client.api import ApiClient, read_events
 from controller.client.connection import load_connection
 from controller.client.resources import CONFIG_MAP, POD, SERVICE, Resource
+from kube.client import JSON, Query
 from kube.clock import Clock
 from kube.errors import Invalid
 from localcluster import Cluster
@@ -152,7 +153,7 @@ def client(cluster: Cluster) -> Iterator[ApiClient]:
 def watched(client: ApiClient, lab: Lab, accept: str) -> dict[str, Raw]:
     """What a watch from nothing tells of each pod first, as the store would keep it."""
     path = f"{CORE}/namespaces/{lab.namespace}/pods"
-    stream = client.watch(path, {"watch": "true"}, READ_SECONDS, accept)
+    stream = client.stream(path, {"watch": "true"}, READ_SECONDS, accept)
     found: dict[str, Raw] = {}
     for event in read_events(stream):
         assert event["type"] == "ADDED"
@@ -195,7 +196,7 @@ def test_protobuf_tells_what_json_tells(client: ApiClient, pods: Lab) -> None:
 
 def test_the_answer_is_protobuf_indeed(client: ApiClient, pods: Lab) -> None:
     path = f"{CORE}/namespaces/{pods.namespace}/pods"
-    stream = client.watch(path, {"watch": "true"}, READ_SECONDS, protobuf.EVENTS)
+    stream = client.stream(path, {"watch": "true"}, READ_SECONDS, protobuf.EVENTS)
     assert stream.headers["content-type"].startswith(protobuf.MEDIA_TYPE)
     stream.close()
     stream.release()

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from kube.client import MERGE_PATCH
 from localcluster import Cluster, ClusterConfig
-from localcluster.client.rest import MERGE_PATCH
 from localcluster.machine import clock
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import install_crd

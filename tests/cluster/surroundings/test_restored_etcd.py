@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kube.errors import ApiError
 from localcluster import Cluster, ClusterConfig
-from localcluster.client.rest import CONNECTION_ERRORS, ApiError
 from localcluster.cluster.components import API_SERVER, ETCD
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import install_crd, operator_behind, readiness
@@ -49,7 +49,7 @@ def is_taken(lab: Lab, name: str) -> bool:
             f"/apis/batch.paddlepaddle.org/v1/namespaces/{lab.namespace}/paddlejobs",
             paddle_job(name, {"worker": (1, WAITS)}),
         )
-    except (ApiError, *CONNECTION_ERRORS):
+    except ApiError:
         return False
     return True
 

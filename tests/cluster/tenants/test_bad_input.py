@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from api.status import status_schema
+from kube.client import MERGE_PATCH
+from kube.errors import ApiError
 from localcluster import Cluster
-from localcluster.client.rest import MERGE_PATCH, ApiError
 from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.apiserver import DRY_RUN, ApiServer, jobs_path

@@ -46,7 +46,7 @@ def site_lab(operated: Cluster) -> Iterator[Lab]:
     lab.wait_completed("ctr-wide-deep")
     lab.wait(lambda: len(lab.status("bert-large").get("failures") or ()) > 1, "two failures")
     yield lab
-    operated.client.delete(path, {})
+    operated.client.delete(path)
 
 
 @pytest.fixture(scope="module")

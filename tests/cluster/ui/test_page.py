@@ -99,7 +99,7 @@ def test_a_change_is_shown_within_two_seconds(page: Page, site_lab: Lab) -> None
         shown.append(time.monotonic() - began)
         expect(page.locator("tbody tr").first).to_contain_text("Suspended")
         began = time.monotonic()
-        client.delete(f"{JOBS}/{name}", {})
+        client.delete(f"{JOBS}/{name}")
         link.wait_for(state="detached", timeout=SECONDS_MS)
         gone.append(time.monotonic() - began)
         if max(min(shown), min(gone)) < LIVE_SECONDS:
@@ -347,7 +347,7 @@ def test_a_thousand_jobs_are_drawn_in_a_second(
             tab.select_option("select", "")
             link = tab.locator(f"a[href='#/jobs/{crowd}/job-7']")
             link.wait_for(timeout=SECONDS_MS)
-            client.delete(f"{path}/job-7", {})
+            client.delete(f"{path}/job-7")
             link.wait_for(state="detached", timeout=SECONDS_MS)
             assert min(frame_ms(tab) for _ in range(TRIES)) < FRAME_MS
 

@@ -9,7 +9,8 @@ from benchmarks.adapter import Adapter
 from benchmarks.family import Copies, Family, Requests, as_requested
 from benchmarks.operators import own_operator
 from controller.client.api import METADATA_ONLY, UNCHECKED
-from localcluster.client.rest import JSON, Raw
+from kube.client import JSON
+from localcluster.client.rest import Raw
 
 JOB_UID = "11111111-1111-1111-1111-111111111111"
 POD_UID = "22222222-2222-2222-2222-222222222222"

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.adapter import Adapter
 from benchmarks.jobwatch import TOUCHED, JobWatch
-from localcluster.client.rest import Client, Endpoint
+from localcluster.client.rest import Client, Server
 
 Job = dict[str, Any]
 
@@ -18,7 +18,7 @@ def a_job(name: str, phase: str = "") -> Job:
 
 @pytest.fixture
 def watch() -> JobWatch:
-    return JobWatch(Client(Endpoint("http://127.0.0.1:1", None)), Adapter())
+    return JobWatch(Client(Server("http://127.0.0.1:1", None)), Adapter())
 
 
 def times(watch: JobWatch, state: str, *names: str) -> list[float]:

@@ -13,7 +13,7 @@ from benchmarks import __main__ as command
 from benchmarks.operators import Operator
 from benchmarks.scenarios.sidebyside import Turns
 from benchmarks.series import FULL, Series, Sizes
-from localcluster.client.rest import ApiError
+from kube.errors import ApiError
 from localcluster.machine.errors import BuildError, StartError
 from localcluster.machine.report import Report
 from tests.unit.benchmarks.measured import a_series, some_turns
@@ -32,7 +32,7 @@ ADAPTER = Peer(name="peer", command=("peer",))
 FAILURES = [
     pytest.param(TimeoutError("no sign of life"), id="timeout"),
     pytest.param(StartError("other died (1)"), id="crash"),
-    pytest.param(ApiError(404, "NotFound", "no such kind"), id="refused"),
+    pytest.param(ApiError("no such kind", code=404), id="refused"),
 ]
 
 

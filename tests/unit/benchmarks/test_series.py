@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.series import attempt
-from localcluster.client.rest import ApiError
+from kube.errors import ApiError
 from localcluster.machine.errors import StartError
 
 
@@ -12,7 +12,7 @@ from localcluster.machine.errors import StartError
     [
         pytest.param(TimeoutError("no sign of life"), id="timeout"),
         pytest.param(StartError("operator died (137)"), id="crash"),
-        pytest.param(ApiError(500, "InternalError", "etcd is full"), id="refused"),
+        pytest.param(ApiError("etcd is full", code=500), id="refused"),
     ],
 )
 def test_a_scenario_that_fails_leaves_the_rest(failure: Exception) -> None:

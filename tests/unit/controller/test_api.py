@@ -323,7 +323,7 @@ def test_one_connection_serves_many_requests(server, client):
 
 
 def events_of(client, read_timeout_seconds=5.0) -> list[dict[str, int]]:
-    opened = client.watch("/w", {"watch": "true"}, read_timeout_seconds)
+    opened = client.stream("/w", {"watch": "true"}, read_timeout_seconds)
     try:
         return list(read_events(opened))
     finally:
@@ -379,12 +379,12 @@ def test_a_silent_stream_says_so(server, client):
 def test_a_stream_that_is_refused_raises(server, client):
     server.steps = [reply(410, status(410, "Expired"))]
     with pytest.raises(Gone):
-        client.watch("/w", {}, 5.0)
+        client.stream("/w", {}, 5.0)
 
 
 def test_closing_ends_a_read_at_once(server, client):
     server.steps = [stream(b"{}\n", end=server.hang)]
-    opened = client.watch("/w", {}, 30.0)
+    opened = client.stream("/w", {}, 30.0)
     got: list[dict[str, int]] = []
     reader = threading.Thread(target=lambda: got.extend(read_events(opened)))
     reader.start()
@@ -401,7 +401,7 @@ def opened_is_read(server) -> None:
 
 def test_closing_twice_or_after_the_end_is_harmless(server, client):
     server.steps = [stream(b"{}\n")]
-    opened = client.watch("/w", {}, 5.0)
+    opened = client.stream("/w", {}, 5.0)
     list(read_events(opened))
     opened.release()
     opened.close()

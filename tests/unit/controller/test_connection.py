@@ -12,11 +12,11 @@ from kubernetes.config import incluster_config
 from controller.client.connection import (
     STUCK_SECONDS,
     ConfigurationError,
-    Connection,
     Credentials,
     build_connection,
     load_connection,
 )
+from kube.client import Connection
 from tests.unit.controller.fakes import SteppedClock, eventually
 
 # Credentials

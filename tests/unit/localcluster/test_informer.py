@@ -1,14 +1,16 @@
 """No change is missed, whatever becomes of the watch."""
 
-import http.client
+import json
 from collections.abc import Iterator
+from http.client import IncompleteRead
 from typing import Any, cast
 
 import pytest
 
+from kube.errors import ApiError, Gone
 from localcluster.client import informer
 from localcluster.client.informer import Informer
-from localcluster.client.rest import ApiError, Client
+from localcluster.client.rest import Client
 
 Raw = dict[str, Any]
 
@@ -18,7 +20,7 @@ def thing(name: str, version: int) -> Raw:
     return {"metadata": {"name": name, "resourceVersion": str(version)}}
 
 
-ERROR = {"type": "ERROR", "object": {"code": 410, "reason": "Expired"}}
+ERROR = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}}
 
 
 class Server:
@@ -40,32 +42,33 @@ class Server:
         self.informer.run()
         return self
 
-    def get(self, _: str) -> Raw:
+    def list(self, _: str) -> tuple[list[Raw], str]:
         """The next list, at version 10, 20 and so on."""
-        version = str(10 * (len(self.replaced) + 1))
-        return {
-            "metadata": {"resourceVersion": version},
-            "items": self._lists.pop(0) if self._lists else [],
-        }
+        items = self._lists.pop(0) if self._lists else []
+        return items, str(10 * (len(self.replaced) + 1))
 
-    def watch(self, *_: Any, **query: str) -> "Server":
+    def stream(self, _: str, query: Raw, *_more: Any) -> "Server":
         """The next watch; after more than are there, the informer ends."""
         if not self._watches:
             self.informer.stop()
         self.began_at.append(query["resourceVersion"])
         return self
 
-    def __iter__(self) -> Iterator[Raw]:
+    def chunks(self) -> Iterator[bytes]:
+        """The events of the watch."""
         events = self._watches.pop(0) if self._watches else []
         if not self._watches:
             events = [*events, thing("last", 99)]
         for each in events:
             if isinstance(each, Exception):
                 raise each
-            yield each if "type" in each else {"type": "MODIFIED", "object": each}
+            event = each if "type" in each else {"type": "MODIFIED", "object": each}
+            yield json.dumps(event).encode() + b"\n"
 
     def close(self) -> None:
         """The watch is closed."""
+
+    release = close
 
     def _note(self, _: str, changed: Raw) -> None:
         self.told.append(changed["metadata"]["name"])
@@ -85,8 +88,8 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         pytest.param([], id="ended"),
         pytest.param([OSError("reset")], id="connection"),
-        pytest.param([http.client.IncompleteRead(b"")], id="broken answer"),
-        pytest.param([ApiError(500, "InternalError", "etcd is away")], id="server error"),
+        pytest.param([IncompleteRead(b"")], id="broken answer"),
+        pytest.param([ApiError("etcd is away", code=500)], id="server error"),
     ],
 )
 def test_a_watch_that_ends_goes_on_where_it_was(end: list[Raw | Exception]) -> None:
@@ -99,7 +102,7 @@ def test_a_watch_that_ends_goes_on_where_it_was(end: list[Raw | Exception]) -> N
 @pytest.mark.parametrize(
     "watch",
     [
-        pytest.param([ApiError(410, "Expired", "too old")], id="refused"),
+        pytest.param([Gone("too old", code=410)], id="refused"),
         pytest.param([ERROR], id="told in an event"),
         pytest.param([thing("bad", 11)], id="an event that cannot be handled"),
     ],

@@ -233,13 +233,13 @@ def contexts(tmp_path: Path) -> Callable[..., str]:
 def test_a_page_stays_with_its_context_when_its_login_is_renewed(
     contexts: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pdj.ui.access.Client", lambda connection: connection)
+    monkeypatch.setattr("pdj.ui.access.open_client", connect)
     file = contexts("mine", "old")
     access = Access(Session(argparse.Namespace(kubeconfig=file, context=None)))
     contexts("other", "new")
     access.refuse(Unauthorized("expired"))
     renewed: Any = access.client()
-    assert (renewed.endpoint.host, renewed.identity.authorization) == ("mine", "Bearer new")
+    assert (renewed.endpoint.host, renewed.credentials.header()) == ("mine", "Bearer new")
 
 
 def test_a_page_refuses_another_server_under_its_context(contexts: Callable[..., str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from api.constants import Reason
 from api.objects import Raw
-from pdj.access.client import Client
+from kube.client import Client
 from pdj.explain import chinese, english
 from pdj.explain.story import tell
 from pdj.explain.texts import Text, Who

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from api.objects import Raw
+from kube.client import STRICT
 from kube.errors import (
     AlreadyExists,
     ApiError,
@@ -23,7 +24,9 @@ from pdj.gather.jobs import JobPicture, NoOperator, get_job
 from pdj.session import Session
 
 JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/team/paddlejobs"
-SERVED = {"groups": [{"versions": [{"groupVersion": "batch.paddlepaddle.org/v1"}]}]}
+GROUP = "batch.paddlepaddle.org/v1"
+SERVED = {"groups": [{"versions": [{"groupVersion": GROUP}]}], "kind": "APIGroupList"}
+KINDS = {"resources": [{"name": "paddlejobs"}], "kind": "APIResourceList"}
 
 
 class Cluster:
@@ -39,7 +42,9 @@ class Cluster:
     def get(self, path: str) -> Raw:
         """A job, or the groups of the API."""
         if path == "/apis":
-            return SERVED if self._is_served else {"groups": []}
+            return SERVED if self._is_served else {**SERVED, "groups": []}
+        if path == f"/apis/{GROUP}":
+            return KINDS
         name = self._known(path)
         return {"metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}"}, "spec": {}}
 
@@ -64,7 +69,7 @@ class Cluster:
         name = body["metadata"]["name"] or body["metadata"]["generateName"]
         if name in self.refusals:
             raise self.refusals[name]
-        if name in self.names and not query:
+        if name in self.names and query == STRICT:
             raise AlreadyExists("exists")
         if not query:
             self.changed.append(name)

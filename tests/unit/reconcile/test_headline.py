@@ -7,7 +7,7 @@ import pytest
 
 from api.constants import Condition
 from api.status import MAX_HEADLINE_CHARACTERS
-from pdj.access.client import Client
+from kube.client import Client
 from pdj.explain.story import tell
 from pdj.gather.jobs import JobPicture
 from pdj.text.status import draw_job

@@ -6,25 +6,23 @@ Any thread may call.
 """
 
 from api.objects import Raw
-from controller.client.api import ApiClient
-from controller.client.resources import Resource
+from kube.client import Client
 from kube.errors import Transient
 
 
-def is_served(client: ApiClient, resource: Resource) -> bool:
+def is_served(client: Client, api_version: str, plural: str) -> bool:
     """Whether the API server names the kind. Raises ApiError where it does not answer that."""
-    if not resource.group:
+    if "/" not in api_version:
         return True  # without the core group it is no Kubernetes
     groups = _ask(client, "/apis", "APIGroupList").get("groups") or ()
     versions = {each["groupVersion"] for group in groups for each in group["versions"]}
-    if resource.api_version not in versions:
+    if api_version not in versions:
         return False
-    path = f"/apis/{resource.api_version}"
-    kinds = _ask(client, path, "APIResourceList").get("resources") or ()
-    return any(kind["name"] == resource.plural for kind in kinds)
+    kinds = _ask(client, f"/apis/{api_version}", "APIResourceList").get("resources") or ()
+    return any(kind["name"] == plural for kind in kinds)
 
 
-def _ask(client: ApiClient, path: str, kind: str) -> Raw:
+def _ask(client: Client, path: str, kind: str) -> Raw:
     answer = client.get(path)
     if answer.get("kind") != kind:
         raise Transient(f"{path} is no {kind}")

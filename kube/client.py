@@ -1,0 +1,271 @@
+"""Requests to an API server as raw objects, on a pool of connections.
+
+Always: every request has a connect and a read timeout, and every failure is an `errors.ApiError`.
+Nothing is retried here, with one exception: when the credentials are refused, they are read again
+and the request is sent once more. Any thread may call; the threads of one client share its
+connections.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+from api.objects import Raw
+from kube.clock import Clock
+from kube.errors import (
+    ApiError,
+    NotFound,
+    Silent,
+    TooLarge,
+    Transient,
+    Unreachable,
+    error_from_status,
+)
+from kube.http import NETWORK_ERRORS, Endpoint, Pool, Request, Response, Stream, Timeouts
+from kube.parsing import dump_json, parse_json
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+ANYTHING = "*/*"
+PAGE = 500
+"""Objects in one page of a list."""
+
+Query = dict[str, Any]
+STRICT: Query = {"fieldValidation": "Strict"}
+"""Of a write: an unknown field is an error."""
+_Answer = tuple[Response, Stream | None]
+
+
+class Credentials(Protocol):
+    """Who we are, as an Authorization header."""
+
+    def header(self) -> str | None:
+        """The header's value; None where the connection itself proves who we are."""
+
+    def renew(self, refused: str | None) -> None:
+        """Read the credentials again: the API server has refused this header."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where the API server is and who we are; every client makes its own pool from it.
+
+    `prefix` comes before every path; mostly it is empty.
+    """
+
+    endpoint: Endpoint
+    credentials: Credentials
+    prefix: str = ""
+    clock: Clock = field(default_factory=Clock)
+
+
+class Client:
+    """Requests on one pool of connections, of which `pool_size` are kept when idle."""
+
+    def __init__(
+        self, connection: Connection, pool_size: int, agent: str, timeouts: Timeouts
+    ) -> None:
+        self._pool = Pool(connection.endpoint, pool_size, connection.clock)
+        self._prefix = connection.prefix
+        self._host = connection.endpoint.authority
+        self._credentials = connection.credentials
+        self._agent = agent
+        self._timeouts = timeouts
+        self._list_seconds = timeouts.read
+        """The read timeout where there is a query."""
+        self._requested: Callable[[int, str, str], None] = lambda *_: None
+        """Is given code, method and host of every answer; 0 is none."""
+
+    def get(
+        self,
+        path: str,
+        query: Query | None = None,
+        accept: str = JSON,
+        max_bytes: int | None = None,
+    ) -> Raw:
+        """One object, or one page of a list; `accept` says in which encodings it may come.
+
+        Raises TooLarge where it is longer than `max_bytes`.
+        """
+        request = Request("GET", self._url(path, query), self._headers(accept))
+        seconds = self._list_seconds if query else self._timeouts.read
+        response, _ = self._send(request, seconds, max_bytes=max_bytes)
+        if response.is_cut:
+            raise TooLarge(f"{request.target}: more than {max_bytes} bytes")
+        return self._decode(response)
+
+    def find(self, path: str) -> Raw | None:
+        """The object, or None where the API server says that there is none."""
+        try:
+            return self.get(path)
+        except NotFound:
+            return None
+
+    def list(self, path: str, query: Query | None = None) -> tuple[list[Raw], str]:
+        """All objects of a collection, page by page, and the version of the list."""
+        items: list[Raw] = []
+        page: Query = {"limit": PAGE, **(query or {})}
+        while True:
+            answer = self.get(path, page)
+            items += answer.get("items") or ()
+            metadata = answer.get("metadata") or {}
+            if not metadata.get("continue"):
+                return items, str(metadata.get("resourceVersion") or "")
+            page["continue"] = metadata["continue"]
+
+    def text(self, path: str, query: Query | None = None) -> str:
+        """An answer that is not JSON, such as a log."""
+        request = Request("GET", self._url(path, query), self._headers(ANYTHING))
+        return self._send(request, self._timeouts.read)[0].body.decode(errors="replace")
+
+    def stream(
+        self, path: str, query: Query, read_seconds: float, accept: str = ANYTHING
+    ) -> Stream:
+        """An answer that goes on: a watch (see `read_events`) or a log. The caller releases it."""
+        request = Request("GET", self._url(path, query), self._headers(accept))
+        response, stream = self._send(request, read_seconds, is_stream=True)
+        if stream is None:
+            raise Transient(f"{request.target}: {response.status} is no stream")
+        return stream
+
+    def create(self, path: str, body: Raw, query: Query | None = None) -> Raw:
+        """POST to a collection; the object as the API server made it."""
+        return self._decode(self.send("POST", self._url(path, query), dump_json(body)))
+
+    def replace(self, path: str, body: Raw) -> Raw:
+        """PUT a whole object. With a resourceVersion in it, only over that version."""
+        return self._decode(self.send("PUT", self._url(path), dump_json(body)))
+
+    def patch(self, path: str, body: Raw, content_type: str = STRATEGIC_MERGE_PATCH) -> Raw:
+        """Apply a patch of this kind; the object that it made."""
+        return self._decode(self.send("PATCH", self._url(path), dump_json(body), content_type))
+
+    def merge_patch(self, path: str, body: Raw) -> Raw:
+        """Apply a JSON merge patch (RFC 7386); the object that it made."""
+        return self.patch(path, body, MERGE_PATCH)
+
+    def delete(self, path: str, uid: str | None = None, grace_seconds: int | None = None) -> Raw:
+        """Delete, with a UID only the object that has it; dependents follow by themselves."""
+        options: Raw = {"propagationPolicy": "Background"}
+        if uid is not None:
+            options["preconditions"] = {"uid": uid}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        return self._decode(self.send("DELETE", self._url(path), dump_json(options)))
+
+    def send(
+        self,
+        method: str,
+        target: str,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        accept: str = JSON,
+    ) -> Response:
+        """A request of any kind, sent as it is given: the target has the prefix and the query."""
+        self._allowed_seconds()  # not even a connection where nothing may be sent
+        headers = {**self._headers(accept), "Content-Type": content_type}
+        request = Request(method, target, headers, body, self._allowed_seconds)
+        return self._send(request, self._timeouts.read)[0]
+
+    def close(self) -> None:
+        """Close the connections that lie idle."""
+        self._pool.close()
+
+    def _allowed_seconds(self) -> float:
+        """How long a write may take; raises ApiError where none is allowed."""
+        return math.inf
+
+    def _decode(self, response: Response) -> Raw:
+        return parse_json(response.body)
+
+    def _headers(self, accept: str) -> dict[str, str]:
+        return {"Accept": accept, "User-Agent": self._agent}
+
+    def _url(self, path: str, query: Query | None = None) -> str:
+        return f"{self._prefix}{path}?{urlencode(query)}" if query else self._prefix + path
+
+    def _send(
+        self,
+        request: Request,
+        read_seconds: float,
+        is_stream: bool = False,
+        max_bytes: int | None = None,
+    ) -> _Answer:
+        """Send; if the credentials are refused, read them again and send once more."""
+        timeouts = Timeouts(self._timeouts.connect, read_seconds)
+        exchange = partial(
+            self._pool.exchange, timeouts=timeouts, is_stream=is_stream, max_bytes=max_bytes
+        )
+        authorization = self._credentials.header()
+        response, stream = self._transmit(exchange, request, authorization)
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            self._credentials.renew(refused=authorization)
+            response, stream = self._transmit(exchange, request, self._credentials.header())
+        if response.status >= 300:
+            raise self._error_from(response)
+        return response, stream
+
+    def _transmit(
+        self, exchange: Callable[[Request], _Answer], request: Request, authorization: str | None
+    ) -> _Answer:
+        code = 0
+        if authorization:
+            headers = {**request.headers, "Authorization": authorization}
+            request = replace(request, headers=headers)
+        try:
+            answer = exchange(request)
+            code = answer[0].status
+            return answer
+        except TimeoutError as error:  # connected, so somebody is there
+            target = f"{request.method} {request.target}"
+            raise Transient(f"no answer from {self._host} to {target}: {error}") from error
+        except NETWORK_ERRORS as error:
+            raise Unreachable(f"no answer from the API server {self._host}: {error}") from error
+        finally:
+            self._requested(code, request.method, self._host)
+
+    def _error_from(self, response: Response) -> ApiError:
+        try:
+            status = self._decode(response)
+        except Transient:
+            status = {}
+        wait = response.headers.get("retry-after", "")
+        seconds = float(wait) if wait.isdecimal() else None
+        return error_from_status(response.status, status, seconds)
+
+
+def read_events(stream: Stream) -> Iterator[Raw]:
+    """Every event of a watch in JSON as it comes; raises as `read_parts` does."""
+    return map(parse_json, read_parts(stream, split_lines))
+
+
+def read_parts(
+    stream: Stream, split: Callable[[Iterable[bytes]], Iterator[bytes]]
+) -> Iterator[bytes]:
+    """What `split` makes of a stream's bytes as they come; ends with the answer.
+
+    Raises Transient when it breaks, Silent where nothing has come for the read timeout.
+    """
+    try:
+        yield from split(stream.chunks())
+    except TimeoutError as error:
+        raise Silent(f"nothing came: {error}") from error
+    except NETWORK_ERRORS as error:
+        raise Transient(f"the stream broke: {error}") from error
+
+
+def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Every line that is ended and not empty; one of a megabyte comes in a hundred chunks."""
+    begun: list[bytes] = []
+    for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        begun.append(first)
+        if others:
+            *whole, rest = others
+            yield from filter(None, (b"".join(begun), *whole))
+            begun = [rest]
