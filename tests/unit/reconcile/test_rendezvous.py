@@ -44,14 +44,35 @@ def test_collective_job_is_told_its_trainers_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("intranet", "host"), [("PodIP", "10.0.1.1"), ("Service", "train-worker-0.default")]
+    ("job", "nodes", "address", "port"),
+    [
+        pytest.param(a_job().with_workers(2), "2", "10.0.1.1", "36000", id="PodIP"),
+        pytest.param(a_job().with_workers(1), "1", "10.0.1.1", "36000", id="one-worker"),
+        pytest.param(
+            a_job().with_workers(2).with_spec(intranet="Service"),
+            *("2", "train-worker-0.default", "36000"),
+            id="Service",
+        ),
+        pytest.param(
+            a_job()
+            .with_workers(1)
+            .with_spec(intranet="Host")
+            .with_status(hostPorts={"train-worker-0": 30200}),
+            *("1", "10.0.1.1", "30200"),
+            id="Host",
+        ),
+    ],
 )
-def test_collective_job_has_the_variables_that_paddleformers_cli_reads(
-    intranet: str, host: str
-) -> None:
-    told = variables(a_job().with_workers(2).with_spec(intranet=intranet))
-    assert (told["NNODES"], told["MASTER_ADDR"], told["MASTER_PORT"]) == ("2", host, "36000")
+def test_command_lines_find_worker_0(job: JobBuilder, nodes: str, address: str, port: str) -> None:
+    told = variables(job)
+    assert (told["NNODES"], told["MASTER_ADDR"], told["MASTER_PORT"]) == (nodes, address, port)
     assert not {"WORLD_SIZE", "PADDLE_MASTER", "PADDLE_NNODES"} & set(told)
+
+
+def test_command_lines_get_the_brackets_of_an_ipv6_host() -> None:
+    raw = a_job().with_workers(1).build()
+    told = build_variables(view_of(raw, a_pod(raw, Role.WORKER, 0).running(address="fd00::1")))
+    assert (told["MASTER_ADDR"], told["MASTER_PORT"]) == ("[fd00::1]", "36000")
 
 
 def test_job_with_servers_has_no_master() -> None:
