@@ -42,6 +42,8 @@ from metrics import Metrics
 
 SYNC_SECONDS = 120.0
 """The caches must be full by then, or the process ends."""
+CATCH_UP_SECONDS = 60.0
+"""A new leader's caches must be as new as its lease by then, or the process ends."""
 DRAIN_SECONDS = 20.0
 """How long passes under way may take at the end; below a pod's usual grace of 30 s."""
 ENDED_SPREAD_SECONDS = 30.0
@@ -104,6 +106,9 @@ class Manager:
         if self._elector is not None:
             threads.start("elect", self._elector.run)
             self._wait_until(self._elector.acquired.is_set)
+            if not self._catch_up():
+                self._end()
+                return 0 if self._stop.is_set() else EXIT_FAILED
         # Workers last: they must neither see an empty cache nor write without the lease.
         if not self._stop.is_set():
             self._add_all_jobs()
@@ -166,6 +171,18 @@ class Manager:
         elif full and empty:
             self._base.log.warning("namespaces_not_readable", kinds=empty)
         return full
+
+    def _catch_up(self) -> bool:
+        """Whether every cache is as new as the lease: a late watch shows pods without reason."""
+        started = self._base.clock.monotonic()
+        self._watches.list_again()
+        is_current = self._wait_until(self._watches.are_current, CATCH_UP_SECONDS)
+        seconds = round(self._base.clock.monotonic() - started, 3)
+        if is_current:
+            self._base.log.info("caught_up", seconds=seconds)
+        elif not self._stop.is_set():
+            self._base.log.error("caches_behind_lease", seconds=seconds)
+        return is_current
 
     def _wait_until(self, is_done: Callable[[], bool], seconds: float = float("inf")) -> bool:
         deadline = self._base.clock.monotonic() + seconds

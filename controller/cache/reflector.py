@@ -137,6 +137,9 @@ class Reflector:
         self._opened_at: float | None = None
         """When the stream that is being read was opened."""
         self._events = 0
+        self._lists_asked = 0
+        """By any thread; the loop answers with a list that it begins afterwards."""
+        self._lists_answered = 0
         self._skipped: LRUCache[Key, str] = LRUCache(_MAX_SKIPPED)
         """Of each object that could not be read, the version that was logged."""
         metrics.watch_age(self.kind, self._age)
@@ -145,6 +148,11 @@ class Reflector:
     def has_listed(self) -> bool:
         """Whether the store has had a full list, or the API server does not serve the kind."""
         return self._is_served is not None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the store's copy is as new as the last call of `list_again`."""
+        return self.has_listed and not (self.is_served and self._is_behind())
 
     @property
     def is_served(self) -> bool:
@@ -167,6 +175,13 @@ class Reflector:
             if pause_seconds:
                 self._clock.wait(self._stop, pause_seconds)
 
+    def list_again(self) -> None:
+        """Begin a list now, in place of a watch that may be late. One thread calls this."""
+        self._lists_asked += 1
+        with self._stream_lock:
+            if self._stream is not None:
+                self._stream.close()
+
     def stop(self) -> None:
         """End the loop, also from within a read."""
         self._stop.set()
@@ -176,7 +191,7 @@ class Reflector:
 
     def _attempt(self) -> float:
         """One list or one watch; the seconds to pause after it."""
-        if self._clock.monotonic() - self._left_at >= AWAY_SECONDS:
+        if self._is_behind() or self._clock.monotonic() - self._left_at >= AWAY_SECONDS:
             self._version = None
         try:
             return self._list() if self._version is None else self._watch()
@@ -206,7 +221,7 @@ class Reflector:
             return self._is_optional and isinstance(unanswered, Forbidden)
 
     def _list(self) -> float:
-        started = self._clock.monotonic()
+        started, asked = self._clock.monotonic(), self._lists_asked
         entries, version = self._read_list()
         self._handler.replace(entries, version)
         self._metrics.relisted(self.kind)
@@ -215,6 +230,7 @@ class Reflector:
         self._version = version
         self._listed_at = self._left_at = self._heard_at = self._clock.monotonic()
         self._is_served, self.is_refused = True, False
+        self._lists_answered = asked
         return 0.0
 
     def _read_list(self) -> tuple[list[Entry], str]:
@@ -295,7 +311,7 @@ class Reflector:
         stream = self._client.stream(self._path, query, READ_TIMEOUT_SECONDS, self._accept_watch)
         with self._stream_lock:
             self._stream = stream
-            if self._stop.is_set():  # stopped between the request and here
+            if self._stop.is_set() or self._is_behind():  # since the request was sent
                 stream.close()
         self._opened_at = self._clock.monotonic()
         return stream
@@ -343,8 +359,8 @@ class Reflector:
         return self._backoff.next_delay()
 
     def _pause(self, event: str, error: ApiError | None) -> float:
-        if self._stop.is_set():
-            return 0.0
+        if self._stop.is_set() or (self._version is not None and self._is_behind()):
+            return 0.0  # the stream was closed from here
         is_away = isinstance(error, Unreachable)
         self.is_refused = isinstance(error, Forbidden)
         seconds = (self._reconnects if is_away else self._backoff).next_delay()
@@ -353,6 +369,9 @@ class Reflector:
         reason = f"{error.reason}: {error.message}" if error else ""
         self._log.warning(event, error=reason, retry_after_seconds=round(seconds, 1))
         return seconds
+
+    def _is_behind(self) -> bool:
+        return self._lists_answered != self._lists_asked
 
     def _age(self) -> float:
         return self._clock.monotonic() - self._heard_at if self.is_served else 0.0

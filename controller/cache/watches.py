@@ -60,8 +60,24 @@ class Watches:
 
     def are_full(self) -> bool:
         """Whether work can begin: all is listed, but for namespaces of a list that are refused."""
+        return self._are_all(lambda reflector: reflector.has_listed)
+
+    def list_again(self) -> None:
+        """Have the jobs listed anew; `are_current` says when that is done.
+
+        The jobs alone: a status is written before its pods change, so every pass can act on a fresh
+        job beside children that are seen late, and on no late job beside fresh children.
+        """
+        for group in self._groups.values():
+            group[PADDLE_JOB].list_again()
+
+    def are_current(self) -> bool:
+        """Whether all is as new as `list_again`, but for namespaces of a list that are refused."""
+        return self._are_all(lambda reflector: reflector.is_current)
+
+    def _are_all(self, is_done: Callable[[Reflector], bool]) -> bool:
         groups = [group.values() for group in self._groups.values()]
-        full = [all(each.has_listed for each in group) for group in groups]
+        full = [all(map(is_done, group)) for group in groups]
         if not self._is_list:
             return all(full)
         refused = [any(each.is_refused for each in group) for group in groups]
@@ -79,6 +95,8 @@ class Watches:
                 hint = "; the namespace or the Role in it is missing"
                 why = hint if self._is_list and reflector.is_refused else ""
                 lines.append(f"not synced: {self._name(reflector)}{why}")
+            elif not reflector.is_current:
+                lines.append(f"not yet as new as the lease: {self._name(reflector)}")
         return lines
 
     def is_served(self, resource: Resource, namespace: str = "") -> bool:

@@ -25,6 +25,7 @@ class MemoryApi:
         self.objects: dict[str, Raw] = {}
         self.writes: list[tuple[str, str, Raw | None]] = []
         self.fault: Fault = lambda _method, _path: None
+        self.is_watch_silent = False
         self._changed = threading.Condition()
         self._version = 100
         self._events: list[tuple[int, str, Raw]] = []
@@ -106,6 +107,8 @@ class MemoryApi:
         while not self._is_over.is_set():
             with self._changed:
                 self._changed.wait(0.1 if told == len(self._events) else 0)
+                if self.is_watch_silent:
+                    continue
                 news, told = self._events[told:], len(self._events)
             for at, where, event in news:
                 if at > version and where == collection:

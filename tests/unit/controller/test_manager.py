@@ -451,3 +451,15 @@ def test_probes_end_with_it(start):
     operator.ask("/healthz")
     operator.stop()
     assert not operator.is_serving()
+
+
+def test_a_new_leader_acts_on_no_view_older_than_its_lease(api, start):
+    api.put(LEASE, a_lease("another"))
+    standby = start(*ELECTED)
+    eventually(standby.is_ready)
+    api.is_watch_silent = True
+    api.remove(f"{JOBS}/train")
+    api.put(f"{JOBS}/later", a_job("later").with_workers(1).build())
+    api.put(LEASE, a_lease(""))
+    eventually(lambda: pods(api) != [])
+    assert pods(api) == ["later-worker-0"]
