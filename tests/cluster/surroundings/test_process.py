@@ -145,6 +145,32 @@ def test_a_leader_that_is_told_to_stop_hands_over_at_once(
     wait(lambda: has_pods(lab, "handed-over"), "pods")
 
 
+def test_a_standby_that_leads_with_a_late_watch_of_jobs_deletes_no_pod(
+    plane: Cluster, lab: Lab, start_operator: StartOperator, tmp_path: Path
+) -> None:
+    """It has seen the job suspended, and sees its pods run."""
+    with closing(FaultProxy(plane)) as proxy:
+        first = start_operator("first", "--leader-elect")
+        first.wait_for("working")
+        job = paddle_job("resumed", {"worker": (1, TEMPLATE)})
+        job["spec"]["suspend"] = True
+        lab.submit(job)
+        wait(lambda: lab.status("resumed").get("phase") == "Suspended", "held")
+        late = proxy.write_kubeconfig(tmp_path / "late")
+        second = start_operator("second", "--leader-elect", "--kubeconfig", str(late))
+        wait(lambda: second.log.read_text().count('"listed"') >= 4, "the standby's caches are full")
+        proxy.freeze(lambda path: "paddlejobs" in path)
+        plane.kubectl("patch", "pdj", "resumed", "--type=merge", '--patch={"spec":{"suspend":false}}')
+        wait(lambda: has_pods(lab, "resumed"), "pods")
+        pod = lab.get(CORE, "pods/resumed-worker-0")
+        first.process.send_signal(signal.SIGTERM)
+        wait(lambda: second.said("working"), "the standby works", HAND_OVER_SECONDS)
+        submit(lab, "after")
+        wait(lambda: has_pods(lab, "after"), "pods of a later job")
+        assert lab.get(CORE, "pods/resumed-worker-0")["metadata"]["uid"] == pod["metadata"]["uid"]
+        assert lab.job("resumed")["status"]["attempt"] == 1
+
+
 def test_a_leader_that_was_frozen_past_its_lease_ends_and_writes_nothing(
     plane: Cluster, lab: Lab, start_operator: StartOperator
 ) -> None:
