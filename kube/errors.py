@@ -46,6 +46,10 @@ class Malformed(Invalid):
     """The object is invalid as it was sent: no retry mends it."""
 
 
+class Altered(ApiError):
+    """Created, but not as it was sent: admission has changed what the operator finds it by."""
+
+
 class Unauthorized(ApiError):
     """401, also after the token was read again."""
 

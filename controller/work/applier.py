@@ -25,6 +25,7 @@ from controller.work.memory import JobMemory
 from controller.work.result import Result
 from kube.errors import (
     AlreadyExists,
+    Altered,
     ApiError,
     Conflict,
     Dropped,
@@ -46,7 +47,7 @@ BACKLOGGED_CREATES = 16
 """While others of its namespace wait for a worker, a job creates one child after the other, and
 waits in line again after this many. A wide job then takes little more of the API server than each
 small one."""
-_REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)
+_REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists, Altered)
 
 Item = TypeVar("Item")
 Error = ApiError | None

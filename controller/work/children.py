@@ -8,8 +8,8 @@ A child whose job label somebody has removed still belongs to the job, but no wa
 the job would wait for it forever. So it is deleted, and a new one takes its place.
 """
 
-from api.constants import LABEL_JOB_UID
-from api.objects import Raw, is_deleting, labels_of
+from api.constants import GROUP, LABEL_JOB_UID
+from api.objects import Raw, is_deleting, labels_of, name_of
 from api.ownership import Owner
 from controller.client.api import ApiClient
 from controller.client.resources import Resource, find_resource
@@ -17,6 +17,7 @@ from controller.work.malformed import judge
 from controller.work.memory import JobMemory
 from kube.errors import (
     AlreadyExists,
+    Altered,
     ApiError,
     Conflict,
     FormerJob,
@@ -47,7 +48,12 @@ class ChildWriter:
         except ApiError as error:
             return error
         self._memory.await_written(owner.key, resource, obj)
-        return None
+        altered = _find_alteration(owner, body, obj)
+        if not altered:
+            return None
+        # Nobody would find it, or the next pass would take it for another one's.
+        self.delete(owner, Delete(ObjectReference.of({**body, "metadata": obj["metadata"]})))
+        return Altered(f"admission changed {altered}")
 
     def delete(self, owner: Owner, item: Delete) -> ApiError | None:
         """Delete a child; a success too if it is already gone."""
@@ -119,6 +125,19 @@ class ChildWriter:
         target = ObjectReference.of(there)
         failed = self.delete(owner, Delete(target))
         return failed or Transient(f"{target.kind} {target.name} lost its label {LABEL_JOB_UID}")
+
+
+def _find_alteration(owner: Owner, sent: Raw, made: Raw) -> str:
+    """What admission has changed of that by which the operator finds a child; empty for nothing."""
+    if name_of(sent) != name_of(made):
+        return f"its name to {name_of(made)}"
+    if owner.controls(sent) and not owner.controls(made):
+        return "its owner"
+    labels = labels_of(made)
+    for name, value in labels_of(sent).items():
+        if name.startswith(GROUP) and labels.get(name) != value:
+            return f"its label {name} to {labels.get(name)!r}"
+    return ""
 
 
 def _with_uid(body: Raw, uid: str) -> Raw:

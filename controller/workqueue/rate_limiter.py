@@ -14,7 +14,7 @@ from kube.clock import Clock
 RETRY_FIRST_SECONDS = 0.005
 RETRY_USUAL_SECONDS = 30.0
 RETRY_MAX_SECONDS = 300.0
-"""What a server may ask for, and for keys that fail in their thousands."""
+"""For keys that fail in their thousands."""
 RECONNECT_SECONDS = 3.0
 """What nobody answered is sent again this soon, or jobs would wait long after somebody does."""
 RETRY_RATE = 10.0
@@ -81,8 +81,8 @@ class RetryLimiter:
 
         They double up to 30 s; where more keys of the namespace fail than ten times as many, each
         of them waits longer, so that no more than ten a second are tried. `asked_seconds` is what
-        the server asked for. It replaces the doubled delay, but not the bound over the namespace's
-        keys.
+        the server asked for, of which 30 s at most count: a person waits. It replaces the doubled
+        delay, but not the bound over the namespace's keys.
         """
         with self._lock:
             failures = self._failures.get(key, 0)
@@ -93,7 +93,7 @@ class RetryLimiter:
             longest = max(RETRY_USUAL_SECONDS, self._failing[key.namespace] / RETRY_RATE)
         # The exponent is bounded, or a key that fails for weeks would overflow a float.
         doubled = min(longest, RETRY_FIRST_SECONDS * 2.0 ** min(failures, 30))
-        wanted = doubled if asked_seconds is None else asked_seconds
+        wanted = doubled if asked_seconds is None else min(asked_seconds, RETRY_USUAL_SECONDS)
         return max(min(most_seconds, wanted), bucket.reserve(MAX_DEBT_SECONDS))
 
     def forget(self, key: Key) -> None:

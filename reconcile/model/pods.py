@@ -130,7 +130,7 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
         node=(raw.get("spec") or {}).get("nodeName") or "",
         is_deleting=is_deleting(raw),
         is_scheduled=_is_scheduled(raw),
-        has_started=_has_started(container),
+        has_started=_has_started(container) or status.get("phase") == "Succeeded",
         started_at=_started_at(container),
         end=end,
         restarts=sum(int(each.get("restartCount", 0)) for each in container_statuses(raw)),

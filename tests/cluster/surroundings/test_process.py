@@ -160,7 +160,9 @@ def test_a_standby_that_leads_with_a_late_watch_of_jobs_deletes_no_pod(
         second = start_operator("second", "--leader-elect", "--kubeconfig", str(late))
         wait(lambda: second.log.read_text().count('"listed"') >= 4, "the standby's caches are full")
         proxy.freeze(lambda path: "paddlejobs" in path)
-        plane.kubectl("patch", "pdj", "resumed", "--type=merge", '--patch={"spec":{"suspend":false}}')
+        plane.kubectl(
+            "patch", "pdj", "resumed", "--type=merge", '--patch={"spec":{"suspend":false}}'
+        )
         wait(lambda: has_pods(lab, "resumed"), "pods")
         pod = lab.get(CORE, "pods/resumed-worker-0")
         first.process.send_signal(signal.SIGTERM)

@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from api.constants import GROUP
 from api.objects import uid_of
 from api.ownership import Key, Owner
 from controller.cache.store import Family, Store
@@ -100,12 +101,13 @@ def test_a_batch_goes_out_in_parallel(bench):
     """Two creates each wait for the other."""
     meeting = threading.Barrier(2)
 
-    def answer_together(handler) -> None:
-        meeting.wait(DEADLINE_SECONDS)
-        reply(201, a_pod("p", JOB))(handler)
+    def build(name: str):
+        if name != "a":
+            meeting.wait(DEADLINE_SECONDS)
+        return manifest(name)
 
-    refuse(bench, answer_together, lambda method, _: method == "POST" and bench.pods())
-    result = bench.apply(Plan(creates=(create("a", "b", "c"),)))
+    group = tuple(Create("Pod", name, partial(build, name)) for name in "abc")
+    result = bench.apply(Plan(creates=(group,)))
     assert len(result.created) == 3
 
 
@@ -416,3 +418,26 @@ def test_a_delete_that_fails_is_told_where_that_lasts(bench):
     assert result.failed is not None
     assert result.failed.is_delete
     assert len(result.errors) == 1
+
+
+@pytest.mark.parametrize(
+    ("metadata", "says"),
+    [
+        ({"name": "other"}, "its name to other"),
+        ({"ownerReferences": []}, "its owner"),
+        ({"labels": {f"{GROUP}/index": "7"}}, f"its label {GROUP}/index to '7'"),
+        ({"labels": {}}, f"its label {GROUP}/index to None"),
+    ],
+    ids=["name", "owner", "label", "no-label"],
+)
+def test_a_child_that_admission_has_changed_is_refused_and_goes_again(bench, metadata, says):
+    made = manifest("a", owner=bench.job)
+    made["metadata"] |= {"namespace": "ns", "labels": {f"{GROUP}/index": "1", "mine": "x"}}
+    changed = {**made, "metadata": {**made["metadata"], "uid": "u1", **metadata}}
+    changed["metadata"]["resourceVersion"] = "7"
+    bench.api.fault = lambda method, _path: reply(201, changed) if method == "POST" else None
+    result = bench.apply(Plan(creates=((Create("Pod", "a", lambda: made),),)))
+    assert [refusal.message for refusal in result.refusals] == [f"admission changed {says}"]
+    assert [path.rpartition("/")[2] for path in bench.api.paths("DELETE")] == [
+        metadata.get("name", "a")
+    ]

@@ -169,7 +169,7 @@ def test_jobs_of_a_namespace_that_have_refusals_are_counted(memory):
 @pytest.mark.parametrize(
     ("error", "times"),
     [
-        pytest.param(Throttled("slowly", code=429, retry_after=5), 0, id="says-when"),
+        pytest.param(Throttled("slowly", code=429, retry_after=1), 0, id="says-when"),
         pytest.param(Transient("no answer"), 0, id="no-answer"),
         pytest.param(Transient("broken", code=500), 1, id="answer"),
     ],

@@ -57,3 +57,10 @@ def test_ended_job_frees_its_servers(world: World, kubelet: Kubelet) -> None:
     assert world.names("Pod") == []
     assert world.status()["ps"] == world.status()["ps"] | {"running": 0, "failed": 0}
     assert world.status()["worker"]["succeeded"] == 1
+
+
+def test_elastic_workers_that_a_virtual_node_reports_as_succeeded_have_trained() -> None:
+    """Their pods have no container statuses, and so no times."""
+    job = a_job().with_elastic_workers(2, 2, 3)
+    ended = [a_pod(job.build(), index=i).bound().with_status(phase="Succeeded") for i in range(2)]
+    assert find_completion(view_of(job, *ended)) is not None
