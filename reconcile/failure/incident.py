@@ -34,8 +34,8 @@ its peers."""
 class Incident:
     """Why an attempt is over. `is_fatal` ends the job; `is_charged` counts against backoffLimit.
 
-    `pod` caused it, where one pod did; of one that is gone there may be a `record`. `verify_gone`
-    is as in `Plan`.
+    `pod` caused it, where one pod did; of one that is gone there may be a `record`, or only its
+    `name`. `verify_gone` is as in `Plan`.
     """
 
     reason: Reason
@@ -45,6 +45,7 @@ class Incident:
     pod: PodView | None = None
     verify_gone: tuple[str, ...] = ()
     record: Failure | None = None
+    name: str = ""
 
     @property
     def node(self) -> str:
@@ -180,11 +181,13 @@ def build_failure(view: View, incident: Incident) -> Failure:
         return incident.record
     pod = incident.pod
     end = pod.end if pod else None
+    name = pod.name if pod else incident.name
+    role, index = view.wanted.get(name, ("", 0))
     return Failure(
         attempt=view.attempt,
-        pod=pod.name if pod else "",
-        role=str(pod.role or "") if pod else "",
-        index=pod.index if pod else 0,
+        pod=name,
+        role=str(role),
+        index=index,
         node=pod.node if pod else "",
         exit_code=end.exit_code if end else None,
         signal=end.signal if end else None,
@@ -219,7 +222,8 @@ def _find_loss(view: View) -> Incident | None:
         return next((incident for incident in going if incident.is_fatal), going[0])
     if view.missing and view.was_whole:
         message = f"{_some(view.missing)} vanished while its peers hold its address"
-        return Incident(Reason.POD_VANISHED, message, False, verify_gone=view.missing[:8])
+        gone = view.missing[:8]
+        return Incident(Reason.POD_VANISHED, message, False, verify_gone=gone, name=gone[0])
     moved = moved_pods(view)
     if moved:
         message = f"{_some(moved)} came back with another address than its peers were told"
