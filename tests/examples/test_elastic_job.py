@@ -29,7 +29,8 @@ pytestmark = [pytest.mark.training, pytest.mark.timeout(1800)]
 Raw = dict[str, Any]
 JOB = "resnet-elastic"
 ETCD = EXAMPLES.parent / "manifests" / "elastic" / "etcd.yaml"
-EPOCHS = 8
+EPOCHS = 12
+"""Enough that the training goes on until the story is over, on a fast machine too."""
 KILLED = 137
 STEP_SECONDS = 300.0
 """Within which a job forms anew: heartbeats in etcd live for 10 s after their launcher."""
