@@ -109,7 +109,7 @@ def _create(session: Session, client: Client, job: Raw) -> Raw:
     try:
         made = client.create(jobs_path(namespace), job, query)
     except AlreadyExists as error:
-        if not session.options.replace or query:
+        if not session.options.replace or is_trial:
             raise Problem(
                 f"there is a job {name} in namespace {namespace} already: --replace deletes it and "
                 "creates this one"

@@ -71,7 +71,7 @@ class Cluster:
             raise self.refusals[name]
         if name in self.names and query == STRICT:
             raise AlreadyExists("exists")
-        if not query:
+        if query == STRICT:
             self.changed.append(name)
         return body
 

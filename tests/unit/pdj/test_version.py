@@ -26,8 +26,10 @@ class Cluster:
         """The groups and the version."""
         if path.startswith("/apis/apiextensions"):
             raise Forbidden("no", code=403)
+        if path.endswith("/v1"):
+            return {"kind": "APIResourceList", "resources": [{"name": "paddlejobs"}]}
         served = [{"groupVersion": "batch.paddlepaddle.org/v1"}]
-        return {"groups": [{"versions": served}], "gitVersion": "v1.36.3"}
+        return {"kind": "APIGroupList", "groups": [{"versions": served}], "gitVersion": "v1.36.3"}
 
     def list(self, _path: str, _query: Raw) -> tuple[list[Any], str]:
         """The Deployment."""
