@@ -47,12 +47,15 @@ def moot_refusals(view: View) -> frozenset[Child]:
 
 
 def pause_seconds(view: View) -> float:
-    """For how many seconds nothing is created, because the API server has refused a child."""
+    """For how many seconds nothing is created, because the API server has refused a child.
+
+    To the millisecond: the rest that rounding leaves of a float would be one more pass.
+    """
     seen = view.observed
     if not standing_refusals(view):
         return 0.0
     pause = pause_after(seen.refused_times, seen.paused_in_namespace)
-    return max(0.0, pause - seen.refused_seconds)
+    return max(0.0, round(pause - seen.refused_seconds, 3))
 
 
 def pause_after(times: int, jobs: int) -> float:

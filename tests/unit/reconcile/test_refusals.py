@@ -129,3 +129,4 @@ def test_creates_pause_after_a_refusal(times: int, jobs: int, seconds: float) ->
     assert pause_seconds(view_of(job, **facts)) == seconds
     assert pause_seconds(view_of(job, refused_seconds=seconds - 1, **facts)) == 1
     assert pause_seconds(view_of(job, refused_seconds=seconds + 1, **facts)) == 0
+    assert pause_seconds(view_of(job, refused_seconds=seconds - 6e-14, **facts)) == 0
