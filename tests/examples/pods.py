@@ -21,7 +21,7 @@ from localcluster.build.environments import ensure_environment
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PORTS_PER_JOB = 20
 WORKERS = 10  # the last byte of the first worker's address
-TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER", "heter": "HETER_TRAINER"}
+TRAINING_ROLES = {"ps": "PSERVER", "worker": "TRAINER"}
 
 
 def python() -> str:
@@ -97,8 +97,6 @@ class Job:
         command: list[str],
         workers: int,
         servers: int = 0,
-        heters: int = 0,
-        gloo: int = 1,
     ) -> None:
         self._folder = folder
         self._command = command
@@ -107,20 +105,17 @@ class Job:
         self._addresses = {
             "worker": [f"{self._subnet}.{WORKERS + index}" for index in range(workers)],
             "ps": [f"{self._subnet}.{100 + index}" for index in range(servers)],
-            "heter": [f"{self._subnet}.{200 + index}" for index in range(heters)],
         }
-        self._gloo = gloo
         self.workers: list[Pod] = []
         self.servers: list[Pod] = []
-        self.heters: list[Pod] = []
 
     @property
     def pods(self) -> list[Pod]:
-        return [*self.servers, *self.workers, *self.heters]
+        return [*self.servers, *self.workers]
 
     def start(self, settings: dict[str, str]) -> Self:
         """Every pod with these settings besides what the operator says."""
-        roles = {"ps": self.servers, "worker": self.workers, "heter": self.heters}
+        roles = {"ps": self.servers, "worker": self.workers}
         for role, pods in roles.items():
             for index in range(len(self._addresses[role])):
                 env = os.environ | self._config_map() | self._pod(role, index) | settings
@@ -143,7 +138,7 @@ class Job:
         if self._loses_a_server():
             self.kill()
             self._folder /= "again"
-            for pods in (self.workers, self.servers, self.heters):
+            for pods in (self.workers, self.servers):
                 pods.clear()
             self.start(settings)
         assert self.wait() == [0] * len(self.workers), self.workers[0].log
@@ -189,7 +184,7 @@ class Job:
             "PADDLE_PSERVERS_IP_PORT_LIST": self._endpoints("ps"),
             "PADDLE_PSERVERS": ",".join(self._addresses["ps"]),
             "PADDLE_PSERVERS_NUM": str(len(self._addresses["ps"])),
-            "PADDLE_WITH_GLOO": str(self._gloo),
+            "PADDLE_WITH_GLOO": "1",
             "PADDLE_GLOO_RENDEZVOUS": "3",
             "PADDLE_GLOO_HTTP_ENDPOINT": f"{self._addresses['ps'][0]}:{gloo_port}",
         }
@@ -203,22 +198,6 @@ class Job:
             "TRAINING_ROLE": TRAINING_ROLES[role],
             "PADDLE_TRAINING_ROLE": TRAINING_ROLES[role],
             ("PADDLE_PSERVER_ID" if role == "ps" else "PADDLE_TRAINER_ID"): str(index),
-            **(self._stage(role) if self._addresses["heter"] else {}),
-        }
-
-    def _stage(self, role: str) -> dict[str, str]:
-        """Workers are the first stage of a heter job, heter trainers the second."""
-        heters = self._endpoints("heter")
-        counts = [len(self._addresses[each]) for each in ("worker", "heter")]
-        previous = self._endpoints("worker") if role == "heter" else ""
-        return {
-            "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST": heters,
-            "PADDLE_NEXT_HETER_TRAINER_IP_PORT_LIST": heters if role == "worker" else "",
-            "PADDLE_PREVIOUS_HETER_TRAINER_IP_PORT_LIST": previous,
-            "STAGE_ID": "2" if role == "heter" else "1",
-            "STAGE_NUM": "2",
-            "PADDLE_STAGE_TRAINERS_NUM": str(counts),
-            "HETER_DEVICE_TYPE": "cpu",
         }
 
 

@@ -42,27 +42,6 @@ KUBEFLOW = {
         },
     },
 }
-VOLCANO = {
-    "apiVersion": "batch.volcano.sh/v1alpha1",
-    "kind": "Job",
-    "metadata": {"name": "volcano"},
-    "spec": {
-        "minAvailable": 4,
-        "schedulerName": "volcano",
-        "queue": "default",
-        "plugins": {"env": [], "svc": []},
-        "policies": [{"event": "PodEvicted", "action": "RestartJob"}],
-        "tasks": [
-            {"name": "pserver", "replicas": 2, "template": template("demo-wide-and-deep")},
-            {
-                "name": "trainer",
-                "replicas": 2,
-                "policies": [{"event": "TaskCompleted", "action": "CompleteJob"}],
-                "template": template("demo-wide-and-deep"),
-            },
-        ],
-    },
-}
 
 
 @pytest.fixture(scope="module")
@@ -87,12 +66,6 @@ def test_kubeflows_job_trains(module_lab: Lab, tool: Tool) -> None:
     assert re.search(r"worker-0 \| \S+ rank 0 of 2", log)
     assert re.search(r"worker-1 \| \S+ rank 1 of 2", log)
     assert "mean loss" in log
-
-
-def test_volcanos_job_trains(module_lab: Lab, tool: Tool) -> None:
-    notes = convert(tool, module_lab, yaml.safe_dump(VOLCANO).encode())
-    assert [note.split()[2] for note in notes] == ["spec.plugins.env:", "spec.plugins.svc:"]
-    assert module_lab.status("volcano")["mode"] == "PS"
 
 
 def test_the_manuals_plain_job_trains(module_lab: Lab, tool: Tool, tmp_path: Path) -> None:

@@ -14,18 +14,17 @@ pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
 JOB_SECONDS = 400.0
 # File, job, a worker's last words.
 JOBS = {
-    "wide_and_deep.yaml": ("wide-ande-deep", "model saved in"),
     "wide_and_deep_podip.yaml": ("wide-ande-deep-podip", ""),
     "wide_and_deep_service.yaml": ("wide-ande-deep-service", "model saved in"),
     "wide_and_deep_volcano.yaml": ("wide-ande-deep", "model saved in"),
-    "wide_and_deep_restart.yaml": ("wide-ande-deep-restart", "model saved in"),
     "resnet.yaml": ("resnet", "model saved in"),
     "heter.yaml": ("heter", "reached all"),
 }
 VOLUME = {"storage.yaml", "storage_fill.yaml"}
 ELSEWHERE = {
     "resnet_elastic.yaml",  # tests/examples/test_elastic_job.py
-    "wide_and_deep_gpu.yaml",  # tests/manuals/test_operator_manual.py
+    "wide_and_deep_restart.yaml",  # tests/examples/test_resume.py
+    *("wide_and_deep.yaml", "wide_and_deep_gpu.yaml"),  # tests/manuals/test_operator_manual.py
     *("wide_and_deep_storage.yaml", "sharded.yaml", "ctr.yaml"),  # tests/manuals/test_guide.py
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.examples.pods import EXAMPLES, Job, python, wait_until
+from tests.examples.pods import EXAMPLES, Job, python
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(700)]
 
@@ -74,29 +74,3 @@ def test_gradients_that_are_not_reduced_fail_the_job(tmp_path: Path) -> None:
         job.start(TINY | {"EPOCHS": "1", "OUTPUT_DIR": str(tmp_path / "model")})
         assert job.wait() == [1, 1]
         assert "weights differ" in job.workers[0].log
-
-
-def test_a_killed_job_goes_on_with_more_workers(tmp_path: Path) -> None:
-    checkpoints = tmp_path / "checkpoints"
-    settings = TINY | {
-        "CHECKPOINT_DIR": str(checkpoints),
-        "CHECKPOINT_EVERY": "2",
-        "OUTPUT_DIR": str(tmp_path / "model"),
-    }
-    with a_job(tmp_path / "first") as job:
-        job.start(settings)
-        wait_until(lambda: list(checkpoints.glob("0001-0000[0-9][1-9]*")), "a step of epoch 1")
-    with a_job(tmp_path / "second", workers=3) as job:
-        job.train(settings)
-        resumed = {tuple(worker.find(r"resumed at (epoch 1 images \d+)")) for worker in job.workers}
-        assert len(resumed) == 1
-        assert int(next(iter(resumed))[0].split()[-1]) > 0
-        assert len({weights for weights, _ in checksums(job)}) == 1
-
-
-def test_a_worker_whose_peer_dies_fails(tmp_path: Path) -> None:
-    with a_job(tmp_path / "pods", arguments=[PROGRAM]) as job:
-        job.start(TINY | {"EPOCHS": "1000", "OUTPUT_DIR": str(tmp_path / "model")})
-        wait_until(lambda: job.workers[0].find("epoch 0 ended"), "an epoch")
-        job.workers[1].kill()
-        assert job.workers[0].wait(200) == 1

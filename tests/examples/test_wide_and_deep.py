@@ -1,6 +1,5 @@
 """Wide & Deep on real parameter servers."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,9 +13,9 @@ TINY = {"SAMPLES": "12000", "EPOCHS": "2", "LEARNING_RATE": "0.005", "PART_SIZE"
 AUC = r"epoch \d+: AUC (\d\.\d+)"
 
 
-def a_job(folder: Path, servers: int = 2, workers: int = 2, gloo: int = 1) -> Job:
+def a_job(folder: Path, servers: int = 2, workers: int = 2) -> Job:
     command = [python(), str(EXAMPLES / "wide_and_deep" / "train.py")]
-    return Job(folder, command, workers, servers, gloo=gloo)
+    return Job(folder, command, workers, servers)
 
 
 @pytest.fixture(scope="module")
@@ -60,47 +59,6 @@ def test_a_server_serves_until_it_is_told_to_stop(trained: Job) -> None:
     assert trained.servers[1].is_running
     trained.servers[1].terminate()
     assert trained.servers[1].wait(100) == 15
-
-
-def test_two_workers_do_better_than_one_shard_alone(trained: Job, tmp_path: Path) -> None:
-    with a_job(tmp_path / "pods", workers=1) as job:
-        job.train(TINY | {"SHARDS": "2", "OUTPUT_DIR": str(tmp_path / "model")})
-        alone = float(job.workers[0].find(AUC)[-1])
-    together = float(trained.workers[0].find(AUC)[-1])
-    assert together > alone + 0.005
-
-
-def test_a_killed_job_goes_on_in_the_middle_of_the_epoch(tmp_path: Path) -> None:
-    checkpoints = tmp_path / "checkpoints"
-    settings = TINY | {
-        "SAMPLES": "24000",
-        "CHECKPOINT_DIR": str(checkpoints),
-        "CHECKPOINT_EVERY": "1",
-        "OUTPUT_DIR": str(tmp_path / "model"),
-    }
-    with a_job(tmp_path / "first") as job:
-        job.start(settings)
-        wait_until(lambda: list(checkpoints.glob("0001-00000[2-5]")), "a step of epoch 1")
-        job.kill()
-        before = float(job.workers[0].find(AUC)[0])
-    with a_job(tmp_path / "second") as job:
-        job.train(settings)
-        epoch, step = job.workers[1].find(r"resumed at (epoch \d+ step \d+)")[0].split(" step ")
-        assert (epoch, int(step) in range(2, 12)) == ("epoch 1", True)
-        assert float(job.workers[0].find(AUC)[0]) > before
-        trained = int(job.workers[0].find(r"epoch 1: .*?(\d+) samples here")[0])
-        assert trained == 1000 * (12 - int(step))
-
-
-@pytest.mark.parametrize(
-    ("gloo", "others"),
-    [(0, "the others' unknown without Gloo"), (2, "12000 on all workers")],
-    ids=["off", "workers and servers"],
-)
-def test_what_with_gloo_means_to_a_worker(tmp_path: Path, gloo: int, others: str) -> None:
-    with a_job(tmp_path / "pods", gloo=gloo) as job:
-        job.train(TINY | {"EPOCHS": "1", "OUTPUT_DIR": str(tmp_path / "model")})
-        assert re.search(rf"epoch 0: .*, {others}", job.workers[0].log)
 
 
 def test_workers_do_not_finish_without_a_server(tmp_path: Path) -> None:

@@ -1,19 +1,19 @@
 """Every YAML that the manuals print is submitted, and ends as its manual says.
 
-Jobs run as printed, Volcano's through `translate.py`, with the real programs behind their images
-and little to train on. Most have Paddle's default ports, which some of its helpers take on all
-addresses of the machine: these run one after the other, the others meanwhile.
+Jobs run as printed, Volcano's as `kubectl pdj convert` makes them, with the real programs behind
+their images and little to train on. Most have Paddle's default ports, which some of its helpers
+take on all addresses of the machine: these run one after the other, the others meanwhile.
 """
 
 from typing import Any
 
 import pytest
 
+from pdj.documents.convert import convert
 from tests.live import volcano
 from tests.live.lab import CORE, Lab, environment_of
 from tests.manuals.conftest import MANUALS_NFS, PASS, Plant
 from tests.manuals.reader import ABSENT, Printed, blocks
-from tests.manuals.translate import paddle_job_of
 
 Raw = dict[str, Any]
 pytestmark = [
@@ -47,12 +47,19 @@ def meanwhile(plant: Plant) -> Plant:
     for block in BLOCKS:
         first = block[0].thing
         if first["apiVersion"] == "batch.volcano.sh/v1alpha1":
-            plant.lab(f"manual-{block[0].manual}").submit(paddle_job_of(first))
+            plant.lab(f"manual-{block[0].manual}").submit(converted(first))
         elif first["apiVersion"] == "batch/v1":
             plant.lab("default").submit(*(each.thing for each in block))
         elif first["kind"] == "PersistentVolume":
             plant.lab(SYSTEM).submit(*(each.thing for each in block))
     return plant
+
+
+def converted(thing: Raw) -> Raw:
+    """The PaddleJob of Volcano's Job, without Gloo, which its program does not know."""
+    job, _ = convert(thing)
+    job["spec"] |= {"cleanPodPolicy": "Never", "withGloo": 0}
+    return job
 
 
 @each_block_of("batch.paddlepaddle.org/v1", "PaddleJob")

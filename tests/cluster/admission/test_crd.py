@@ -121,17 +121,6 @@ def test_scale_changes_the_workers(cluster: Cluster, namespace: str, file: str) 
     assert scale["status"] == {"replicas": 2, "selector": "a=b"}
 
 
-@pytest.mark.parametrize(("replicas", "says"), [(4, "limits"), (0, "greater than or equal to 1")])
-def test_scale_out_of_bounds_is_refused(
-    cluster: Cluster, namespace: str, file: str, replicas: int, says: str
-) -> None:
-    cluster.kubectl("create", "-n", namespace, "-f", file)
-    done = cluster.kubectl(
-        "scale", "-n", namespace, "pdj", "mine", f"--replicas={replicas}", check=False
-    )
-    assert says in done.stderr
-
-
 def test_status_is_written_apart_from_the_spec(cluster: Cluster, namespace: str, file: str) -> None:
     cluster.kubectl("create", "-n", namespace, "-f", file)
     patch = json.dumps({"status": {"phase": "Failed"}})

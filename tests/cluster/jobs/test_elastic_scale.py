@@ -134,12 +134,6 @@ def test_scale_beyond_the_bounds_is_refused(jobs: Lab, count: int) -> None:
         jobs.kubectl("scale", "pdj", "refused", f"--replicas={count}")
 
 
-@pytest.mark.parametrize("count", [LEAST - 1, MOST + 1])
-def test_edit_beyond_the_bounds_is_refused(jobs: Lab, count: int) -> None:
-    with pytest.raises(LocalClusterError, match=r"limits must not be less|requests must not be"):
-        patch(jobs, "refused", count)
-
-
 def test_autoscaler_adds_a_worker(jobs: Lab) -> None:
     jobs.wait(lambda: jobs.status("auto")["worker"].get("ready") == "3/3", "3 workers run", 200.0)
     autoscaler = jobs.get("/apis/autoscaling/v2", "horizontalpodautoscalers/auto")

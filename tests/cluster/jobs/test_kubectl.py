@@ -90,13 +90,6 @@ def test_replaced_job_waits_without_a_warning(module_lab: Lab) -> None:
     assert not module_lab.events("again", "CreateRefused")
 
 
-def test_get_prints_the_columns(finished: Lab) -> None:
-    finished.wait_completed(JOB)
-    head = finished.kubectl("get", "pdj").splitlines()[0]
-    assert head.split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
-    finished.wait_printed(JOB, "Completed", "PS", "1/1", "0/2")
-
-
 def test_describe_tells_the_story(finished: Lab) -> None:
     finished.wait_completed(JOB)
     finished.wait(lambda: finished.events(JOB, "WorkersSucceeded"), "the last Event")
@@ -108,22 +101,6 @@ def test_describe_tells_the_story(finished: Lab) -> None:
         "2 workers ended well",
     ):
         assert words in text
-
-
-def test_a_second_apply_and_diff_say_nothing(module_lab: Lab) -> None:
-    text = yaml.safe_dump(paddle_job("applied", {"worker": (1, SERVER)}))
-    assert "created" in module_lab.kubectl("apply", "-f", "-", stdin=text)
-    module_lab.wait_phase("applied", "Running")
-    assert "unchanged" in module_lab.kubectl("apply", "-f", "-", stdin=text)
-    assert module_lab.kubectl("diff", "-f", "-", stdin=text) == ""
-
-
-def test_apply_by_the_server(module_lab: Lab) -> None:
-    text = yaml.safe_dump(paddle_job("by-server", {"worker": (1, shell("true"))}))
-    for _ in range(2):
-        said = module_lab.kubectl("apply", "--server-side", "-f", "-", stdin=text)
-        assert "serverside-applied" in said
-    module_lab.wait_completed("by-server")
 
 
 def test_delete_takes_the_pods_along(module_lab: Lab) -> None:

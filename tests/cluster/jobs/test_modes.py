@@ -37,10 +37,3 @@ def test_workers_read_their_peers_from_the_config_map(jobs: Lab, name: str) -> N
     variable = MODES[name][2]
     told = jobs.get("/api/v1", f"configmaps/{name}")["data"]
     assert environment_of(jobs.log(f"{name}-worker-0"))[variable] == told[variable]
-
-
-def test_a_finished_ps_job_is_printed_as_the_manual_shows(jobs: Lab) -> None:
-    jobs.wait_completed("ps")
-    head = jobs.kubectl("get", "pdj", "ps").splitlines()[0]
-    assert head.split() == ["NAME", "STATUS", "MODE", "PS", "WORKER", "AGE"]
-    jobs.wait_printed("ps", "Completed", "PS", "1/1", "0/2")

@@ -85,10 +85,6 @@ def test_the_one_file_runs_in_an_empty_environment(
     assert b"2/2 running" in done.stdout
 
 
-def test_pipes_and_no_color_get_plain_text(running: Lab, tool: Tool) -> None:
-    assert "\033" not in tool.ok("status", "steady") + tool.ok("list")
-
-
 def test_suspend_resume_restart_and_delete_wait_for_their_end(running: Lab, tool: Tool) -> None:
     tool.ok("suspend", "steady", "--wait")
     assert running.status("steady")["phase"] == "Suspended"
@@ -132,18 +128,6 @@ def test_run_builds_a_job_that_the_api_server_takes(module_lab: Lab, tool: Tool)
     assert container["env"] == [{"name": "A", "value": "b"}]
     module_lab.submit(yaml.safe_load(built))
     module_lab.wait_completed("busybox")
-
-
-def test_set_changes_a_field(module_lab: Lab, tool: Tool) -> None:
-    job = paddle_job("set", {"worker": (1, shell("exit 0"))})
-    path = "spec.worker.template.spec.containers[name=paddle].image=busybox:2"
-    text = tool.ok(
-        "submit", "-", "--set", "spec.worker.replicas=3", "--set", path, "--dry-run=client",
-        "-o", "json", stdin=yaml.safe_dump(job).encode(),
-    )  # fmt: skip
-    worker = json.loads(text)["spec"]["worker"]
-    assert worker["replicas"] == 3
-    assert worker["template"]["spec"]["containers"][0]["image"] == "busybox:2"
 
 
 def test_what_the_api_server_refuses_is_one_line(module_lab: Lab, tool: Tool) -> None:

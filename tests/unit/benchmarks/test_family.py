@@ -3,8 +3,6 @@
 import json
 from urllib.parse import urlencode
 
-import pytest
-
 from benchmarks.adapter import Adapter
 from benchmarks.family import Copies, Family, Requests, as_requested
 from benchmarks.operators import own_operator
@@ -57,28 +55,6 @@ def test_what_the_server_added_is_not_asked_for() -> None:
     assert asked["spec"] == {"containers": [{"name": "paddle"}], "restartPolicy": "Never"}
     assert set(asked["metadata"]) == {"name", "namespace", "ownerReferences"}
     assert "status" not in asked
-
-
-@pytest.mark.parametrize(("address", "asked"), [("10.0.0.9", {}), ("None", {"clusterIP": "None"})])
-def test_a_service_asks_for_no_address_but_none(address: str, asked: Raw) -> None:
-    spec = {"clusterIP": address, "clusterIPs": [address], "ipFamilies": ["IPv4"]}
-    service = {
-        "kind": "Service",
-        "metadata": {"name": "a"},
-        "spec": spec | {"ports": [{"port": 1}]},
-    }
-    assert as_requested(service)["spec"] == {"ports": [{"port": 1}], **asked}
-
-
-def test_what_a_user_says_stays() -> None:
-    pod = a_pod()
-    [container] = pod["spec"]["containers"]
-    container |= {"imagePullPolicy": "Always", "env": [{"name": "priority", "value": ""}]}
-    pod["spec"] |= {"priority": 7, "tolerations": [{"key": "mine"}]}
-    spec = as_requested(pod)["spec"]
-    assert (spec["priority"], spec["tolerations"]) == (7, [{"key": "mine"}])
-    assert spec["containers"][0].items() >= {"imagePullPolicy": "Always"}.items()
-    assert spec["containers"][0]["env"] == [{"name": "priority", "value": ""}]
 
 
 def test_requests_carry_the_new_job() -> None:

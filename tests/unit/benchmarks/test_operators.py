@@ -33,10 +33,8 @@ ADAPTER = Peer(name="peer", group="example.com", resource="trainjobs", command=(
     ("text", "name", "command"),
     [
         pytest.param("/bin/other --threads=8", "other", ["/bin/other", "--threads=8"], id="bare"),
-        pytest.param("go=/bin/other -v", "go", ["/bin/other", "-v"], id="named"),
         pytest.param("go-1.8_x=other -v", "go-1.8_x", ["other", "-v"], id="named with signs"),
         pytest.param("other --a=b", "other", ["other", "--a=b"], id="bare with an equals sign"),
-        pytest.param("/bin/a=b", "other", ["/bin/a=b"], id="path with an equals sign"),
         pytest.param("env A=1 other", "other", ["env", "A=1", "other"], id="variable"),
     ],
 )
@@ -80,27 +78,14 @@ def test_a_file_without_an_adapter_is_refused(tmp_path: Path) -> None:
         peer_operator(tmp_path / "peer.py")
 
 
-@pytest.mark.parametrize(
-    ("users", "expected"),
-    [
-        pytest.param({}, "127.0.0.1", id="nothing"),
-        pytest.param({"NO_PROXY": ""}, "127.0.0.1", id="empty"),
-        pytest.param({"NO_PROXY": "a.com, b.com"}, "a.com,b.com,127.0.0.1", id="kept"),
-        pytest.param({"no_proxy": "a.com"}, "a.com,127.0.0.1", id="in small letters"),
-        pytest.param({"NO_PROXY": "a", "no_proxy": "b,a"}, "a,b,127.0.0.1", id="both"),
-        pytest.param({"NO_PROXY": "127.0.0.1,a"}, "127.0.0.1,a", id="there already"),
-    ],
-)
 def test_an_operator_reaches_this_machine_without_a_proxy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, users: dict[str, str], expected: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in users.items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("NO_PROXY", "a")
+    monkeypatch.setenv("no_proxy", "b,a")
     log = tmp_path / "log"
     with RunningOperator(other_operator("env"), tmp_path / "kubeconfig", log) as running:
         assert clock.wait_until(lambda: not running.is_running, 60)
     seen = dict(line.split("=", 1) for line in log.read_text().splitlines() if "=" in line)
-    assert (seen["NO_PROXY"], seen["no_proxy"]) == (expected, expected)
+    assert seen["NO_PROXY"] == seen["no_proxy"] == "a,b,127.0.0.1"
     assert seen["KUBECONFIG"] == str(tmp_path / "kubeconfig")

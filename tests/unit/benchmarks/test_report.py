@@ -1,21 +1,14 @@
 """The page, the chart and the verdicts."""
 
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.chart import draw_bars, draw_chart
 from benchmarks.figures import broken, figures
 from benchmarks.load import percentile
 from benchmarks.machine import describe_machine
 from benchmarks.report import Run, build_page
-from localcluster.cluster.components import API_SERVER
 from tests.unit.benchmarks.measured import a_series, some_turns
-
-
-def test_nothing_is_broken_where_all_holds() -> None:
-    assert not broken(a_series())
 
 
 def test_the_ratio_takes_the_mean_of_both_floors() -> None:
@@ -39,61 +32,9 @@ def test_of_several_bursts_the_median_is_told() -> None:
     assert several.median(lambda each: each.p50_seconds) == 2.0
 
 
-def test_the_page_says_what_the_limit_is() -> None:
-    page = build_page(Run("command", 1.0, describe_machine(), (a_series(),)))
-    assert "the bare loop alone took 20.0 ms a job, the operator 30.0 ms" in page
-    assert "take 17.0 ms of the API server's CPU: 1 × POST jobs 7.0 ms, 4 × POST pods" in page
-
-
-def test_the_page_says_whose_cpu_a_start_takes() -> None:
-    machine = describe_machine() | {"cores": 2}
-    page = build_page(Run("command", 1.0, machine, (a_series(),)))
-    assert f"| {API_SERVER} | 20.0 | 30.0 |" in page
-    assert "| operator | 0.0 | 4.0 |" in page
-    assert "| all of them | 23.0 | 35.0 |" in page
-    assert "| 2 cores had | 66.7 | 60.0 |" in page
-
-
-def test_the_page_says_which_threads_take_the_operators_cpu() -> None:
-    page = build_page(Run("command", 1.0, describe_machine(), (a_series(),)))
-    assert "they kept one core busy for 13% of the time" in page
-    assert "| worker | 3.0 |\n| watch-pods.v1 | 1.5 |\n" in page
-    assert "| elect |" not in page
-
-
-def test_the_page_shows_the_profile_where_there_is_one() -> None:
-    series = a_series()
-    shown = build_page(Run("command", 1.0, describe_machine(), (series,)))
-    assert shown.index("| everything else | 75% |") < shown.index("| JSON | 25% |")
-    assert "held the interpreter's lock for 12% of the time" in shown
-    assert "| the queue | 100% |" in shown
-    series = replace(series, profile=None)
-    assert "purpose" not in build_page(Run("command", 1.0, describe_machine(), (series,)))
-
-
 def test_operators_are_compared_round_by_round() -> None:
     # The machine was half as fast in the second round.
     assert some_turns("own", 1.0, 2.0, 1.0).compare(some_turns("peer", 1.5, 3.0, 9.0)) == 1.5
-
-
-def test_the_page_shows_operators_side_by_side() -> None:
-    both = (some_turns("own", 2.0), some_turns("peer", 4.0))
-    page = build_page(Run("command", 1.0, describe_machine(), (a_series(),), both))
-    assert (
-        "| all | own | 50.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 60.0 MB | 1.00 |" in page
-    )
-    assert (
-        "| all | peer | 25.0 | 1.00 s | 2.00 s | 4.0 ms | 30.0 ms | 9.0 | 60.0 MB | 2.00 |" in page
-    )
-    assert "Must be ≥ 1.4 × the best other: 2.00 holds." in page
-    assert "own reached 1.11 × the rate of the bare loop's pods" in page
-    assert "it would be 1.80 × peer." in page
-
-
-def test_the_page_says_that_a_peer_is_too_near() -> None:
-    both = (some_turns("own", 3.0), some_turns("peer", 4.0))
-    page = build_page(Run("command", 1.0, describe_machine(), (a_series(),), both))
-    assert "Must be ≥ 1.4 × the best other: 1.33 **does not hold**." in page
 
 
 def test_the_page_does_not_judge_other_operators() -> None:
@@ -104,13 +45,6 @@ def test_the_page_does_not_judge_other_operators() -> None:
     assert "| 100 jobs: operator's writes per start | 9 | 9 |\n" in page
     assert "Must be" not in page
     assert "it would be 1.80 × two." in page
-
-
-def test_a_write_at_rest_breaks_the_budget() -> None:
-    series = a_series()
-    assert series.crowd
-    noisy = replace(series, crowd=replace(series.crowd, writes_at_rest=1))
-    assert [line.partition(":")[0] for line in broken(noisy)] == ["10 finished, 10 running"]
 
 
 def test_what_takes_too_long_leaves_the_rest() -> None:
@@ -136,15 +70,6 @@ def test_every_figure_has_a_row() -> None:
     series = a_series()
     page = build_page(Run("command", 1.0, describe_machine(), (series, series)))
     assert [figure.name for figure in figures(series) if f"| {figure.name} |" not in page] == []
-
-
-def test_the_chart_is_svg_with_a_bar_a_rate() -> None:
-    root = ElementTree.fromstring(draw_chart([a_series()]))
-    assert len(root.findall("{*}rect")) == 3  # the ground, the floor and the operator
-
-
-def test_a_label_cannot_break_the_chart() -> None:
-    ElementTree.fromstring(draw_bars("a < b", [("<&>", 1.0, "red")]))
 
 
 @pytest.mark.parametrize(

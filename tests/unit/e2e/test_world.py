@@ -64,23 +64,6 @@ def test_what_the_kernel_lacks_is_told(
     assert "\n" not in world.obstacle()
 
 
-def test_no_root_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert world.obstacle() == "a real node and its images need root: sudo make e2e"
-
-
-def test_missing_packages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        world, "missing", lambda *programs: ["containerd"] if "containerd" in programs else []
-    )
-    assert world.obstacle() == ("a real node needs containerd: make packages, or put them on PATH")
-
-
-def test_cgroups_that_cannot_be_written_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.access", lambda *_: False)
-    assert "remount,rw" in world.obstacle()
-
-
 def test_a_checkout_that_the_namespaces_would_hide_is_told() -> None:
     told = hidden_obstacle(Path("/srv/checkout"), Path("/tmp/checkout/.venv"))
     assert told == "a real node has a /tmp of its own: move /tmp/checkout/.venv out of there"
