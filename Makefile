@@ -111,11 +111,11 @@ pictures: prepare ## Renew the pictures of docs/tools.md from the page of kubect
 
 .PHONY: pdj
 pdj: $(STAMP) ## Build kubectl pdj as one file, build/kubectl-pdj, which needs Python 3.11 and nothing else
-	@$(BIN)/python -m pdj.build build/kubectl-pdj
+	@$(BIN)/python -m release.build build/kubectl-pdj
 
 .PHONY: pdj-release
 pdj-release: $(STAMP) ## Its archive and krew manifest in build/, for a release whose archive will lie at URL=...
-	@$(BIN)/python -m pdj.release $(URL) build
+	@$(BIN)/python -m release.krew $(URL) build
 
 .PHONY: generate
 generate: $(STAMP) ## Write the generated manifests

@@ -6,7 +6,6 @@ follows it. Exit code 0 when the job completes, 1 when it fails, with its last w
 """
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -18,20 +17,15 @@ import yaml
 from examples.quickstart.follow import Follower
 from localcluster import Cluster, ClusterConfig
 from localcluster.build.environments import ensure_environment
-from localcluster.build.images import ImageTable, images_of
+from localcluster.build.images import ImageTable, check_servers, images_of
 from localcluster.build.training import training
-from localcluster.commands import manifests
+from localcluster.commands.manifests import create_objects
+from localcluster.commands.operator import install_operator, start_operator
 from localcluster.machine.errors import LocalClusterError
 
-ROOT = Path(__file__).resolve().parents[2]
-MANIFESTS = ROOT / "manifests" / "v1"
 JOB = Path(__file__).with_name("job.yaml")
 COLLECTIVE_JOB = Path(__file__).with_name("collective.yaml")
 """The one for a PaddlePaddle without parameter servers."""
-SERVED_ROLES = {"ps", "heter"}
-NAMESPACE = "paddle-system"
-SERVICE_ACCOUNT = "paddle-controller-manager"
-ACCOUNT_SECONDS = 100
 NOT_LINUX = (
     "This runs Kubernetes as plain processes, which takes Linux (127.0.0.0/8 as addresses, mount\n"
     "namespaces). Elsewhere, bring a cluster (kind or minikube, say) and install the operator:\n"
@@ -73,7 +67,7 @@ def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
     say(started, "starting etcd, kube-apiserver, controller-manager, scheduler and a node")
     with Cluster(ClusterConfig(nodes=1, images=images)) as cluster:
         say(started, "installing the CRD, the operator's account and its roles")
-        install(cluster)
+        install_operator(cluster)
         say(started, "starting the operator")
         start_operator(cluster)
         say(started, f"kubectl create -f {file}")
@@ -116,64 +110,9 @@ def default_job() -> Path:
     return COLLECTIVE_JOB
 
 
-def check_servers(objects: list[dict[str, Any]], table: ImageTable) -> None:
-    """Raise LocalClusterError if a job needs the parameter servers that PaddlePaddle here lacks."""
-    needed = any(needs_servers(each, table) for each in objects)
-    if needed and (why := training().why_no_servers):
-        raise LocalClusterError(why)
-
-
-def needs_servers(job: dict[str, Any], table: ImageTable) -> bool:
-    """Whether this has parameter servers, or heter workers, of the PaddlePaddle of this machine."""
-    if job.get("kind") != "PaddleJob" or not SERVED_ROLES & set(job.get("spec") or ()):
-        return False
-    found = (table.find(image) for image in images_of(job))
-    return any(image.keeps_environment for image in found if image)
-
-
 def say(started: float, what: str) -> None:
     """A line of progress, with the seconds since the start."""
     print(f"[{time.monotonic() - started:5.1f} s] {what}", flush=True)
-
-
-def install(cluster: Cluster) -> None:
-    """All of the operator's manifests but its Deployment: it runs as a process beside."""
-    manifests.install(cluster, MANIFESTS / "crd.yaml")
-    operator = MANIFESTS / "operator-all-namespaces.yaml"
-    manifests.install(cluster, stdin=manifests.without("Deployment", operator))
-
-
-def create_objects(cluster: Cluster, objects: list[dict[str, Any]], namespace: str) -> str:
-    """Create them, in this namespace if they name none; what kubectl says of it.
-
-    Namespaces come first, the file's own or a bare one: pods need what each begins with.
-    """
-    spaces = [each for each in objects if each.get("kind") == "Namespace"]
-    others = [each for each in objects if each.get("kind") != "Namespace"]
-    said = ""
-    if spaces:  # applied, since a file may have `default` in it
-        said = cluster.kubectl("apply", "-f", "-", stdin=as_stream(spaces)).stdout
-    if cluster.client.find(f"/api/v1/namespaces/{namespace}") is None:
-        cluster.kubectl("create", "namespace", namespace)
-    wait = ("wait", "--for=create", "serviceaccount/default", f"--timeout={ACCOUNT_SECONDS}s")
-    for name in {namespace, *(each["metadata"]["name"] for each in spaces)}:
-        cluster.kubectl("-n", name, *wait)
-    create = ("-n", namespace, "create", "-f", "-")
-    return said + cluster.kubectl(*create, stdin=as_stream(others)).stdout
-
-
-def as_stream(objects: list[dict[str, Any]]) -> str:
-    """What kubectl creates them of: JSON, for it would read some of PyYAML's text as numbers."""
-    return "".join(json.dumps(each, default=str) + "\n" for each in objects)
-
-
-def start_operator(cluster: Cluster) -> None:
-    """The operator, with the token and so the rights of its ServiceAccount."""
-    kubeconfig = cluster.kubeconfig_for(NAMESPACE, SERVICE_ACCOUNT)
-    command = [sys.executable, "-m", "controller", "--kubeconfig", str(kubeconfig)]
-    command += ["--leader-elect", "--leader-election-namespace", NAMESPACE]
-    command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
-    cluster.run_beside("operator", command, ROOT)
 
 
 if __name__ == "__main__":

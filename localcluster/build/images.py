@@ -27,6 +27,8 @@ from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
 from localcluster.machine.statefolder import DEFAULT_NAME, name_of
 
+SERVED_ROLES = {"ps", "heter"}
+
 DEFAULT_TABLE = Path(__file__).parents[1] / "images.yaml"
 FIELDS = {"folders", "workdir", "command", "args", "environment", "requirements", "env"}
 # The reference grammar of container registries: host, path of lower-case names, tag, digest.
@@ -184,3 +186,18 @@ def _read_entry(file: Path, name: str, entry: Any, root: Path) -> Image:
         requirements=root / requirements if requirements else None,
         env={key: str(value) for key, value in (entry.get("env") or {}).items()},
     )
+
+
+def check_servers(objects: list[dict[str, Any]], table: ImageTable) -> None:
+    """Raise LocalClusterError if a job needs the parameter servers that PaddlePaddle here lacks."""
+    needed = any(needs_servers(each, table) for each in objects)
+    if needed and (why := training().why_no_servers):
+        raise LocalClusterError(why)
+
+
+def needs_servers(job: dict[str, Any], table: ImageTable) -> bool:
+    """Whether this has parameter servers, or heter workers, of the PaddlePaddle of this machine."""
+    if job.get("kind") != "PaddleJob" or not SERVED_ROLES & set(job.get("spec") or ()):
+        return False
+    found = (table.find(image) for image in images_of(job))
+    return any(image.keeps_environment for image in found if image)

@@ -13,6 +13,7 @@ from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
 
 SERVED_SECONDS = 60.0
+ACCOUNT_SECONDS = 100
 
 
 def install(
@@ -61,3 +62,27 @@ def _wait_served(cluster: Cluster, crd: Raw) -> None:
 
 def _is_listed(cluster: Cluster, kind: str) -> bool:
     return cluster.kubectl("get", kind, check=False).returncode == 0
+
+
+def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
+    """Create them, in this namespace if they name none; what kubectl says of it.
+
+    Namespaces come first, the file's own or a bare one: pods need what each begins with.
+    """
+    spaces = [each for each in objects if each.get("kind") == "Namespace"]
+    others = [each for each in objects if each.get("kind") != "Namespace"]
+    said = ""
+    if spaces:  # applied, since a file may have `default` in it
+        said = cluster.kubectl("apply", "-f", "-", stdin=as_stream(spaces)).stdout
+    if cluster.client.find(f"/api/v1/namespaces/{namespace}") is None:
+        cluster.kubectl("create", "namespace", namespace)
+    wait = ("wait", "--for=create", "serviceaccount/default", f"--timeout={ACCOUNT_SECONDS}s")
+    for name in {namespace, *(each["metadata"]["name"] for each in spaces)}:
+        cluster.kubectl("-n", name, *wait)
+    create = ("-n", namespace, "create", "-f", "-")
+    return said + cluster.kubectl(*create, stdin=as_stream(others)).stdout
+
+
+def as_stream(objects: list[Raw]) -> str:
+    """What kubectl creates them of: JSON, for it would read some of PyYAML's text as numbers."""
+    return "".join(json.dumps(each, default=str) + "\n" for each in objects)

@@ -1,6 +1,6 @@
 """`run --local FILE`: the same job on a cluster of processes on this machine, with its log.
 
-The cluster is held by a process of its own, `examples.quickstart.host`, whose standard input is
+The cluster is held by a process of its own, `localcluster.commands.host`, whose standard input is
 ours: it ends with us, whatever ends us, and leaves nothing behind.
 """
 
@@ -126,7 +126,7 @@ def _check_installed() -> None:
 def _host(session: Session, order: Raw) -> Iterator[tuple[Host, Raw]]:
     """The cluster's process while the block lasts; what it says when the job is there."""
     host = subprocess.Popen(
-        [sys.executable, "-m", "examples.quickstart.host"],
+        [sys.executable, "-m", "localcluster.commands.host"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -184,7 +184,7 @@ def host_of(pid: int) -> int:
     (host,) = (
         int(each)
         for each in children
-        if b"quickstart.host" in Path(f"/proc/{each}/cmdline").read_bytes()
+        if b"commands.host" in Path(f"/proc/{each}/cmdline").read_bytes()
     )
     return host
 

@@ -25,6 +25,7 @@ ALLOWED = {
     "localcluster": {"localcluster", "kube"},
     "benchmarks": {"benchmarks", "localcluster", "kube"},
     "manifests": {"manifests", "api", "controller", "pdj"},
+    "release": {"release", "pdj"},
     "examples": {"examples", "localcluster"},
 }
 PACKAGES = tuple(ALLOWED)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pdj.build import build
+from release.build import build
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.pdj import Tool
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from examples.quickstart.__main__ import create_objects
-from examples.quickstart.host import without_places
 from localcluster import Cluster
+from localcluster.commands.host import without_places
+from localcluster.commands.manifests import create_objects
 from localcluster.machine.errors import LocalClusterError
 
 Raw = dict[str, Any]

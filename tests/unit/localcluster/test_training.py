@@ -7,12 +7,11 @@ import pytest
 from examples.quickstart.__main__ import (
     COLLECTIVE_JOB,
     JOB,
-    check_servers,
     default_job,
     read_documents,
 )
 from localcluster.build import training
-from localcluster.build.images import ImageTable
+from localcluster.build.images import ImageTable, check_servers
 from localcluster.build.training import Interpreter, Training, Version, choose, found_on_path
 from localcluster.machine.errors import LocalClusterError
 
@@ -74,7 +73,8 @@ def test_others_are_asked_where_they_are(tmp_path: Path, monkeypatch: pytest.Mon
 def without_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine has Python 3.13 alone."""
     found = choose(python(3, 13), {})
-    monkeypatch.setattr("examples.quickstart.__main__.training", lambda: found)
+    for module in ("examples.quickstart.__main__", "localcluster.build.images"):
+        monkeypatch.setattr(f"{module}.training", lambda: found)
 
 
 def test_a_job_with_servers_is_refused_where_there_are_none(without_servers: None) -> None:
@@ -92,6 +92,7 @@ def test_the_default_job_is_one_that_trains(
 
 def test_with_servers_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Training(training.WITH_SERVERS, python(3, 12))
-    monkeypatch.setattr("examples.quickstart.__main__.training", lambda: found)
+    for module in ("examples.quickstart.__main__", "localcluster.build.images"):
+        monkeypatch.setattr(f"{module}.training", lambda: found)
     assert default_job() == JOB
     check_servers(read_documents(JOB), ImageTable([]))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pdj.build import build, project_version
 from pdj.commands.local import NO_CHECKOUT
-from pdj.release import TEMPLATE, release
+from release.build import build, project_version
+from release.krew import TEMPLATE, release
 
 CHECKOUT = Path(__file__).parents[3]
 KREW_VERSION = re.compile(r"v\d+\.\d+\.\d+")

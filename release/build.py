@@ -1,4 +1,4 @@
-"""`python -m pdj.build FILE`: the tool as one file that runs on a bare Python 3.11.
+"""`python -m release.build FILE`: the tool as one file that runs on a bare Python 3.11.
 
 A zip that Python runs as it is, of our packages, PyYAML's Python half, and what serves the page.
 Nothing in it has to be built for a machine, so nothing is unpacked into a cache when it runs.

@@ -1,4 +1,4 @@
-"""`python -m examples.quickstart.host`: a cluster with an operator and a job, until told to end.
+"""`python -m localcluster.commands.host`: a cluster with an operator and a job, until told to end.
 
 `kubectl pdj run --local` runs this beside itself. Standard input has one line of JSON, an `Order`,
 and then stays open: its end, whatever brought it about, ends the cluster. Each line of standard
@@ -22,17 +22,11 @@ from typing import Any
 
 import yaml
 
-from examples.quickstart.__main__ import (
-    MANIFESTS,
-    ROOT,
-    SERVICE_ACCOUNT,
-    check_servers,
-    create_objects,
-)
-from examples.quickstart.__main__ import NAMESPACE as SYSTEM
-from localcluster import Cluster, ClusterConfig
-from localcluster.build.images import ImageTable, images_of
-from localcluster.commands import manifests
+from localcluster.build.images import ImageTable, check_servers, images_of
+from localcluster.cluster.cluster import Cluster
+from localcluster.cluster.config import ClusterConfig
+from localcluster.commands.manifests import create_objects
+from localcluster.commands.operator import install_operator, start_operator
 from localcluster.commands.ownimages import ENVIRONMENT, WORKDIR
 from localcluster.machine.errors import LocalClusterError
 
@@ -84,9 +78,7 @@ def run(order: Order, folder: Path) -> None:
             prepare_images(order, table)
             cluster = stack.enter_context(Cluster(config_for(order, table)))
             tell(say="installing the CRD and the operator")
-            manifests.install(cluster, MANIFESTS / "crd.yaml")
-            operator = MANIFESTS / "operator-all-namespaces.yaml"
-            manifests.install(cluster, stdin=manifests.without("Deployment", operator))
+            install_operator(cluster)
             start_operator(cluster)
             create_objects(cluster, without_places(order.objects), order.namespace)
         tell(kubeconfig=str(cluster.kubeconfig), namespace=order.namespace)
@@ -190,14 +182,6 @@ def resources_of(spec: Raw) -> set[str]:
         resources = container.get("resources") or {}
         found |= {*(resources.get("requests") or ()), *(resources.get("limits") or ())}
     return found
-
-
-def start_operator(cluster: Cluster) -> None:
-    """The operator of all namespaces, with the rights of its ServiceAccount."""
-    kubeconfig = cluster.kubeconfig_for(SYSTEM, SERVICE_ACCOUNT)
-    command = [sys.executable, "-m", "controller", "--kubeconfig", str(kubeconfig)]
-    command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
-    cluster.run_beside("operator", command, ROOT)
 
 
 if __name__ == "__main__":

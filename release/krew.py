@@ -1,4 +1,4 @@
-"""`python -m pdj.release URL FOLDER`: the archive of a release, and the krew manifest for it.
+"""`python -m release.krew URL FOLDER`: the archive of a release, and the krew manifest for it.
 
 URL is where the archive will lie, for it stands in the manifest beside the archive's sha256.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from pdj.build import ROOT, build, project_version
+from release.build import ROOT, build, project_version
 
 TEMPLATE = Path(__file__).with_name("krew.yaml")
 PROGRAM = "kubectl-pdj"

@@ -1,0 +1,1 @@
+"""What is built for a release: the tool as one file, and its krew manifest."""
