@@ -28,6 +28,7 @@ COMMANDS = {
     "render": Command("render", "print what the operator would make of a file, offline"),
     "lint": Command("lint", "check files offline: what would be refused, and advice"),
     "convert": Command("convert", "make PaddleJobs of Kubeflow's, Volcano's and plain Jobs"),
+    "migrate": Command("migrate", "move a cluster from paddle-operator 0.3 to this operator"),
     "debug": Command("debug", "write a tar file with all that helps to find what is wrong"),
     "ui": Command("ui", "show jobs on a page of this machine: why, when, logs"),
     "top": Command("top", "show what the pods of a job use, where the cluster measures it"),

@@ -31,7 +31,9 @@ from tests.memory.former import (
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
 Raw = dict[str, Any]
-LOOK, MOVE = (f".venv/bin/python -m manifests.migrate{how}" for how in ("", " --run"))
+PAGE = ["kubectl pdj migrate", "kubectl pdj migrate --run"]
+LOOK, MOVE = (each.replace("kubectl pdj", ".venv/bin/python -m pdj") for each in PAGE)
+"""As the page has them, without the plugin on PATH."""
 JOBS = ("training", "by-name")
 
 
@@ -123,7 +125,7 @@ def starts(lab: Lab, job: str) -> set[str]:
 
 def test_page_prints_the_commands() -> None:
     page = (CHECKOUT / "docs" / "migration.md").read_text()
-    assert re.findall(r"^\.venv/bin/python .*$", page, re.MULTILINE) == [LOOK, MOVE]
+    assert re.findall(r"^kubectl pdj migrate.*$", page, re.MULTILINE) == PAGE
 
 
 def test_what_would_be_refused_stops_the_move_before_it_begins(reader: Walk, lab: Lab) -> None:
@@ -135,6 +137,25 @@ def test_what_would_be_refused_stops_the_move_before_it_begins(reader: Walk, lab
     operator = lab.cluster.kubectl("-n", SYSTEM, "get", "deployment", DEPLOYMENT, "-o", "yaml")
     assert "control-plane" in operator.stdout
     lab.kubectl("delete", "pdj", "wrong")
+
+
+def test_helm_release_of_the_former_operator_is_forgotten_first(reader: Walk, lab: Lab) -> None:
+    marks = [f"meta.helm.sh/release-{each}" for each in ("name=former", f"namespace={SYSTEM}")]
+    things = ("-n", SYSTEM, f"deployment/{DEPLOYMENT}"), (f"crd/{CRD}",)
+    for thing in things:
+        lab.cluster.kubectl("annotate", *thing, *marks)
+    release = ("-n", SYSTEM, "create", "secret", "generic", "sh.helm.release.v1.former.v1")
+    lab.cluster.kubectl(*release)
+    lab.cluster.kubectl("-n", SYSTEM, "label", "secret", release[-1], "owner=helm", "name=former")
+    with pytest.raises(WalkError) as error:
+        reader.step(Step(MOVE))
+    first = re.findall(r"belongs to the Helm release .* First run: (.*)", str(error.value))
+    assert len(first) == len(things)
+    for commands in first:
+        reader.step(Step(commands))
+    secrets = lab.cluster.kubectl("-n", SYSTEM, "get", "secrets", "-o", "name").stdout
+    assert release[-1] not in secrets
+    assert "First run" not in reader.step(Step(LOOK))
 
 
 def test_running_jobs_live_through_the_move_and_complete(

@@ -7,16 +7,10 @@ from typing import Any
 
 import pytest
 
-from manifests.migrate import (
-    KubectlError,
-    Step,
-    examine,
-    find_strays,
-    lift_finalizers,
-    plan,
-)
 from manifests.operator import Variant as Ours
 from manifests.operator import build_operator
+from pdj.commands.migrate import CRD_FILE, KubectlError, lift_finalizers
+from pdj.documents.migration import Files, Step, examine, find_owners, find_strays, plan
 from tests.memory.builders import JobBuilder, a_job, a_template
 from tests.memory.former import FINALIZER, former_status
 
@@ -103,7 +97,7 @@ def test_finalizer_without_the_operator_that_lifts_it_is_in_the_way() -> None:
 
 
 def test_steps_stop_the_former_operator_first_and_start_ours_last() -> None:
-    steps = plan([a_former_job(), a_former_job("Failed")], [THEIRS], "ours.yaml")
+    steps = plan([a_former_job(), a_former_job("Failed")], [THEIRS], Files(CRD_FILE, "ours.yaml"))
     commands = [" ".join(step.arguments) for step in steps]
     assert commands.pop(0).endswith("--dry-run=server")
     assert "clusterrolebinding/paddle-manager-rolebinding" in commands[0]
@@ -118,7 +112,7 @@ def test_steps_stop_the_former_operator_first_and_start_ours_last() -> None:
 def test_second_move_stops_nothing_and_changes_no_job() -> None:
     (ours,) = (obj for obj in build_operator(Ours()) if obj["kind"] == "Deployment")
     moved = a_job().with_workers(1).build()
-    steps = plan([moved], [ours], "ours.yaml")
+    steps = plan([moved], [ours], Files(CRD_FILE, "ours.yaml"))
     assert [step.arguments[0] for step in steps] == ["apply", "apply", "apply", "-n"]
 
 
@@ -162,21 +156,21 @@ class Jobs:
 def test_finalizers_of_others_stay_even_one_that_comes_meanwhile() -> None:
     jobs = Jobs("a")
     jobs.meanwhile = [lambda: jobs.finalizers("a").insert(0, "others/new")]
-    lift_finalizers(jobs.every, jobs.take)
+    lift_finalizers(jobs.every, jobs.take, lambda _: None)
     assert jobs.finalizers("a") == ["others/new", "others/one"]
 
 
 def test_job_that_is_gone_meanwhile_is_no_error() -> None:
     jobs = Jobs("a", "b")
     jobs.meanwhile = [lambda: jobs.stored.pop("a")]
-    lift_finalizers(jobs.every, jobs.take)
+    lift_finalizers(jobs.every, jobs.take, lambda _: None)
     assert jobs.finalizers("b") == ["others/one"]
 
 
 def test_job_that_was_made_after_the_look_loses_the_finalizer_too() -> None:
     jobs = Jobs("a")
     jobs.meanwhile = [lambda: jobs.add("b")]
-    lift_finalizers(jobs.every, jobs.take)
+    lift_finalizers(jobs.every, jobs.take, lambda _: None)
     assert jobs.finalizers("b") == ["others/one"]
 
 
@@ -188,7 +182,7 @@ def test_finalizer_that_is_put_back_each_time_is_an_error() -> None:
         jobs.add("a")
 
     with pytest.raises(KubectlError, match="comes back"):
-        lift_finalizers(jobs.every, take)
+        lift_finalizers(jobs.every, take, lambda _: None)
 
 
 def test_patch_that_is_refused_holds_up_no_other_job_and_is_an_error() -> None:
@@ -200,5 +194,49 @@ def test_patch_that_is_refused_holds_up_no_other_job_and_is_an_error() -> None:
         jobs.take(step)
 
     with pytest.raises(KubectlError, match="a webhook says no"):
-        lift_finalizers(jobs.every, take)
+        lift_finalizers(jobs.every, take, lambda _: None)
     assert jobs.finalizers("b") == ["others/one"]
+
+
+HELM = {"meta.helm.sh/release-name": "former", "meta.helm.sh/release-namespace": "ops"}
+FORGET = "kubectl -n ops delete secret -l owner=helm,name=former"
+
+
+@pytest.mark.parametrize(
+    ("field", "marks", "owner", "first"),
+    [
+        ("annotations", HELM, "the Helm release ops/former", FORGET),
+        (
+            "annotations",
+            {"argocd.argoproj.io/tracking-id": "paddle:apps/Deployment:paddle-system/x"},
+            "the Argo CD application paddle",
+            "argocd app delete paddle --cascade=false",
+        ),
+        (
+            "labels",
+            {"kustomize.toolkit.fluxcd.io/name": "p", "kustomize.toolkit.fluxcd.io/namespace": "f"},
+            "Flux's kustomization f/p",
+            """kubectl -n f patch kustomization p --type=merge -p '{"spec":{"prune":false}}'""",
+        ),
+    ],
+)
+def test_tool_that_could_delete_the_crd_later_is_in_the_way(
+    field: str, marks: dict[str, str], owner: str, first: str
+) -> None:
+    deployment = {"kind": "Deployment", **THEIRS}
+    crd: Raw = {"kind": "CustomResourceDefinition", "metadata": {"name": "pdj", field: marks}}
+    (finding,) = find_owners([deployment], [crd])
+    assert finding.is_in_the_way
+    assert f"belongs to {owner}, which can delete it" in finding.text
+    assert f"First run: {first}" in finding.text
+    verb = "label" if field == "labels" else "annotate"
+    clear = " ".join(f"{mark}-" for mark in marks)
+    assert finding.text.endswith(f"kubectl {verb} customresourcedefinition/pdj {clear}")
+    crd["metadata"].pop(field)
+    assert not [*find_owners([deployment], [crd])]
+
+
+def test_our_own_helm_release_is_in_nobodys_way() -> None:
+    (ours,) = (obj for obj in build_operator(Ours()) if obj["kind"] == "Deployment")
+    crd = {"kind": "CustomResourceDefinition", "metadata": {"name": "pdj", "annotations": HELM}}
+    assert not [*find_owners([ours], [crd])]

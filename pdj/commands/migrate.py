@@ -1,0 +1,166 @@
+"""`migrate`: move a cluster from paddle-operator 0.3 to this operator.
+
+It reads every PaddleJob with the kubectl on PATH, says what would be refused, and prints the steps
+in order. `--run` takes them, unless something is in the way. Running jobs keep their pods:
+docs/migration.md.
+
+It can end between any two steps and be run again. That is why the former operator's Deployment, by
+which it is recognised, is deleted after its rights.
+"""
+
+import argparse
+import json
+import shlex
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from api.constants import FORMER_FINALIZER, PLURAL, TERMINAL_PHASES
+from api.crd import CRD_NAME
+from api.objects import Raw
+from pdj.documents.migration import (
+    NAME,
+    Files,
+    Finding,
+    Step,
+    examine,
+    find_owners,
+    find_strays,
+    is_former_operator,
+    plan,
+    plan_lifts,
+    plan_start,
+    plan_stop,
+)
+from pdj.errors import FAILED, OK, Problem, Usage
+from pdj.session import Session
+from pdj.text.terminal import Screen, plain
+
+CRD_FILE = "deploy/v1/crd.yaml"
+OPERATOR_FILE = "deploy/v1/operator-all-namespaces.yaml"
+SECONDS = 600
+LIFT_ROUNDS = 4
+"""How often the jobs are listed, and the finalizer is removed from those that have it."""
+
+
+class KubectlError(Problem):
+    """What kubectl said."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `migrate`."""
+    parser.add_argument("--run", action="store_true", help="take the steps")
+    anyway = "run although something is in the way: a job that would be refused is left as it is"
+    parser.add_argument("--anyway", action="store_true", help=anyway)
+    parser.add_argument("--crd", default=CRD_FILE, help="this operator's CRD (%(default)s)")
+    parser.add_argument("--file", default=OPERATOR_FILE, help="this operator (%(default)s)")
+
+
+def run(session: Session) -> int:
+    """Look, report, and with --run do; 1 where something is in the way. Raises Problem."""
+    options = session.options
+    files = Files(options.crd, options.file)
+    for file in (files.crd, files.operator):
+        if not Path(file).is_file():
+            raise Usage(f"no such file: {file}; run this in the project's folder, or name it")
+    kubectl = Kubectl(session)
+    jobs, deployments = kubectl.list(CRD_NAME), kubectl.list("deployments.apps")
+    crds = kubectl.list(
+        "customresourcedefinitions", "--field-selector", f"metadata.name={CRD_NAME}"
+    )
+    findings = [finding for job in jobs for finding in examine(job)]
+    findings += find_strays(jobs, deployments)
+    findings += find_owners(deployments, crds)
+    _report(session.screen, jobs, deployments, findings)
+    if any(finding.is_in_the_way for finding in findings) and not options.anyway:
+        session.screen.write("nothing is done: see to what is in the way, or use --anyway")
+        return FAILED
+    if options.run:
+        _move(kubectl, deployments, files)
+    else:
+        session.screen.write("the steps, in this order, by hand or with --run:")
+        for step in plan(jobs, deployments, files):
+            kubectl.show(step)
+    return OK
+
+
+class Kubectl:
+    """The kubectl on PATH, for the cluster of the command's options."""
+
+    def __init__(self, session: Session) -> None:
+        given = {name: getattr(session.options, name) for name in ("kubeconfig", "context")}
+        self._where = [f"--{name}={value}" for name, value in given.items() if value]
+        self._screen = session.screen
+
+    def list(self, kind: str, *more: str) -> list[Raw]:
+        """The objects of all namespaces. Raises KubectlError."""
+        found = json.loads(self._run(("get", kind, "--all-namespaces", "-o", "json", *more)))
+        return list(found["items"])
+
+    def take(self, step: Step) -> None:
+        """Show and do. Raises KubectlError."""
+        self.show(step)
+        self._screen.write(plain(self._run(step.arguments).rstrip()))
+
+    def show(self, step: Step) -> None:
+        """Print as a person would type it."""
+        self._screen.write(f"# {step.title}", f"kubectl {plain(shlex.join(step.arguments))}")
+
+    def refused(self, error: KubectlError) -> None:
+        """Say that a step was refused where that need not matter."""
+        self._screen.write(f"not done: {plain(error)}")
+
+    def _run(self, arguments: Sequence[str]) -> str:
+        command = ["kubectl", *self._where, *arguments]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise KubectlError(f"kubectl: {error}") from error
+        if done.returncode:
+            said = done.stderr.strip().splitlines() or [f"kubectl ended with {done.returncode}"]
+            raise KubectlError(said[-1])
+        return done.stdout
+
+
+def lift_finalizers(
+    list_jobs: Callable[[], Sequence[Raw]],
+    take: Callable[[Step], None],
+    refused: Callable[[KubectlError], None],
+) -> None:
+    """Remove the finalizer from all jobs as they are now; some may have come or changed since.
+
+    Raises KubectlError where some keep it, or get it back.
+    """
+    error = KubectlError(f"{FORMER_FINALIZER} comes back: see that paddle-operator 0.3 has ended")
+    for _ in range(LIFT_ROUNDS):
+        steps = plan_lifts(list_jobs())
+        if not steps:
+            return
+        for step in steps:
+            try:
+                take(step)
+            except KubectlError as no:  # the next list shows whether it matters
+                refused(no)
+                error = no
+    raise error
+
+
+def _move(kubectl: Kubectl, deployments: Sequence[Raw], files: Files) -> None:
+    """Take all steps. Raises KubectlError at the first one that fails."""
+    for step in plan_stop(deployments, files):
+        kubectl.take(step)
+    lift_finalizers(lambda: kubectl.list(CRD_NAME), kubectl.take, kubectl.refused)
+    for step in plan_start(files):
+        kubectl.take(step)
+
+
+def _report(
+    screen: Screen, jobs: Sequence[Raw], deployments: Sequence[Raw], findings: Sequence[Finding]
+) -> None:
+    phases = [(job.get("status") or {}).get("phase") for job in jobs]
+    ended = sum(phase in TERMINAL_PHASES for phase in phases)
+    screen.write(f"{len(jobs)} {PLURAL}, {ended} of them have ended")
+    for finding in findings:
+        screen.write(f"  {plain(finding.job)} {plain(finding.text)}")
+    if not any(map(is_former_operator, deployments)):
+        screen.write(f"no former Deployment {NAME}: if it runs by another name, stop it first")

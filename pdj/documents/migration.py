@@ -1,0 +1,243 @@
+"""What a move from paddle-operator 0.3 to this operator takes: findings about jobs, and steps.
+
+Pure: jobs, Deployments and the CRD as the API server shows them; kubectl's arguments out.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from api.constants import FORMER_FINALIZER, OPERATOR_LABELS, TERMINAL_PHASES, Phase, Role
+from api.crd import CRD_NAME
+from api.objects import Raw, is_deleting, labels_of, name_of, namespace_of
+from pdj.documents.checks import Error, find_errors, place_of
+from pdj.documents.reader import Document
+from pdj.documents.schema import UNKNOWN_FIELD
+
+NAME = "paddle-controller-manager"
+"""The Deployment of either operator."""
+FORMER_RIGHTS = (
+    "serviceaccount/paddle-manager-sa",
+    "configmap/paddle-manager-config",
+    "role/paddle-leader-election-role",
+    "rolebinding/paddle-leader-election-rolebinding",
+    "clusterrole/paddle-manager-role",
+    "clusterrolebinding/paddle-manager-rolebinding",
+    "lease.coordination.k8s.io/b2a304f2.paddlepaddle.org",
+    "configmap/b2a304f2.paddlepaddle.org",
+)
+_APPLY = ("apply", "--server-side", "--force-conflicts", "-f")
+ROLLOUT_SECONDS = 590
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where this operator's manifests are."""
+
+    crd: str
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that somebody has to know about a job or object; perhaps it stops the move."""
+
+    job: str
+    text: str
+    is_in_the_way: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command for kubectl, and what it is for."""
+
+    title: str
+    arguments: tuple[str, ...]
+
+
+def examine(job: Raw) -> Iterator[Finding]:
+    """What is wrong with a job, under the schema and the rules of this operator."""
+    where = f"{namespace_of(job)}/{name_of(job)}"
+    phase = str((job.get("status") or {}).get("phase") or "")
+    spec = job.get("spec") or {}
+    runs = phase not in TERMINAL_PHASES and not is_deleting(job)
+    for error in find_refusals(job):
+        if error.message == UNKNOWN_FIELD:
+            yield Finding(where, f"{error.path} is not known here, and is dropped", False)
+        else:
+            refused = f"would be refused: {error.path}: {error.message}"
+            yield Finding(where, refused, runs)
+    if runs and phase != Phase.RUNNING:
+        text = f"is {phase or 'new'}: where no worker runs yet, its pods are made anew"
+        yield Finding(where, text, False)
+    if runs and (spec.get("elastic") or 0):
+        text = "is elastic: a worker that it loses now restarts all, by the etcd of this operator"
+        yield Finding(where, text, False)
+    if runs and not ((spec.get(Role.WORKER) or {}).get("replicas") or 0):
+        yield Finding(where, "has no workers: it is left alone, and nobody ends it", False)
+
+
+def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Finding]:
+    """Jobs of a former operator that may still run, as it is not to be found."""
+    held = [f"{namespace_of(job)}/{name_of(job)}" for job in jobs if _is_held(job)]
+    if held and not any(map(is_former_operator, deployments)):
+        where = held[0] + (f" (and {len(held) - 1} more)" if held[1:] else "")
+        text = f"has {FORMER_FINALIZER}, but no Deployment {NAME} of paddle-operator 0.3 is here: "
+        yield Finding(where, f"{text}see that it runs nowhere, then use --anyway", True)
+
+
+def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Finding]:
+    """Tools that installed the former operator, whose Deployment is here, and may delete it later.
+
+    With its CRD all jobs would go; its Deployment has the name of ours.
+    """
+    former = [*filter(is_former_operator, deployments)]
+    for thing in [*former, *crds] if former else ():
+        owned = _helm(thing) or _argo(thing) or _flux(thing)
+        if owned:
+            owner, first, prefix = owned
+            text = f"belongs to {owner}, which can delete it, and with the CRD all jobs"
+            clear = " && ".join([first, *_clear(thing, prefix)])
+            yield Finding(_target(thing), f"{text}. First run: {clear}", True)
+
+
+def _helm(thing: Raw) -> tuple[str, str, str] | None:
+    marks = _marks(thing)
+    name, namespace = (marks.get(f"meta.helm.sh/release-{what}") for what in ("name", "namespace"))
+    if not name or any("helm.toolkit.fluxcd.io" in mark for mark in marks):
+        return None
+    forget = f"kubectl -n {namespace} delete secret -l owner=helm,name={name}"
+    return f"the Helm release {namespace}/{name}", forget, "meta.helm.sh/"
+
+
+def _argo(thing: Raw) -> tuple[str, str, str] | None:
+    marks = _marks(thing)
+    tracked = str(marks.get("argocd.argoproj.io/tracking-id") or "").partition(":")[0]
+    name = marks.get("argocd.argoproj.io/instance") or tracked
+    if not name:
+        return None
+    forget = f"argocd app delete {name} --cascade=false"
+    return f"the Argo CD application {name}", forget, "argocd.argoproj.io/"
+
+
+def _flux(thing: Raw) -> tuple[str, str, str] | None:
+    marks = _marks(thing)
+    for part, kind, change in (
+        ("helm", "helmrelease", '{"spec":{"suspend":true}}'),
+        ("kustomize", "kustomization", '{"spec":{"prune":false}}'),
+    ):
+        mark = f"{part}.toolkit.fluxcd.io/"
+        name, namespace = marks.get(f"{mark}name"), marks.get(f"{mark}namespace")
+        if name:
+            there = f"kubectl -n {namespace}"
+            keep = f"{there} patch {kind} {name} --type=merge -p '{change}'"
+            return (
+                f"Flux's {kind} {namespace}/{name}",
+                f"{keep} && {there} delete {kind} {name}",
+                mark,
+            )
+    return None
+
+
+def _marks(thing: Raw) -> Raw:
+    return {**labels_of(thing), **(thing["metadata"].get("annotations") or {})}
+
+
+def _clear(thing: Raw, prefix: str) -> Iterator[str]:
+    """The commands that take the owner's marks off, after which it is no longer found."""
+    namespace = thing["metadata"].get("namespace")
+    there = f"kubectl -n {namespace}" if namespace else "kubectl"
+    for verb, field in (("label", "labels"), ("annotate", "annotations")):
+        marks = [f"{key}-" for key in thing["metadata"].get(field) or () if key.startswith(prefix)]
+        if marks:
+            yield " ".join((there, verb, _target(thing), *marks))
+
+
+def _target(thing: Raw) -> str:
+    return f"{thing['kind'].lower()}/{name_of(thing)}"
+
+
+def find_refusals(job: Raw) -> list[Error]:
+    """What a schema or a rule says of the job as it is stored; unknown fields come first."""
+    written = _without_nulls({key: job.get(key) for key in ("apiVersion", "kind", "spec")})
+    written["metadata"] = {"name": name_of(job)}
+    errors = find_errors(_document(written))
+    unknown = [error for error in errors if error.message == UNKNOWN_FIELD]
+    if unknown and len(unknown) == len(errors):
+        for error in unknown:
+            _remove(written, place_of(error.path))
+        return [*unknown, *find_errors(_document(written))]
+    return errors
+
+
+def plan(jobs: Sequence[Raw], deployments: Sequence[Raw], files: Files) -> list[Step]:
+    """The steps, in order."""
+    return [*plan_stop(deployments, files), *plan_lifts(jobs), *plan_start(files)]
+
+
+def plan_stop(deployments: Sequence[Raw], files: Files) -> list[Step]:
+    """Until no former operator writes any more."""
+    steps = [Step("see whether the CRD would be taken", (*_APPLY, files.crd, "--dry-run=server"))]
+    for deployment in filter(is_former_operator, deployments):
+        there = ("-n", namespace_of(deployment), "delete")
+        rights = (*there, *FORMER_RIGHTS, "--ignore-not-found")
+        stop = (*there, f"deployment/{NAME}", "--cascade=foreground", "--ignore-not-found")
+        steps.append(Step("take the former operator's rights away", rights))
+        steps.append(Step("stop it", stop))
+    return steps
+
+
+def plan_lifts(jobs: Sequence[Raw]) -> list[Step]:
+    """Remove the former operator's finalizer, unless the list has changed; others' stay.
+
+    A job that keeps it cannot be deleted once that operator is gone.
+    """
+    return [_plan_lift(job) for job in jobs if _is_held(job)]
+
+
+def plan_start(files: Files) -> list[Step]:
+    """From the CRD to an operator that is ready."""
+    rollout = ("rollout", "status", f"deployment/{NAME}", f"--timeout={ROLLOUT_SECONDS}s")
+    return [
+        Step("replace the CRD; jobs stay", (*_APPLY, files.crd)),
+        Step("start this operator", (*_APPLY, files.operator)),
+        Step("wait for it", ("-n", "paddle-system", *rollout)),
+    ]
+
+
+def is_former_operator(deployment: Raw) -> bool:
+    """Whether this is the Deployment of paddle-operator 0.3: ours has its name, and a label."""
+    is_ours = OPERATOR_LABELS.items() <= labels_of(deployment).items()
+    return name_of(deployment) == NAME and not is_ours
+
+
+def _is_held(job: Raw) -> bool:
+    return FORMER_FINALIZER in (job["metadata"].get("finalizers") or ())
+
+
+def _plan_lift(job: Raw) -> Step:
+    path = f"/metadata/finalizers/{job['metadata']['finalizers'].index(FORMER_FINALIZER)}"
+    test = {"op": "test", "path": path, "value": FORMER_FINALIZER}
+    body = json.dumps([test, {"op": "remove", "path": path}])
+    where = ("-n", namespace_of(job), "patch", CRD_NAME, name_of(job))
+    return Step("take its finalizer off the job", (*where, "--type=json", f"--patch={body}"))
+
+
+def _document(value: Raw) -> Document:
+    return Document("", 1, value, {})
+
+
+def _without_nulls(value: Any) -> Any:
+    """The API server drops a null where none is allowed; Go's clients write them."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else deepcopy(value)
+
+
+def _remove(value: Any, place: tuple[str | int, ...]) -> None:
+    *way, last = place
+    for step in way:
+        value = value[step]
+    value.pop(last, None)
