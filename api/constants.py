@@ -51,6 +51,8 @@ ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 """On a job, set by its user: each new value asks for one new attempt."""
 MAX_RESTARTED_AT: Final = 64
 """Characters of it that count: status keeps them."""
+ANNOTATION_STATIC_RENDEZVOUS: Final = f"{GROUP}/static-rendezvous"
+"""On a job: any value but `true` has PaddlePaddle's launchers meet over HTTP."""
 
 ANNOTATION_GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 """Volcano's: the PodGroup that a pod belongs to."""

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from api.constants import (
     ANNOTATION_RESTARTED_AT,
+    ANNOTATION_STATIC_RENDEZVOUS,
     API_VERSION,
     KIND,
     MAX_CHILD_NAME,
@@ -35,6 +36,8 @@ class PaddleJob:
     raw_status: Raw
     restarted_at: str = ""
     """The value of the annotation by which the user asks for a restart."""
+    static_rendezvous: bool = True
+    """Whether the annotation allows the launcher to be given its peers' list."""
 
     @property
     def is_ours(self) -> bool:
@@ -76,6 +79,7 @@ def parse_job(raw: Raw) -> PaddleJob:
         status=parse_status(raw.get("status")),
         raw_status=raw.get("status") or {},
         restarted_at=annotations.get(ANNOTATION_RESTARTED_AT, "")[:MAX_RESTARTED_AT],
+        static_rendezvous=annotations.get(ANNOTATION_STATIC_RENDEZVOUS, "true") == "true",
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from api.constants import (
     ANNOTATION_GROUP_NAME,
     ANNOTATION_RESTARTED_AT,
+    ANNOTATION_STATIC_RENDEZVOUS,
     ANNOTATION_WOKEN,
     LABEL_ATTEMPT,
     LABEL_INDEX,
@@ -35,7 +36,7 @@ from controller.client.resources import (
     VOLCANO_POD_GROUP,
     Resource,
 )
-from reconcile.build.rendezvous import ENDPOINT_LISTS
+from reconcile.build.rendezvous import PUBLISHED_LISTS
 
 MAX_TEXT = 1024
 """Of a name that another object is called by, and of what a condition says."""
@@ -54,6 +55,7 @@ _METADATA = (
     "deletionGracePeriodSeconds",
 )
 _LABELS = (LABEL_JOB_UID, LABEL_ROLE, LABEL_INDEX, LABEL_ATTEMPT)
+_JOB_ANNOTATIONS = (ANNOTATION_RESTARTED_AT, ANNOTATION_STATIC_RENDEZVOUS)
 _POD_ANNOTATIONS = (ANNOTATION_GROUP_NAME, ANNOTATION_WOKEN)
 _TEMPLATE_METADATA = ("labels", "annotations", "finalizers")
 _GROUP_SPEC = ("minMember", "queue", "priorityClassName", "minResources")
@@ -77,9 +79,9 @@ def trim(resource: Resource, obj: Raw) -> Raw:
 def _trim_job(job: Raw) -> Raw:
     spec, status = job.get("spec") or {}, job.get("status") or {}
     metadata = _trim_metadata(job)
-    restarted_at = (job["metadata"].get("annotations") or {}).get(ANNOTATION_RESTARTED_AT)
-    if restarted_at:
-        metadata["annotations"] = {ANNOTATION_RESTARTED_AT: restarted_at[:MAX_RESTARTED_AT]}
+    annotations = _pick(job["metadata"].get("annotations") or {}, _JOB_ANNOTATIONS)
+    if annotations:
+        metadata["annotations"] = {k: v[:MAX_RESTARTED_AT] for k, v in annotations.items()}
     if (spec.get("managedBy") or "") not in OWN_MANAGERS:
         kept_status = _pick(status, ("phase", "mode"))
         return {"metadata": metadata, "spec": _pick(spec, ("managedBy",)), "status": kept_status}
@@ -119,7 +121,7 @@ def _trim_container(status: Raw) -> Raw:
 
 def _trim_config_map(obj: Raw) -> Raw:
     data = obj.get("data") or {} if _may_be_rendezvous(obj) else {}
-    told = _pick(data, tuple(ENDPOINT_LISTS.values()))
+    told = _pick(data, PUBLISHED_LISTS)
     kept = {key: value for key, value in told.items() if len(value) <= MAX_ENV_VALUE_BYTES}
     return {"metadata": _trim_metadata(obj), "data": kept}
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from api.constants import TRAINER_CONTAINER, Role
+from api.constants import PORTS_PER_POD, TRAINER_CONTAINER, Role
 from api.objects import Raw
 from api.trainer import PORT_VARIABLE, trainer_name
 from pdj.documents.reader import Document, Place
 from reconcile.build.environment import POD_VARIABLES
+from reconcile.build.launcher import count_processes
 from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES
 
 ACCELERATORS = ("nvidia.com/gpu", "amd.com/gpu", "huawei.com/Ascend910", "kunlunxin.com/xpu")
@@ -135,6 +136,19 @@ def _no_command(part: _Part) -> _Found:
         yield part.trainer_place, "the trainer has no image"
 
 
+def _processes(part: _Part) -> _Found:
+    others = {str(role) for role in Role if part.spec.get(role)} - {Role.WORKER}
+    if others or part.spec.get("elastic") or part.spec["worker"].get("replicas", 1) == 1:
+        return
+    number = count_processes(part.trainer) or 0
+    if number > PORTS_PER_POD:
+        message = (
+            f"{number} processes do not fit the {PORTS_PER_POD} ports of a pod: the launchers meet "
+            "over HTTP, seconds later, and listen on random ports"
+        )
+        yield part.trainer_place, message
+
+
 RULES: dict[str, _Rule] = {
     "no-resources": _no_resources,
     "image-tag": _image_tag,
@@ -143,5 +157,6 @@ RULES: dict[str, _Rule] = {
     "sidecar-first": _sidecar_first,
     "owned-variable": _owned_variable,
     "no-image": _no_command,
+    "processes": _processes,
 }
 NAMES = (*RULES, "duplicate-key")

@@ -16,10 +16,12 @@ from api.constants import (
     MANAGED_BY,
     MAX_ENV_VALUE_BYTES,
     PORTS_PER_POD,
+    Intranet,
     Role,
 )
 from api.job import PaddleJob, config_map_name
 from api.objects import Raw
+from api.trainer import trainer_of
 from reconcile.build.addresses import (
     endpoints_of,
     format_endpoint,
@@ -28,6 +30,7 @@ from reconcile.build.addresses import (
     job_port,
     port_of,
 )
+from reconcile.build.launcher import count_processes
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
@@ -58,6 +61,12 @@ ENDPOINT_LISTS = {
     Role.HETER: "PADDLE_HETER_ENDPOINTS",
 }
 """The variables of the ConfigMap with each role's endpoints, in index order."""
+
+HOST_LIST = "PADDLE_IPS"
+"""The workers' hosts, where their launchers meet by it instead of by their endpoints."""
+
+PUBLISHED_LISTS = (*ENDPOINT_LISTS.values(), HOST_LIST)
+"""Where a pod's address stands for its peers."""
 
 
 def rendezvous_key(job: PaddleJob) -> str:
@@ -112,7 +121,7 @@ def build_variables(view: View) -> dict[str, str]:
         "PADDLE_IS_LOCAL": "0",
         "PADDLE_PORT": str(job_port(view.job.spec)),
         "TRAINER_PORTS_NUM": str(PORTS_PER_POD),
-        "PADDLE_TRAINER_ENDPOINTS": ",".join(trainers),
+        **(_peer_list(view) or {ENDPOINT_LISTS[Role.WORKER]: ",".join(trainers)}),
         "PADDLE_TRAINERS": trainer_hosts,
         "PADDLE_TRAINER_IPS": trainer_hosts,
         "PADDLE_TRAINERS_NUM": str(len(trainers)),
@@ -150,11 +159,47 @@ def has_moved(view: View, pod: PodView) -> bool:
         return False
     if pod.role is None:
         return True
-    endpoints = view.published.get(ENDPOINT_LISTS[pod.role])
-    if endpoints is None:
+    address = host_of(view, pod.name)
+    told = view.published.get(HOST_LIST) if pod.role is Role.WORKER else None
+    if told is None:
+        address = format_endpoint(address, port_of(view, pod.name))
+        told = view.published.get(ENDPOINT_LISTS[pod.role])
+    return told is not None and (pod.index >= len(told) or told[pod.index] != address)
+
+
+def has_static_rendezvous(view: View) -> bool:
+    """Whether the workers' launchers find each other by a list and ask nobody.
+
+    It has no room for IPv6, and its ports are fixed: on a node's network they may be another's.
+    """
+    spec = view.job.spec
+    worker = spec.roles.get(Role.WORKER)
+    if worker is None or worker.replicas == 1 or not spec.has_workers_only:
         return False
-    endpoint = format_endpoint(host_of(view, pod.name), port_of(view, pod.name))
-    return pod.index >= len(endpoints) or bool(endpoints[pod.index] != endpoint)
+    processes = count_processes(trainer_of(worker.pod_spec))
+    return (
+        view.job.static_rendezvous
+        and spec.intranet is not Intranet.HOST
+        and not worker.pod_spec.get("hostNetwork")
+        and processes is not None
+        and processes <= PORTS_PER_POD
+        and not any(":" in host for host in hosts_of(view, Role.WORKER))
+    )
+
+
+def _peer_list(view: View) -> dict[str, str]:
+    """What the launcher reads instead of endpoints; with these it would not read the list.
+
+    By PADDLE_NNODES a launcher too old to know the list waits, and does not train alone.
+    """
+    if not has_static_rendezvous(view):
+        return {}
+    hosts = hosts_of(view, Role.WORKER)
+    return {
+        HOST_LIST: ",".join(hosts),
+        "PADDLE_START_PORT": str(job_port(view.job.spec)),
+        "PADDLE_NNODES": str(len(hosts)),
+    }
 
 
 def _server_variables(view: View) -> dict[str, str]:

@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 
 from api.constants import (
+    ANNOTATION_RESTARTED_AT,
+    ANNOTATION_STATIC_RENDEZVOUS,
     LABEL_ATTEMPT,
     LABEL_INDEX,
     LABEL_JOB_UID,
     LABEL_ROLE,
     MAX_ENV_VALUE_BYTES,
+    MAX_RESTARTED_AT,
 )
 from api.job import pod_group_name
 from controller.cache.trim import MAX_FINALIZERS, MAX_GROUP_SPEC_BYTES, MAX_TEXT, trim
@@ -28,6 +31,14 @@ def test_a_jobs_spec_and_status_stay_whole():
     assert kept["spec"] == whole["spec"]
     assert kept["status"] == whole["status"]
     assert kept["metadata"] == whole["metadata"]
+
+
+@pytest.mark.parametrize("name", [ANNOTATION_RESTARTED_AT, ANNOTATION_STATIC_RENDEZVOUS])
+def test_of_a_jobs_annotations_stay_the_operators(name):
+    job = a_job()
+    job["metadata"]["annotations"] = {name: "x" * 100, "a": "b"}
+    kept = trim(PADDLE_JOB, job)
+    assert kept["metadata"]["annotations"] == {name: "x" * MAX_RESTARTED_AT}
 
 
 def test_of_a_template_stay_the_metadata_that_its_pods_get():
@@ -153,9 +164,10 @@ def a_config_map(name: str = "train", attempt: str = "1", **metadata: Any) -> di
 
 
 @pytest.mark.parametrize(("name", "attempt"), [("train", "1"), ("train-attempt-12", "12")])
-def test_of_a_rendezvous_stay_the_endpoints(name, attempt):
-    kept = trim(CONFIG_MAP, a_config_map(name, attempt))
-    assert kept["data"] == {ENDPOINTS: "10.0.0.1:36000"}
+@pytest.mark.parametrize("addresses", [{ENDPOINTS: "10.0.0.1:36000"}, {"PADDLE_IPS": "10.0.0.1"}])
+def test_of_a_rendezvous_stay_the_addresses(name, attempt, addresses):
+    config_map = a_config_map(name, attempt) | {"data": {**addresses, "PADDLE_PORT": "36000"}}
+    assert trim(CONFIG_MAP, config_map)["data"] == addresses
 
 
 @pytest.mark.parametrize(

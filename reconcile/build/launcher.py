@@ -1,0 +1,94 @@
+"""PaddlePaddle's launcher as the command of a trainer.
+
+With PADDLE_IPS and PADDLE_START_PORT it knows every endpoint and asks nobody (2.6.2 and 3.3.1:
+`_build_pod_with_args` in launch/controllers/collective.py). With PADDLE_TRAINER_ENDPOINTS it first
+meets its peers over HTTP, which takes seconds. But a program without the launcher needs the
+endpoints, and trains alone where it has none. A command that is not plain to read therefore counts
+as such a program.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from api.objects import Raw
+
+HARMLESS_OPTIONS = frozenset(
+    {
+        *("--devices", "--gpus", "--npus", "--xpus", "--nproc_per_node"),
+        *("--log_dir", "--log_level", "--log_overwrite", "--job_id", "--max_restart"),
+    }
+)
+"""Options that do not say where the peers are; each takes a value."""
+PEER_OPTIONS = re.compile(r"--(?:master|ips|nnodes|rank|legacy|auto_\w+)(?:=|$)")
+SIZES = {"PADDLE_NPROC_PER_NODE": "--nproc_per_node", "PADDLE_DEVICES": "--devices"}
+"""Variables by which a template says how many processes the launcher starts."""
+READ_VARIABLES = re.compile(r"\b(?:PADDLE_\w+|POD_IP|DISTRIBUTED_TRAINER_ENDPOINTS)\b")
+HARMLESS_VARIABLES = frozenset(
+    {
+        *("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM", "PADDLE_PORT", "PADDLE_JOB_NAME"),
+        *("PADDLE_JOB_ID", "PADDLE_LOG_DIR", "PADDLE_LOG_LEVEL", "PADDLE_LOG_OVERWRITE"),
+    }
+)
+"""Those of them that a template may name and still leave the peers to the operator."""
+
+
+def count_processes(trainer: Raw) -> int | None:
+    """How many processes the launcher starts in this container.
+
+    None where the container runs anything else, or may have been given its peers by the template.
+    """
+    env = {each["name"]: each.get("value") for each in trainer.get("env") or ()}
+    sizes = {SIZES[name]: env.pop(name) for name in tuple(env) if name in SIZES}
+    command = [*(trainer.get("command") or ()), *(trainer.get("args") or ())]
+    named = READ_VARIABLES.findall(" ".join([*command, *(f"{k} {v}" for k, v in env.items())]))
+    options = _options(_words(command))
+    if trainer.get("envFrom") or options is None or set(named) - HARMLESS_VARIABLES:
+        return None
+    options |= {name: value or "$" for name, value in sizes.items()}
+    if number := options.get("--nproc_per_node"):
+        return int(number) if number.isdecimal() else None
+    devices = options.get("--devices", "")
+    return devices.count(",") + 1 if _is_literal(devices) else None
+
+
+def _words(command: list[str]) -> list[str]:
+    """The words of the command, those of a shell's script too."""
+    if any(map(_is_launcher, command)):
+        return command
+    try:
+        return [word for text in command for word in shlex.split(text.replace("\\\n", " "))]
+    except ValueError:
+        return []
+
+
+def _options(words: list[str]) -> dict[str, str] | None:
+    """The launcher's options; None if it is not the one program, or has others than plain ones."""
+    launchers = [at for at, word in enumerate(words) if _is_launcher(word)]
+    pythons = [word for word in words if re.fullmatch(r"(?:.*/)?python[\d.]*", word)]
+    if len(launchers) != 1 or len(pythons) > 1 or any(map(PEER_OPTIONS.match, words)):
+        return None
+    options: dict[str, str] = {}
+    rest = iter(words[launchers[0] + 1 :])
+    for word in rest:
+        if not word.startswith("-"):
+            return options if _is_literal(word) and word.endswith(".py") else None
+        name, value = _option(word, rest)
+        if name not in HARMLESS_OPTIONS or not _is_literal(value):
+            return None
+        options["--devices" if name.endswith("pus") else name] = value
+    return None
+
+
+def _option(word: str, rest: Iterator[str]) -> tuple[str, str]:
+    name, is_joined, value = word.partition("=")
+    return name, value if is_joined else next(rest, "")
+
+
+def _is_launcher(word: str) -> bool:
+    return word == "paddle.distributed.launch" or word.rpartition("/")[2] == "fleetrun"
+
+
+def _is_literal(word: str) -> bool:
+    """Whether no shell and no kubelet makes another word of it."""
+    return not set("$`*?;&|<>(){}") & set(word)
