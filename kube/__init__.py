@@ -1,4 +1,4 @@
-"""Talking to an API server: HTTP pool, error tree, depth guard, clock and parsing.
+"""Talking to an API server: one client with verbs, HTTP pool, error tree, clock and parsing.
 
 What two houses need stands here. It imports nothing but `api`, and nobody's package but orjson.
 """

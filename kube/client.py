@@ -239,6 +239,29 @@ class Client:
         return error_from_status(response.status, status, seconds)
 
 
+def is_served(client: Client, api_version: str, plural: str) -> bool:
+    """Whether the API server names the kind. Raises ApiError where it does not answer that.
+
+    A kind that is not served answers `404 page not found` in plain text, and so does a proxy that
+    has lost its backend. Discovery answers in objects.
+    """
+
+    def ask(path: str, kind: str) -> Raw:
+        answer = client.get(path)
+        if answer.get("kind") != kind:
+            raise Transient(f"{path} is no {kind}")
+        return answer
+
+    if "/" not in api_version:
+        return True  # without the core group it is no Kubernetes
+    groups = ask("/apis", "APIGroupList").get("groups") or ()
+    versions = {each["groupVersion"] for group in groups for each in group["versions"]}
+    if api_version not in versions:
+        return False
+    kinds = ask(f"/apis/{api_version}", "APIResourceList").get("resources") or ()
+    return any(kind["name"] == plural for kind in kinds)
+
+
 def read_events(stream: Stream) -> Iterator[Raw]:
     """Every event of a watch in JSON as it comes; raises as `read_parts` does."""
     return map(parse_json, read_parts(stream, split_lines))

@@ -16,7 +16,8 @@ class ApiError(Exception):
     """A request that did not do what was asked.
 
     `code` is the HTTP status, 0 without an answer; `reason` the API server's word for it;
-    `details` is `details` of the Status object that the API server answered with.
+    `details` is `details` of the Status object that the API server answered with; `retry_after`
+    is in seconds, None where the server did not say when to come back.
     """
 
     def __init__(
@@ -26,12 +27,14 @@ class ApiError(Exception):
         code: int = 0,
         reason: str = "",
         details: dict[str, Any] | None = None,
+        retry_after: float | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.code = code
         self.reason = reason or type(self).__name__
         self.details = details or {}
+        self.retry_after = retry_after
 
     def has_cause(self, reason: str) -> bool:
         """Whether the API server named this among the causes."""
@@ -79,30 +82,11 @@ class TooLarge(ApiError):
 
 
 class Throttled(ApiError):
-    """429, 503 with Retry-After: come back later.
-
-    `retry_after` is in seconds, None where the server did not say.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        retry_after: float | None,
-        code: int = 429,
-        reason: str = "TooManyRequests",
-    ) -> None:
-        super().__init__(message, code=code, reason=reason)
-        self.retry_after = retry_after
+    """429, 503 with Retry-After: come back later."""
 
 
 class YoungKind(Throttled):
     """403 for a child of a kind that admission does not know yet: come back soon."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(
-            message, retry_after=_YOUNG_KIND_RETRY_SECONDS, code=403, reason="YoungKind"
-        )
 
 
 class Transient(ApiError):
@@ -119,15 +103,6 @@ class Unreachable(Transient):
 
 class Silent(Transient):
     """A stream that has brought nothing for so long, not even a bookmark, that it must be dead."""
-
-
-class Dropped(ApiError):
-    """A success that changed nothing: an older CRD has none of the fields that were written."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(
-            f"the CRD of {kind} drops fields of the status: apply the CRD of this release"
-        )
 
 
 class NotLeader(ApiError):
@@ -169,9 +144,9 @@ def error_from_status(code: int, status: dict[str, Any], retry_after: float | No
     reason = str(status.get("reason") or "")
     throttled = code == HTTPStatus.TOO_MANY_REQUESTS
     if throttled or (code == HTTPStatus.SERVICE_UNAVAILABLE and retry_after is not None):
-        return Throttled(message, retry_after=retry_after, code=code)
+        return Throttled(message, code=code, reason="TooManyRequests", retry_after=retry_after)
     if code == HTTPStatus.FORBIDDEN and _YOUNG_KIND.match(message):
-        return YoungKind(message)
+        return YoungKind(message, code=code, retry_after=_YOUNG_KIND_RETRY_SECONDS)
     if code == HTTPStatus.FORBIDDEN and _YOUNG_NAMESPACE.match(message):
         return Transient(message, code=code, reason=reason)
     if not is_told:

@@ -6,8 +6,7 @@ from datetime import datetime
 
 from api.constants import WAITS, Mode, Phase, Role
 from api.objects import parse_time
-from controller.cache.facts import Facts
-from controller.cache.store import Store
+from controller.cache.store import Facts, Store
 from controller.client.resources import PADDLE_JOB, POD, Resource
 from metrics import Census
 

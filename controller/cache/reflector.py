@@ -37,9 +37,8 @@ from controller.cache.event_handler import EventHandler
 from controller.cache.store import Entry, Room
 from controller.client import protobuf
 from controller.client.api import ApiClient, read_events
-from kube.client import JSON, Query
+from kube.client import JSON, Query, is_served
 from kube.clock import Clock
-from kube.discovery import is_served
 from kube.errors import (
     ApiError,
     Forbidden,

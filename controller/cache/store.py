@@ -7,19 +7,31 @@ Every caller gets a copy of its own. Any thread may call.
 """
 
 import marshal
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from api.objects import Raw, is_deleting, name_of, namespace_of, uid_of
+from api.constants import LABEL_ROLE, TERMINAL_PHASES, Condition
+from api.objects import (
+    Raw,
+    condition_of,
+    is_deleting,
+    labels_of,
+    name_of,
+    namespace_of,
+    uid_of,
+)
 from api.ownership import Key, Owner, owner_of
-from controller.cache.facts import Facts, facts_of, intern
-from controller.client.resources import CONFIG_MAP, PADDLE_JOB, VOLCANO_POD_GROUP, Resource
+from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP, Resource
 
 MAX_CONFIG_MAP_BYTES = 16 << 20
 """What the ConfigMaps of one namespace may take. Of those beyond it no endpoints are kept."""
+# Python 3.12 alone never lets go of what it has interned. Both take text alone: an object with
+# anything else in its place is odd, and is left out.
+intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +44,21 @@ class Family:
     job: Raw
     children: dict[Resource, tuple[Raw, ...]]
     named_pod_group: Raw | None
+
+
+class Facts(NamedTuple):
+    """A few facts about a job or a pod, kept beside the packed object for questions about all.
+
+    Counting ten thousand jobs so unpacks none. `group` is a job's mode or a pod's role.
+    `host_ports` are those that a job holds: none once it has ended. `waits_for` is the reason for
+    which a job waits, empty for one that does not, and `waits_since` when that began.
+    """
+
+    phase: str
+    group: str
+    host_ports: tuple[int, ...] = ()
+    waits_for: str = ""
+    waits_since: str = ""
 
 
 class Entry(NamedTuple):
@@ -49,6 +76,24 @@ class Entry(NamedTuple):
         """A copy of the object."""
         obj: Raw = marshal.loads(self.packed)
         return obj
+
+
+def facts_of(resource: Resource, obj: Raw) -> Facts | None:
+    """The facts about an object; None for a kind that nobody counts."""
+    status: Raw = obj.get("status") or {}
+    if resource is PADDLE_JOB:
+        phase = status.get("phase") or ""
+        mode = intern(status.get("mode") or "")
+        if phase in TERMINAL_PHASES:
+            return Facts(intern(phase), mode)
+        ports = tuple((status.get("hostPorts") or {}).values())
+        waits = condition_of(obj, Condition.PENDING) or {}
+        since = str(waits.get("lastTransitionTime") or "")
+        return Facts(intern(phase), mode, ports, intern(str(waits.get("reason") or "")), since)
+    if resource is POD:
+        role = labels_of(obj).get(LABEL_ROLE, "")
+        return Facts(intern(status.get("phase") or "Pending"), intern(role))
+    return None
 
 
 def pack(resource: Resource, obj: Raw) -> Entry:

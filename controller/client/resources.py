@@ -18,7 +18,6 @@ class Resource:
     kind: str
     api_version: str
     plural: str
-    is_namespaced: bool = True
 
     @property
     def group(self) -> str:
@@ -29,7 +28,7 @@ class Resource:
         """The URL path of the collection or of one object; no namespace means all of them."""
         root = "apis" if self.group else "api"
         parts = [root, self.api_version]
-        if self.is_namespaced and namespace:
+        if namespace:
             parts += ["namespaces", quote(namespace, safe="")]
         parts.append(self.plural)
         parts += [quote(part, safe="") for part in (name, subresource) if part]
@@ -42,14 +41,14 @@ SERVICE: Final = Resource("Service", "v1", "services")
 CONFIG_MAP: Final = Resource("ConfigMap", "v1", "configmaps")
 VOLCANO_POD_GROUP: Final = Resource("PodGroup", constants.VOLCANO_API_VERSION, "podgroups")
 GANG_POD_GROUP: Final = Resource("PodGroup", constants.GANG_API_VERSION, "podgroups")
-NODE: Final = Resource("Node", "v1", "nodes", is_namespaced=False)
+NODE: Final = Resource("Node", "v1", "nodes")
 EVENT: Final = Resource("Event", "v1", "events")
 LEASE: Final = Resource("Lease", "coordination.k8s.io/v1", "leases")
 
-_CHILDREN: Final = (POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP, GANG_POD_GROUP)
-_BY_TYPE: Final = {(resource.api_version, resource.kind): resource for resource in _CHILDREN}
+_FAMILY: Final = (PADDLE_JOB, POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP, GANG_POD_GROUP)
+_BY_TYPE: Final = {(resource.api_version, resource.kind): resource for resource in _FAMILY}
 
 
 def find_resource(api_version: str, kind: str) -> Resource:
-    """The resource that a child's apiVersion and kind name. Raises KeyError on another."""
+    """The resource of a job or a child, by apiVersion and kind. Raises KeyError on another."""
     return _BY_TYPE[(api_version, kind)]

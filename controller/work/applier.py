@@ -28,14 +28,13 @@ from kube.errors import (
     Altered,
     ApiError,
     Conflict,
-    Dropped,
     Forbidden,
     Invalid,
     Malformed,
     NotFound,
 )
 from metrics import Metrics
-from reconcile.model.plan import Child, Plan, Refusal
+from reconcile.model.plan import Child, Delete, ObjectReference, Plan, Refusal
 
 MAX_PARALLEL = 16
 """Threads that write children, for all workers together."""
@@ -47,6 +46,8 @@ BACKLOGGED_CREATES = 16
 """While others of its namespace wait for a worker, a job creates one child after the other, and
 waits in line again after this many. A wide job then takes little more of the API server than each
 small one."""
+_CRD_IS_OLDER = "the CRD of PaddleJob drops fields of the status: apply the CRD of this release"
+"""A status write that succeeded and changed nothing: the CRD has none of the written fields."""
 _REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists, Altered)
 
 Item = TypeVar("Item")
@@ -91,7 +92,8 @@ class Applier:
         if self._write_status(task):
             self._report(task)
         if plan.delete_job and not task.result.errors:
-            self._delete_job(task)
+            error = self._children.delete(owner, Delete(ObjectReference.of(family.job)))
+            task.result.errors += [error] if error else []
         return task.result
 
     def report(self, owner: Owner, family: Family, plan: Plan, result: Result) -> None:
@@ -172,7 +174,7 @@ class Applier:
             result.errors.append(error)
             return False
         if task.plan.is_move and version_of(written) == version_of(task.family.job):
-            result.errors.append(Dropped("PaddleJob"))
+            result.errors.append(ApiError(_CRD_IS_OLDER, reason="Dropped"))
             return False
         self._memory.await_written(key, PADDLE_JOB, written)
         self._memory.note_status_written(key, task.owner.uid)
@@ -184,17 +186,6 @@ class Applier:
             self._recorder.record(task.family.job, event)
         for outcome in task.plan.outcomes:
             self._metrics.jobs.record(*astuple(outcome))
-
-    def _delete_job(self, task: _Task) -> None:
-        owner = task.owner
-        try:
-            self._client.delete(PADDLE_JOB.path(*owner.key), owner.uid)
-        except (NotFound, Conflict):
-            return
-        except ApiError as error:
-            task.result.errors.append(error)
-            return
-        self._memory.await_deleted(owner.key, PADDLE_JOB, owner.key.name, owner.uid)
 
 
 def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bool) -> None:

@@ -163,8 +163,8 @@ class EventRecorder:
                 failure: ApiError = error
                 if note.namespace in self._resting:
                     break
-                seconds = error.retry_after if isinstance(error, Throttled) else None
-                self._clock.wait(self._stop, min(5.0, seconds or random.uniform(0.5, 1.5)))
+                seconds = error.retry_after or random.uniform(0.5, 1.5)
+                self._clock.wait(self._stop, min(5.0, seconds))
             except ApiError as error:
                 failure = error
                 break

@@ -28,7 +28,7 @@ from controller.cache.store import Store, version_of
 from controller.client.resources import Resource
 from controller.work.result import PERSISTENT_SECONDS, Result
 from kube.clock import Clock
-from kube.errors import Throttled, YoungKind
+from kube.errors import YoungKind
 from reconcile.model.plan import Child, Plan, Refusal
 
 AWAIT_SECONDS = 120.0
@@ -198,8 +198,7 @@ class JobMemory:
         record, now = self._of_uid_locked(job, uid), self._clock.monotonic()
         if record.failing_since is None:
             record.failing_since = now - result.seconds
-        throttled = (error for error in result.errors if isinstance(error, Throttled))
-        asked = max((error.retry_after or 0.0 for error in throttled), default=0.0)
+        asked = max(error.retry_after or 0.0 for error in result.errors)
         is_young = any(isinstance(error, YoungKind) for error in result.errors)  # for half a minute
         return is_young or max(asked, now - record.failing_since) >= PERSISTENT_SECONDS
 

@@ -43,8 +43,7 @@ class Result:
         if self.refusals or not self.errors:
             return bool(self.refusals)
         error = self.errors[0]
-        asked = error.retry_after if isinstance(error, Throttled) else None
-        return asked is None and error.code > 0
+        return error.retry_after is None and error.code > 0
 
     @property
     def slow_create(self) -> Refusal | None:

@@ -22,7 +22,7 @@ from controller.work.ports import PortRanges
 from controller.work.result import Result
 from controller.workqueue.queue import Filing, WorkQueue
 from kube.clock import Clock
-from kube.errors import ApiError, Throttled, Unreachable
+from kube.errors import ApiError, Unreachable
 from metrics import Metrics
 from reconcile.model.plan import Observed, Plan, Settings
 
@@ -162,7 +162,7 @@ def _file(plan: Plan, result: Result, is_reported: bool) -> Filing:
             "error",
             _not_at_once(after),
             is_failed=True,
-            asked_seconds=error.retry_after if isinstance(error, Throttled) else None,
+            asked_seconds=error.retry_after,
             is_away=isinstance(error, Unreachable),
         )
     if result.refusals:

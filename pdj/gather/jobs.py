@@ -7,8 +7,7 @@ from api.constants import API_VERSION, LABEL_JOB_UID, LABEL_ROLE, PLURAL
 from api.job import PaddleJob, parse_job
 from api.objects import Raw, labels_of, namespace_of, uid_of
 from api.status import UNREADABLE, dump_status, headline_condition, parse_status
-from kube.client import Client
-from kube.discovery import is_served
+from kube.client import Client, is_served
 from kube.errors import ApiError, Forbidden, NotFound, Transient
 from pdj.errors import Problem
 from pdj.gather.paths import core_path, jobs_path, of_job

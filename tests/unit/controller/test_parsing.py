@@ -5,9 +5,8 @@ import time
 
 import pytest
 
-from kube.depth import CUT, MAX_DEPTH, cut_deep
 from kube.errors import Transient
-from kube.parsing import parse_json
+from kube.parsing import CUT, MAX_DEPTH, cut_deep, parse_json
 
 DEEPEST = 9_990
 
