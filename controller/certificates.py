@@ -1,8 +1,8 @@
 """The TLS of /metrics: a certificate made here and renewed, or files that are read again.
 
 The key of one made here never leaves memory. `context` is for the next connection; the server's
-thread alone calls it, and it never fails once the object stands: what cannot be used is told in
-the log, and the last certificate stays.
+thread alone calls it, and it never fails once the object stands: the log says why a certificate
+cannot be used, and the last one stays.
 """
 
 import os
@@ -27,9 +27,6 @@ CERTIFICATE_FILE = "tls.crt"
 KEY_FILE = "tls.key"
 """As in a Secret of type kubernetes.io/tls."""
 MAX_BYTES = 1 << 20
-RETRY_SECONDS = 30.0
-"""After so long what was refused is read again: its files may have changed unseen, or the process
-was short of something."""
 
 
 class CertificateError(OSError):
@@ -54,48 +51,46 @@ class OwnCertificate:
 
 
 class CertificateFiles:
-    """tls.crt and tls.key of a folder. Raises CertificateError if they are of no use at first."""
+    """tls.crt and tls.key of a folder. Raises CertificateError if they are of no use at first.
+
+    The two small files are read for each connection: what is in them says whether they changed.
+    """
 
     def __init__(self, folder: str, clock: Clock, log: Log) -> None:
         self._folder = Path(folder)
         self._clock = clock
         self._log = log
-        self._version = self._look()
-        self._context, self._ends_at = self._load()
-        self._retry_at = float("inf")
+        self._pair = self._read()
+        self._context, self._ends_at = self._load(*self._pair)
         self._refused = ""
         """Why the last ones were; empty when they were not."""
 
     def context(self) -> ssl.SSLContext:
         """The TLS of the next connection."""
-        version = self._look()
-        if version != self._version or self._clock.monotonic() >= self._retry_at:
-            # Noted before they are read: files that change meanwhile are read once more.
-            self._version = version
-            self._read_again()
-        if self._clock.now() >= self._ends_at:
-            self._log.error("metrics_certificate_expired", at=self._ends_at.isoformat())
-            self._ends_at = datetime.max.replace(tzinfo=UTC)  # told once
-        return self._context
-
-    def _read_again(self) -> None:
         try:
-            self._context, self._ends_at = self._load()
+            self._read_again()
         except CertificateError as error:
-            self._retry_at = self._clock.monotonic() + RETRY_SECONDS
             if str(error) != self._refused:
                 self._refused = str(error)
                 self._log.error("metrics_certificate_refused", error=self._refused)
-        else:
-            self._retry_at, self._refused = float("inf"), ""
+        if self._clock.now() >= self._ends_at:
+            self._log.error("metrics_certificate_expired", at=self._ends_at.isoformat())
+            self._ends_at = datetime.max.replace(tzinfo=UTC)  # logged once
+        return self._context
+
+    def _read_again(self) -> None:
+        pair = self._read()
+        if pair != self._pair:
+            self._context, self._ends_at = self._load(*pair)
+            self._pair = pair
             self._log.info("metrics_certificate_read", valid_until=self._ends_at.isoformat())
+        self._refused = ""
 
-    def _look(self) -> tuple[tuple[int, ...] | None, ...]:
-        return tuple(_stamp(self._folder / name) for name in (CERTIFICATE_FILE, KEY_FILE))
+    def _read(self) -> tuple[bytes, bytes]:
+        return _read(self._folder / CERTIFICATE_FILE), _read(self._folder / KEY_FILE)
 
-    def _load(self) -> tuple[ssl.SSLContext, datetime]:
+    def _load(self, certificate: bytes, key: bytes) -> tuple[ssl.SSLContext, datetime]:
         path = self._folder / CERTIFICATE_FILE
-        certificate, key = _read(path), _read(self._folder / KEY_FILE)
         try:
             ends_at = x509.load_pem_x509_certificate(certificate).not_valid_after_utc
         except (ValueError, x509.InvalidVersion) as error:
@@ -114,15 +109,6 @@ class CertificateFiles:
 def load_encryption(folder: str, clock: Clock, log: Log) -> Encryption:
     """The TLS of files in a folder, or of a certificate of our own without one."""
     return CertificateFiles(folder, clock, log).context if folder else OwnCertificate(clock).context
-
-
-def _stamp(path: Path) -> tuple[int, ...] | None:
-    """What changes with a file; None while it is not there."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_ctime_ns, found.st_mtime_ns, found.st_size
 
 
 def _read(path: Path) -> bytes:

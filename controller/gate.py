@@ -3,8 +3,8 @@
 As controller-runtime does it: a TokenReview, then a SubjectAccessReview of `get` on the path.
 Always: without the API server's yes nobody gets through, and 500 says that it could not be asked.
 Its verdicts count for a minute. Threads of the gate's own ask, so the server's thread never waits.
-Those who may are kept apart from those who may not, and have their turn before them when they are
-asked about again: anybody can send tokens that nobody knows.
+Those who may read are kept apart from those who may not, and are asked about before them: anybody
+can send tokens that nobody knows.
 """
 
 import hashlib
@@ -36,33 +36,23 @@ THREADS = 2
 LOG_SECONDS = 10.0
 """Between two lines about refusals: anybody may send tokens."""
 _MAX_WHY = 300
-_FIRST, _LATER = 0, 1
-"""Ranks of questions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the API server said of a token and a path. `status` is OK for those who may pass."""
-
-    status: HTTPStatus
-    why: str = ""
-
-    def answer(self) -> Answer:
-        """The verdict for who was refused."""
-        body = f"{self.status.phrase}: {self.why}\n".encode()
-        challenge = ("WWW-Authenticate: Bearer",)
-        is_unknown = self.status is HTTPStatus.UNAUTHORIZED
-        return Answer(self.status, body, headers=challenge if is_unknown else ())
+def _refusal(status: HTTPStatus, why: str) -> Answer:
+    is_unknown = status is HTTPStatus.UNAUTHORIZED
+    headers = ("WWW-Authenticate: Bearer",) if is_unknown else ()
+    return Answer(status, f"{status.phrase}: {why}\n".encode(), headers=headers)
 
 
-ALLOWED = Verdict(HTTPStatus.OK)
-NO_TOKEN = Verdict(HTTPStatus.UNAUTHORIZED, "a bearer token is needed")
-NOT_ASKED = Verdict(
+ALLOWED = Answer(HTTPStatus.OK, b"")
+"""The verdict on those who may read; any other verdict is what is answered."""
+NO_TOKEN = _refusal(HTTPStatus.UNAUTHORIZED, "a bearer token is needed")
+NOT_ASKED = _refusal(
     HTTPStatus.INTERNAL_SERVER_ERROR,
     "the API server could not be asked about the token; the operator's log says why",
 )
-BUSY = Verdict(HTTPStatus.SERVICE_UNAVAILABLE, "too many tokens are being looked at")
-ENDING = Verdict(HTTPStatus.SERVICE_UNAVAILABLE, "the operator is about to end")
+BUSY = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many tokens are being looked at")
+ENDING = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the operator is about to end")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +74,15 @@ class Gate:
         self._logged_at = float("-inf")
         self._lock = threading.Lock()
         """Guards all below but the questions: keys are digests, for no token is kept."""
-        self._allowed = self._make_cache()
-        self._refused = self._make_cache()
-        self._readers: LRUCache[bytes, None] = LRUCache(MAX_VERDICTS)
-        """Those who were allowed when they were last asked about."""
+        self._refused: TLRUCache[bytes, Answer] = TLRUCache(MAX_VERDICTS, _end, clock.monotonic)
+        self._readers: LRUCache[bytes, float] = LRUCache(MAX_VERDICTS)
+        """Those who were allowed when they were last asked about, and until when that counts."""
         self._asked_at: dict[bytes, float] = {}
         self._threads = 0
         self._is_closed = False
         self._numbers = itertools.count()
-        self._questions: PriorityQueue[tuple[int, int, _Question | None]] = PriorityQueue()
-        """With a rank, and a number that keeps those of a rank in their order."""
+        self._questions: PriorityQueue[tuple[bool, int, _Question | None]] = PriorityQueue()
+        """Each with whether it can wait for others, and a number that keeps the order."""
 
     def guard(self, path: str, route: Route) -> Route:
         """The route for those who may `get` its path."""
@@ -104,7 +93,7 @@ class Gate:
             verdict = self._judge(token.strip(), path) if has_token else NO_TOKEN
             if verdict is None:
                 return None
-            return route(request) if verdict.status is HTTPStatus.OK else verdict.answer()
+            return route(request) if verdict is ALLOWED else verdict
 
         return answer
 
@@ -113,22 +102,15 @@ class Gate:
         with self._lock:
             self._is_closed = True
         for _ in range(THREADS):
-            self._put(_FIRST, None)
+            self._questions.put((False, next(self._numbers), None))
 
-    def _put(self, rank: int, question: _Question | None) -> None:
-        self._questions.put((rank, next(self._numbers), question))
-
-    def _make_cache(self) -> TLRUCache[bytes, Verdict]:
-        return TLRUCache(
-            MAX_VERDICTS, lambda _, verdict, now: now + _lifetime(verdict), self._clock.monotonic
-        )
-
-    def _judge(self, token: str, path: str) -> Verdict | None:
+    def _judge(self, token: str, path: str) -> Answer | None:
         """The verdict, or None while the API server is asked for it."""
         key, now = hashlib.sha256(f"{path} {token}".encode()).digest(), self._clock.monotonic()
         with self._lock:
-            verdict = self._allowed.get(key) or self._refused.get(key)
-            if verdict is not None:
+            if now < self._readers.get(key, now):
+                return ALLOWED
+            if (verdict := self._refused.get(key)) is not None:
                 return verdict
             if key in self._asked_at:
                 return NOT_ASKED if now - self._asked_at[key] > ASK_SECONDS else None
@@ -139,7 +121,8 @@ class Gate:
             if not (has_room and self._has_threads_locked()):
                 return BUSY
             self._asked_at[key] = now
-        self._put(_FIRST if is_reader else _LATER, _Question(key, token, path))
+        question = _Question(key, token, path)
+        self._questions.put((not is_reader, next(self._numbers), question))
         return None
 
     def _has_threads_locked(self) -> bool:
@@ -162,35 +145,35 @@ class Gate:
             with self._lock:
                 self._note_locked(question.key, verdict)
 
-    def _note_locked(self, key: bytes, verdict: Verdict) -> None:
+    def _note_locked(self, key: bytes, verdict: Answer) -> None:
         del self._asked_at[key]
         if verdict is ALLOWED:
-            self._allowed[key], self._readers[key] = verdict, None
+            self._readers[key] = self._clock.monotonic() + VERDICT_SECONDS
             return
         self._refused[key] = verdict
         if verdict is not NOT_ASKED:
             self._readers.pop(key, None)
 
-    def _ask(self, question: _Question) -> Verdict:
+    def _ask(self, question: _Question) -> Answer:
         try:
             return self._review(question.token, question.path)
         except Exception as error:  # no answer, or one out of shape: the thread has to go on
             self._tell("metrics_reader_not_judged", error=str(error))
             return NOT_ASKED
 
-    def _review(self, token: str, path: str) -> Verdict:
+    def _review(self, token: str, path: str) -> Answer:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview"}
         known = self._client.ask(TOKEN_REVIEWS, {**body, "spec": {"token": token}})["status"]
         if known.get("authenticated") is not True:
             why = str(known.get("error") or "the API server does not know the token")[:_MAX_WHY]
             self._tell("metrics_reader_refused", status=HTTPStatus.UNAUTHORIZED.value, error=why)
-            return Verdict(HTTPStatus.UNAUTHORIZED, why)
+            return _refusal(HTTPStatus.UNAUTHORIZED, why)
         user = known["user"]
         may = self._client.ask(ACCESS_REVIEWS, _access_review(user, path))["status"]
         if may.get("allowed") is not True:
             why = f"{user['username']} may not get {path}"[:_MAX_WHY]
             self._tell("metrics_reader_refused", status=HTTPStatus.FORBIDDEN.value, error=why)
-            return Verdict(HTTPStatus.FORBIDDEN, why)
+            return _refusal(HTTPStatus.FORBIDDEN, why)
         return ALLOWED
 
     def _tell(self, event: str, **values: object) -> None:
@@ -212,5 +195,6 @@ def _access_review(user: Raw, path: str) -> Raw:
     }
 
 
-def _lifetime(verdict: Verdict) -> float:
-    return FAILURE_SECONDS if verdict is NOT_ASKED else VERDICT_SECONDS
+def _end(_key: bytes, verdict: Answer, now: float) -> float:
+    """Until when a refusal counts."""
+    return now + (FAILURE_SECONDS if verdict is NOT_ASKED else VERDICT_SECONDS)

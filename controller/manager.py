@@ -14,6 +14,7 @@ import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from api.constants import ATTEMPT_ENDS, FAILURE_REASONS, TERMINAL_PHASES
 from controller.cache.census import take_census
@@ -92,6 +93,14 @@ class Manager:
 
     def run(self) -> int:
         """Start everything, wait for `stop`, end everything; the process's exit code."""
+        has_started = self._start()
+        if has_started:
+            self._stop.wait()
+        self._end()
+        return 0 if has_started or self._stop.is_set() else EXIT_FAILED
+
+    def _start(self) -> bool:
+        """Start all in order; False where something does not come in time, or a stop does."""
         options, threads = self._base.options, self._threads
         self._base.metrics.jobs.preset(FAILURE_REASONS, ATTEMPT_ENDS)
         self._base.metrics.count_state(lambda: take_census(self._store, self._base.clock.now()))
@@ -100,15 +109,13 @@ class Manager:
             threads.start(f"serve-{server.port}", server.run)
         self._watches.start(threads.start)
         if not self._wait_for_caches():
-            self._end()
-            return 0 if self._stop.is_set() else EXIT_FAILED
+            return False
         # After the caches: a standby has them warm, and works the moment it leads.
         if self._elector is not None:
             threads.start("elect", self._elector.run)
             self._wait_until(self._elector.acquired.is_set)
             if not self._catch_up():
-                self._end()
-                return 0 if self._stop.is_set() else EXIT_FAILED
+                return False
         # Workers last: they must neither see an empty cache nor write without the lease.
         if not self._stop.is_set():
             self._add_all_jobs()
@@ -117,9 +124,7 @@ class Manager:
             for number in range(_threads(options.workers)):
                 threads.start(f"worker-{number}", self._worker.run)
             self._base.log.info("working", workers=options.workers)
-        self._stop.wait()
-        self._end()
-        return 0
+        return True
 
     def stop(self) -> None:
         """Begin the end; `run` returns when it is over. A signal handler may call."""
@@ -193,11 +198,15 @@ class Manager:
 
     # Building
 
+    def _build_client(self, pool_size: int, **options: Any) -> ApiClient:
+        client = ApiClient(self._base.connection, self._base.metrics, pool_size, **options)
+        self._clients.append(client)
+        return client
+
     def _build_watches(self, namespaces: tuple[str, ...]) -> Watches:
         base = self._base
         pool_size = len(watched("")) * max(1, len(namespaces)) + 4
-        client = ApiClient(base.connection, base.metrics, pool_size)
-        self._clients.append(client)
+        client = self._build_client(pool_size)
 
         def build(resource: Resource, scope: Scope) -> Reflector:
             handler = EventHandler(resource, self._store, self._queue.add, scope.namespace)
@@ -212,18 +221,14 @@ class Manager:
         identity = f"{socket.gethostname()}_{os.getpid()}_{random.getrandbits(32):08x}"
         candidate = Candidate(options.leader_election_namespace, options.lease_name, identity)
         # A client of its own: renewals must not queue behind the pods of a wide job.
-        client = ApiClient(
-            base.connection, base.metrics, 2, read_timeout_seconds=REQUEST_TIMEOUT_SECONDS
-        )
-        self._clients.append(client)
+        client = self._build_client(2, read_timeout_seconds=REQUEST_TIMEOUT_SECONDS)
         return LeaderElector(client, candidate, base.clock, base.metrics, base.log, die)
 
     def _build_worker(self, decide: Decide) -> tuple[EventRecorder, Worker]:
         base, queue = self._base, self._queue
         threads = _threads(base.options.workers) + MAX_PARALLEL
         writes = self._elector.write_seconds if self._elector else lambda: float("inf")
-        client = ApiClient(base.connection, base.metrics, threads + 4, writes)
-        self._clients.append(client)
+        client = self._build_client(threads + 4, write_seconds=writes)
         memory = JobMemory(self._store, base.clock)
         recorder = EventRecorder(client, base.clock, base.metrics, base.log, queue.is_backlogged)
         worker = Worker(
@@ -247,8 +252,7 @@ class Manager:
         base, options = self._base, self._base.options
         if not options.metrics_secure or options.metrics_bind_address == DISABLED:
             return None
-        client = ApiClient(base.connection, base.metrics, THREADS, read_timeout_seconds=ASK_SECONDS)
-        self._clients.append(client)
+        client = self._build_client(THREADS, read_timeout_seconds=ASK_SECONDS)
         return Gate(client, base.clock, base.log)
 
     def _build_servers(self) -> list[HealthServer]:

@@ -6,7 +6,7 @@ cannot drift. No label holds a name that a user chose. Any thread may call.
 """
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -23,6 +23,9 @@ _TO_COMPLETION_BUCKETS = (
 )
 
 
+Counts = Mapping[tuple[str, str], float]
+
+
 @dataclass(frozen=True, slots=True)
 class Census:
     """How many there are now: jobs by (phase, mode), pods by (role, phase).
@@ -30,10 +33,10 @@ class Census:
     `waiting` are jobs by (mode, reason), and `waited_seconds` for how long the first of them waits.
     """
 
-    jobs: dict[tuple[str, str], int] = field(default_factory=dict)
-    pods: dict[tuple[str, str], int] = field(default_factory=dict)
-    waiting: dict[tuple[str, str], int] = field(default_factory=dict)
-    waited_seconds: dict[tuple[str, str], float] = field(default_factory=dict)
+    jobs: Counts = field(default_factory=dict)
+    pods: Counts = field(default_factory=dict)
+    waiting: Counts = field(default_factory=dict)
+    waited_seconds: Counts = field(default_factory=dict)
 
 
 class JobMetrics:
@@ -111,22 +114,15 @@ class StateCollector(Collector):
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """The families as of now."""
-        census = self._census()
-        jobs = GaugeMetricFamily("paddlejob_jobs", "Jobs there are", labels=["phase", "mode"])
-        pods = GaugeMetricFamily("paddlejob_pods", "Pods there are", labels=["role", "phase"])
-        for labels, count in sorted(census.jobs.items()):
-            jobs.add_metric(labels, count)
-        for labels, count in sorted(census.pods.items()):
-            pods.add_metric(labels, count)
-        waiting, waited = (
-            GaugeMetricFamily(name, text, labels=["mode", "reason"])
-            for name, text in (
-                ("paddlejob_waiting_jobs", "Jobs that wait for something"),
-                ("paddlejob_longest_wait_seconds", "For how long the first of them waits"),
-            )
-        )
-        for key, count in sorted(census.waiting.items()):
-            waiting.add_metric(key, count)
-        for key, seconds in sorted(census.waited_seconds.items()):
-            waited.add_metric(key, seconds)
-        return (jobs, pods, waiting, waited)
+        census, waits = self._census(), ("mode", "reason")
+        waited = census.waited_seconds
+        for name, text, labels, values in (
+            ("jobs", "Jobs there are", ("phase", "mode"), census.jobs),
+            ("pods", "Pods there are", ("role", "phase"), census.pods),
+            ("waiting_jobs", "Jobs that wait for something", waits, census.waiting),
+            ("longest_wait_seconds", "For how long the first of them waits", waits, waited),
+        ):
+            family = GaugeMetricFamily(f"paddlejob_{name}", text, labels=labels)
+            for key, value in sorted(values.items()):
+                family.add_metric(key, value)
+            yield family

@@ -58,9 +58,8 @@ class ChildWriter:
     def delete(self, owner: Owner, item: Delete) -> ApiError | None:
         """Delete a child; a success too if it is already gone."""
         target = item.target
-        resource = find_resource(target.api_version, target.kind)
+        resource, path = _locate(owner, target)
         try:
-            path = resource.path(owner.key.namespace, target.name)
             self._client.delete(path, target.uid, item.grace_seconds)
         except (NotFound, Conflict):
             return None  # gone, or another one already stands in its place
@@ -71,11 +70,11 @@ class ChildWriter:
 
     def patch(self, owner: Owner, item: Patch) -> ApiError | None:
         """Change a child, if it still is the one that the plan saw; one that is gone needs none."""
-        target = item.target
-        resource = find_resource(target.api_version, target.kind)
+        resource, path = _locate(owner, item.target)
+        # The API server refuses the patch on an object of another UID.
+        metadata = {**(item.body.get("metadata") or {}), "uid": item.target.uid}
         try:
-            path = resource.path(owner.key.namespace, target.name)
-            obj = self._client.merge_patch(path, _with_uid(item.body, target.uid))
+            obj = self._client.merge_patch(path, {**item.body, "metadata": metadata})
         except NotFound:
             return None
         except ApiError as error:
@@ -140,6 +139,6 @@ def _find_alteration(owner: Owner, sent: Raw, made: Raw) -> str:
     return ""
 
 
-def _with_uid(body: Raw, uid: str) -> Raw:
-    """A merge patch that the API server refuses on an object of another UID."""
-    return {**body, "metadata": {**(body.get("metadata") or {}), "uid": uid}}
+def _locate(owner: Owner, target: ObjectReference) -> tuple[Resource, str]:
+    resource = find_resource(target.api_version, target.kind)
+    return resource, resource.path(owner.key.namespace, target.name)

@@ -5,6 +5,7 @@ is logged once, and only that job's key waits.
 """
 
 import random
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,7 +16,6 @@ from controller.cache.store import Family, Store
 from controller.client.resources import PADDLE_JOB
 from controller.logs import Log
 from controller.work.applier import Applier
-from controller.work.large import LARGE_WAIT_SECONDS, LargePasses
 from controller.work.memory import AWAIT_SECONDS, JobMemory
 from controller.work.observer import Observer
 from controller.work.ports import PortRanges
@@ -39,6 +39,37 @@ REST_FACTOR = 10.0
 """A job rests so many times as long as looking at it took: it takes a tenth of one thread."""
 CONFLICT_SECONDS = 1.0
 """The change that made a plan out of date wakes the job; it is looked at after this anyway."""
+LARGE_BYTES = 128 << 10
+"""As the store packs a job; a usual one takes a few thousand."""
+LARGE_WAIT_SECONDS = 1.0
+"""So long a large job waits, without a worker, while another one of its namespace has its pass."""
+
+
+class LargePasses:
+    """The large jobs that have a pass now, one a namespace, so that passes do not fill the memory.
+
+    A spec of a megabyte may hold half a million objects, which take thirty times as much while a
+    pass reads them. Any worker may call.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        """Guards the table."""
+        self._jobs: dict[str, Key] = {}
+        """By namespace."""
+
+    def enter(self, job: Key, size: int) -> bool:
+        """Whether a pass over a job of so many bytes may begin; then `leave` follows."""
+        if size <= LARGE_BYTES:
+            return True
+        with self._lock:
+            return self._jobs.setdefault(job.namespace, job) == job
+
+    def leave(self, job: Key) -> None:
+        """The pass is over."""
+        with self._lock:
+            if self._jobs.get(job.namespace) == job:
+                del self._jobs[job.namespace]
 
 
 @dataclass(frozen=True, slots=True)

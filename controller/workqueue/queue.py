@@ -88,8 +88,8 @@ class WorkQueue:
         """A heap of the times in _due and _rested. One that is in neither is out of date; when
         most are, they go, for the deadline of a busy job would leave one behind at every pass."""
         self._timekeeper: object | None = None
-        """Stands for the waiting worker that wakes for the next timer. While workers wait, there is
-        one, or a worker that has been notified becomes it."""
+        """Stands for the waiting worker that wakes for the next timer, the leader of Java's
+        DelayQueue; None where the next worker that waits is to become it."""
         self._backlogged: TTLCache[str, bool] = TTLCache(
             _MAX_NAMESPACES, BACKLOG_LASTS_SECONDS, timer=clock.monotonic
         )

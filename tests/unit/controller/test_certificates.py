@@ -17,10 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from structlog.testing import LogCapture
 
-from controller import certificates
 from controller.certificates import (
     RENEWED_BEFORE,
-    RETRY_SECONDS,
     VALID_FOR,
     CertificateError,
     CertificateFiles,
@@ -149,29 +147,20 @@ def test_what_was_refused_is_tried_again(tmp_path: Path, clock, lines, monkeypat
     write_pair(tmp_path, "second")
     with monkeypatch.context() as patched:
         patched.setattr(os, "memfd_create", refuse_memory)
-        source.context()
-        clock.step(RETRY_SECONDS + 1)
-        source.context()
-    assert lines.events == ["metrics_certificate_refused"], "the same is told once"
-    assert name_of(source.context()) == "first"
-    clock.step(RETRY_SECONDS + 1)
+        assert name_of(source.context()) == "first"
+        assert name_of(source.context()) == "first"
+    assert lines.events == ["metrics_certificate_refused"], "the same is logged once"
     assert name_of(source.context()) == "second"
-    clock.step(RETRY_SECONDS + 1)
     assert name_of(source.context()) == "second"
     assert lines.events == ["metrics_certificate_refused", "metrics_certificate_read"]
 
 
-def test_a_pair_that_was_half_written_heals(tmp_path: Path, clock, lines, monkeypatch):
-    stamp = [1]
-    monkeypatch.setattr(certificates, "_stamp", lambda _: tuple(stamp))
+def test_a_pair_that_was_half_written_heals(tmp_path: Path, clock, lines):
     write_pair(tmp_path, "first")
     source = CertificateFiles(str(tmp_path), clock, lines.log)
     put(tmp_path / "tls.key", b"half")
-    stamp[0] = 2
     assert name_of(source.context()) == "first"
-    write_pair(tmp_path, "second")  # unseen: within the grain of the file system's clock
-    assert name_of(source.context()) == "first"
-    clock.step(RETRY_SECONDS + 1)
+    write_pair(tmp_path, "second")
     assert name_of(source.context()) == "second"
 
 

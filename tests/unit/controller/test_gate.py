@@ -200,7 +200,7 @@ def test_those_who_may_are_bounded_too(gate, server):
     route = gate.guard("/metrics", lambda _: SAID)
     for number in range(FEW + 5):
         assert ask(route, f"Bearer {number}") == SAID
-    assert len(gate._allowed) == FEW
+    assert len(gate._readers) == FEW
 
 
 def test_without_a_thread_a_token_is_not_taken_for_asked(route, server, monkeypatch):

@@ -13,7 +13,6 @@ from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.applier import Applier
 from controller.work.events import EventRecorder
-from controller.work.large import LARGE_BYTES, LARGE_WAIT_SECONDS
 from controller.work.memory import AWAIT_SECONDS, JobMemory
 from controller.work.observer import Observer
 from controller.work.ports import PortRanges
@@ -21,6 +20,8 @@ from controller.work.result import PERSISTENT_SECONDS
 from controller.work.worker import (
     BATCH_SECONDS,
     CONFLICT_SECONDS,
+    LARGE_BYTES,
+    LARGE_WAIT_SECONDS,
     LEAST_WAIT_SECONDS,
     REST_FACTOR,
     Worker,
