@@ -38,7 +38,6 @@ PAGE = 500
 Query = dict[str, Any]
 STRICT: Query = {"fieldValidation": "Strict"}
 """Of a write: an unknown field is an error."""
-_Answer = tuple[Response, Stream | None]
 
 
 class Credentials(Protocol):
@@ -94,7 +93,7 @@ class Client:
         """
         request = Request("GET", self._url(path, query), self._headers(accept))
         seconds = self._list_seconds if query else self._timeouts.read
-        response, _ = self._send(request, seconds, max_bytes=max_bytes)
+        response = self._send(request, seconds, max_bytes=max_bytes)
         if response.is_cut:
             raise TooLarge(f"{request.target}: more than {max_bytes} bytes")
         return self._decode(response)
@@ -121,17 +120,17 @@ class Client:
     def text(self, path: str, query: Query | None = None) -> str:
         """An answer that is not JSON, such as a log."""
         request = Request("GET", self._url(path, query), self._headers(ANYTHING))
-        return self._send(request, self._timeouts.read)[0].body.decode(errors="replace")
+        return self._send(request, self._timeouts.read).body.decode(errors="replace")
 
     def stream(
         self, path: str, query: Query, read_seconds: float, accept: str = ANYTHING
     ) -> Stream:
         """An answer that goes on: a watch (see `read_events`) or a log. The caller releases it."""
         request = Request("GET", self._url(path, query), self._headers(accept))
-        response, stream = self._send(request, read_seconds, is_stream=True)
-        if stream is None:
+        response = self._send(request, read_seconds, is_stream=True)
+        if response.stream is None:
             raise Transient(f"{request.target}: {response.status} is no stream")
-        return stream
+        return response.stream
 
     def create(self, path: str, body: Raw, query: Query | None = None) -> Raw:
         """POST to a collection; the object as the API server made it."""
@@ -170,7 +169,7 @@ class Client:
         self._allowed_seconds()  # not even a connection where nothing may be sent
         headers = {**self._headers(accept), "Content-Type": content_type}
         request = Request(method, target, headers, body, self._allowed_seconds)
-        return self._send(request, self._timeouts.read)[0]
+        return self._send(request, self._timeouts.read)
 
     def close(self) -> None:
         """Close the connections that lie idle."""
@@ -195,32 +194,32 @@ class Client:
         read_seconds: float,
         is_stream: bool = False,
         max_bytes: int | None = None,
-    ) -> _Answer:
+    ) -> Response:
         """Send; if the credentials are refused, read them again and send once more."""
         timeouts = Timeouts(self._timeouts.connect, read_seconds)
         exchange = partial(
             self._pool.exchange, timeouts=timeouts, is_stream=is_stream, max_bytes=max_bytes
         )
         authorization = self._credentials.header()
-        response, stream = self._transmit(exchange, request, authorization)
+        response = self._transmit(exchange, request, authorization)
         if response.status == HTTPStatus.UNAUTHORIZED:
             self._credentials.renew(refused=authorization)
-            response, stream = self._transmit(exchange, request, self._credentials.header())
+            response = self._transmit(exchange, request, self._credentials.header())
         if response.status >= 300:
             raise self._error_from(response)
-        return response, stream
+        return response
 
     def _transmit(
-        self, exchange: Callable[[Request], _Answer], request: Request, authorization: str | None
-    ) -> _Answer:
+        self, exchange: Callable[[Request], Response], request: Request, authorization: str | None
+    ) -> Response:
         code = 0
         if authorization:
             headers = {**request.headers, "Authorization": authorization}
             request = replace(request, headers=headers)
         try:
-            answer = exchange(request)
-            code = answer[0].status
-            return answer
+            response = exchange(request)
+            code = response.status
+            return response
         except TimeoutError as error:  # connected, so somebody is there
             target = f"{request.method} {request.target}"
             raise Transient(f"no answer from {self._host} to {target}: {error}") from error

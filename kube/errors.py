@@ -17,8 +17,11 @@ class ApiError(Exception):
 
     `code` is the HTTP status, 0 without an answer; `reason` the API server's word for it;
     `details` is `details` of the Status object that the API server answered with; `retry_after`
-    is in seconds, None where the server did not say when to come back.
+    is in seconds, None where the server did not say when to come back. `is_final`: no retry mends
+    it, for the object is invalid as it was sent.
     """
+
+    is_final = False
 
     def __init__(
         self,
@@ -43,14 +46,6 @@ class ApiError(Exception):
 
 class Invalid(ApiError):
     """400, 405, 413, 415, 422: the object itself is refused."""
-
-
-class Malformed(Invalid):
-    """The object is invalid as it was sent: no retry mends it."""
-
-
-class Altered(ApiError):
-    """Created, but not as it was sent: admission has changed what the operator finds it by."""
 
 
 class Unauthorized(ApiError):

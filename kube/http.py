@@ -12,7 +12,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any
@@ -85,15 +85,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back. Header names are in lower case. `body` is empty for a stream.
+    """What came back. Header names are in lower case. Where there is a stream, `body` is empty.
 
     `is_cut` says that the body goes on beyond what was to be read.
     """
 
     status: int
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str]
     body: bytes = b""
     is_cut: bool = False
+    stream: "Stream | None" = None
 
 
 class _Answer(HTTPResponse):
@@ -254,7 +255,7 @@ class Pool:
         timeouts: Timeouts,
         is_stream: bool = False,
         max_bytes: int | None = None,
-    ) -> tuple[Response, Stream | None]:
+    ) -> Response:
         """Send a request and read its answer. Raises NETWORK_ERRORS.
 
         With `is_stream` a success is not read: it comes as a stream to be released. Of any other
@@ -265,7 +266,8 @@ class Pool:
         try:
             answer = connection.send_request(request, timeouts.read)
             if is_stream and answer.status == HTTPStatus.OK:
-                return Response(answer.status, answer.headers), Stream(connection, answer)
+                stream = Stream(connection, answer)
+                return Response(answer.status, answer.headers, stream=stream)
             body, is_cut = _read_body(answer, max_bytes)
         except BaseException as error:
             connection.close()
@@ -276,7 +278,7 @@ class Pool:
             connection.close()
         else:
             self._give_back(connection)
-        return Response(answer.status, answer.headers, body, is_cut), None
+        return Response(answer.status, answer.headers, body, is_cut)
 
     def close(self) -> None:
         """Close the idle connections; those that are in use are closed when they are given back."""

@@ -56,8 +56,7 @@ _MESSAGES: dict[str, _Table] = {
     },
     "StatusDetails": {"causes": (4, "StatusCause*"), "retryAfterSeconds": (5, "int32")},
     "StatusCause": _strings(reason=1, message=2, field=3),
-    **{f"{kind}List": {"metadata": (1, "ListMeta"), "items": (2, f"{kind}*")} for kind in KINDS},
-    "BareList": {"metadata": (1, "ListMeta"), "items": (2, "bytes*")},
+    "List": {"metadata": (1, "ListMeta"), "items": (2, "bytes*")},
     "Bare": {"metadata": (1, "BareMeta")},
     "BareMeta": _strings(name=1, namespace=3, resourceVersion=6),
     "ListMeta": {"resourceVersion": (2, "string"), "continue": (3, "string")},
@@ -164,19 +163,17 @@ def decode(data: bytes) -> Raw:
 
 
 def _decode_kind(kind: str, data: bytes) -> Raw:
+    """Lists are read item by item: one that cannot be read does not hide the others."""
+    if kind.endswith(_LIST):
+        page = _parse(_LIST, data)
+        items = [_decode_kind(kind.removesuffix(_LIST), item) for item in page.items]
+        return {"metadata": _READERS["ListMeta"](page.metadata), "items": items}
     try:
         return _read(kind, data)
     except (DecodeError, ValueError):
         if kind == _STATUS:
             raise
-        return _decode_list(kind, data) if kind.endswith(_LIST) else Unreadable(_read("Bare", data))
-
-
-def _decode_list(kind: str, data: bytes) -> Raw:
-    """A list item by item: one that cannot be read does not hide the others."""
-    page = _parse("BareList", data)
-    items = [_decode_kind(kind.removesuffix(_LIST), bytes(item)) for item in page.items]
-    return {"metadata": _READERS["ListMeta"](page.metadata), "items": items}
+        return Unreadable(_read("Bare", data))
 
 
 def _read(kind: str, data: bytes) -> Raw:
@@ -287,4 +284,4 @@ def _format_seconds(seconds: int) -> str:
 
 _ANSWERED = frozenset({_STATUS, *KINDS, *(kind + _LIST for kind in KINDS)})
 _CLASSES = _build_classes()
-_READERS = {name: _read_message(name) for name in (*_ANSWERED, "Bare", "ListMeta")}
+_READERS = {name: _read_message(name) for name in (_STATUS, *KINDS, "Bare", "ListMeta")}

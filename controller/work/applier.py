@@ -25,12 +25,10 @@ from controller.work.memory import JobMemory
 from controller.work.result import Result
 from kube.errors import (
     AlreadyExists,
-    Altered,
     ApiError,
     Conflict,
     Forbidden,
     Invalid,
-    Malformed,
     NotFound,
 )
 from metrics import Metrics
@@ -48,7 +46,7 @@ waits in line again after this many. A wide job then takes little more of the AP
 small one."""
 _CRD_IS_OLDER = "the CRD of PaddleJob drops fields of the status: apply the CRD of this release"
 """A status write that succeeded and changed nothing: the CRD has none of the written fields."""
-_REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists, Altered)
+_REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)
 
 Item = TypeVar("Item")
 Error = ApiError | None
@@ -197,8 +195,7 @@ def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bo
         result.is_hopeless = True
         return
     message = error.message[:MAX_MESSAGE_CHARACTERS]
-    is_final = isinstance(error, Malformed)
-    refusal = Refusal(*child, error.reason, message, error.code, is_delete, is_final)
+    refusal = Refusal(*child, error.reason, message, error.code, is_delete, error.is_final)
     if isinstance(error, _REFUSED):
         result.refusals.append(refusal)
     else:

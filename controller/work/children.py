@@ -13,11 +13,10 @@ from api.objects import Raw, is_deleting, labels_of, name_of
 from api.ownership import Owner
 from controller.client.api import ApiClient
 from controller.client.resources import Resource, find_resource
-from controller.work.malformed import judge
+from controller.work.malformed import is_malformed
 from controller.work.memory import JobMemory
 from kube.errors import (
     AlreadyExists,
-    Altered,
     ApiError,
     Conflict,
     FormerJob,
@@ -44,7 +43,8 @@ class ChildWriter:
         except AlreadyExists as error:
             return self._examine_namesake(owner, resource, item.name, error)
         except Invalid as error:
-            return judge(error, body)
+            error.is_final = is_malformed(error, body)
+            return error
         except ApiError as error:
             return error
         self._memory.await_written(owner.key, resource, obj)
@@ -53,7 +53,7 @@ class ChildWriter:
             return None
         # Nobody would find it, or the next pass would take it for another one's.
         self.delete(owner, Delete(ObjectReference.of({**body, "metadata": obj["metadata"]})))
-        return Altered(f"admission changed {altered}")
+        return Invalid(f"admission changed {altered}", reason="Altered")
 
     def delete(self, owner: Owner, item: Delete) -> ApiError | None:
         """Delete a child; a success too if it is already gone."""

@@ -15,7 +15,7 @@ import re
 from typing import Any
 
 from api.objects import Raw
-from kube.errors import ApiError, Invalid, Malformed
+from kube.errors import Invalid
 
 _REFUSED = re.compile(r'[\w.-]+ "[^"]*" is invalid: ')
 _UNREADABLE = re.compile(r'[\w.-]+ in version "[^"]*" cannot be handled as a ')
@@ -29,17 +29,13 @@ _SHOWN = re.compile(
 _NUMBER = re.compile(r"[+-]?\.?\d")
 
 
-def judge(error: Invalid, body: Raw) -> ApiError:
-    """The error, as Malformed if the body is invalid as it was sent."""
+def is_malformed(error: Invalid, body: Raw) -> bool:
+    """Whether the body is invalid as it was sent."""
     if error.code == 400 and _UNREADABLE.match(error.message):
-        return _malformed(error)
+        return True
     causes = error.details.get("causes") or ()
-    is_ours = causes and all(_was_sent(cause, body) for cause in causes)
-    return _malformed(error) if is_ours and _REFUSED.match(error.message) else error
-
-
-def _malformed(error: Invalid) -> Malformed:
-    return Malformed(error.message, code=error.code, reason=error.reason, details=error.details)
+    is_ours = bool(causes) and all(_was_sent(cause, body) for cause in causes)
+    return is_ours and _REFUSED.match(error.message) is not None
 
 
 def _was_sent(cause: Raw, body: Raw) -> bool:

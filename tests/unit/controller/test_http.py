@@ -156,7 +156,7 @@ def exchange(pool_of) -> Callable[..., Response]:
     def exchange(
         endpoint: Endpoint, request: Request = GET, timeouts: Timeouts = TIMEOUTS
     ) -> Response:
-        return pool_of(endpoint).exchange(request, timeouts)[0]
+        return pool_of(endpoint).exchange(request, timeouts)
 
     return exchange
 
@@ -187,9 +187,9 @@ def test_a_body_is_read_and_the_connection_serves_again(peer_of, exchange, answe
 def test_a_body_of_just_the_limit_is_read_and_the_connection_serves_again(peer_of, pool_of, answer):
     peer = peer_of(answer, OK)
     pool = pool_of(peer.endpoint)
-    response, _ = pool.exchange(GET, TIMEOUTS, max_bytes=len("hello"))
+    response = pool.exchange(GET, TIMEOUTS, max_bytes=len("hello"))
     assert (response.body, response.is_cut) == (b"hello", False)
-    assert pool.exchange(GET, TIMEOUTS)[0].body == b"ok"
+    assert pool.exchange(GET, TIMEOUTS).body == b"ok"
     assert len(peer.accepted) == 1
 
 
@@ -197,9 +197,9 @@ def test_a_body_of_just_the_limit_is_read_and_the_connection_serves_again(peer_o
 def test_of_a_body_beyond_the_limit_the_rest_is_not_read(peer_of, pool_of, answer):
     peer = peer_of(answer, OK)
     pool = pool_of(peer.endpoint)
-    response, _ = pool.exchange(GET, TIMEOUTS, max_bytes=len("hell"))
+    response = pool.exchange(GET, TIMEOUTS, max_bytes=len("hell"))
     assert (response.body, response.is_cut) == (b"hell", True)
-    assert pool.exchange(GET, TIMEOUTS)[0].body == b"ok"
+    assert pool.exchange(GET, TIMEOUTS).body == b"ok"
     assert len(peer.accepted) == 2
 
 
@@ -434,7 +434,7 @@ def open_stream(pool_of) -> Iterator[Callable[..., Stream]]:
 
     def open_(endpoint: Endpoint, read_seconds: float = 30.0) -> Stream:
         timeouts = Timeouts(30.0, read_seconds)
-        _, stream = pool_of(endpoint).exchange(GET, timeouts, is_stream=True)
+        stream = pool_of(endpoint).exchange(GET, timeouts, is_stream=True).stream
         assert stream is not None
         opened.append(stream)
         return stream
@@ -502,8 +502,8 @@ def test_the_connection_of_a_stream_serves_nothing_else(peer_of, open_stream, ex
 def test_a_refused_stream_is_an_answer_as_others(peer_of, pool_of):
     peer = peer_of(b"HTTP/1.1 410 Gone\r\nContent-Length: 3\r\n\r\nold", OK)
     pool = pool_of(peer.endpoint)
-    response, stream = pool.exchange(GET, TIMEOUTS, is_stream=True)
-    assert (response.status, response.body, stream) == (410, b"old", None)
+    response = pool.exchange(GET, TIMEOUTS, is_stream=True)
+    assert (response.status, response.body, response.stream) == (410, b"old", None)
     pool.exchange(GET, TIMEOUTS)
     assert len(peer.accepted) == 1
 
