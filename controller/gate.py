@@ -26,11 +26,11 @@ TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 VERDICT_SECONDS = 60.0
 FAILURE_SECONDS = 1.0
-"""For so long nobody asks again for the same token after the API server could not be asked."""
+"""Until the same token is asked about again, after the API server could not be asked."""
 ASK_SECONDS = 3.0
-"""Who has waited so long gets a 500: below the seconds that a connection has."""
+"""After this long a reader gets a 500: less than the seconds that a connection has."""
 MAX_VERDICTS = 256
-"""Kept at once, of each kind. Of more tokens, the API server is asked more often."""
+"""Kept at once, of each kind. With more tokens, the API server is asked more often."""
 MAX_ASKED = 32
 THREADS = 2
 LOG_SECONDS = 10.0

@@ -36,7 +36,7 @@ _PENDING_POLL_SECONDS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What to send back; `headers` are further ones, each a whole line."""
+    """An answer to send; `headers` are further ones, each a whole line."""
 
     status: HTTPStatus
     body: bytes
@@ -46,7 +46,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What routes may look at: the headers of a GET, as they came."""
+    """The part of a GET that routes read: its headers, as they came."""
 
     head: str
 
@@ -123,9 +123,9 @@ class _Connection:
 
 
 class HealthServer:
-    """One address and its routes. Binds when made: a taken port fails the start at once.
+    """One address and its routes, in TLS where `encryption` is given.
 
-    Raises OSError with the address in its words. Speaks TLS where `encryption` is given.
+    Binds when made, so that a taken port fails the start: raises OSError, which names the address.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ RENEW_DEADLINE_SECONDS = 10.0
 RENEW_PERIOD_SECONDS = 2.0
 MAX_LEASE_SECONDS = 60.0
 TAKEOVER_SECONDS = 10.0
-"""For so long after its expiry a lease may stand before nobody counts as leading."""
+"""Nobody counts as leading once a lease has been expired for this long."""
 MAX_TRANSITIONS = 2**31 - 1
 """More is refused: the field is an int32."""
 STANDBY_PERIOD_SECONDS = 1.0
@@ -86,7 +86,7 @@ class LeaderElector:
         self._metrics.set_leader(candidate.name, False)
 
     def write_seconds(self) -> float:
-        """For how long this process may still write; 0 or less when it may not."""
+        """The seconds for which this process may still write; 0 or less if it has to stop."""
         with self._lock:
             if self._renewed_at is None:
                 return 0.0
@@ -94,7 +94,7 @@ class LeaderElector:
 
     @property
     def is_led(self) -> bool:
-        """Whether this process leads, or another does as far as can be told from here."""
+        """Whether this process leads or, as far as it can see, another one does."""
         return self.acquired.is_set() or self._seconds_to_expiry() > -TAKEOVER_SECONDS
 
     def run(self) -> None:
@@ -230,8 +230,8 @@ class LeaderElector:
 
 def _patience_seconds(lease: Raw) -> float:
     """How long a version of the lease may stand before it is expired."""
-    told = float((lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
-    duration = min(told, MAX_LEASE_SECONDS)
+    written = float((lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
+    duration = min(written, MAX_LEASE_SECONDS)
     return max(duration - PATIENCE_MARGIN_SECONDS, min(duration, RENEW_DEADLINE_SECONDS))
 
 

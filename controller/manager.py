@@ -58,7 +58,7 @@ _POLL_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """What everything else is built on."""
+    """The parts on which everything else is built."""
 
     options: Options
     connection: Connection

@@ -96,14 +96,14 @@ def _add(
 
 
 def _version(environment: Mapping[str, str]) -> str:
-    """Release and revision; the image tells the latter."""
+    """Release and revision; the image sets the latter in its environment."""
     return f"paddlejob-operator {RELEASE}, revision {environment.get(REVISION, 'unknown')}"
 
 
 def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     """The flags, with defaults from the environment; docs/operator.md lists them.
 
-    What a flag is called in `Options` or `Settings` is its `dest`.
+    `dest` is the flag's name in `Options` or `Settings`.
     """
     parser = argparse.ArgumentParser(
         prog="python -m controller", description="The PaddleJob operator."

@@ -1,4 +1,4 @@
 """Talking to an API server: one client with verbs, HTTP pool, error tree, clock and parsing.
 
-What two houses need stands here. It imports nothing but `api`, and nobody's package but orjson.
+Shared by the operator, its tools and the local cluster. Imports `api` and the package orjson alone.
 """

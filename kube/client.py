@@ -269,7 +269,7 @@ def read_events(stream: Stream) -> Iterator[Raw]:
 def read_parts(
     stream: Stream, split: Callable[[Iterable[bytes]], Iterator[bytes]]
 ) -> Iterator[bytes]:
-    """What `split` makes of a stream's bytes as they come; ends with the answer.
+    """The parts into which `split` takes a stream's bytes as they come; ends with the answer.
 
     Raises Transient when it breaks, Silent where nothing has come for the read timeout.
     """

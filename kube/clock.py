@@ -28,5 +28,5 @@ class Clock:
         return time.clock_gettime(self._clock_id)
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        """Wait until the event is set, at most so long; whether it is set."""
+        """Wait until the event is set, or for so many seconds; whether it is set."""
         return event.wait(max(0.0, seconds))

@@ -3,7 +3,7 @@
 The client raises nothing else, whatever http.client, ssl or the server raise. Each class says which
 answers it stands for.
 
-Only a Status object is the API server's word. A load balancer without a backend says 404 as well,
+Only a Status object comes from the API server. A load balancer without a backend says 404 as well,
 and it knows nothing of the object: such an answer is Transient whatever its code.
 """
 
@@ -97,7 +97,7 @@ class Unreachable(Transient):
 
 
 class Silent(Transient):
-    """A stream that has brought nothing for so long, not even a bookmark, that it must be dead."""
+    """A stream without even a bookmark for its read timeout: it must be dead."""
 
 
 class NotLeader(ApiError):

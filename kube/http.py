@@ -21,11 +21,10 @@ from urllib.parse import unquote, urlsplit
 from kube.clock import Clock
 
 NETWORK_ERRORS = (OSError, HTTPException, ValueError, OverflowError, MemoryError)
-"""What a request may raise. OSError: sockets, TLS; TimeoutError: no answer on a connection that was
-there. ValueError: a token that no header may hold. The last two: an answer that says to be longer
-than anything can be."""
+"""What a request may raise. OSError: sockets, TLS; TimeoutError: no answer on an open connection.
+ValueError: a token that no header can hold. The last two: an answer of an impossible length."""
 IDLE_SECONDS = 30.0
-"""A connection that nobody has used for so long may be dead, though it looks alive."""
+"""A connection that is idle for this long may be dead, though it looks alive."""
 _READ_BYTES = 65536
 _MAX_LINE_BYTES = 65536
 _MAX_HEADERS = 100
@@ -70,10 +69,10 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to send.
+    """A request to send.
 
-    `allowed_seconds` is asked when the connection stands, directly before the bytes go out: how
-    long the answer may take at most. What it raises keeps the request from being sent.
+    `allowed_seconds` says how long the answer may take. It is called when the connection stands,
+    directly before the bytes go out; if it raises, the request is not sent.
     """
 
     method: str
@@ -85,9 +84,9 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back. Header names are in lower case. Where there is a stream, `body` is empty.
+    """An answer. Header names are in lower case. Where there is a stream, `body` is empty.
 
-    `is_cut` says that the body goes on beyond what was to be read.
+    `is_cut`: the body is longer than what was read.
     """
 
     status: int
@@ -98,9 +97,9 @@ class Response:
 
 
 class _Answer(HTTPResponse):
-    """As http.client has it, but the headers are a plain dictionary, with names in lower case.
+    """As in http.client, but the headers are a plain dictionary, with names in lower case.
 
-    The parser of email, which http.client takes, needs more time than all else of a request.
+    The email parser of http.client takes more time than all else of a request.
     """
 
     headers: Any
@@ -120,11 +119,11 @@ class _Answer(HTTPResponse):
         self.will_close = is_last or not (self.chunked or self.length is not None)
 
     def _read_length(self) -> int | None:
-        """What the head says of it. Two lengths are an error (RFC 9112, 6.3), or what follows might
-        be taken for the next answer."""
-        told = {each.strip() for each in self.headers.get("content-length", "").split(",")}
-        length = told.pop()
-        if told or not (length.isdecimal() or not length):
+        """The body's length, if the head has it. Two of them are an error (RFC 9112, 6.3): the rest
+        of a body could be taken for the next answer."""
+        lengths = {each.strip() for each in self.headers.get("content-length", "").split(",")}
+        length = lengths.pop()
+        if lengths or not (length.isdecimal() or not length):
             raise HTTPException("the answer has no length that is one number")
         return int(length) if length else None
 

@@ -1,10 +1,9 @@
 """JSON as deep as anybody may nest it.
 
 The API server takes 10,000 levels, in fields that it does not look into (`managedFields`); orjson
-reads 1,024. No field that the operator reads lies deeper than 20. So of an answer that is too deep
-for orjson, everything below `MAX_DEPTH` becomes a short string, and the rest is as it was. Where
-such a string ends up in a pod after all, the API server refuses the pod and its job says so. Any
-thread may call.
+reads 1,024. No field that the operator reads lies deeper than 20. In an answer that is too deep for
+orjson, everything below `MAX_DEPTH` becomes a short string, and the rest stays as it was. Where
+such a string ends up in a pod, the API server refuses it and its job says so. Any thread may call.
 """
 
 import json

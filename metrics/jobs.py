@@ -1,4 +1,4 @@
-"""What the jobs do: `paddlejob_*`.
+"""Metrics of the jobs: `paddlejob_*`.
 
 Totals and durations are recorded after the status write that they report, so that a write that
 fails and comes again counts once. The gauges are computed from the store at every scrape: they

@@ -41,7 +41,7 @@ class _Maker:
 
 
 class ReconcileMetrics:
-    """What the workers do."""
+    """The work of the workers."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         make = _Maker(registry, "controller_runtime_", ("controller",))
@@ -77,7 +77,7 @@ class ReconcileMetrics:
 
 
 class QueueMetrics:
-    """What the work queue holds, and how long keys wait and are worked on."""
+    """How many keys the work queue holds, and how long they wait and are worked on."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         make = _Maker(registry, "workqueue_", ("name", "controller"))
@@ -89,7 +89,7 @@ class QueueMetrics:
         """A key is to come back after an error."""
         text = "How long a key waited"
         self.waited = make(Histogram, "queue_duration_seconds", text, **seconds).observe
-        """A worker took a key that had waited so long."""
+        """A worker took a key that had waited for so many seconds."""
         text = "How long a key was worked on"
         self.worked = make(Histogram, "work_duration_seconds", text, **seconds).observe
         """A worker is done with a key."""
@@ -106,7 +106,7 @@ class QueueMetrics:
 
 
 class ClientMetrics:
-    """What is asked of the API server, how old the watches are, and who leads."""
+    """Requests to the API server, the age of the watches, and who leads."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
@@ -142,7 +142,7 @@ class ClientMetrics:
         self._leader.labels(name).set(int(is_leader))
 
     def watch_age(self, kind: str, age: Callable[[], float]) -> None:
-        """Ask a watch of this kind for its age at every scrape; of several the oldest counts."""
+        """Ask a watch of this kind for its age at every scrape; the oldest of a kind counts."""
         self._relists.labels(kind)
         self._unreadable.labels(kind)
         ages = self._ages.setdefault(kind, [])

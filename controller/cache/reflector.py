@@ -8,8 +8,8 @@ watch goes on from the last version that was seen, bookmarks included. Its end d
     nothing came for 70 s           a new list: bookmarks come each minute, so it was dead, or the
                                     server knows no such version yet: its etcd was restored
     cut, garbage, refused, ERROR    the next watch, after a growing pause
-    nobody answers                  the next watch, after two seconds at most, for then no other
-                                    is heard either, and a look costs nobody anything
+    nobody answers                  the next watch, after two seconds at most: no watch brings
+                                    anything then, and a try costs nobody anything
     no watch for two seconds        a new list: etcd may have been restored meanwhile
     410, also as an ERROR event     a new list, at once unless the last one is as young as that;
                                     what vanished meanwhile becomes deletions
@@ -61,20 +61,20 @@ WATCH_TIMEOUT_SECONDS = (300, 600)
 """The server is asked to end a watch after a time between these."""
 READ_TIMEOUT_SECONDS = 70.0
 SILENT_SECONDS = 120.0
-"""A kind of which nothing has been heard for so long is not in step."""
+"""A kind whose watch has brought nothing for this long is not in step."""
 SHORT_WATCH_SECONDS = 1.0
 """A watch that ends sooner than this and brought nothing counts as failed."""
 FAILING_SECONDS = 10.0
-"""A reflector that has failed for so long, and brought nothing meanwhile, is not healthy."""
+"""A reflector that has failed for this long, and brought nothing meanwhile, is not healthy."""
 RECONNECT_SECONDS = (0.5, 1.0)
 """The first and the longest pause while nobody answers, before they are stretched."""
 AWAY_SECONDS = 2.0
-"""After so long without a watch the server is not believed to have the same history. An etcd that
-was restored soon comes to the version seen last, and a watch from there misses all before it."""
+"""After this long without a watch the server may have another history: an etcd that was restored
+soon reaches the version seen last, and a watch from there misses all changes before it."""
 RELIST_SECONDS = 30.0
 """A list that expires sooner than this is not followed by another at once."""
 STEADY_SECONDS = 2.0
-"""A watch that stands for so long is a success, though nothing may happen that it could bring."""
+"""A watch that stands for this long is a success, even if nothing happens that it could bring."""
 _MAX_SKIPPED = 1000
 
 
@@ -82,7 +82,7 @@ _MAX_SKIPPED = 1000
 class Scope:
     """What to watch: one namespace, or all if empty; a label selector, or everything if empty.
 
-    An optional kind that may not be read counts as not served.
+    An optional kind that the operator has no right to read counts as not served.
     """
 
     namespace: str = ""
@@ -208,7 +208,7 @@ class Reflector:
         return 0.0 if watched and is_first else self._pause("watch_expired", error)
 
     def _shows_absence(self, error: ApiError) -> bool:
-        """Whether it is the API server's word that the kind is not served, or not to us."""
+        """Whether the API server itself says that the kind is not served, or not to us."""
         if isinstance(error, Forbidden):
             return self._is_optional
         if error.code != HTTPStatus.NOT_FOUND or not self._resource.group:
@@ -272,7 +272,7 @@ class Reflector:
         return kept
 
     def _skip(self, obj: Any, error: Exception) -> Key:
-        """Leave an object out; its place, as far as it can be told."""
+        """Leave an object out; returns its key, as far as the object has one."""
         key, version = _place_of(obj)
         self._metrics.skipped(self.kind)
         if self._skipped.get(key) != version:
@@ -316,7 +316,7 @@ class Reflector:
         return stream
 
     def _is_steady(self) -> bool:
-        """Whether a stream has been open for so long that it counts as a success."""
+        """Whether a stream has been open long enough to count as a success."""
         opened = self._opened_at
         return opened is not None and self._clock.monotonic() - opened >= STEADY_SECONDS
 
@@ -377,8 +377,8 @@ class Reflector:
 
 
 def _place_of(obj: Any) -> tuple[Key, str]:
-    """An object's key and version, empty where it does not tell them."""
+    """An object's key and version, empty where it has none."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
-    told: Raw = metadata if isinstance(metadata, dict) else {}
-    key = Key(str(told.get("namespace") or ""), str(told.get("name") or ""))
-    return key, str(told.get("resourceVersion") or "")
+    found: Raw = metadata if isinstance(metadata, dict) else {}
+    key = Key(str(found.get("namespace") or ""), str(found.get("name") or ""))
+    return key, str(found.get("resourceVersion") or "")

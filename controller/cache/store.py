@@ -28,7 +28,7 @@ from api.ownership import Key, Owner, owner_of
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP, Resource
 
 MAX_CONFIG_MAP_BYTES = 16 << 20
-"""What the ConfigMaps of one namespace may take. Of those beyond it no endpoints are kept."""
+"""What the ConfigMaps of one namespace may take; those beyond it are kept without endpoints."""
 # Python 3.12 alone never lets go of what it has interned. Both take text alone: an object with
 # anything else in its place is odd, and is left out.
 intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern

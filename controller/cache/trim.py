@@ -1,9 +1,9 @@
 """Cuts objects down to the fields that a pass reads: the store keeps nothing else.
 
 Ten thousand finished jobs with their pods stay in memory, and a pass reads little of a pod's few
-kilobytes. The fields that are kept have the names and the nesting that the API server sent. Any
-user may make objects of a megabyte that look like a job's children, so whatever is kept of a child
-is bounded, too: only a job's own spec is kept as large as it comes.
+kilobytes. The kept fields have the names and the nesting that the API server sent. Any user can
+make objects of a megabyte that look like a job's children, so all that is kept of a child is
+bounded; only a job's own spec is kept whatever its size.
 """
 
 import marshal
@@ -111,7 +111,7 @@ def _trim_pod(obj: Raw) -> Raw:
 
 
 def _trim_container(status: Raw) -> Raw:
-    """What a container waits for may repeat the name of its image, which has no bound."""
+    """The message of a wait is bounded: it can repeat the image's name, which has no bound."""
     kept = _pick(status, _CONTAINER_STATUS)
     waiting = (kept.get("state") or {}).get("waiting")
     if waiting and len(waiting.get("message") or "") > MAX_TEXT:
@@ -121,8 +121,8 @@ def _trim_container(status: Raw) -> Raw:
 
 def _trim_config_map(obj: Raw) -> Raw:
     data = obj.get("data") or {} if _may_be_rendezvous(obj) else {}
-    told = _pick(data, PUBLISHED_LISTS)
-    kept = {key: value for key, value in told.items() if len(value) <= MAX_ENV_VALUE_BYTES}
+    lists = _pick(data, PUBLISHED_LISTS)
+    kept = {key: value for key, value in lists.items() if len(value) <= MAX_ENV_VALUE_BYTES}
     return {"metadata": _trim_metadata(obj), "data": kept}
 
 
@@ -135,14 +135,14 @@ def _may_be_rendezvous(obj: Raw) -> bool:
 
 
 def _trim_pod_group(obj: Raw) -> Raw:
-    """Any but the job's own counts by its name and its least members alone."""
+    """Only the job's own keeps its whole spec; any other, its name and its least members."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    told = _pick(spec, _GROUP_SPEC)
-    is_kept = _may_be_gang(obj) and len(marshal.dumps(told)) <= MAX_GROUP_SPEC_BYTES
+    whole = _pick(spec, _GROUP_SPEC)
+    is_kept = _may_be_gang(obj) and len(marshal.dumps(whole)) <= MAX_GROUP_SPEC_BYTES
     conditions = _pick_each((status.get("conditions") or ())[:MAX_CONDITIONS], _CONDITION)
     return {
         "metadata": _trim_metadata(obj),
-        "spec": told if is_kept else _pick(spec, ("minMember",)),
+        "spec": whole if is_kept else _pick(spec, ("minMember",)),
         "status": {
             **_bound(_pick(status, ("phase",))),
             "conditions": [_bound(each) for each in conditions],

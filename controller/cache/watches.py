@@ -1,9 +1,9 @@
 """All watches of the operator: a reflector for each kind, in all namespaces or in each one listed.
 
-In a list, no namespace may hold up the others. One may not exist yet, or the operator's Role may be
-missing in it, which look the same from here: both are refused. The others are worked on without it,
-and `problems` names it until it can be read. Its jobs are listed only after everything else in it:
-no pass ever decides about a job whose pods it may not see.
+In a list, no namespace holds up the others. One that does not exist yet and one without the
+operator's Role look the same from here: both are refused. The others are worked on without it, and
+`problems` names it until it can be read. Its jobs are listed only after everything else in it, so
+that no pass decides about a job whose pods it cannot see.
 
 Built once; `start` and `stop` are the manager's, everything else any thread may ask.
 """
@@ -65,8 +65,8 @@ class Watches:
     def list_again(self) -> None:
         """Have the jobs listed anew; `are_current` says when that is done.
 
-        The jobs alone: a status is written before its pods change, so every pass can act on a fresh
-        job beside children that are seen late, and on no late job beside fresh children.
+        Only the jobs: a status is written before its pods change, so a pass can act on a fresh job
+        beside late children, but not on a late job beside fresh children.
         """
         for group in self._groups.values():
             group[PADDLE_JOB].list_again()
@@ -133,7 +133,7 @@ class Watches:
 
 
 def watched(namespace: str) -> list[tuple[Resource, Scope]]:
-    """What is watched. Children are selected by the label that every child carries."""
+    """The kinds to watch. Children are selected by the label that every child carries."""
     everything, children = Scope(namespace), Scope(namespace, LABEL_JOB_UID)
     kinds = [
         (PADDLE_JOB, everything),

@@ -24,7 +24,7 @@ from kube.http import Endpoint
 READ_SECONDS = 3.0
 """A credential plugin may hang, and renewing the lease takes a header, too."""
 STUCK_SECONDS = 60.0
-"""After so long a reading that hangs is left alone, and another one begins."""
+"""A read that hangs for this long is left alone, and another one begins."""
 TOKEN_PERIOD_SECONDS = 60.0
 """A mounted token is replaced by the kubelet long before it expires; read it this often."""
 _INSECURE = "insecure-skip-tls-verify"
@@ -39,8 +39,8 @@ class ConfigurationError(Exception):
 class Credentials:
     """The Authorization header, read again when it has aged or was refused.
 
-    A read that fails keeps the last header: the file may be empty for a moment while it is
-    replaced. One that hangs does so too, and holds up one caller for a moment only.
+    A read that fails or hangs keeps the last header: the file may be empty for a moment while it is
+    replaced. One that hangs holds up one caller, for READ_SECONDS.
     """
 
     def __init__(self, read: Callable[[], str | None], period_seconds: float, clock: Clock) -> None:
@@ -79,7 +79,7 @@ class Credentials:
     def _read_again(self) -> None:
         try:
             self._header = self._read() or self._header
-        except Exception:  # the loaders raise many kinds; the request will tell what is wrong
+        except Exception:  # the loaders raise many kinds; the request fails and says why
             return
 
 
@@ -174,7 +174,7 @@ def _proxy_for(configuration: Configuration) -> str:
     if not proxy or should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
         return ""
     url = proxy if "://" in proxy else f"http://{proxy}"
-    # No error tells what is in the URL, for it may hold a password.
+    # No error repeats the URL, for it may hold a password.
     if url.partition("://")[0].lower() != "http":
         raise ValueError("only proxies with http:// are supported")
     if not _is_whole(url):

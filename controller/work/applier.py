@@ -148,7 +148,7 @@ class Applier:
                 _note(result, (item.kind, item.name), error, is_delete=False)
 
     def _mapper(self, task: _Task, batch: Sequence[Item]) -> Callable[..., Iterable[Error]]:
-        """What writes each child of a batch: in parallel, unless other jobs wait for a worker."""
+        """The map that writes a batch: in parallel, unless other jobs wait for a worker."""
         return map if task.is_backlogged or len(batch) == 1 else self._helpers.map
 
     def _write_status(self, task: _Task) -> bool:
@@ -187,7 +187,7 @@ class Applier:
 
 
 def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bool) -> None:
-    """Note how a write went, and tell what no retry mends from what one may mend."""
+    """Note how a write went, and whether a retry may mend it."""
     if error is None:
         (result.deleted if is_delete else result.created).add(child)
         return

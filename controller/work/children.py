@@ -5,7 +5,7 @@ success only if the one there is this job's. Errors are returned, since the call
 once and has to see every result. Any thread may call.
 
 A child whose job label somebody has removed still belongs to the job, but no watch shows it, and
-the job would wait for it forever. So it is deleted, and a new one takes its place.
+the job would wait for it forever: it is deleted, and a new one takes its place.
 """
 
 from api.constants import GROUP, LABEL_JOB_UID
@@ -83,7 +83,7 @@ class ChildWriter:
         return None
 
     def confirm_gone(self, owner: Owner, resource: Resource, name: str) -> ApiError | None:
-        """None when the API server itself, not the cache, has no living child of this name.
+        """Ask the API server, not the cache: None if it has no living child of this name.
 
         Otherwise the reason: a Transient if it lives, or the error of the request.
         """
@@ -127,7 +127,7 @@ class ChildWriter:
 
 
 def _find_alteration(owner: Owner, sent: Raw, made: Raw) -> str:
-    """What admission has changed of that by which the operator finds a child; empty for nothing."""
+    """A change by admission after which the operator would not find the child; empty for none."""
     if name_of(sent) != name_of(made):
         return f"its name to {name_of(made)}"
     if owner.controls(sent) and not owner.controls(made):

@@ -1,13 +1,13 @@
 """Kubernetes Events about jobs, sent in the background.
 
 Reconciling never waits for an Event and never fails because of one. `record` puts it into a bounded
-buffer, and a thread of its own sends it. Namespaces take turns, and when the buffer is full, the
-one with most Events in it loses its last. An Event that is dropped or cannot be sent is counted.
+buffer, from which one thread sends. Namespaces take turns, and when the buffer is full, the one
+with most Events in it loses its last. An Event that is dropped or cannot be sent is counted.
 One that repeats within ten minutes raises the count of the first. A job may send 25 Events at once,
 and one every ten seconds after that. While jobs of a namespace wait for a worker, its Events are
 deferred, by 30 s at most, so that the API server's time goes into starts. An Event carries the time
 at which it was recorded. Where a write takes long, as with a webhook that hangs, it is not tried
-again, and its namespace has no turn for a minute.
+again, and nothing is sent for its namespace for a minute.
 """
 
 import random
@@ -39,9 +39,9 @@ MESSAGE_CHARACTERS = 1024
 DEFER_SECONDS = 30.0
 """No Event is deferred longer."""
 SLOW_SECONDS = 5.0
-"""A write that takes so long takes too much of the sender's time."""
+"""A write that takes this long takes too much of the sender's time."""
 REST_SECONDS = 60.0
-"""For so long the namespace of such a write has no turn."""
+"""Nothing is sent for the namespace of such a write for this long."""
 _LOOK_SECONDS = 0.1
 _TRIES = 3
 _MAX_SERIES = 4096

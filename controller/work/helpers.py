@@ -1,8 +1,7 @@
 """Threads that help the workers to write many objects at once.
 
-No worker waits for a helper: what none is free for, it does itself. So where the writes of one
-job hang, because a webhook does, another job gets as far as its own worker brings it. Any worker
-may call.
+No worker waits for a helper: if none is free, it does the work itself. Where the writes of one job
+hang, because a webhook does, other jobs go on with their own workers. Any worker may call.
 """
 
 import threading
@@ -32,7 +31,7 @@ class Helpers:
         self._pool.shutdown(cancel_futures=True)
 
     def _start(self, do: Callable[[Item], Result], item: Item) -> Future[Result]:
-        """What a helper is about to do, or the worker has done."""
+        """The result that a helper will have, or that the worker has at once."""
         if self._free.acquire(blocking=False):
             started = self._pool.submit(do, item)
             started.add_done_callback(lambda _: self._free.release())

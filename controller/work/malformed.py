@@ -1,10 +1,9 @@
-"""Tells a child that is invalid as it was sent from one that others made so.
+"""Whether a child is invalid as it was sent, or was made so by others.
 
-The API server's own validation looks at an object after admission has changed it. A default of a
-LimitRange or a mutating webhook may be what is wrong, and may be put right. Only if every field
-that is refused was sent, and with the value that is refused where that can be told, no waiting
-mends it. Policies and webhooks that refuse an object word that otherwise, whatever code they
-answer with. Any thread may call.
+The API server validates an object after admission has changed it. The fault may be a default of a
+LimitRange or a mutating webhook, which somebody can put right. No waiting helps only if every field
+that is refused was sent, and with the refused value where the answer shows it. Policies and
+webhooks refuse in other words, whatever code they answer with. Any thread may call.
 
 How the API server shows values: `field.Error.ErrorBody` of k8s.io/apimachinery. Texts and numbers
 are JSON; a quantity may be written otherwise than it was sent.
@@ -64,7 +63,7 @@ def _is_changed(sent: Any, message: str) -> bool:
 
 
 def _look_up(body: Raw, path: str) -> Any:
-    """What the body has at a field's path, or None."""
+    """The value at a field's path, or None."""
     found: Any = body
     for step in _STEP.finditer(path):
         key = step["name"] or step["key"]

@@ -1,11 +1,10 @@
 """What this process remembers of a job between passes: facts that the store does not show.
 
 Own writes: a pass over a store that lacks the last pass's writes would make them again, or report
-them twice. So each write is noted, and the job is held back until the store shows it. Resource
-versions of one kind can be compared, so the store shows a write once it has reached its version; it
-shows a deletion once the object is gone or has a deletion timestamp. The notes expire, because a
-watch may hang. A pass on a stale store then does no harm: child names are fixed, and
-deletes carry a UID.
+them twice. Each write is noted, and the job is held back until the store shows it. The versions of
+one kind can be compared, so the store shows a write once it has reached its version; it shows a
+deletion once the object is gone or has a deletion timestamp. The notes expire, because a watch may
+hang. A pass on a stale store then does no harm: child names are fixed, and deletes carry a UID.
 
 Refusals: a quota, pod security, a webhook or a taken name refuses a child, or its deletion, until
 somebody does something about it. What was refused, how often in a row and how long ago are facts;
@@ -36,11 +35,11 @@ AWAIT_SECONDS = 120.0
 _MAX_NAMESPACES = 10_000
 _MAX_JOBS = 100_000
 _KEEP_SECONDS = 3600.0
-"""A job is forgotten when nothing has been noted of it for so long."""
+"""A job is forgotten when nothing has been noted of it for this long."""
 
 
 class Facts(NamedTuple):
-    """What `Observed` has from here, under the same names."""
+    """The fields of `Observed` that come from here, under the same names."""
 
     refusals: tuple[Refusal, ...]
     refused_times: int
@@ -52,7 +51,7 @@ class Facts(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What a pass has taught: whether something `is_new`, and whether the job is to report it."""
+    """Whether a pass has met anything new, and whether the job is to report it."""
 
     is_new: bool = False
     is_reported: bool = False
@@ -60,7 +59,7 @@ class Lesson(NamedTuple):
 
 @dataclass(slots=True)
 class _Record:
-    """What is remembered of one job. `uid` tells it from a former job of the same name."""
+    """The memory of one job. A former job of the same name had another `uid`."""
 
     uid: str = ""
     written: dict[Resource, int] = field(default_factory=dict)
@@ -126,7 +125,7 @@ class JobMemory:
             return False
 
     def facts(self, job: Key, uid: str) -> Facts:
-        """What is known of the job with this UID, and of its namespace."""
+        """The facts about the job with this UID, and about its namespace."""
         with self._lock:
             now, found = self._clock.monotonic(), self._records.get(job)
             record = found if found and found.uid == uid else _Record()
@@ -142,7 +141,7 @@ class JobMemory:
             )
 
     def learn(self, job: Key, uid: str, plan: Plan, result: Result) -> Lesson:
-        """Note what a pass has met, and forget refusals of what went well or matters no more.
+        """Note the refusals that a pass has met, and forget those that are over.
 
         Nothing is reported while the store has yet to show own writes, for nothing is decided on
         less, nor while creates pause: a webhook may word each refusal anew.

@@ -1,4 +1,4 @@
-"""Gathers what a pass may look at, from the store and the memory, as `reconcile` takes it.
+"""Gathers the input of `reconcile` from the store and the memory.
 
 The pods of another operator are in neither: the API server is asked for them. Any worker may call.
 """

@@ -25,7 +25,7 @@ class PortRanges:
         """Held while ranges are given: no two jobs at once may be given the same. No request is
         sent under it."""
         self._given: dict[Key, tuple[int, ...]] = {}
-        """What a job's latest pass gave it."""
+        """The ports that a job's latest pass gave it."""
 
     def decide(self, observed: Observed, decide: Callable[[Observed], Plan]) -> Plan:
         """A decision that knows which ranges other jobs have, and is known to them."""

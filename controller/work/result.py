@@ -1,4 +1,4 @@
-"""What became of a plan's writes."""
+"""How a plan's writes went."""
 
 from dataclasses import dataclass, field
 
@@ -6,9 +6,9 @@ from kube.errors import ApiError, FormerJob, Throttled, Unreachable
 from reconcile.model.plan import Child, Refusal
 
 PERSISTENT_SECONDS = 5.0
-"""A job says why its writes fail once they have failed for so long."""
+"""A job says why its writes fail once they have failed for this long."""
 SLOW_SECONDS = 5.0
-"""A create that takes so long to fail is a fact about its namespace."""
+"""A create that takes this long to fail is a fact about its namespace."""
 
 
 @dataclass(slots=True)
@@ -16,11 +16,10 @@ class Result:
     """How a plan went.
 
     `errors` may go away with a retry; `failed` is a write that met one. `refusals` stay until
-    somebody does something about them. `created` and `deleted` are the children for which it went
-    well. `is_partial`: the plan was longer than a pass may be, and the rest is to follow at once.
-    `is_outdated`: the job has changed since the plan was made, or is gone, so its status was not
-    written. `is_hopeless`: the namespace is being deleted, and nothing can be created in it any
-    more. `seconds` is how long the writes took.
+    somebody does something about them. `created` and `deleted` are the successes. `is_partial`: the
+    plan was too long for one pass, and the rest is to follow at once. `is_outdated`: the job has
+    changed since the plan was made, or is gone, so its status was not written. `is_hopeless`: the
+    namespace is being deleted, and takes no new objects. `seconds`: how long the writes took.
     """
 
     errors: list[ApiError] = field(default_factory=list)

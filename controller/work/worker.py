@@ -31,18 +31,16 @@ Decide = Callable[[Observed, datetime, Settings], Plan]
 LEAST_WAIT_SECONDS = 1.0
 """After a pass that failed, a deadline brings the next one no sooner than this."""
 BATCH_SECONDS = 0.1
-"""A job rests at least so long after its pass: events come in bursts while pods come up, and the
-next pass sees them all. One that moves, creates on or has failed does not wait.
-docs/performance.md says why.
-"""
+"""The least rest after a pass: events come in bursts while pods come up, and the next pass sees
+them all. A job that moves, creates on or has failed does not wait. docs/performance.md says why."""
 REST_FACTOR = 10.0
-"""A job rests so many times as long as looking at it took: it takes a tenth of one thread."""
+"""A job rests ten times as long as reading and deciding took: it takes a tenth of one thread."""
 CONFLICT_SECONDS = 1.0
 """The change that made a plan out of date wakes the job; it is looked at after this anyway."""
 LARGE_BYTES = 128 << 10
 """As the store packs a job; a usual one takes a few thousand."""
 LARGE_WAIT_SECONDS = 1.0
-"""So long a large job waits, without a worker, while another one of its namespace has its pass."""
+"""How long a large job waits, without a worker, while another of its namespace has its pass."""
 
 
 class LargePasses:
@@ -149,7 +147,7 @@ class Worker:
         return replace(filing, rest_seconds=_rest(plan, result, decided - started))
 
     def _decide(self, key: Key, family: Family, is_report: bool = False) -> tuple[Observed, Plan]:
-        """What is seen of the job, and what is to be done. A report waits for no other job."""
+        """The state of the job, and the plan for it. A report waits for no other job."""
         now, observed = self.clock.now(), self.observer.observe(key, family)
         if is_report:
             observed = replace(observed, is_backlogged=False)
@@ -179,7 +177,7 @@ class Worker:
 
 
 def _not_at_once(seconds: float | None) -> float | None:
-    """What failed would be tried again without any wait."""
+    """A failed pass would otherwise be tried again without any wait."""
     return None if seconds is None else max(seconds, LEAST_WAIT_SECONDS)
 
 

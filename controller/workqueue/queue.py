@@ -19,7 +19,7 @@ from metrics.runtime import QueueMetrics
 
 MAX_REST_SECONDS = 1.0
 BACKLOG_SECONDS = 0.1
-"""If a key has waited so long for a worker, its namespace is backlogged."""
+"""If a key has waited this long for a worker, its namespace is backlogged."""
 BACKLOG_LASTS_SECONDS = 1.0
 """The queue may run empty for a moment while more jobs are on their way."""
 _IDLE_SECONDS = 60.0
@@ -33,10 +33,10 @@ _FEW_TIMERS = 100
 class Filing:
     """When a key comes back after a pass, and what the pass counts as.
 
-    `after_seconds`: the key is added again after so long, at the latest. `rest_seconds`: it rests
-    at least so long; None: by how long the pass took. `is_settled`: the pass has seen everything,
-    so no earlier delay and no failure counts any more. `is_failed`: it is added after its back-off,
-    or after `asked_seconds`; `is_away`: nobody answered.
+    `after_seconds`: the delay after which the key is added again, at the latest. `rest_seconds`:
+    its least rest; None: by how long the pass took. `is_settled`: the pass has seen everything, so
+    no earlier delay and no failure counts any more. `is_failed`: the key is added after its
+    back-off, or after `asked_seconds`; `is_away`: nobody answered.
     """
 
     outcome: str = "success"
@@ -54,11 +54,10 @@ class WorkQueue:
     1. Alone: a key is with one worker at a time.
     2. Again: a key added while it is worked on comes out once more.
     3. Once: a key added many times before it is taken comes out once.
-    4. Later: a key added for later, or after an error, waits; of several times the earliest counts.
+    4. Later: a key added for later, or after an error, waits, and its earliest time counts.
     5. Fair: namespaces take turns, one key a turn, and a key rests after its pass, so that neither
        a tenant nor a job takes the workers from the others. A namespace may have `shared` workers;
-       those beyond go only to namespaces that have none, so that passes which take long hold up
-       their own.
+       the others go only to namespaces that have none, so that long passes hold up only their own.
 
     A key that was added comes out, whatever happens, until the queue is shut down. Before it is
     opened it takes nothing in: whoever opens it then adds every job.
@@ -120,19 +119,16 @@ class WorkQueue:
                 self._set_timer_locked(due, key)
 
     def retry(self, key: Key, asked_seconds: float | None = None, *, is_away: bool = False) -> None:
-        """The key failed: add it after its back-off, or when the server asked for.
+        """Add the key after its back-off, which stays short while the server is away.
 
-        While the server is away the back-off stays short.
+        Where the server asked for a delay, that one counts.
         """
         self._metrics.retried()
         most = RECONNECT_SECONDS if is_away else RETRY_MAX_SECONDS
         self.add_after(key, self._limiter.next_delay(key, asked_seconds, most))
 
     def forget(self, key: Key) -> None:
-        """The key succeeded: its next failure counts as the first, and no delay counts any more.
-
-        The pass has seen everything, so it alone says when the key is to come back.
-        """
+        """The pass has seen everything: failures and delays from before it no longer count."""
         self._limiter.forget(key)
         with self._changed:
             self._due.pop(key, None)
@@ -154,7 +150,7 @@ class WorkQueue:
             return None
 
     def done(self, key: Key, rest_seconds: float = 0.0) -> None:
-        """The worker is through with the key, which now rests, MAX_REST_SECONDS at most."""
+        """The worker is through with the key, which now rests, for MAX_REST_SECONDS at most."""
         with self._changed:
             now = self._clock.monotonic()
             self._metrics.worked(now - self._working.pop(key))

@@ -16,11 +16,11 @@ RETRY_USUAL_SECONDS = 30.0
 RETRY_MAX_SECONDS = 300.0
 """For keys that fail in their thousands."""
 RECONNECT_SECONDS = 3.0
-"""What nobody answered is sent again this soon, or jobs would wait long after somebody does."""
+"""The longest delay while nobody answers: jobs must not wait long after somebody does."""
 RETRY_RATE = 10.0
 RETRY_BURST = 100
 MAX_DEBT_SECONDS = 1.0
-"""However many keys of a namespace fail, the next retry of one waits no longer for the others."""
+"""The most that a key's retry waits for the other failing keys of its namespace."""
 _MAX_NAMESPACES = 10_000
 
 
@@ -79,10 +79,10 @@ class RetryLimiter:
     ) -> float:
         """Count a failure of the key; the seconds to wait, if need be longer than the most.
 
-        They double up to 30 s; where more keys of the namespace fail than ten times as many, each
-        of them waits longer, so that no more than ten a second are tried. `asked_seconds` is what
-        the server asked for, of which 30 s at most count: a person waits. It replaces the doubled
-        delay, but not the bound over the namespace's keys.
+        They double up to 30 s; where more than 300 keys of the namespace fail, each waits longer,
+        so that no more than ten a second are tried. `asked_seconds`, what the server asked for,
+        counts up to 30 s, because a person waits. It replaces the doubled delay, but not the bound
+        over the namespace's keys.
         """
         with self._lock:
             failures = self._failures.get(key, 0)

@@ -1,4 +1,4 @@
-"""What waits, in a line for each namespace: namespaces take turns, one item a turn."""
+"""Waiting items, in a line for each namespace: namespaces take turns, one item a turn."""
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator
