@@ -79,10 +79,7 @@ def exposition(metrics: Metrics) -> Route:
 
 
 class _Connection:
-    """One request and its answer, which is empty until the request has come and is judged.
-
-    `awaits` is what the poll is to wait for; 0 while the route has no answer yet.
-    """
+    """One request and its answer. `awaits` is for the poll; 0 while the route has no answer yet."""
 
     def __init__(self, opened: socket.socket, opened_at: float) -> None:
         opened.setblocking(False)

@@ -54,13 +54,12 @@ def build_log(format_: str, level: str, stream: TextIO = sys.stderr) -> Log:
 
 
 def _bound_values(_log: Any, _method: str, event: structlog.typing.EventDict) -> Any:
-    return {key: _bound_value(key, value) for key, value in event.items()}
-
-
-def _bound_value(key: str, value: Any) -> Any:
-    text = value if isinstance(value, str) else str(value)
-    bound = cut(text, MAX_TRACEBACK_BYTES if key == "exception" else MAX_VALUE_BYTES)
-    return value if bound == text else bound
+    for key, value in event.items():
+        text = str(value)
+        bound = cut(text, MAX_TRACEBACK_BYTES if key == "exception" else MAX_VALUE_BYTES)
+        if bound != text:
+            event[key] = bound
+    return event
 
 
 def _escape_controls(_log: Any, _method: str, event: structlog.typing.EventDict) -> Any:
@@ -72,10 +71,7 @@ def _escape_controls(_log: Any, _method: str, event: structlog.typing.EventDict)
 
 
 def cut(text: str, max_bytes: int) -> str:
-    """The text, without its middle where it takes more bytes as JSON.
-
-    The beginning says what it is about, and the end what is wrong.
-    """
+    """The text, without its middle where it takes more bytes as JSON: its ends say most of it."""
     if len(text) * _MOST_BYTES_PER_CHARACTER <= max_bytes or _size(text) <= max_bytes:
         return text
     mark = f" [{len(text)} characters] "

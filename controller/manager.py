@@ -1,11 +1,7 @@
 """Puts the machine together, starts it in order, and takes it down in order.
 
-    API server ──watch──> reflector ──> event handler ──> store
-                                              │ key        │ family
-                                              v            v
-    API server <──write── applier <─────── worker <───── queue
-
-One object per process. `run` is the main thread's and returns the exit code; `stop` any thread's.
+ARCHITECTURE.md has a drawing of it. One object per process. `run` is the main thread's and returns
+the exit code; any thread may call `stop`.
 """
 
 import os
@@ -129,11 +125,6 @@ class Manager:
     def stop(self) -> None:
         """Begin the end; `run` returns when it is over. A signal handler may call."""
         self._stop.set()
-
-    @property
-    def ports(self) -> list[int]:
-        """Ports of the health and metrics servers."""
-        return [server.port for server in self._servers]
 
     def _end(self) -> None:
         """The start backwards: stop writing, release the lease, stop watching."""

@@ -22,6 +22,8 @@ ENVIRONMENT_PREFIX = "PADDLEJOB_"
 REVISION = "PADDLEJOB_OPERATOR_REVISION"
 MAX_WORKERS = 256
 """Each is a thread with a connection: more of them only wait for one another."""
+_Parse = Callable[[str], Any]
+"""Reads a flag's value. Raises ValueError, which says what is wrong with it."""
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
@@ -73,13 +75,10 @@ def _add(
     name: str,
     default: str,
     text: str,
-    parse: Callable[[str], Any] = str,
+    parse: _Parse = str,
     **more: Any,
 ) -> None:
-    """Add a flag; a default is parsed as an argument would be.
-
-    Where the parser refuses what a variable says, the error names the variable.
-    """
+    """Add a flag. Where its parser refuses the value of a variable, the error names that."""
     variable = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
     value = environment.get(variable)
 
@@ -101,10 +100,7 @@ def _version(environment: Mapping[str, str]) -> str:
 
 
 def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
-    """The flags, with defaults from the environment; docs/operator.md lists them.
-
-    `dest` is the flag's name in `Options` or `Settings`.
-    """
+    """The flags, with defaults from the environment. `dest`: a name in `Options` or `Settings`."""
     parser = argparse.ArgumentParser(
         prog="python -m controller", description="The PaddleJob operator."
     )
@@ -162,29 +158,35 @@ def _own_namespace() -> str:
         return "default"
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{text!r} is not a positive number")
-    return int(text)
+def _matching(pattern: str, complaint: str, convert: Callable[[str], Any] = str) -> _Parse:
+    """A parser of text that matches the pattern; on any other it raises the complaint."""
+
+    def parse(text: str) -> Any:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"{text!r} {complaint}")
+        return convert(text)
+
+    return parse
+
+
+def _one_of(words: Sequence[str]) -> _Parse:
+    return _matching("|".join(words), f"is none of {', '.join(words)}")
+
+
+_count = _matching("0*[1-9][0-9]*", "is not a positive number", int)
+_namespace = _matching("([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?", "is not the name of a namespace")
+_lease_id = _matching(
+    "([a-z0-9]([-.a-z0-9]{0,198}[a-z0-9])?)?", "is nothing that the name of a Lease can end in"
+)
+_seconds = _matching(r"[0-9]{1,10}(\.[0-9]+)?", "is not a number of seconds", float)
+"""At most three centuries: later, no date would have a name."""
 
 
 def _workers(text: str) -> int:
-    count = _count(text)
+    count: int = _count(text)
     if count > MAX_WORKERS:
         raise ValueError(f"{text!r} is more than {MAX_WORKERS}")
     return count
-
-
-def _namespace(text: str) -> str:
-    if text and not re.fullmatch("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
-        raise ValueError(f"{text!r} is not the name of a namespace")
-    return text
-
-
-def _lease_id(text: str) -> str:
-    if text and not re.fullmatch("[a-z0-9]([-.a-z0-9]{0,198}[a-z0-9])?", text):
-        raise ValueError(f"{text!r} is nothing that the name of a Lease can end in")
-    return text
 
 
 def _namespaces(text: str) -> tuple[str, ...]:
@@ -193,13 +195,6 @@ def _namespaces(text: str) -> tuple[str, ...]:
     if "" in names:
         raise ValueError(f"{text!r} has an empty name in it")
     return tuple(_namespace(name) for name in names)
-
-
-def _seconds(text: str) -> float:
-    """At most three centuries: later, no date would have a name."""
-    if not re.fullmatch(r"\d{1,10}(\.\d+)?", text):
-        raise ValueError(f"{text!r} is not a number of seconds")
-    return float(text)
 
 
 def _share(text: str) -> float | None:
@@ -231,12 +226,3 @@ def _ports(text: str) -> tuple[int, int]:
     if int(high) - int(low) + 1 < PORTS_PER_POD:
         raise ValueError(f"{text!r} has less than a pod's {PORTS_PER_POD} ports")
     return int(low), int(high)
-
-
-def _one_of(words: Sequence[str]) -> Any:
-    def parse(text: str) -> str:
-        if text not in words:
-            raise ValueError(f"{text!r} is none of {', '.join(words)}")
-        return text
-
-    return parse

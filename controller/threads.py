@@ -41,10 +41,7 @@ class Threads:
         return [thread.name for thread in self._threads if not thread.is_alive()]
 
     def join(self, seconds: float, name: str = "") -> list[str]:
-        """Wait for all threads, or the one of this name, so many seconds altogether.
-
-        Returns the names of those that still run.
-        """
+        """Wait for all threads, or the one of this name; the names of those that still run."""
         threads = [thread for thread in self._threads if name in ("", thread.name)]
         deadline = self._clock.monotonic() + seconds
         for thread in threads:

@@ -52,10 +52,7 @@ class Credentials(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where the API server is and who we are; every client makes its own pool from it.
-
-    `prefix` comes before every path; mostly it is empty.
-    """
+    """Where the API server is and who we are. `prefix` comes before every path."""
 
     endpoint: Endpoint
     credentials: Credentials
@@ -87,10 +84,7 @@ class Client:
         accept: str = JSON,
         max_bytes: int | None = None,
     ) -> Raw:
-        """One object, or one page of a list; `accept` says in which encodings it may come.
-
-        Raises TooLarge where it is longer than `max_bytes`.
-        """
+        """One object, or one page of a list. Raises TooLarge if it is longer than `max_bytes`."""
         request = Request("GET", self._url(path, query), self._headers(accept))
         seconds = self._list_seconds if query else self._timeouts.read
         response = self._send(request, seconds, max_bytes=max_bytes)

@@ -107,10 +107,8 @@ class NotLeader(ApiError):
 _FORBIDDEN = r'\S+ "[^"]*" is forbidden: '
 """How the API server begins. Further on, a refusal may repeat whatever a tenant has written."""
 _YOUNG_KIND = re.compile(_FORBIDDEN + "cannot set blockOwnerDeletion .* cannot find RESTMapping")
-"""Admission says this about a child's owner while the owner's CRD is new.
-
-The plugin OwnerReferencesPermissionEnforcement learns of new kinds only every 30 s.
-"""
+"""Admission says this about a child's owner while the owner's CRD is new: the plugin
+OwnerReferencesPermissionEnforcement learns of new kinds only every 30 s."""
 _YOUNG_KIND_RETRY_SECONDS = 2.0
 _YOUNG_NAMESPACE = re.compile(_FORBIDDEN + "error looking up service account")
 """Admission says this about a pod while its namespace has no ServiceAccount yet."""
@@ -130,10 +128,7 @@ _BY_CODE: dict[int, type[ApiError]] = {
 
 
 def error_from_status(code: int, status: dict[str, Any], retry_after: float | None) -> ApiError:
-    """The exception for an answer that is no success.
-
-    `status` is the body of the answer, empty where that is no object.
-    """
+    """The exception for an answer that is no success; `status` is its body, empty if no object."""
     is_told = status.get("kind") == "Status" and status.get("code") == code
     message = str(status.get("message") or f"HTTP {code}") if is_told else f"HTTP {code}, no Status"
     reason = str(status.get("reason") or "")

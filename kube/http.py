@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from kube.clock import Clock
 
@@ -84,10 +84,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer. Header names are in lower case. Where there is a stream, `body` is empty.
-
-    `is_cut`: the body is longer than what was read.
-    """
+    """An answer, header names in lower case. `is_cut`: the body is longer than what was read."""
 
     status: int
     headers: dict[str, str]
@@ -150,10 +147,7 @@ class _Answer(HTTPResponse):
 
 
 class _Connection:
-    """One connection to an endpoint, through a proxy where there is one, in TLS where asked for.
-
-    Raises NETWORK_ERRORS.
-    """
+    """A connection to an endpoint, by proxy and in TLS where asked for. Raises NETWORK_ERRORS."""
 
     def __init__(self, endpoint: Endpoint, connect_seconds: float) -> None:
         self._authority = endpoint.authority
@@ -201,10 +195,7 @@ class _Connection:
 
 
 class Stream:
-    """An answer that does not end by itself.
-
-    One thread reads and releases; any other may close, which ends the reading at once.
-    """
+    """An endless answer. One thread reads and releases; any may close, which ends the reading."""
 
     def __init__(self, connection: _Connection, response: _Answer) -> None:
         self.headers: dict[str, str] = response.headers
@@ -344,7 +335,7 @@ def _open(endpoint: Endpoint, seconds: float) -> socket.socket:
         for option in endpoint.socket_options:
             opened.setsockopt(*option)
         if proxy is not None:
-            _open_tunnel(opened, endpoint.authority, _proxy_headers(proxy.username, proxy.password))
+            _open_tunnel(opened, endpoint.authority, proxy)
         if endpoint.tls is None:
             return opened
         name = endpoint.tls_server_name or endpoint.host
@@ -354,8 +345,12 @@ def _open(endpoint: Endpoint, seconds: float) -> socket.socket:
         raise
 
 
-def _open_tunnel(opened: socket.socket, authority: str, headers: dict[str, str]) -> None:
-    opened.sendall(_encode_head("CONNECT", authority, {"Host": authority, **headers}))
+def _open_tunnel(opened: socket.socket, authority: str, proxy: SplitResult) -> None:
+    headers = {"Host": authority}
+    if proxy.username:
+        secret = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}".encode()
+        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(secret).decode()}"
+    opened.sendall(_encode_head("CONNECT", authority, headers))
     with _Answer(opened, method="CONNECT") as answer:
         answer.begin()
     if answer.status != HTTPStatus.OK:
@@ -368,10 +363,3 @@ def _encode_head(method: str, target: str, headers: dict[str, str]) -> bytes:
     if " " in target or not all(map(str.isprintable, lines)):
         raise ValueError("a space or a control character in a header")  # it may be the token's
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
-
-
-def _proxy_headers(user: str | None, password: str | None) -> dict[str, str]:
-    if not user:
-        return {}
-    secret = f"{unquote(user)}:{unquote(password or '')}".encode()
-    return {"Proxy-Authorization": f"Basic {base64.b64encode(secret).decode()}"}

@@ -15,10 +15,7 @@ _POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 
 
 def take_census(store: Store, now: datetime) -> Census:
-    """Jobs by phase and mode, pods by role and phase, and waiting jobs by mode and reason.
-
-    Zeros are included, so that no series ends.
-    """
+    """The jobs and pods of the store, counted. Zeros are included, so that no series ends."""
     jobs, pods = ([facts for _, facts in store.facts(kind)] for kind in (PADDLE_JOB, POD))
     by_role = {(role, phase): n for (phase, role), n in _count(pods, _POD_PHASES, Role).items()}
     waiting = Counter(dict.fromkeys(_KNOWN_WAITS, 0))

@@ -15,10 +15,7 @@ from kube.parsing import Unreadable
 
 
 class EventHandler:
-    """Takes what a reflector reads of one kind, in one namespace or, where it is empty, in all.
-
-    `wake` adds a job to the queue.
-    """
+    """The handler of a kind, in one namespace or, if empty, all. `wake` adds a job to the queue."""
 
     def __init__(
         self, resource: Resource, store: Store, wake: Callable[[Key], None], namespace: str = ""
@@ -29,10 +26,7 @@ class EventHandler:
         self._wake_job = wake
 
     def pack(self, obj: Raw) -> Entry:
-        """The part of an object that the store keeps, packed; the rest can be freed at once.
-
-        Raises whatever an object raises that is not as its kind is.
-        """
+        """The part of an object that the store keeps, packed. An odd object may raise anything."""
         if isinstance(obj, Unreadable):
             raise ValueError("it cannot be decoded")
         return pack(self.resource, trim(self.resource, obj))

@@ -80,7 +80,7 @@ _MAX_SKIPPED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What to watch: one namespace, or all if empty; a label selector, or everything if empty.
+    """One namespace, or all if empty; a label selector, or everything if empty.
 
     An optional kind that the operator has no right to read counts as not served.
     """

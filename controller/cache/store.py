@@ -36,10 +36,7 @@ intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A job and all that it controls, at one moment.
-
-    `named_pod_group` is the PodGroup with the job's name, whoever made it.
-    """
+    """A job and all it controls at one moment, and the PodGroup of its name, whoever made it."""
 
     job: Raw
     children: dict[Resource, tuple[Raw, ...]]
@@ -137,10 +134,7 @@ class Room:
 
 
 class Store:
-    """Objects by kind and key, and by the job that they belong to.
-
-    Each of `namespaces` has lists and watches of its own; without any, one covers all.
-    """
+    """Objects by kind, key and job. Each of `namespaces` has a watch; without any, one has all."""
 
     def __init__(self, resources: Iterable[Resource], namespaces: Iterable[str] = ()) -> None:
         self._namespaces = frozenset(namespaces)

@@ -83,10 +83,7 @@ class ChildWriter:
         return None
 
     def confirm_gone(self, owner: Owner, resource: Resource, name: str) -> ApiError | None:
-        """Ask the API server, not the cache: None if it has no living child of this name.
-
-        Otherwise the reason: a Transient if it lives, or the error of the request.
-        """
+        """None if the API server itself, not the cache, has no living child of this name."""
         try:
             there = self._client.get(resource.path(owner.key.namespace, name))
         except NotFound:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from api.constants import Intranet
-from api.objects import Raw
 from api.ownership import Key
 from controller.cache.store import Store, key_of
 from controller.client.resources import PADDLE_JOB
@@ -31,7 +30,7 @@ class PortRanges:
         """A decision that knows which ranges other jobs have, and is known to them."""
         key = key_of(observed.job)
         with self._lock:
-            if not is_on_host(observed.job):
+            if observed.job["spec"].get("intranet") != Intranet.HOST:
                 self._given.pop(key, None)
             else:
                 plan = decide(self._with_taken(key, observed))
@@ -55,8 +54,3 @@ class PortRanges:
         return replace(
             observed, taken_host_ports=frozenset(taken), namespace_host_ports=in_namespace
         )
-
-
-def is_on_host(job: Raw) -> bool:
-    """Whether the job's pods get port ranges on their hosts."""
-    return bool(job["spec"].get("intranet") == Intranet.HOST)

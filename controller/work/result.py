@@ -35,10 +35,7 @@ class Result:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the server itself refused, and did not say when to come back.
-
-        Without an answer it may be the connection alone that was dead.
-        """
+        """Whether the server itself refused, for no set time; without an answer nobody did."""
         if self.refusals or not self.errors:
             return bool(self.refusals)
         error = self.errors[0]

@@ -119,10 +119,7 @@ class WorkQueue:
                 self._set_timer_locked(due, key)
 
     def retry(self, key: Key, asked_seconds: float | None = None, *, is_away: bool = False) -> None:
-        """Add the key after its back-off, which stays short while the server is away.
-
-        Where the server asked for a delay, that one counts.
-        """
+        """Add the key after the delay that was asked for, or its back-off."""
         self._metrics.retried()
         most = RECONNECT_SECONDS if is_away else RETRY_MAX_SECONDS
         self.add_after(key, self._limiter.next_delay(key, asked_seconds, most))

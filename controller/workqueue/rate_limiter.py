@@ -37,10 +37,7 @@ class TokenBucket:
         self._filled_at = clock.monotonic()
 
     def reserve(self, most_seconds: float = float("inf")) -> float:
-        """Take a token, or a future one if there is none; the seconds until it is there.
-
-        Nobody waits longer than `most_seconds`, however many tokens were taken.
-        """
+        """Take a token, or a future one; the seconds until it is there, `most_seconds` at most."""
         with self._lock:
             self._fill_locked()
             self._tokens = max(self._tokens - 1, -most_seconds * self._rate)

@@ -61,6 +61,7 @@ def test_reads_answers_in_protobuf(server, client):
     server.steps = [reply(200, page, Content_Type=protobuf.MEDIA_TYPE)]
     assert client.get("/p", {"limit": 1}, protobuf.ANSWERS) == {
         "metadata": {"resourceVersion": "7"},
+        "items": [],
     }
 
 

@@ -64,7 +64,7 @@ class Operator:
 
     def ask(self, path: str) -> tuple[int, str]:
         """Status and text that its one server answers."""
-        (port,) = self.manager.ports
+        (port,) = (server.port for server in self.manager._servers)
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
                 return answer.status, answer.read().decode()
@@ -314,7 +314,7 @@ def test_metrics_count_the_jobs_that_there_are(start):
 )
 def test_as_many_servers_run_as_were_asked_for(start, probes, metrics, servers):
     operator = start(f"--health-probe-bind-address={probes}", f"--metrics-bind-address={metrics}")
-    assert len(operator.manager.ports) == servers
+    assert len(operator.manager._servers) == servers
 
 
 # A thread that ends
