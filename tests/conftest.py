@@ -102,7 +102,7 @@ def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     not granted.
     """
     folder = tmp_path_factory.mktemp("operated")
-    images = write_tiny_images(folder / "images.yaml")
+    images = write_tiny_images(folder / "images.yaml", OUTPUT_DIR="/nas/model")
     config = ClusterConfig(nodes=3, labels={"accelerator": "nvidia-tesla-p100"}, images=[images])
     with Cluster(config) as running:
         volcano.install_pod_groups(running)

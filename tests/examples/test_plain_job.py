@@ -1,43 +1,52 @@
-"""Distributed training as a plain Kubernetes Job, without the operator."""
+"""Distributed training as a plain Kubernetes Job, and as the PaddleJob that it is converted into.
+
+Its program asks the API server for the pods of its Job, by the label that a Job's have.
+"""
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig
 from tests.examples.pods import EXAMPLES, python
+from tests.examples.test_converted import SECONDS, convert
+from tests.live.lab import Lab
 
-pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(700)]
+pytestmark = [pytest.mark.training, pytest.mark.timeout(700)]
 
-WAIT_SECONDS = 400
-VIEW = ("--clusterrole=view", "--serviceaccount=default:default")
+JOB = "paddle-cluster-job"
+PROGRAMS = EXAMPLES / "wide_and_deep"
+MAKE = [str(PROGRAMS / "make_data.py"), "--shards=3", "--samples=3000", "--part-size=500"]
 
 
-@pytest.fixture(scope="module")
-def output(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What the Job has written, after its end."""
+@pytest.fixture(scope="module", params=["as it is", "converted"])
+def output(
+    request: pytest.FixtureRequest, module_lab: Lab, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """What the job has written, after its end."""
     root = tmp_path_factory.mktemp("hosts")
-    job = root / "home/work/mfs/paddle-cluster-job"
-    training_files = EXAMPLES / "wide_and_deep"
-    shutil.copytree(
-        training_files, job / "recommendation", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    make = [python(), str(training_files / "make_data.py"), str(job / "data"), "--shards=3"]
-    subprocess.run([*make, "--samples=12000", "--part-size=1000"], check=True)
-    with Cluster(ClusterConfig(nodes=1, host_path_root=root)) as cluster:
-        cluster.kubectl("create", "rolebinding", "pods", *VIEW)
-        cluster.kubectl("create", "-f", str(EXAMPLES / "sharded" / "job.yaml"))
-        wait = ("wait", "--for=condition=Complete", "job/paddle-cluster-job")
-        cluster.kubectl(*wait, f"--timeout={WAIT_SECONDS}s", timeout_seconds=WAIT_SECONDS + 10)
-        yield job / "output"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(PROGRAMS, root / JOB / "recommendation", ignore=ignored)
+    subprocess.run([python(), *MAKE, str(root / JOB / "data")], check=True)
+    account = f"--serviceaccount={module_lab.namespace}:default"
+    module_lab.kubectl("create", "rolebinding", root.name, "--clusterrole=view", account)
+    text = (EXAMPLES / "sharded" / "job.yaml").read_text().replace("/home/work/mfs", str(root))
+    text = text.replace("value: default", f"value: {module_lab.namespace}")
+    if request.param == "converted":
+        notes = convert(module_lab, text.encode())
+        assert [note.split()[1] for note in notes] == ["guessed", "guessed"]
+    else:
+        module_lab.kubectl("create", "-f", "-", stdin=text)
+        wait = ("wait", "--for=condition=Complete", f"job/{JOB}", f"--timeout={SECONDS}s")
+        module_lab.kubectl(*wait, timeout_seconds=SECONDS + 10)
+        module_lab.kubectl("delete", "job", JOB, "--cascade=foreground")  # pods of the same label
+    return root / JOB / "output"
 
 
 @pytest.mark.parametrize("node", [0, 1, 2])
 def test_each_trainer_has_trained_on_its_own_shard(output: Path, node: int) -> None:
-    assert "4000 samples here, 12000 on all" in (output / f"node_{node}/train.log").read_text()
+    assert "1000 samples here, 3000 on all" in (output / f"node_{node}/train.log").read_text()
     assert "serving" in (output / f"node_{node}/server.log").read_text()
 
 

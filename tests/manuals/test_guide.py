@@ -12,12 +12,14 @@ import yaml
 
 from localcluster.machine import clock
 from tests.live.lab import WAIT_SECONDS
-from tests.manuals.conftest import EXAMPLES_NFS, PASS, Desk
-from tests.manuals.reader import CHECKOUT
+from tests.manuals.conftest import Desk
+from tests.manuals.source import CHECKOUT
 from tests.manuals.walk import Step, Walk
 
 pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(1200)]
 
+NFS = "nfs.example.com/nas"
+PASS = "pass-00002"
 GUIDE = CHECKOUT / "docs" / "guide.md"
 BLOCK = re.compile(r"^```(yaml|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 FINISHED = re.compile(r"(.+) wait --for=condition=Finished (\S+) --timeout=\S+")
@@ -101,11 +103,11 @@ def test_gangs_are_groups(read: Walk) -> None:
 
 def test_image_of_2019_reads_its_variables_and_leaves_its_models(read: Walk, desk: Desk) -> None:
     assert "TRAINING_ROLE=TRAINER" in read.last(f"{IN} logs ctr-volcano-worker-0").splitlines()
-    assert (desk.folder / "nfs" / EXAMPLES_NFS / "ctr-volcano" / PASS / "done").exists()
+    assert (desk.folder / "nfs" / NFS / "ctr-volcano" / PASS / "done").exists()
 
 
 def test_cut_data_is_trained_by_trainer(read: Walk, desk: Desk) -> None:
-    output = desk.folder / "nfs" / EXAMPLES_NFS / "paddle-cluster-job" / "output"
+    output = desk.folder / "nfs" / NFS / "paddle-cluster-job" / "output"
     for node in range(3):
         assert "2400 on all workers" in (output / f"node_{node}" / "train.log").read_text()
         assert "serving" in (output / f"node_{node}" / "server.log").read_text()

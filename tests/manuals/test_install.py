@@ -17,7 +17,7 @@ from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, DEPLOYMENT
 from tests.live.tinyimages import write_tiny_images
 from tests.manuals.operator_manual import prepare
-from tests.manuals.reader import CHECKOUT
+from tests.manuals.source import CHECKOUT
 from tests.manuals.walk import Step, Walk
 
 pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(900)]

@@ -16,7 +16,7 @@ from localcluster import Cluster, ClusterConfig
 from tests.live.gate import gated, open_gate
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, DEPLOYMENT
-from tests.manuals.reader import CHECKOUT
+from tests.manuals.source import CHECKOUT
 from tests.manuals.test_install import SYSTEM, UNINSTALL, printed
 from tests.manuals.walk import Step, Walk, WalkError
 from tests.memory.former import (

@@ -19,7 +19,7 @@ from tests.manuals.operator_manual import (
     delete,
     prepare,
 )
-from tests.manuals.reader import ABSENT, MANUALS, commands
+from tests.manuals.source import needs_manuals, text_of
 from tests.manuals.walk import Section, Step, Walk, WalkError
 
 ADDRESS = re.compile(r"https://\S+?/(?=deploy/)")
@@ -31,14 +31,14 @@ LAST = UNINSTALL[0].steps[0].command
 def from_manual() -> list[str]:
     """The manual's commands with paths for addresses, in order, each run of the same one once."""
     found: list[str] = []
-    for command in commands("002"):
+    for command in re.findall(r"^\$ (kubectl .+)$", text_of("002"), re.MULTILINE):
         named = MANAGER.sub("{manager}", ADDRESS.sub("", command))
         if named not in found:
             found.append(named)
     return found
 
 
-@pytest.mark.skipif(not MANUALS.is_dir(), reason=ABSENT)
+@needs_manuals
 def test_commands_are_those_that_the_manual_prints_in_its_order() -> None:
     wanted = [command for command in from_manual() if command != LAST]
     assert LAST in from_manual()

@@ -15,7 +15,7 @@ import yaml
 
 from localcluster.build.images import ImageTable
 from tests.live.ownprogram import ELSEWHERE, HERE, saved_files
-from tests.manuals.reader import CHECKOUT
+from tests.manuals.source import CHECKOUT
 
 pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(900)]
 
