@@ -91,13 +91,7 @@ def _kill_group(group: int) -> None:
 class Job:
     """Pods that know each other; all are killed when the block ends."""
 
-    def __init__(
-        self,
-        folder: Path,
-        command: list[str],
-        workers: int,
-        servers: int = 0,
-    ) -> None:
+    def __init__(self, folder: Path, command: list[str], workers: int, servers: int = 0) -> None:
         self._folder = folder
         self._command = command
         self._subnet = f"127.{random.randint(16, 250)}.{random.randint(0, 250)}"

@@ -13,9 +13,9 @@ TINY = {"SAMPLES": "12000", "EPOCHS": "2", "LEARNING_RATE": "0.005", "PART_SIZE"
 AUC = r"epoch \d+: AUC (\d\.\d+)"
 
 
-def a_job(folder: Path, servers: int = 2, workers: int = 2) -> Job:
+def a_job(folder: Path) -> Job:
     command = [python(), str(EXAMPLES / "wide_and_deep" / "train.py")]
-    return Job(folder, command, workers, servers)
+    return Job(folder, command, workers=2, servers=2)
 
 
 @pytest.fixture(scope="module")
