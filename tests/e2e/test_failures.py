@@ -7,7 +7,6 @@ from tests.e2e.jobs import SLEEP, template
 from tests.live.lab import Lab, Raw, paddle_job
 
 EAT = ["python", "-c", "import time\nkept = []\nwhile True:\n    kept.append(b'x' * 2**20)"]
-KILLED_SOON = ["python", "-c", "import os; os.kill(os.getpid(), 9)"]
 
 
 def fail(lab: Lab, name: str, worker: Raw, **spec: object) -> Raw:

@@ -20,7 +20,7 @@ from localcluster.commands.manifests import install
 from tests.e2e.jobs import SLEEP, template
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw, paddle_job
 
-TRIALS = 5
+TRIALS = 3
 PHASES = random.Random(1)
 """A kubelet looks once a second. The end of a job is seen at such a look, so without a random pause
 every start would begin just after one."""

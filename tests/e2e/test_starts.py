@@ -17,7 +17,7 @@ from tests.e2e.rendezvous import Rendezvous
 from tests.e2e.steps import Steps
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw, paddle_job
 
-TRIALS = 5
+TRIALS = 3
 START_P50, START_WORST = 2.5, 4.0
 """Seconds from a job's creation until all of its 2 + 2 pods run."""
 LOOKS = 2.0
@@ -118,7 +118,7 @@ def killed_sandbox(node: RealNode, lab: Lab, pod: Raw) -> None:
 
 # Who is stopped with its sandbox has not ended well.
 FAILING = "trap 'exit 143' TERM; while [ ! -e /fail ]; do sleep 0.1; done; exit 3"
-LOSSES = [exit_code, deleted_pod, killed_sandbox, exit_code, deleted_pod]
+LOSSES = [exit_code, deleted_pod, killed_sandbox]
 
 
 def test_losses(node: RealNode, lab: Lab, record_property) -> None:

@@ -38,14 +38,6 @@ class Lab:
         """`kubectl create` of objects as one file."""
         self.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(objects))
 
-    def refusal(self, thing: Raw) -> str:
-        """What kubectl says when the API server refuses this object."""
-        text = yaml.safe_dump(thing)
-        where = ("-n", self.namespace)
-        done = self.cluster.kubectl(*where, "create", "-f", "-", stdin=text, check=False)
-        assert done.returncode, f"accepted: {text}"
-        return done.stderr
-
     def get(self, api: str, resource: str) -> Any:
         """What is at this path of an API in this namespace: `get(CORE, "pods/x")`, or None."""
         return self.cluster.client.find(f"{api}/namespaces/{self.namespace}/{resource}")

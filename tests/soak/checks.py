@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from api.constants import KIND, LABEL_JOB_UID
-from api.objects import controller_of, is_deleting, labels_of, name_of, namespace_of, uid_of
+from api.constants import KIND
+from api.objects import controller_of, labels_of, name_of, namespace_of, uid_of
 from reconcile import Observed, Settings, reconcile
 from tests.soak.jobs import COMPLETED, FAILED, RUNNING, WRONG_PEERS
 
@@ -158,22 +158,12 @@ def is_job(obj: Raw) -> bool:
     return bool(obj["kind"] == KIND)
 
 
-def is_settling(obj: Raw) -> bool:
-    """Whether the object is on its way out."""
-    return is_deleting(obj)
-
-
 def _owner_uid(obj: Raw) -> str:
     return str((controller_of(obj) or {}).get("uid", ""))
 
 
 def _role(pod: Raw) -> str:
     return labels_of(pod).get("batch.paddlepaddle.org/role", "")
-
-
-def has_job_label(obj: Raw) -> bool:
-    """Whether the operator's watches see the object."""
-    return LABEL_JOB_UID in labels_of(obj)
 
 
 def _path(job: Raw) -> str:

@@ -2,21 +2,16 @@
 
 import pytest
 
-from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
+from tests.live.lab import SERVER, Lab, paddle_job, shell
 
 WORKERS = {"completes": shell("exit 0"), "fails": shell("exit 3")}
 LEFT = {
-    ("completes", "Always"): (),
-    ("completes", "Never"): ("ps", "worker"),
     ("completes", "OnFailure"): ("ps", "worker"),
-    ("completes", "OnCompletion"): (),
     ("completes", None): (),
     ("fails", "Always"): (),
-    ("fails", "Never"): ("ps", "worker"),
-    ("fails", "OnFailure"): (),
-    ("fails", "OnCompletion"): ("worker",),
     ("fails", None): ("worker",),
 }
+"""Each way to clean up; tests/unit/reconcile/test_cleanup.py has all policies, and the Services."""
 
 
 def name_of(end: str, policy: str | None) -> str:
@@ -27,10 +22,10 @@ def name_of(end: str, policy: str | None) -> str:
 @pytest.fixture(scope="module")
 def ended(module_lab: Lab) -> Lab:
     """A job of each policy and end; all have ended, and all that was to go has gone."""
-    for (end, policy), _ in LEFT.items():
+    for end, policy in LEFT:
         spec = {"cleanPodPolicy": policy} if policy else {}
         roles = {"ps": (1, SERVER), "worker": (1, WORKERS[end])}
-        module_lab.submit(paddle_job(name_of(end, policy), roles, intranet="Service", **spec))
+        module_lab.submit(paddle_job(name_of(end, policy), roles, **spec))
     for (end, policy), left in LEFT.items():
         name = name_of(end, policy)
         module_lab.wait_phase(name, "Completed" if end == "completes" else "Failed")
@@ -42,20 +37,6 @@ def ended(module_lab: Lab) -> Lab:
 def test_pods_left(ended: Lab, end: str, policy: str | None) -> None:
     name = name_of(end, policy)
     assert ended.pod_names(name) == [f"{name}-{role}-0" for role in LEFT[end, policy]]
-
-
-@pytest.mark.parametrize(("end", "policy"), LEFT)
-def test_services_go_only_with_all_pods(ended: Lab, end: str, policy: str | None) -> None:
-    name = name_of(end, policy)
-
-    def services() -> int:
-        names = (each["metadata"]["name"] for each in ended.items(CORE, "services"))
-        return sum(each.startswith(name) for each in names)
-
-    if LEFT[end, policy]:
-        assert services() == 2
-    else:
-        ended.wait(lambda: not services(), f"services of {name} go")
 
 
 def test_clean_policy_means_the_same(ended: Lab) -> None:

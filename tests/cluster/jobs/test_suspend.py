@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from api.constants import CONTROLLER_NAME
+from localcluster.machine.errors import LocalClusterError
 from tests.live.history import History
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 
@@ -26,22 +27,17 @@ def set_suspend(lab: Lab, value: bool, *names: str) -> None:
         patch(lab, name, {"suspend": value})
 
 
-def workers(**change: Any) -> Raw:
-    """A change of the workers' role."""
-    return {"worker": change}
-
-
-def pod_change(**fields: Any) -> Raw:
-    """A change of the workers' pods."""
-    return workers(template={"spec": fields})
-
-
-CHANGES = [
-    workers(replicas=3),
-    workers(template={"metadata": {"labels": {"queue": "night"}}}),
-    pod_change(nodeSelector={"accelerator": "nvidia-tesla-p100"}),
-    pod_change(tolerations=[{"key": "night", "operator": "Exists"}]),
-]
+CHANGE = {
+    "replicas": 3,
+    "template": {
+        "metadata": {"labels": {"queue": "night"}},
+        "spec": {
+            "nodeSelector": {"accelerator": "nvidia-tesla-p100"},
+            "tolerations": [{"key": "night", "operator": "Exists"}],
+        },
+    },
+}
+"""Of the workers of a held job; tests/cluster/admission/test_rules.py has all that may change."""
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +78,7 @@ def test_slots_are_free_for_others(jobs: Lab) -> None:
 
 
 def test_change_while_held_reaches_the_pods(jobs: Lab) -> None:
-    for change in CHANGES:
-        patch(jobs, "changed", change)
+    patch(jobs, "changed", {"worker": CHANGE})
     set_suspend(jobs, False, "changed")
     jobs.wait_phase("changed", "Running")
     pods = jobs.pods("changed", "worker")
@@ -127,6 +122,11 @@ def test_job_of_another_controller_is_let_be(
     assert len(job_history.versions("others")) == 1
     assert not list(pod_history.events("others-"))
     assert not jobs.events("others")
+
+
+def test_manager_never_changes(jobs: Lab) -> None:
+    with pytest.raises(LocalClusterError, match="managedBy"):
+        patch(jobs, "others", {"managedBy": CONTROLLER_NAME})
 
 
 def test_job_managed_by_the_operators_own_name_runs(jobs: Lab) -> None:

@@ -14,7 +14,7 @@ from tests.live.pdj import assert_explained
 
 Raw = dict[str, Any]
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
-SUBMISSIONS = 20
+SUBMISSIONS = 6
 CALM_SECONDS = 4.0
 
 
