@@ -4,12 +4,15 @@ Each is small enough to read. They name the RuntimeClass `corpus` and the Servic
 """
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-from tests.pod_corpus.containers import CONTAINERS, NOT_IN_INIT
-from tests.pod_corpus.parts import Raw
-from tests.pod_corpus.specs import PODS, WHOLE_PODS
-from tests.pod_corpus.volumes import VOLUMES
+import yaml
 
+Raw = dict[str, Any]
+CORPUS: Raw = yaml.safe_load(Path(__file__).with_name("corpus.yaml").read_text())
+NOT_IN_INIT = {"livenessProbe", "readinessProbe", "startupProbe", "lifecycle"}
+"""Only native sidecars may have these among init containers."""
 RUNTIME_CLASS: Raw = {
     "apiVersion": "node.k8s.io/v1",
     "kind": "RuntimeClass",
@@ -45,19 +48,19 @@ def all_pods() -> dict[str, Raw]:
 def _all_specs() -> Iterator[tuple[str, Raw]]:
     main: Raw = {"name": "main", "image": "i"}
     yield "metadata", {"containers": [main]}
-    for name, fields in CONTAINERS.items():
+    for name, fields in CORPUS["containers"].items():
         yield f"container-{name}", {"containers": [main | fields]}
-        if not fields.keys() & set(NOT_IN_INIT):
+        if not fields.keys() & NOT_IN_INIT:
             init = {"name": "init", "image": "i", **fields}
             yield f"init-{name}", {"containers": [main], "initContainers": [init]}
         else:
             sidecar = {"name": "side", "image": "i", "restartPolicy": "Always", **fields}
             yield f"sidecar-{name}", {"containers": [main], "initContainers": [sidecar]}
-    for name, source in VOLUMES.items():
+    for name, source in CORPUS["volumes"].items():
         yield f"volume-{name}", {"containers": [main], "volumes": [{"name": "v", **source}]}
-    for name, fields in PODS.items():
+    for name, fields in CORPUS["pods"].items():
         yield f"pod-{name}", {"containers": [main]} | fields
-    for name, spec in WHOLE_PODS.items():
+    for name, spec in CORPUS["whole"].items():
         yield name, spec
         if "proxy" not in str(spec):
             yield f"{name}-init", _moved_to_init(spec)
