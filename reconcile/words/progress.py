@@ -1,0 +1,235 @@
+"""Reads the progress of a training from the lines of its log.
+
+A log is a tenant's text. Only numbers, short names and one path come out of it, by allow-list, and
+what no line says stays None. Durations come from the lines' own times, so a node whose clock is
+wrong does not change them.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from reconcile.words import step_patterns as tools
+from reconcile.words.launcher_log import clean
+
+MAX_LINES = 40
+MAX_LINE_CHARACTERS = 500
+"""The end of a longer line counts: a bar that overwrites itself has its last state there."""
+MAX_METRICS = 8
+MAX_QUIET_SECONDS = 6 * 3600
+MAX_MARKED_DIGITS = 12
+_PATH = re.compile(r"[ -~]{1,256}")
+_COUNTS = frozenset(
+    [
+        "step",
+        "global_step",
+        "iter",
+        "iteration",
+        "batch",
+        "batch_id",
+        "epoch",
+        "total",
+        "eta",
+        "quiet",
+    ]
+)
+"""Names of counts, which are not metrics."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a log, with the time that the kubelet put before it."""
+
+    time: datetime
+    text: str
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A finished checkpoint. The path is empty where no line gives one that can be shown."""
+
+    step: int
+    path: str
+    time: datetime
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What the lines say of the training. None means that no line says it.
+
+    `metrics` has at most 8 pairs of a name and a number, as text. `first_step` and its time are
+    those since which the steps have only grown; `last_step_time` is when the step last changed.
+    """
+
+    step: int | None = None
+    total: int | None = None
+    epoch: int | None = None
+    epochs: int | None = None
+    metrics: tuple[tuple[str, str], ...] = ()
+    samples_per_second: str | None = None
+    checkpoint: Checkpoint | None = None
+    quiet_seconds: int | None = None
+    last_output_time: datetime | None = None
+    last_step_time: datetime | None = None
+    first_step: int | None = None
+    first_step_time: datetime | None = None
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """Seconds from the last step to the end, at the pace of the steps that were read."""
+        if self.step is None or self.total is None or self.first_step is None:
+            return None
+        if self.first_step_time is None or self.last_step_time is None:
+            return None
+        seconds = (self.last_step_time - self.first_step_time).total_seconds()
+        steps = self.step - self.first_step
+        return (self.total - self.step) * seconds / steps if steps > 0 and seconds > 0 else None
+
+
+def read_progress(lines: Iterable[Line]) -> Progress:
+    """The progress that the last 40 of these lines report, oldest line first."""
+    reader = _Reader()
+    for line in list(lines)[-MAX_LINES:]:
+        for text in clean(line.text[-MAX_LINE_CHARACTERS:]):
+            reader.read(line.time, text)
+    return reader.marked_progress or reader.progress
+
+
+class _Reader:
+    """Goes through the lines; a marked line goes before the tools' own for all that follows."""
+
+    def __init__(self) -> None:
+        self.progress = Progress()
+        self.marked_progress: Progress | None = None
+        self._saving: Checkpoint | None = None
+        self._is_evaluating = False
+
+    def read(self, time: datetime, text: str) -> None:
+        self.progress = replace(self.progress, last_output_time=time)
+        if mark := tools.MARK.search(text):
+            before = self.marked_progress or Progress()
+            values = dict(tools.MARKED_VALUE.findall(text, mark.end()))
+            self.marked_progress = _after_mark(before, time, values)
+        elif not self._is_aside(time, text):
+            self._read_step(time, text)
+        if self.marked_progress:
+            self.marked_progress = replace(self.marked_progress, last_output_time=time)
+
+    def _is_aside(self, time: datetime, text: str) -> bool:
+        if saving := tools.SAVING.search(text):
+            self._saving = Checkpoint(int(saving["step"]), _shown_path(saving["path"]), time)
+            return True
+        if head := tools.EPOCH.fullmatch(text):
+            self._is_evaluating = False
+            epochs = int(head["epochs"])
+            self.progress = replace(self.progress, epoch=int(head["epoch"]), epochs=epochs)
+            return True
+        if text.startswith((tools.EVALUATION_BEGINS, tools.EVALUATION_ENDS)):
+            self._is_evaluating = text.startswith(tools.EVALUATION_BEGINS)
+        return self._is_evaluating or bool(tools.EVALUATION.search(text))
+
+    def _read_step(self, time: datetime, text: str) -> None:
+        for pattern in tools.STEP_PATTERNS:
+            if match := pattern.expression.search(text):
+                break
+        else:
+            return
+        counts = {name: int(value) for name, value in match.groupdict().items() if value}
+        epoch = counts.get("epoch", self.progress.epoch)
+        epochs = counts.get("epochs", self.progress.epochs)
+        step, total = counts["step"], counts.get("total")
+        if pattern.is_per_epoch and total is not None:
+            step, total = _of_all_epochs(step, total, epoch, epochs)
+        before = replace(self.progress, epoch=epoch, epochs=epochs)
+        after = _after_step(before, time, step, total)
+        if self._saving and step > self._saving.step:
+            after, self._saving = replace(after, checkpoint=self._saving), None
+        self.progress = replace(
+            after,
+            metrics=_metrics(_pairs(text)) or after.metrics,
+            samples_per_second=_rate(text) or after.samples_per_second,
+        )
+
+
+def _of_all_epochs(
+    step: int, total: int, epoch: int | None, epochs: int | None
+) -> tuple[int, int | None]:
+    """The step and the total of the whole training, or the epoch's step and no total."""
+    if epoch is None or epochs is None or not 1 <= epoch <= epochs:
+        return step, None
+    return (epoch - 1) * total + step, epochs * total
+
+
+def _after_step(before: Progress, time: datetime, step: int, total: int | None) -> Progress:
+    total = before.total if total is None else total
+    after = replace(before, step=step, total=total if total and step <= total else None)
+    if step == before.step:
+        return after
+    after = replace(after, last_step_time=time)
+    if before.step is None or step < before.step:
+        return replace(after, first_step=step, first_step_time=time)
+    return after
+
+
+def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> Progress:
+    step, total = _count(values.get("step")), _count(values.get("total"))
+    after = before if step is None else _after_step(before, time, step, total)
+    saved, quiet = _count(values.get("checkpoint")), _count(values.get("quiet"))
+    if saved is not None and (before.checkpoint is None or saved != before.checkpoint.step):
+        after = replace(
+            after, checkpoint=Checkpoint(saved, _shown_path(values.get("path", "")), time)
+        )
+    epoch, _, epochs = values.get("epoch", "").partition("/")
+    return replace(
+        after,
+        epoch=before.epoch if _count(epoch) is None else _count(epoch),
+        epochs=before.epochs if _count(epochs) is None else _count(epochs),
+        metrics=_metrics(
+            (name, value)
+            for name, value in values.items()
+            if name not in ("checkpoint", "samples_per_second")
+        )
+        or before.metrics,
+        samples_per_second=_shown_number(values.get("samples_per_second", ""))
+        or before.samples_per_second,
+        quiet_seconds=None if quiet is None else min(quiet, MAX_QUIET_SECONDS),
+    )
+
+
+def _count(text: str | None) -> int | None:
+    is_count = text is not None and text.isascii() and text.isdigit()
+    return int(text) if text and is_count and len(text) <= MAX_MARKED_DIGITS else None
+
+
+def _pairs(text: str) -> Iterable[tuple[str, str]]:
+    return ((match[1] or match[2], match[3]) for match in tools.METRIC.finditer(text))
+
+
+def _metrics(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    shown = {
+        name: number
+        for name, value in pairs
+        if name.lower() not in _COUNTS and (number := _shown_number(value))
+    }
+    return tuple(shown.items())[:MAX_METRICS]
+
+
+def _rate(text: str) -> str | None:
+    match = tools.RATE.search(text)
+    return _shown_number(match["before"] or match["after"]) if match else None
+
+
+def _shown_number(text: str) -> str | None:
+    """The number in six digits. NaN is shown: whoever trains wants to know. 1e400 is unknown."""
+    if not re.fullmatch(tools.NUMBER, text, re.IGNORECASE):
+        return None
+    number = float(text)
+    if math.isinf(number) and "inf" not in text.lower():
+        return None
+    return f"{number:.6g}"
+
+
+def _shown_path(path: str) -> str:
+    return path if _PATH.fullmatch(path) else ""

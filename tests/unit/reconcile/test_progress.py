@@ -1,0 +1,193 @@
+"""What the lines of a log say of the training: the tools' formats, and what a tenant may write."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from reconcile.words.progress import Line, Progress, read_progress
+from reconcile.words.step_patterns import STEP_PATTERNS
+
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+BAR = "|███████      | "
+
+
+def read(*texts: str, start: datetime = START) -> Progress:
+    """Of lines that were written ten seconds apart."""
+    return read_progress(Line(start + timedelta(seconds=10 * i), t) for i, t in enumerate(texts))
+
+
+OCR = (
+    "[2025/09/24 12:13:19] ppocr INFO: epoch: [3/500], global_step: 500, lr: 0.005000, "
+    "loss: 0.609742, avg_batch_cost: 2.03538 s, ips: 7.86095 samples/s, eta: 2 days, 20:01:28"
+)
+SEG = (
+    "2021-03-30 06:55:57 [INFO]\t[TRAIN] epoch: 1, iter: 20/500, loss: 2.0859, lr: 0.009657, "
+    "ips: 3.7425 samples/sec | ETA 00:04:16"
+)
+FORMERS = (
+    "[2026-01-19 17:43:11,367] [    INFO] - loss: 22.9955, learning_rate: 1.666667e-06, "
+    "global_step: 1, interval_runtime: 3.1, interval_samples_per_second: 2.58, "
+    "progress_or_epoch: 0.0012"
+)
+DETECTION = (
+    "[11/22 10:00:00] ppdet.engine INFO: Epoch: [0] [  20/1000] learning_rate: 0.0001 "
+    "loss: 1.2345 eta: 1:02:03 batch_cost: 0.3000 ips: 3.2000 images/s"
+)
+CLAS = (
+    "[2024/01/02 10:00:00] ppcls INFO: [Train][Epoch 2/20][Iter: 10/100]lr: 0.1, loss: 2.3, "
+    "batch_cost: 0.2s, ips: 320.0 samples/s, eta: 0:10:00"
+)
+NLP = (
+    "global step 200, epoch: 1, batch: 3, loss: 1.234567, avg_batch_cost: 0.2 sec, "
+    "speed: 3.10 step/s"
+)
+FORMATS: dict[str, tuple[str, int, int | None, str | None, str | None]] = {
+    "ocr": (OCR, 500, None, "0.609742", "7.86095"),
+    "seg": (SEG, 20, 500, "2.0859", "3.7425"),
+    "formers": (FORMERS, 1, None, "22.9955", "2.58"),
+    "detection": (DETECTION, 20, None, "1.2345", "3.2"),
+    "clas": (CLAS, 110, 2000, "2.3", "320"),
+    "nlp": (NLP, 200, None, "1.23457", None),
+    "trainer": (
+        "{'loss': 0.1252, 'learning_rate': 4e-05, 'global_step': 200, 'epoch': 2.67}",
+        *(200, None, "0.1252", None),
+    ),
+    "hapi": ("step 10/100 - loss: 0.3512 - acc: 0.9000 - 12ms/step", 10, None, "0.3512", None),
+    "hapi-head": ("Epoch 2/5\nstep 10/100 - loss: 0.3 - 12ms/step", 110, 500, "0.3", None),
+    "keras": ("Epoch 2/5\n 10/100 [==>....] - 2s 12ms/step - loss: 0.3", 110, 500, "0.3", None),
+    "tqdm": (f" 33%{BAR}200/600 [01:11<01:58,  3.37it/s]", 200, 600, None, None),
+    "tqdm-loss": (f" 33%{BAR}200/600 [01:11<01:58,  3.37it/s, loss=0.31]", 200, 600, "0.31", None),
+    "tqdm-name": (f"train:  33%{BAR}200/600 [01:11<01:58,  3.37it/s]", 200, 600, None, None),
+    "tqdm-epoch": (f"Epoch 2/5:  33%{BAR}20/60 [00:11<00:18,  3.3it/s]", 80, 300, None, None),
+    "tqdm-one-epoch": (f"Epoch 2:  33%{BAR}20/60 [00:11<00:18,  3.3it/s]", 20, None, None, None),
+    "plain": ("epoch 1 step 10 loss 0.3", 10, None, "0.3", None),
+    "plain-comma": ("epoch: 1, step: 10, loss: 0.3", 10, None, "0.3", None),
+    "plain-equals": ("epoch=1 step=10 loss=0.3", 10, None, "0.3", None),
+    "batch-id": ("epoch: 1, batch_id: 10, loss is: 0.3", 10, None, "0.3", None),
+    "totals": ("Epoch [2/5], Step [10/100], Loss: 0.3", 110, 500, "0.3", None),
+    "epoch-of-total": ("Epoch 2/5 - iter 10 - loss: 0.3", 10, None, "0.3", None),
+    "step-of-epoch": ("epoch 2 iter 10/100 loss 0.3", 10, None, "0.3", None),
+    "step-total": ("step 10/100 loss 0.3", 10, 100, "0.3", None),
+    "step-colon": ("INFO step: 10 / 100, loss: 0.3", 10, 100, "0.3", None),
+    "step-only": ("step 10: loss = 0.3", 10, None, "0.3", None),
+    "iteration": ("iteration 10, loss: 0.3", 10, None, "0.3", None),
+    "iter-equals": ("iter=10 loss=0.3", 10, None, "0.3", None),
+    "json": ('{"step": 10, "loss": 0.3}', 10, None, "0.3", None),
+    "images": ("step 10/100 loss 0.3 268 images/s", 10, 100, "0.3", "268"),
+    "marked": ("paddlejob: step=10 total=100 loss=0.3 samples_per_second=5", 10, 100, "0.3", "5"),
+    "marked-logged": ("[INFO] paddlejob: step=10 total=100 loss=0.3", 10, 100, "0.3", None),
+}
+
+
+@pytest.mark.parametrize(("text", "step", "total", "loss", "rate"), FORMATS.values(), ids=FORMATS)
+def test_a_format_is_read(
+    text: str, step: int, total: int | None, loss: str | None, rate: str | None
+) -> None:
+    progress = read(*text.split("\n"))
+    assert (progress.step, progress.total, progress.samples_per_second) == (step, total, rate)
+    assert {name.lower(): value for name, value in progress.metrics}.get("loss") == loss
+
+
+def test_each_pattern_is_the_first_for_some_format() -> None:
+    lines = [line for text, *_ in FORMATS.values() for line in text.split("\n")]
+    first = {
+        next((p.tool for p in STEP_PATTERNS if p.expression.search(line)), "") for line in lines
+    }
+    assert {pattern.tool for pattern in STEP_PATTERNS} <= first
+
+
+ODD: dict[str, tuple[list[str], int | None, int | None]] = {
+    "one-long-line": (["x" * 10_000_000 + " step 7/9"], 7, 9),
+    "overwritten-bar": ([f" 1%{BAR}1/60 [0:1]\r 5%{BAR}3/60 [0:1]"], 3, 60),
+    "colours": (["\x1b[32mstep\x1b[0m 7/9"], 7, 9),
+    "invalid-utf-8": ([b"\xff\xfe step 7/9 \xc3".decode(errors="replace")], 7, 9),
+    "backwards": (["step 8/9", "step 2/9"], 2, 9),
+    "beyond-its-total": (["step 12/9"], 12, None),
+    "too-many-digits": (["step " + "9" * 400], None, None),
+    "evaluation": (["step 7/9", f"Evaluating: 50%{BAR}1/2 [0:1]"], 7, 9),
+    "evaluation-of-hapi": (["step 7 loss 1", "Eval begin...", "step 1/2 - loss: 3"], 7, None),
+    "nothing": (["loading data"], None, None),
+    "empty": ([], None, None),
+    "marked-first": (["paddlejob: step=3 total=9", "step 7/8"], 3, 9),
+    "marked-nonsense": (["paddlejob: step=nan total=-1 loss=;rm"], None, None),
+}
+
+
+@pytest.mark.parametrize(("texts", "step", "total"), ODD.values(), ids=ODD)
+def test_an_odd_log(texts: list[str], step: int | None, total: int | None) -> None:
+    progress = read(*texts)
+    assert (progress.step, progress.total) == (step, total)
+
+
+def test_numbers_are_shown_only_if_they_are_some() -> None:
+    progress = read("step 1 loss: nan, lr: 1e400, acc: 0.5x, " + "n" * 41 + ": 1, über: 2")
+    assert progress.metrics == (("loss", "nan"),)
+
+
+def test_eight_numbers_are_kept() -> None:
+    names = [f"m{i}" for i in range(12)]
+    progress = read("step 1 " + " ".join(f"{name}=1" for name in names))
+    assert [name for name, _ in progress.metrics] == names[:8]
+
+
+@pytest.mark.parametrize("ahead", [timedelta(), timedelta(hours=1)], ids=["right", "an-hour-ahead"])
+def test_the_end_is_reckoned_from_the_steps_own_times(ahead: timedelta) -> None:
+    progress = read("step 10/100", "step 20/100", "step 20/100", start=START + ahead)
+    assert progress.remaining_seconds == 80
+    assert progress.last_step_time == START + ahead + timedelta(seconds=10)
+    assert progress.last_output_time == START + ahead + timedelta(seconds=20)
+
+
+def test_after_a_step_back_the_pace_is_unknown() -> None:
+    assert read("step 10/100", "step 20/100", "step 5/100").remaining_seconds is None
+
+
+SAVING = "Saving model checkpoint to ./out/checkpoint-20"
+
+
+def test_a_checkpoint_counts_once_a_later_step_was_made() -> None:
+    assert read("step 20", SAVING, "step 20").checkpoint is None
+    checkpoint = read("step 20", SAVING, "step 21").checkpoint
+    assert checkpoint
+    assert (checkpoint.step, checkpoint.path) == (20, "./out/checkpoint-20")
+    assert checkpoint.time == START + timedelta(seconds=10)
+
+
+def test_a_path_that_cannot_be_printed_is_left_out() -> None:
+    checkpoint = read("step 20", SAVING.replace("out", "öut"), "step 21").checkpoint
+    assert checkpoint
+    assert checkpoint.path == ""
+
+
+def test_quiet_ends_after_six_hours() -> None:
+    assert read("paddlejob: step=1 quiet=600").quiet_seconds == 600
+    assert read("paddlejob: step=1 quiet=9999999").quiet_seconds == 6 * 3600
+
+
+HOSTILE = {
+    "digits": "1",
+    "spaces": " ",
+    "names": "a_",
+    "steps": "step ",
+    "epochs": "epoch 1/",
+    "bars": "9%|",
+    "saves": "Saving model checkpoint to ",
+    "pairs": "a:1 ",
+    "marks": "paddlejob: a=1 ",
+    "escapes": "\x1b[",
+}
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
+    def seconds(size: int) -> float:
+        lines = [Line(START, (piece * size)[:size])] * 40
+        started = [time.process_time()]
+        for _ in range(5):
+            read_progress(lines)
+            started.append(time.process_time())
+        return min(b - a for a, b in pairwise(started))
+
+    assert seconds(500) < 9 * seconds(125) + 0.001
