@@ -8,6 +8,7 @@ from pdj.errors import OK
 from pdj.explain.story import tell
 from pdj.explain.texts import LANGUAGES
 from pdj.gather.jobs import look
+from pdj.gather.progress import read_training
 from pdj.session import Session
 from pdj.text.explain import draw_story
 
@@ -22,7 +23,8 @@ def run(session: Session) -> int:
     """Print the story."""
     language = session.options.lang or environment_language()
     picture = look(session.client, session.namespace, session.options.job)
-    story = tell(session.client, picture, language)
+    training = read_training(session.client, picture.job, session.clock)
+    story = tell(session.client, picture, language, training)
     session.screen.write(*draw_story(story, language, session.screen.paint, session.now))
     return OK
 

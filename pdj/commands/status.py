@@ -1,6 +1,7 @@
 """`status JOB`: the job as a tree, once or as it changes."""
 
 import argparse
+from typing import TYPE_CHECKING
 
 from pdj.commands.options import job_name, seconds
 from pdj.commands.output import add_output, print_objects
@@ -8,6 +9,9 @@ from pdj.errors import OK, Usage
 from pdj.gather.jobs import JobPicture, look
 from pdj.session import Session
 from pdj.text.status import draw_job
+
+if TYPE_CHECKING:
+    from pdj.gather.progress import Training
 
 TICK_SECONDS = 1.0
 """Ages grow although nothing changes."""
@@ -32,21 +36,26 @@ def run(session: Session) -> int:
         value = {"job": picture.raw, "pods": list(picture.pods)}
         print_objects(session, value, [picture.raw])
     else:
-        session.screen.write(*_draw(session, picture))
+        from pdj.gather.progress import read_training  # takes time to import
+
+        training = read_training(session.client, picture.job, session.clock)
+        session.screen.write(*_draw(session, picture, training))
     return OK
 
 
-def _draw(session: Session, picture: JobPicture) -> list[str]:
+def _draw(session: Session, picture: JobPicture, training: "Training | None") -> list[str]:
     screen = session.screen
-    return draw_job(picture, screen.paint, session.now, screen.columns())
+    return draw_job(picture, screen.paint, session.now, screen.columns(), training)
 
 
 def _watch(session: Session) -> int:
     from pdj.gather.live import Deadline, LiveJob, gone, result_of
+    from pdj.gather.progress import TrainingReader
 
     name = session.options.job
     shown: JobPicture | None = None
     deadline = Deadline(session.options.timeout, name, session.clock)
+    reader = TrainingReader(session.client, session.clock)
     with LiveJob(session.client, session.namespace, name) as live:
         while True:
             picture = live.picture()
@@ -56,7 +65,7 @@ def _watch(session: Session) -> int:
                 is_news = shown is None or picture != shown
                 shown = picture
                 if is_news or session.screen.is_terminal:
-                    session.screen.redraw(_draw(session, picture))
+                    session.screen.redraw(_draw(session, picture, reader.read(picture.job)))
                 result = result_of(picture.raw)
                 if result is not None:
                     return result

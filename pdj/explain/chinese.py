@@ -50,6 +50,28 @@ NOT_SET_UP = Text(
     "修正或创建警告里指出的卷或对象；节点会自动重试。",
     Who.USER,
 )
+SILENT = Text(
+    "所有 Pod 都在运行，但第一个 worker 已有一段时间没有输出：训练可能卡住了。",
+    "用 `kubectl pdj logs --tail 1 --timestamps` 查看谁最后输出了什么；若确已卡住，用 "
+    "`kubectl pdj restart` 开始新的一次尝试。有意的停顿可以事先声明（docs/progress.zh.md）。",
+    Who.USER,
+)
+PROGRESS = {
+    "problem": "进度未知：{}",
+    "empty": "还没有输出",
+    "none": "最后几行中没有步数",
+    "epoch": "epoch {}",
+    "step": "第 {} 步",
+    "rate": "{} 样本/秒",
+    "end": "预计还需 {}",
+    "checkpoint": "检查点 {}",
+    "ago": "（{} 前）",
+    "same": "停在此步已 {}",
+    "quiet": "已声明停顿 {}",
+    "output": "最后输出于 {} 前",
+    "ahead": "最后输出在 {} 之后：节点的时钟快了",
+    "first": "{} 最后输出于 {}，其他 worker 直到 {}",
+}
 LABELS = {
     "state": "状态",
     "since": "已持续",
@@ -59,6 +81,7 @@ LABELS = {
     "said": "operator 的信息",
     "failures": "之前的尝试",
     "events": "警告",
+    "training": "训练",
     "lastLines": "最后几行",
     "more": "更多",
     "history": "此前经过",
@@ -84,7 +107,7 @@ TEXTS: Texts = {
         "重启已完成：新一次尝试的 Pod 已存在。", "等待它们运行。", Who.NOBODY
     ),
     Reason.ALL_PODS_RUNNING: Text(
-        "所有 Pod 都在运行：作业正在训练。", "用 `kubectl pdj logs -f` 跟踪日志。", Who.NOBODY
+        "所有 Pod 都在运行。", "用 `kubectl pdj logs -f` 跟踪日志。", Who.NOBODY
     ),
     Reason.ALL_PODS_SCHEDULED: Text(
         "所有 Pod 都已分配节点；节点正在拉取镜像并启动容器。",

@@ -51,6 +51,29 @@ NOT_SET_UP = Text(
     "itself.",
     Who.USER,
 )
+SILENT = Text(
+    "Every pod runs, but the first worker has written nothing for a while: the training may hang.",
+    "See who wrote last and what with `kubectl pdj logs --tail 1 --timestamps`; if it hangs, begin "
+    "a new attempt with `kubectl pdj restart`. A pause that is meant can be announced "
+    "(docs/progress.md).",
+    Who.USER,
+)
+PROGRESS = {
+    "problem": "progress unknown: {}",
+    "empty": "no output yet",
+    "none": "no step in the last lines",
+    "epoch": "epoch {}",
+    "step": "step {}",
+    "rate": "{} samples/s",
+    "end": "done in {}",
+    "checkpoint": "checkpoint {}",
+    "ago": " ({} ago)",
+    "same": "this step for {}",
+    "quiet": "a pause of {} was announced",
+    "output": "last output {} ago",
+    "ahead": "last output {} in the future: the node's clock is ahead",
+    "first": "{} wrote last at {}, the others until {}",
+}
 LABELS = {
     "state": "State",
     "since": "since",
@@ -60,6 +83,7 @@ LABELS = {
     "said": "The operator says",
     "failures": "Earlier attempts",
     "events": "Warnings",
+    "training": "Training",
     "lastLines": "Its last lines",
     "more": "more",
     "history": "Before this",
@@ -91,7 +115,7 @@ TEXTS: Texts = {
         Who.NOBODY,
     ),
     Reason.ALL_PODS_RUNNING: Text(
-        "Every pod runs: the job trains.",
+        "Every pod runs.",
         "Follow it with `kubectl pdj logs -f`.",
         Who.NOBODY,
     ),

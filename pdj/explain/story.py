@@ -20,6 +20,7 @@ from pdj.explain import chinese, english
 from pdj.explain.texts import Text
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
+from pdj.gather.progress import Training
 from reconcile.failure.ending import OUT_OF_MEMORY
 
 MAX_WARNINGS = 5
@@ -65,6 +66,7 @@ class Story:
     facts: dict[str, list[str]]
     events: tuple[Raw, ...] = ()
     """The last Events about the job and its pods, also those that are gone; oldest first."""
+    training: Training | None = None
 
 
 def language_module(language: str) -> ModuleType:
@@ -72,19 +74,28 @@ def language_module(language: str) -> ModuleType:
     return chinese if language == "zh" else english
 
 
-def tell(client: Client, picture: JobPicture, language: str) -> Story:
-    """Gather what explains the job."""
+def tell(
+    client: Client, picture: JobPicture, language: str, training: Training | None = None
+) -> Story:
+    """Gather what explains the job; its training has been read before, if it is to count."""
     texts = language_module(language)
     job = picture.job
     events, problem = _events(client, job)
     warned = {str(each.get("reason")) for each in _warning_events(picture, events)}
     whys = [_narrow(why, job, warned, texts) for why in _whys(job, events, texts)]
+    if training and training.is_suspicious:
+        whys = [_doubt(why, texts) for why in whys]
     reasons = {why.reason for why in whys}
     history = _history(job, events, texts, reasons)
     warnings = tuple(_warnings(picture, events)) or ((problem,) if problem else ())
     facts = dict(_facts(client, job, reasons, texts))
     about = tuple(each for each in events if _belongs(each, job))[-MAX_EVENTS:]
-    return Story(job, tuple(whys), history, job.status.failures, warnings, facts, about)
+    return Story(job, tuple(whys), history, job.status.failures, warnings, facts, about, training)
+
+
+def _doubt(why: Why, texts: ModuleType) -> Why:
+    """That every pod runs is no news that the job trains where its log is silent."""
+    return replace(why, text=texts.SILENT) if why.reason == Reason.ALL_PODS_RUNNING else why
 
 
 def _belongs(event: Raw, job: PaddleJob) -> bool:

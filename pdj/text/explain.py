@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from pdj.explain.story import Story, Why, first_line, language_module
+from pdj.text.progress import describe_training
 from pdj.text.status import describe_failure
 from pdj.text.tables import age
 from pdj.text.terminal import BY_PHASE, plain
@@ -21,6 +22,9 @@ def draw_story(story: Story, language: str, paint: Paint, now: datetime) -> list
     for why in story.whys:
         lines += ["", *_draw_why(why, labels, texts.WHO, paint, now)]
     sections = {
+        labels["training"]: describe_training(story.training, texts.PROGRESS)
+        if story.training
+        else [],
         labels["failures"]: [
             f"{each.attempt}: {describe_failure(each)}" for each in story.failures
         ],

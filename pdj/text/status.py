@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from api.constants import Phase, Role
 from api.objects import parse_time
@@ -10,8 +10,12 @@ from api.signals import signal_name
 from api.status import Failure, JobCondition, JobStatus, RoleStatus, headline_condition
 from pdj.gather.jobs import JobPicture
 from pdj.gather.pods import Pod, read_pods
+from pdj.text.progress import describe_training, wrap
 from pdj.text.tables import age, bar, table
 from pdj.text.terminal import BY_PHASE, plain, shorten
+
+if TYPE_CHECKING:
+    from pdj.gather.progress import Training
 
 Paint = Callable[..., str]
 Item = TypeVar("Item")
@@ -28,7 +32,13 @@ _STATES = {
 }
 
 
-def draw_job(picture: JobPicture, paint: Paint, now: datetime, columns: int) -> list[str]:
+def draw_job(
+    picture: JobPicture,
+    paint: Paint,
+    now: datetime,
+    columns: int,
+    training: "Training | None" = None,
+) -> list[str]:
     """The lines of the tree."""
     job = picture.job
     lines = [_head(picture, paint, now)]
@@ -37,6 +47,9 @@ def draw_job(picture: JobPicture, paint: Paint, now: datetime, columns: int) -> 
         lines.append(shorten(f"│  {_sentence(told, now)}", columns))
     elif not job.status.phase:
         lines.append("│  no operator has looked at it yet")
+    if training is not None:
+        words = wrap(describe_training(training), columns - len("│  "))
+        lines += [shorten(f"│  {line}", columns) for line in words]
     pods = read_pods(list(picture.pods))
     branches: list[Branch] = []
     for role, spec in job.spec.roles.items():

@@ -1,0 +1,167 @@
+"""How far a job's training is, from the last lines of its first worker, with the user's own rights.
+
+One GET for a job that runs, none for any other: the job says what the pod and the container are
+called. Silence costs one more GET for each of the first workers, to find who was silent first.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+from api.constants import Phase, Role
+from api.job import PaddleJob, pod_name
+from api.trainer import trainer_name
+from kube.client import Client
+from kube.clock import Clock
+from kube.errors import ApiError, TooLarge
+from pdj.gather.logs import NANOSECONDS, stamp_pieces
+from pdj.gather.paths import log_path
+from pdj.gather.pieces import pieces_of
+from reconcile.words.progress import MAX_LINES, Line, Progress, read_progress
+
+MAX_BYTES = 64 << 10
+READ_SECONDS = 5.0
+"""A node that does not answer must not hold up a command."""
+PERIOD_SECONDS = 5.0
+THREADS = 8
+SILENT_SECONDS = 60.0
+"""After so long without a line the other workers are asked, too."""
+SUSPICIOUS_SECONDS = 600.0
+"""After so long without a line, and without notice, the training may hang."""
+MAX_WORKERS = 16
+TALKING = timedelta(seconds=120)
+"""Who was silent for so long before the first worker was has nothing to do with its silence."""
+_RUNS = frozenset({Phase.RUNNING, Phase.SCALING})
+_UNKNOWN = Progress()
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What a log says of a training. `problem` says why it could not be read, if so.
+
+    `first_silent` is the worker that wrote its last line before all others, with that line's time
+    and the time of the last line of all; None where nobody is silent or nobody was the first.
+    """
+
+    read_at: datetime
+    progress: Progress = _UNKNOWN
+    problem: str = ""
+    first_silent: tuple[str, datetime, datetime] | None = None
+
+    @property
+    def silent_seconds(self) -> float:
+        """The age of the last line; negative where the node's clock is ahead of ours."""
+        last = self.progress.last_output_time
+        return (self.read_at - last).total_seconds() if last else 0.0
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether the log is silent for longer than is usual, and no line announced that."""
+        return self.silent_seconds > max(SUSPICIOUS_SECONDS, self.progress.quiet_seconds or 0)
+
+    @property
+    def percent(self) -> int | None:
+        """How much of the total is done."""
+        step, total = self.progress.step, self.progress.total
+        return None if step is None or not total else 100 * step // total
+
+
+def read_training(
+    client: Client, job: PaddleJob, clock: Clock, with_others: bool = True
+) -> Training | None:
+    """What the first worker's log says; None where the job does not run."""
+    if job.status.phase not in _RUNS or Role.WORKER not in job.spec.roles:
+        return None
+    try:
+        lines = _read_lines(client, job, 0)
+    except ApiError as error:
+        return Training(clock.now(), problem=error.message)
+    training = Training(clock.now(), read_progress(lines))
+    if with_others and training.silent_seconds > SILENT_SECONDS:
+        training = replace(training, first_silent=_first_silent(client, job, lines))
+    return training
+
+
+def read_trainings(
+    client: Client, jobs: Iterable[PaddleJob], clock: Clock
+) -> list[Training | None]:
+    """The same of several jobs, a few at a time, without a question who was silent first."""
+    return _in_parallel(lambda job: read_training(client, job, clock, with_others=False), jobs)
+
+
+class TrainingReader:
+    """Reads one job's training again and again, at most every few seconds. For one thread."""
+
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._read_at = -PERIOD_SECONDS
+        self._key: tuple[object, ...] = ()
+        self._last: Training | None = None
+
+    def read(self, job: PaddleJob) -> Training | None:
+        """The training as it is or was a moment ago; a checkpoint that was once seen stays."""
+        key = (job.uid, job.status.attempt, job.status.phase)
+        now = self._clock.monotonic()
+        if key == self._key and now < self._read_at + PERIOD_SECONDS:
+            return self._last
+        training = read_training(self._client, job, self._clock)
+        if training and self._last and key == self._key and not training.progress.checkpoint:
+            seen = self._last.progress.checkpoint
+            training = replace(training, progress=replace(training.progress, checkpoint=seen))
+        self._key, self._read_at, self._last = key, self._clock.monotonic(), training
+        return training
+
+
+def _read_lines(client: Client, job: PaddleJob, worker: int, count: int = MAX_LINES) -> list[Line]:
+    """The last lines of a worker, of which the last one is the last indeed."""
+    query = {
+        "container": trainer_name(job.spec.roles[Role.WORKER].pod_spec),
+        "timestamps": "true",
+        "tailLines": count,
+        "limitBytes": MAX_BYTES,
+    }
+    path = log_path(job.namespace, pod_name(job.name, Role.WORKER, worker))
+    stream = client.stream(path, query, READ_SECONDS)
+    try:
+        pieces = list(pieces_of(stream, MAX_BYTES))
+    finally:
+        stream.release()
+    if sum(len(piece.text) + piece.ends_line for piece in pieces) >= MAX_BYTES:  # without the end
+        if count == 1:
+            raise TooLarge(f"the last line is longer than {MAX_BYTES >> 10} KiB")
+        return _read_lines(client, job, worker, 1)
+    return [
+        Line(datetime.fromtimestamp(moment / NANOSECONDS, UTC), text.decode(errors="replace"))
+        for moment, _, text in stamp_pieces(pieces)
+    ]
+
+
+def _first_silent(
+    client: Client, job: PaddleJob, lines: list[Line]
+) -> tuple[str, datetime, datetime] | None:
+    """Compares the last lines of the workers that wrote while the first one did."""
+    since = min(lines[0].time, lines[-1].time - TALKING)
+
+    def last_time(worker: int) -> datetime | None:
+        try:
+            last = _read_lines(client, job, worker, 1)
+        except ApiError:
+            return None
+        return last[-1].time if last else None
+
+    others = range(1, min(MAX_WORKERS, job.spec.roles[Role.WORKER].replicas))
+    times = [lines[-1].time, *_in_parallel(last_time, others)]
+    found = sorted((time, at) for at, time in enumerate(times) if time is not None and time > since)
+    if len(found) < 2 or found[1][0] - found[0][0] < timedelta(seconds=1):
+        return None
+    return f"{Role.WORKER}-{found[0][1]}", found[0][0], found[-1][0]
+
+
+def _in_parallel(read: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="progress") as pool:
+        return list(pool.map(read, items))

@@ -1,0 +1,87 @@
+"""How far a training is, in words: only what its log says, and how old the last line is."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pdj.explain import english
+from pdj.text.tables import duration
+from pdj.text.terminal import plain, width
+
+if TYPE_CHECKING:
+    from pdj.gather.progress import Training
+
+GAP = "  "
+SHOWN_METRICS = ("loss", "acc", "accuracy")
+MAX_SKEW_SECONDS = 5.0
+"""Clocks that differ by less are right."""
+SAME_STEP_SECONDS = 60.0
+
+
+def describe_training(training: "Training", words: dict[str, str] = english.PROGRESS) -> list[str]:
+    """A few words for each thing that is known; `words` are those of a language."""
+    if training.problem:
+        return [words["problem"].format(plain(training.problem))]
+    return [*_describe(training, words)]
+
+
+def _describe(training: "Training", words: dict[str, str]) -> Iterator[str]:
+    progress = training.progress
+    if progress.last_output_time is None:
+        yield words["empty"]
+        return
+    if progress.epoch is not None:
+        yield words["epoch"].format(_of(progress.epoch, progress.epochs))
+    if progress.step is None:
+        yield words["none"]
+    else:
+        percent = "" if training.percent is None else f" ({training.percent} %)"
+        yield words["step"].format(_of(progress.step, progress.total)) + percent
+    for name, number in progress.metrics:
+        if name.lower() in SHOWN_METRICS:
+            yield f"{name.lower()} {number}"
+    if progress.samples_per_second is not None:
+        yield words["rate"].format(progress.samples_per_second)
+    if progress.remaining_seconds is not None and not training.is_suspicious:
+        yield words["end"].format(duration(progress.remaining_seconds))
+    if progress.checkpoint:
+        age = _age(progress.checkpoint.time, training.read_at, words["ago"])
+        yield words["checkpoint"].format(f"{progress.checkpoint.step:,}") + age
+    yield from _describe_silence(training, words)
+
+
+def _describe_silence(training: "Training", words: dict[str, str]) -> Iterator[str]:
+    progress, silent = training.progress, training.silent_seconds
+    if progress.last_step_time is not None:
+        same = (training.read_at - progress.last_step_time).total_seconds()
+        if same > SAME_STEP_SECONDS:
+            yield words["same"].format(duration(same))
+    if progress.quiet_seconds:
+        yield words["quiet"].format(duration(progress.quiet_seconds))
+    if silent < -MAX_SKEW_SECONDS:
+        yield words["ahead"].format(duration(-silent))
+    else:
+        yield words["output"].format(duration(silent))
+    if training.first_silent:
+        worker, its_last, last = training.first_silent
+        yield words["first"].format(worker, f"{its_last:%H:%M:%S}Z", f"{last:%H:%M:%S}Z")
+
+
+def wrap(parts: list[str], columns: int) -> list[str]:
+    """Lines of whole parts."""
+    lines = parts[:1]
+    for part in parts[1:]:
+        if width(lines[-1]) + len(GAP) + width(part) <= columns:
+            lines[-1] += GAP + part
+        else:
+            lines.append(part)
+    return lines
+
+
+def _of(count: int, total: int | None) -> str:
+    return f"{count:,}" if total is None else f"{count:,}/{total:,}"
+
+
+def _age(moment: datetime, now: datetime, words: str) -> str:
+    seconds = (now - moment).total_seconds()
+    return words.format(duration(seconds)) if seconds >= -MAX_SKEW_SECONDS else ""

@@ -1,0 +1,269 @@
+"""A job's training as a user sees it: what the log says, how old it is, and nothing beyond."""
+
+import threading
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+import pytest
+
+from api.constants import Reason
+from api.objects import Raw
+from kube.client import Client
+from kube.clock import Clock
+from kube.errors import Forbidden, NotFound, Transient
+from pdj.explain.story import tell
+from pdj.gather.jobs import JobPicture
+from pdj.gather.progress import MAX_BYTES, Training, TrainingReader, read_training
+from pdj.text.explain import draw_story
+from pdj.text.progress import describe_training, wrap
+from pdj.text.status import draw_job
+from pdj.text.terminal import Screen
+from tests.memory.builders import NOW, a_job, at
+
+CLOCK_SECONDS = 100.0
+
+
+class Still(Clock):
+    """A clock that stands."""
+
+    def now(self) -> datetime:
+        """A while after the beginning."""
+        return at(CLOCK_SECONDS)
+
+    def monotonic(self) -> float:
+        """The same."""
+        return CLOCK_SECONDS
+
+
+class Logs:
+    """A client of a cluster with these logs by pod; what is an error is raised."""
+
+    def __init__(self, **by_pod: bytes | Exception) -> None:
+        self._by_pod = {name.replace("_", "-"): log for name, log in by_pod.items()}
+        self._lock = threading.Lock()
+        self.asked: list[tuple[str, Raw]] = []
+
+    def stream(self, path: str, query: Raw, _seconds: float) -> Any:
+        """The log as a kubelet sends it: its last lines, up to the limit."""
+        pod = path.split("/")[-2].removeprefix("train-")
+        with self._lock:
+            self.asked.append((pod, query))
+        log = self._by_pod.get(pod, NotFound(f'pods "train-{pod}" not found'))
+        if isinstance(log, Exception):
+            raise log
+        lines = log.split(b"\n")[:-1][-query["tailLines"] :]
+        return Answer(b"".join(line + b"\n" for line in lines)[: query["limitBytes"]])
+
+    def list(self, _path: str, *_: Any) -> tuple[list[Raw], str]:
+        """No Events."""
+        return [], ""
+
+
+class Answer:
+    """A stream of a text."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+
+    def chunks(self) -> Any:
+        """All of it."""
+        yield self._text
+
+    def release(self) -> None: ...
+
+
+def log(*lines: tuple[float, str | bytes]) -> bytes:
+    """A log with times, in seconds after the beginning."""
+    return b"".join(
+        f"{at(seconds):%Y-%m-%dT%H:%M:%S.%f}000Z ".encode()
+        + (text if isinstance(text, bytes) else text.encode())
+        + b"\n"
+        for seconds, text in lines
+    )
+
+
+def a_picture(phase: str = "Running", workers: int = 3, **template: Any) -> JobPicture:
+    """A job of workers whose pods all run."""
+    job = a_job().with_workers(workers, template or None).with_status(phase=phase)
+    return JobPicture(job.with_condition("Running", True, reason=Reason.ALL_PODS_RUNNING).build())
+
+
+def read(logs: Logs, picture: JobPicture | None = None) -> Training | None:
+    """The training of a job with these logs."""
+    return read_training(cast("Client", logs), (picture or a_picture()).job, Still())
+
+
+def shown(logs: Logs) -> str:
+    """What `status` says of it."""
+    training = read(logs)
+    assert training
+    return "  ".join(describe_training(training))
+
+
+TRAINS = log(
+    *((50 + i, f"step {1200 + i}/40000 loss: {2.4 - i / 100:.2f} 268 samples/s") for i in range(40))
+)
+
+
+def test_status_shows_what_the_log_says() -> None:
+    logs = Logs(worker_0=TRAINS + log((97, "paddlejob: step=1240 total=40000 checkpoint=1000")))
+    assert shown(logs) == "step 1,240/40,000 (3 %)  checkpoint 1,000 (3s ago)  last output 3s ago"
+    assert shown(Logs(worker_0=TRAINS)) == (
+        "step 1,239/40,000 (3 %)  loss 2.01  268 samples/s  done in 10h  last output 11s ago"
+    )
+    lines = draw_job(a_picture(), Screen(has_colour=False).paint, NOW, 50, read(logs))
+    assert lines[2:4] == [
+        "│  step 1,240/40,000 (3 %)",
+        "│  checkpoint 1,000 (3s ago)  last output 3s ago",
+    ]
+
+
+def test_a_read_is_one_bounded_request_to_the_trainers_container() -> None:
+    logs = Logs(worker_0=TRAINS)
+    containers = [{"name": "proxy"}, {"name": "paddle"}]
+    read(logs, a_picture(spec={"containers": containers}))
+    ((pod, query),) = logs.asked
+    assert (pod, query["container"]) == ("worker-0", "paddle")
+    assert (query["tailLines"], query["limitBytes"]) == (40, 64 << 10)
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Restarting", "Suspended", "Completed", "Failed"])
+def test_a_job_that_does_not_run_is_not_asked(phase: str) -> None:
+    logs = Logs(worker_0=TRAINS)
+    assert read(logs, a_picture(phase)) is None
+    assert logs.asked == []
+
+
+FORBIDDEN = 'pods "train-worker-0" is forbidden: User "u" cannot get resource "pods/log"'
+BAR = b"".join(b"\r %d%%|x| %d/9000 [0:1]" % (i // 90, i) for i in range(9000))
+ODD: dict[str, tuple[bytes | Exception, str]] = {
+    "no-right": (Forbidden(FORBIDDEN), f"progress unknown: {FORBIDDEN}"),
+    "no-log": (NotFound("no such\npod"), "progress unknown: no such\\x0apod"),
+    "node-away": (Transient("no answer"), "progress unknown: no answer"),
+    "rotated-away": (b"", "no output yet"),
+    "kubelets-own-words": (b"failed to watch file\n", "no output yet"),
+    "no-step": (log((99, "loading data")), "no step in the last lines  last output 1s ago"),
+    "silent": (log((-900, "step 7/9")), "step 7/9 (77 %)  this step for 16m  last output 16m ago"),
+    "one-step-for-ever": (
+        log(*((i, "step 7/9") for i in range(98))),
+        "step 7/9 (77 %)  last output 3s ago",
+    ),
+    "clock-ahead": (
+        log((3700, "paddlejob: step=7 checkpoint=5")),
+        "step 7  checkpoint 5  last output 1h in the future: the node's clock is ahead",
+    ),
+    "bar-in-a-kubelets-entry": (
+        log((98, BAR[-16_000:])),
+        "step 8,999/9,000 (99 %)  last output 2s ago",
+    ),
+    "long-lines": (
+        log(*((i, "x" * 5000 + f" step {i}/99") for i in range(98))),
+        "step 97/99 (97 %)  last output 3s ago",
+    ),
+    "bar-of-one-long-line": (
+        log((98, BAR)),
+        "progress unknown: the last line is longer than 64 KiB",
+    ),
+    "no-number": (
+        log((99, "step 3/9 loss: nan acc: 1e400 \x1b[31m")),
+        "step 3/9 (33 %)  loss nan  last output 1s ago",
+    ),
+    "invalid-utf-8": (log((99, b"\xff\xfe step 7/9")), "step 7/9 (77 %)  last output 1s ago"),
+    "pause": (
+        log((40, "paddlejob: step=7 quiet=600")),
+        "step 7  a pause of 10m was announced  last output 1m ago",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), ODD.values(), ids=ODD)
+def test_an_odd_log_has_a_clear_word(text: bytes | Exception, words: str) -> None:
+    assert shown(Logs(worker_0=text)) == words
+
+
+def silent_since(**seconds: float) -> Logs:
+    """Workers of which each wrote a line every ten seconds, the last one then."""
+    return Logs(
+        **{
+            pod: log(*((last - 10 * i, f"step {900 - i}") for i in reversed(range(40))))
+            for pod, last in seconds.items()
+        }
+    )
+
+
+def test_who_was_silent_first_is_named() -> None:
+    training = read(silent_since(worker_0=0, worker_1=-33, worker_2=-1))
+    assert training
+    assert training.first_silent == ("worker-1", at(-33), at(0))
+    assert describe_training(training)[-1] == (
+        "worker-1 wrote last at 03:03:32Z, the others until 03:04:05Z"
+    )
+
+
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        {"worker_0": 99, "worker_1": 0, "worker_2": 99},  # the first worker still writes
+        {"worker_0": 0, "worker_1": -0.5, "worker_2": 0.3},  # all at once
+        {"worker_0": 0, "worker_1": -7000, "worker_2": -7000},  # these never write
+        {"worker_0": 0},  # the others have no log
+    ],
+)
+def test_nobody_is_named_without_grounds(seconds: dict[str, float]) -> None:
+    training = read(silent_since(**seconds))
+    assert training
+    assert training.first_silent is None
+
+
+@pytest.mark.parametrize(
+    ("language", "cause", "line"),
+    [
+        ("en", "Why: AllPodsRunning (since 0s): Every pod runs.", "  progress unknown: no answer"),
+        ("zh", "原因: AllPodsRunning (已持续 0s): 所有 Pod 都在运行。", "  进度未知：no answer"),
+    ],
+)
+def test_explain_claims_no_more_than_is_known(language: str, cause: str, line: str) -> None:
+    client = cast("Client", Logs(worker_0=Transient("no answer")))
+    lines = draw_story(
+        tell(client, a_picture(), language, read(cast("Logs", client))), language,
+        Screen(has_colour=False).paint, NOW,
+    )  # fmt: skip
+    assert cause in lines
+    assert line in lines
+
+
+@pytest.mark.parametrize(("quiet", "hangs"), [(0, True), (1200, False)])
+def test_a_long_silence_that_nobody_announced_is_a_doubt(quiet: int, hangs: bool) -> None:
+    logs = Logs(worker_0=log((-600, f"paddlejob: step=7 quiet={quiet}")))
+    (why,) = tell(cast("Client", logs), a_picture(), "en", read(logs)).whys
+    assert ("may hang" in why.text.cause) is hangs
+
+
+def test_a_reader_rests_and_keeps_the_last_checkpoint() -> None:
+    clock = Still()
+    logs = Logs(worker_0=log((98, "paddlejob: step=7 checkpoint=5")))
+    reader, job = TrainingReader(cast("Client", logs), clock), a_picture().job
+    first = reader.read(job)
+    assert reader.read(job) is first
+    assert len(logs.asked) == 1
+    logs._by_pod["worker-0"] = log((99, "paddlejob: step=8"))
+    clock.monotonic = lambda: CLOCK_SECONDS + 6  # type: ignore[method-assign]
+    second = reader.read(job)
+    assert second
+    assert second.progress.step == 8
+    assert second.progress.checkpoint
+    assert second.progress.checkpoint.step == 5
+
+
+def test_parts_are_wrapped_whole() -> None:
+    assert wrap(["aaa", "bb", "训练"], 7) == ["aaa  bb", "训练"]
+
+
+def test_an_answer_at_its_limit_is_asked_for_again_from_its_end() -> None:
+    logs = Logs(worker_0=log(*((i, "x" * 5000) for i in range(90)), (90, "step 3/9")))
+    training = read(logs)
+    assert training
+    assert (training.progress.step, training.progress.last_output_time) == (3, at(90))
+    assert [query["tailLines"] for _, query in logs.asked] == [40, 1]
+    assert all(query["limitBytes"] == MAX_BYTES for _, query in logs.asked)
+    assert training.read_at - at(90) == timedelta(seconds=10)
