@@ -8,6 +8,7 @@ from pdj.commands.output import add_output, print_objects
 from pdj.errors import OK
 from pdj.gather.jobs import headline_of, list_jobs
 from pdj.session import Session
+from pdj.text.progress import COLUMNS, describe_in_columns
 from pdj.text.tables import age, table
 from pdj.text.terminal import BY_PHASE, plain
 
@@ -18,6 +19,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `list`."""
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="of all namespaces")
     parser.add_argument("-l", "--selector", default="", help="a label selector")
+    parser.add_argument(
+        "--progress",
+        action="store_true",
+        help="how far the training is; reads the last 64 KiB of a log for each running job",
+    )
     add_output(parser)
 
 
@@ -40,7 +46,10 @@ def run(session: Session) -> int:
 
 
 def _table(session: Session, jobs: list[Raw], everywhere: bool) -> list[str]:
-    rows = [TITLES, *(_row(session, job) for job in jobs)]
+    rows: list[tuple[str, ...]] = [TITLES, *(_row(session, job) for job in jobs)]
+    if session.options.progress:
+        more = [COLUMNS, *_progress(session, jobs)]
+        rows = [(*row[:-1], *cells, row[-1]) for row, cells in zip(rows, more, strict=True)]
     if everywhere:
         names = ["NAMESPACE", *(plain(namespace_of(job)) for job in jobs)]
         rows = [(name, *row) for name, row in zip(names, rows, strict=True)]
@@ -65,6 +74,17 @@ def _row(session: Session, job: Raw) -> tuple[str, ...]:
         age(parse_time(job["metadata"].get("creationTimestamp")), session.now),
         plain(headline_of(status)[0] or "-"),
     )
+
+
+def _progress(session: Session, jobs: list[Raw]) -> list[tuple[str, ...]]:
+    """One request for each job that runs, a few at a time."""
+    from pdj.gather.progress import read_trainings  # takes time to import
+
+    trainings = read_trainings(session.client, jobs, session.clock)
+    if problems := [each.problem for each in trainings if each and each.problem]:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        session.notes.write(f"progress unknown: {plain(problems[0])}{more}")
+    return [describe_in_columns(training) for training in trainings]
 
 
 def _ready(status: Raw, role: Role) -> str:

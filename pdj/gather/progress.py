@@ -12,10 +12,13 @@ from typing import TypeVar
 
 from api.constants import Phase, Role
 from api.job import PaddleJob, pod_name
+from api.objects import Raw
 from api.trainer import trainer_name
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, TooLarge
+from pdj.errors import Problem
+from pdj.gather.jobs import read_job
 from pdj.gather.logs import NANOSECONDS, stamp_pieces
 from pdj.gather.paths import log_path
 from pdj.gather.pieces import pieces_of
@@ -86,11 +89,16 @@ def read_training(
     return training
 
 
-def read_trainings(
-    client: Client, jobs: Iterable[PaddleJob], clock: Clock
-) -> list[Training | None]:
+def read_trainings(client: Client, jobs: Iterable[Raw], clock: Clock) -> list[Training | None]:
     """The same of several jobs, a few at a time, without a question who was silent first."""
-    return _in_parallel(lambda job: read_training(client, job, clock, with_others=False), jobs)
+
+    def read(raw: Raw) -> Training | None:
+        try:
+            return read_training(client, read_job(raw), clock, with_others=False)
+        except Problem:  # of a version that cannot be read
+            return None
+
+    return _in_parallel(read, jobs)
 
 
 class TrainingReader:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pdj.gather.progress import Training
 
 GAP = "  "
+COLUMNS = ("STEP", "LAST OUTPUT")
 SHOWN_METRICS = ("loss", "acc", "accuracy")
 MAX_SKEW_SECONDS = 5.0
 """Clocks that differ by less are right."""
@@ -35,8 +36,7 @@ def _describe(training: "Training", words: dict[str, str]) -> Iterator[str]:
     if progress.step is None:
         yield words["none"]
     else:
-        percent = "" if training.percent is None else f" ({training.percent} %)"
-        yield words["step"].format(_of(progress.step, progress.total)) + percent
+        yield words["step"].format(_of(progress.step, progress.total)) + _percent(training)
     for name, number in progress.metrics:
         if name.lower() in SHOWN_METRICS:
             yield f"{name.lower()} {number}"
@@ -67,6 +67,15 @@ def _describe_silence(training: "Training", words: dict[str, str]) -> Iterator[s
         yield words["first"].format(worker, f"{its_last:%H:%M:%S}Z", f"{last:%H:%M:%S}Z")
 
 
+def describe_in_columns(training: "Training | None") -> tuple[str, str]:
+    """The cells of COLUMNS, each `-` where nothing is known."""
+    if training is None or training.problem:
+        return ("<unknown>" if training else "-", "-")
+    step, last = training.progress.step, training.progress.last_output_time
+    done = "-" if step is None else _of(step, training.progress.total) + _percent(training)
+    return done, _age(last, training.read_at, "{} ago") or "-" if last else "-"
+
+
 def wrap(parts: list[str], columns: int) -> list[str]:
     """Lines of whole parts."""
     lines = parts[:1]
@@ -80,6 +89,10 @@ def wrap(parts: list[str], columns: int) -> list[str]:
 
 def _of(count: int, total: int | None) -> str:
     return f"{count:,}" if total is None else f"{count:,}/{total:,}"
+
+
+def _percent(training: "Training") -> str:
+    return "" if training.percent is None else f" ({training.percent} %)"
 
 
 def _age(moment: datetime, now: datetime, words: str) -> str:

@@ -1,5 +1,7 @@
 """A job's training as a user sees it: what the log says, how old it is, and nothing beyond."""
 
+import argparse
+import re
 import threading
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -11,9 +13,11 @@ from api.objects import Raw
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
+from pdj.commands import list as list_command
 from pdj.explain.story import tell
 from pdj.gather.jobs import JobPicture
 from pdj.gather.progress import MAX_BYTES, Training, TrainingReader, read_training
+from pdj.session import Session
 from pdj.text.explain import draw_story
 from pdj.text.progress import describe_training, wrap
 from pdj.text.status import draw_job
@@ -42,6 +46,7 @@ class Logs:
         self._by_pod = {name.replace("_", "-"): log for name, log in by_pod.items()}
         self._lock = threading.Lock()
         self.asked: list[tuple[str, Raw]] = []
+        self.jobs: list[Raw] = []
 
     def stream(self, path: str, query: Raw, _seconds: float) -> Any:
         """The log as a kubelet sends it: its last lines, up to the limit."""
@@ -54,9 +59,9 @@ class Logs:
         lines = log.split(b"\n")[:-1][-query["tailLines"] :]
         return Answer(b"".join(line + b"\n" for line in lines)[: query["limitBytes"]])
 
-    def list(self, _path: str, *_: Any) -> tuple[list[Raw], str]:
-        """No Events."""
-        return [], ""
+    def list(self, path: str, *_: Any) -> tuple[list[Raw], str]:
+        """The jobs; no Events."""
+        return (self.jobs if path.endswith("/paddlejobs") else []), ""
 
 
 class Answer:
@@ -253,6 +258,35 @@ def test_a_reader_rests_and_keeps_the_last_checkpoint() -> None:
     assert second.progress.step == 8
     assert second.progress.checkpoint
     assert second.progress.checkpoint.step == 5
+
+
+def test_list_reads_a_line_for_each_running_job_only_if_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    jobs = [a_picture(phase).raw for phase in ("Running", "Completed", "Running")]
+    for job, name in zip(jobs, ("train", "ended", "other"), strict=True):
+        job["metadata"]["name"] = name
+    odd = {"metadata": {"name": "odd"}, "spec": {"worker": 7}, "status": {"phase": "Running"}}
+    logs = Logs(worker_0=TRAINS, other_worker_0=Forbidden(FORBIDDEN))
+    logs.jobs = [*jobs, odd]
+    parser = argparse.ArgumentParser()
+    list_command.configure(parser)
+    for words, requests in (([], 0), (["--progress"], 2)):
+        session = Session(parser.parse_args(words), clock=Still())
+        session.options.namespace = "default"
+        session.__dict__["client"] = logs
+        assert list_command.run(session) == 0
+        assert len(logs.asked) == requests
+    out, notes = capsys.readouterr()
+    table = [re.split(" {3,}", line) for line in out.splitlines()[5:]]
+    assert [row[7:9] for row in table] == [
+        ["STEP", "LAST OUTPUT"],
+        ["-", "-"],
+        ["-", "-"],
+        ["<unknown>", "-"],
+        ["1,239/40,000 (3 %)", "11s ago"],
+    ]
+    assert notes == f"progress unknown: {FORBIDDEN}\n"
 
 
 def test_parts_are_wrapped_whole() -> None:
