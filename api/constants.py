@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 RELEASE: Final = "0.1.0"
-"""Of the operator, its image and its chart."""
+"""The release of the operator, its image and its chart."""
 GROUP: Final = "batch.paddlepaddle.org"
 VERSION: Final = "v1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
@@ -20,7 +20,7 @@ CONTROLLER_NAME: Final = "paddlejob.batch.paddlepaddle.org/operator"
 """The value of spec.managedBy that means this operator; so does an unset field."""
 OWN_MANAGERS: Final = ("", CONTROLLER_NAME)
 FORMER_FINALIZER: Final = "finalizers.paddlepaddle.org"
-"""On every job of paddle-operator 0.3, which alone takes it off. This operator has none."""
+"""On every job of paddle-operator 0.3, which alone removes it. This operator has none."""
 
 # Labels on every child. The operator's own values overwrite a template's.
 LABEL_JOB_NAME: Final = f"{GROUP}/job-name"
@@ -29,7 +29,7 @@ LABEL_JOB_UID: Final = f"{GROUP}/job-uid"
 LABEL_ROLE: Final = f"{GROUP}/role"
 LABEL_INDEX: Final = f"{GROUP}/index"  # the pod's place in its role, from 0
 LABEL_ATTEMPT: Final = f"{GROUP}/attempt"
-"""The attempt that the child was made for, from 1. It tells old pods from new."""
+"""The attempt that the child was made for, from 1. It distinguishes old pods from new."""
 LABEL_RES_NAME: Final = "paddle-res-name"
 """The pod's name. Its Service selects by it, and older tools read it."""
 LABEL_RES_TYPE: Final = "paddle-res-type"
@@ -37,7 +37,7 @@ LABEL_RES_TYPE: Final = "paddle-res-type"
 ANNOTATION_RESOURCE: Final = "paddle-resource"
 """The job's mode at the pod's creation. Older tools read it."""
 ANNOTATION_WOKEN: Final = f"{GROUP}/woken"
-"""On a pod that waited for its attempt's ConfigMap: the attempt, and when the pod was told."""
+"""On a pod that waited for its attempt's ConfigMap: the attempt, and when the pod was woken."""
 LABEL_APP_NAME: Final = "app.kubernetes.io/name"
 LABEL_APP_INSTANCE: Final = "app.kubernetes.io/instance"
 LABEL_APP_COMPONENT: Final = "app.kubernetes.io/component"
@@ -189,6 +189,12 @@ class Reason(StrEnum):
     FORCE_DELETED = "ForceDeleted"  # pods on lost nodes were deleted without waiting for the nodes
 
 
+def _reasons(first: Reason, last: Reason) -> tuple[Reason, ...]:
+    """Those from the first to the last, as they stand above."""
+    every = tuple(Reason)
+    return every[every.index(first) : every.index(last) + 1]
+
+
 FAILURE_REASONS: Final = (
     Reason.POD_FAILED,
     Reason.BACKOFF_LIMIT_EXCEEDED,
@@ -202,37 +208,11 @@ FAILURE_REASONS: Final = (
 )
 """The reasons with which a job may fail: the values of a metric's label."""
 
-ATTEMPT_ENDS: Final = (
-    Reason.POD_FAILED,
-    Reason.POD_EVICTED,
-    Reason.POD_VANISHED,
-    Reason.ADDRESS_CHANGED,
-    Reason.NODE_LOST,
-    Reason.TRAINER_ASKED_RESTART,
-    Reason.FAILURE_POLICY_IGNORE,
-    Reason.ELASTIC_UNTRAINED,
-    Reason.RESTART_REQUESTED,
-)
+ATTEMPT_ENDS: Final = _reasons(Reason.POD_FAILED, Reason.RESTART_REQUESTED)
 """The reasons with which an attempt may end and another follow: the same of another metric."""
-
 WAITS: Final = (
-    Reason.UNSCHEDULABLE,
-    Reason.WAITING_FOR_PODS,
-    Reason.QUOTA_EXCEEDED,
-    Reason.POD_GROUP_PENDING,
-    Reason.POD_GROUP_UNAVAILABLE,
-    Reason.POD_GROUP_INVALID,
-    Reason.CREATE_REFUSED,
-    Reason.DELETE_REFUSED,
-    Reason.NAME_CONFLICT,
-    Reason.STATUS_UNREADABLE,
-    Reason.NO_FREE_PORTS,
-    Reason.PODS_TERMINATING,
-    Reason.CHILDREN_TERMINATING,
-    Reason.BACK_OFF,
-    Reason.IMAGE_ERROR,
-    Reason.CONFIG_ERROR,
-    Reason.INVALID_SPEC,
+    *_reasons(Reason.UNSCHEDULABLE, Reason.BACK_OFF),
+    *_reasons(Reason.IMAGE_ERROR, Reason.INVALID_SPEC),
 )
 """The reasons of the condition Pending while it is true."""
 

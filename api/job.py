@@ -60,6 +60,16 @@ class PaddleJob:
             "blockOwnerDeletion": True,
         }
 
+    def child_metadata(self, name: str, labels: dict[str, str]) -> Raw:
+        """The metadata of a child."""
+        owners = [self.owner_reference()]
+        return {
+            "name": name,
+            "namespace": self.namespace,
+            "labels": labels,
+            "ownerReferences": owners,
+        }
+
 
 def parse_job(raw: Raw) -> PaddleJob:
     """The typed job of a stored PaddleJob.

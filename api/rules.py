@@ -63,7 +63,7 @@ _STATUS_WRITE = (
     "(has(self.status) && (!has(oldSelf.status) || (has(self.status.phase) && "
     "has(oldSelf.status.phase) && self.status.phase != oldSelf.status.phase)))"
 )
-"""Whether it is the status that is written. May miss such a write, but is never true for another.
+"""Whether the status is written. It may miss such a write, but is never true for another one.
 
 Nobody can change the status through the main resource: the API server puts the stored one back
 before it looks at the rules. In the same way, a write of the status cannot change the spec.
@@ -79,19 +79,19 @@ def _rule(expression: str, message: str) -> Raw:
 
 
 NAME_RULES = _validations(_rule(f"self.matches('{NAME_PATTERN}')", NAME_MESSAGE))
-"""Of `metadata.name`."""
+"""The rules of `metadata.name`."""
 FIXED_VALUE_RULES = _validations(_rule("self == oldSelf", "cannot change after creation"))
-"""Of a field that always has a value and never changes it."""
+"""The rules of a field that always has a value, which never changes."""
 RESTART_POLICY_RULES = _validations(_rule("self != 'Always'", RESTART_POLICY_MESSAGE))
-"""Of a template's restartPolicy."""
+"""The rules of a template's restartPolicy."""
 FAILURE_RULE_RULES = _validations(
     _rule("has(self.onExitCodes) != has(self.onPodConditions)", FAILURE_RULE_MESSAGE)
 )
-"""Of one rule of podFailurePolicy."""
+"""The rules of each rule of podFailurePolicy."""
 EXIT_CODE_RULES = _validations(
     _rule("self.operator != 'In' || !(0 in self.values)", EXIT_CODE_MESSAGE)
 )
-"""Of onExitCodes."""
+"""The rules of onExitCodes."""
 
 
 def job_rules(pod_fields: Raw) -> Raw:
@@ -138,15 +138,15 @@ def spec_rules() -> Raw:
             f"self.schedulingPolicy.minAvailable <= {_sum('replicas')}",
             MIN_AVAILABLE_MESSAGE,
         ),
-        *(_fixed_rule(name) for name in _FIXED),
+        *(
+            _rule(_same("self", "oldSelf", name), f"spec.{name} cannot change after creation")
+            for name in ("elastic", "podFailurePolicy", "startingDeadlineSeconds", "managedBy")
+        ),
         *(
             _rule(f"has(self.{role}) == has(oldSelf.{role})", f"spec.{role} cannot come or go")
             for role in (Role.PS, Role.HETER)
         ),
     )
-
-
-_FIXED = ("elastic", "podFailurePolicy", "startingDeadlineSeconds", "managedBy")
 
 
 def role_rules() -> Raw:
@@ -167,10 +167,6 @@ def _same(new: str, old: str, name: str) -> str:
         f"has({new}.{name}) == has({old}.{name}) && "
         f"(!has({new}.{name}) || {new}.{name} == {old}.{name})"
     )
-
-
-def _fixed_rule(name: str) -> Raw:
-    return _rule(_same("self", "oldSelf", name), f"spec.{name} cannot change after creation")
 
 
 def _if_role(role: Role, expression: str) -> str:

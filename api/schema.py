@@ -2,7 +2,7 @@
 
 Rules that a schema cannot express stand in `rules`. Only fields that the user can never unset again
 (`replicas`, `withGloo`, `intranet`) have a default here: writing the default down later must
-not look like a change of a field that may not change. Everything else is defaulted on reading.
+not look like a change of a field that must not change. Everything else is defaulted on reading.
 """
 
 import json

@@ -12,7 +12,7 @@ _NAMES = (
     *("PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG"),
     *("XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS"),
 )
-"""Of Linux: kubectl pdj reads them on other systems, too."""
+"""Linux's names: kubectl pdj reads them on other systems, too."""
 SIGBUS = 7
 SIGKILL = 9
 

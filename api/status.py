@@ -214,10 +214,14 @@ class JobStatus:
         """The condition of this type, or None where it was never set."""
         return next((c for c in self.conditions if c.type == type_), None)
 
+    def true_condition(self, type_: str) -> JobCondition | None:
+        """The condition of this type if it is true, or None."""
+        condition = self.condition(type_)
+        return condition if condition is not None and condition.status else None
+
     def is_true(self, type_: Condition) -> bool:
         """Whether the condition is set and true."""
-        condition = self.condition(type_)
-        return condition is not None and condition.status
+        return self.true_condition(type_) is not None
 
     def with_condition(self, new: JobCondition) -> "JobStatus":
         """The status with this condition set. Nothing else sets conditions.
@@ -254,22 +258,19 @@ def telling_conditions(status: JobStatus) -> Iterator[JobCondition]:
     A restart's cause says more than that its pods are on their way, and less than what holds
     them up.
     """
-    waits = status.condition(Condition.PENDING)
+    waits = status.true_condition(Condition.PENDING)
     order = list(_TELLING)
-    if waits is not None and waits.status and waits.reason not in USUAL_WAITS:
+    if waits is not None and waits.reason not in USUAL_WAITS:
         order.remove(Condition.RESTARTING)
         order.insert(order.index(Condition.PENDING) + 1, Condition.RESTARTING)
-    for kind in order:
-        condition = status.condition(kind)
-        if condition is not None and condition.status:
-            yield condition
+    return filter(None, map(status.true_condition, order))
 
 
 def headline_condition(status: JobStatus) -> JobCondition | None:
     """The condition of `status.reason`; decided here for a status of an operator without it."""
-    told = list(telling_conditions(status))
-    named = (each for each in told if status.reason and each.reason == status.reason)
-    return next(named, told[0] if told else None)
+    conditions = list(telling_conditions(status))
+    named = (each for each in conditions if status.reason and each.reason == status.reason)
+    return next(named, conditions[0] if conditions else None)
 
 
 def status_schema() -> Raw:
@@ -328,7 +329,7 @@ def dump_status(status: JobStatus) -> Raw:
 def diff_status(old: Raw | None, new: JobStatus) -> Raw | None:
     """The JSON merge patch that turns the stored status into the new one, or None.
 
-    Lists are replaced whole and vanished keys become null, as RFC 7386 has it.
+    Lists are replaced whole and vanished keys become null, as in RFC 7386.
     """
     changes = _diff(old or {}, dump_status(new))
     return {"status": changes} if changes else None

@@ -1,4 +1,6 @@
-"""Which container of a pod trains, and the one variable that the user may set for all of them."""
+"""The containers of raw pods: which one trains, and what the status says of each."""
+
+from collections.abc import Iterator
 
 from api.constants import TRAINER_CONTAINER
 from api.objects import Raw
@@ -19,3 +21,40 @@ def trainer_of(pod_spec: Raw) -> Raw:
     """The trainer container of a pod spec; empty where there is no container."""
     name = trainer_name(pod_spec)
     return next((c for c in pod_spec.get("containers") or () if c.get("name") == name), {})
+
+
+def requests_of(container: Raw) -> Raw:
+    """The resources that a container asks for: one that has a limit alone is requested as well."""
+    resources: Raw = container.get("resources") or {}
+    return (resources.get("limits") or {}) | (resources.get("requests") or {})
+
+
+def container_statuses(pod: Raw) -> Iterator[Raw]:
+    """The status of each container of a pod, init containers first."""
+    status: Raw = pod.get("status") or {}
+    yield from status.get("initContainerStatuses") or ()
+    yield from status.get("containerStatuses") or ()
+
+
+def container_status(pod: Raw, name: str) -> Raw:
+    """The status of one container; empty where it has none yet."""
+    return next((each for each in container_statuses(pod) if each.get("name") == name), {})
+
+
+def has_started(container: Raw) -> bool:
+    """Whether a container with this status runs or has ever run."""
+    state = container.get("state") or {}
+    return "running" in state or "terminated" in state or bool(container.get("lastState"))
+
+
+def terminated_of(container: Raw) -> Raw | None:
+    """How a container with this status has ended, or None while it has not."""
+    return (container.get("state") or {}).get("terminated")
+
+
+def waiting_states(pod: Raw) -> Iterator[tuple[str, str, str]]:
+    """(container, reason, message) of each container that waits, init containers first."""
+    for container in container_statuses(pod):
+        waiting = (container.get("state") or {}).get("waiting")
+        if waiting:
+            yield container["name"], waiting.get("reason", ""), waiting.get("message", "")

@@ -32,10 +32,9 @@ from reconcile.children.refusals import moot_refusals, pause_seconds
 from reconcile.children.refused import await_permission
 from reconcile.children.slow_create import await_slow_create
 from reconcile.children.startup_errors import await_startup
-from reconcile.children.stuck import force_deletes, seconds_to_force_delete
-from reconcile.children.terminating import await_leavers
+from reconcile.children.terminating import await_leavers, force_deletes, seconds_to_force_delete
 from reconcile.failure.loss import count_loss
-from reconcile.model.hold import Hold, Stop, count
+from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
 from reconcile.model.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.model.view import View, build_view
@@ -156,7 +155,7 @@ def _ask(view: View, state: State) -> tuple[Move | None, list[Hold]]:
 
 
 def holds_of(view: View) -> list[Hold]:
-    """What a job waits for that has just moved to another state."""
+    """What a job that has just moved to another state waits for."""
     state = _state(view)
     answers = (policy(view) for policy, states in POLICIES if state in states)
     return [answer for answer in answers if isinstance(answer, Hold)]
@@ -207,9 +206,7 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
         status=None if wait else patch,
         events=events,
         outcomes=outcomes,
-        requeue_after=_next_look(
-            holds, plan.requeue_after, wait or None, seconds_to_force_delete(view)
-        ),
+        requeue_after=_next_look(holds, plan.requeue_after, wait, seconds_to_force_delete(view)),
         moot=moot_refusals(view),
         assumed=tuple(hold.assumed for hold in holds if hold.assumed),
         is_paused=pause_seconds(view) > 0,
@@ -217,9 +214,8 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
 
 
 def _next_look(holds: list[Hold], *times: float | None) -> float | None:
-    """The earliest time to come. What is due and was not acted on waits for news, not in a loop."""
-    every = (*times, *(hold.seconds for hold in holds))
-    return min((seconds for seconds in every if seconds is not None and seconds > 0), default=None)
+    """The earliest time to come. Where one has passed without effect, only news wakes the job."""
+    return earliest(*times, *(hold.seconds for hold in holds))
 
 
 def _stamp(status: JobStatus, generation: int) -> JobStatus:
@@ -246,7 +242,7 @@ def _first_status_wait(view: View, status: JobStatus) -> float:
 
     A job with pods was deferred before, and then waits for them. A status costs the API server
     about as much as two pods, and a job that runs by then writes only the one that says so.
-    Deadlines count from the start that this status tells; half of one leaves time to look again.
+    Deadlines count from the start in this status; half of one leaves time to look again.
     """
     if not view.observed.is_backlogged and not view.pods:
         return 0.0

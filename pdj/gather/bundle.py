@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from api.objects import Raw, name_of, uid_of
+from api.trainer import container_statuses
 from kube.client import Client, Query
 from kube.errors import ApiError
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path, log_path
-from pdj.gather.pods import statuses_of
 
 REDACTED = "(redacted)"
 MAX_LOG_BYTES = 10 << 20
@@ -65,7 +65,7 @@ def _without_value(variable: Any) -> Any:
 def _logs(client: Client, namespace: str, pod: Raw, problems: list[str]) -> Iterator[File]:
     """The logs of every container that has started, and of its run before."""
     path = log_path(namespace, name_of(pod))
-    for status in statuses_of(pod):
+    for status in container_statuses(pod):
         container, state = str(status.get("name")), status.get("state") or {}
         runs: dict[str, Query] = (
             {"": {}} if "waiting" not in state or status.get("lastState") else {}

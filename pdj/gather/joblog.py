@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER
 from api.objects import Raw, labels_of, name_of, uid_of
+from api.trainer import container_status, has_started
 from kube.client import Client
 from pdj.errors import Problem
-from pdj.gather.logs import LogReader, Wish, has_started
+from pdj.gather.logs import LogReader, Wish
 from pdj.gather.merge import Line, Merger, Source
 
 MAX_LOGS = 256
@@ -90,7 +91,7 @@ class JobLog:
             reader = self._readers.get(source)
             if reader is not None:
                 reader.pod_changed()
-            elif has_started(pod, source.container):
+            elif has_started(container_status(pod, source.container)):
                 self._start(source)
 
     def _start(self, source: Source) -> None:

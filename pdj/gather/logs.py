@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from api.objects import Raw, is_deleting, uid_of
+from api.trainer import container_status
 from kube.client import Client, Query
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient
 from kube.http import Stream
@@ -229,23 +230,6 @@ class Position:
         self.moment = moment
         self.count += 1
         return True
-
-
-def container_status(pod: Raw, name: str) -> Raw:
-    """The status of a container; empty where it has none yet."""
-    status = pod.get("status") or {}
-    for kind in ("containerStatuses", "initContainerStatuses"):
-        for each in status.get(kind) or ():
-            if each.get("name") == name:
-                return dict(each)
-    return {}
-
-
-def has_started(pod: Raw, name: str) -> bool:
-    """Whether there is a log to read."""
-    status = container_status(pod, name)
-    state = status.get("state") or {}
-    return bool("running" in state or "terminated" in state or status.get("lastState"))
 
 
 def parse_moment(text: str) -> int:

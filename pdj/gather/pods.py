@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER
+from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE
 from api.objects import Raw, is_deleting, labels_of, name_of, parse_time, uid_of
+from api.trainer import container_status, container_statuses, trainer_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def read_pod(raw: Raw) -> Pod:
         node=str((raw.get("spec") or {}).get("nodeName") or ""),
         state=_state(raw),
         is_running=_is_running(raw),
-        restarts=sum(int(each.get("restartCount") or 0) for each in statuses_of(raw)),
+        restarts=sum(int(each.get("restartCount") or 0) for each in container_statuses(raw)),
         created_at=parse_time(raw["metadata"].get("creationTimestamp")),
     )
 
@@ -45,19 +46,9 @@ def read_pods(raws: list[Raw]) -> list[Pod]:
     return sorted(map(read_pod, raws), key=lambda pod: (pod.role, pod.index, pod.attempt, pod.name))
 
 
-def statuses_of(raw: Raw) -> list[Raw]:
-    """The statuses of all containers, init containers first."""
-    status = raw.get("status") or {}
-    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
-
-
 def trainer_status(raw: Raw) -> Raw:
-    """The status of the trainer container: the one named paddle, else the pod's first."""
-    containers = (raw.get("spec") or {}).get("containers") or [{"name": ""}]
-    names = [each.get("name") for each in containers]
-    name = TRAINER_CONTAINER if TRAINER_CONTAINER in names else names[0]
-    found = (raw.get("status") or {}).get("containerStatuses") or ()
-    return next((each for each in found if each.get("name") == name), {})
+    """The status of the trainer container; empty where it has none yet."""
+    return container_status(raw, trainer_name(raw.get("spec") or {}))
 
 
 def _state(raw: Raw) -> str:
@@ -66,7 +57,7 @@ def _state(raw: Raw) -> str:
         return "Terminating"
     if status.get("reason"):
         return str(status["reason"])
-    for container in statuses_of(raw):
+    for container in container_statuses(raw):
         waiting = (container.get("state") or {}).get("waiting") or {}
         if waiting.get("reason") not in (None, "", "PodInitializing", "ContainerCreating"):
             return str(waiting["reason"])

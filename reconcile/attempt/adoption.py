@@ -60,7 +60,7 @@ def names_to_ask_for(job: Raw) -> tuple[str, ...]:
 
 
 def leave_alone(view: View) -> Plan | None:
-    """A condition, and nothing else, where nobody could tell when the job is complete."""
+    """A condition and nothing else for a job without workers, which would never be complete."""
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is not None and worker.replicas > 0:
         return None
@@ -102,10 +102,8 @@ def adopt(view: View) -> Move:
 
 def _with_labels(view: View, pod: Raw) -> Raw:
     role, index = view.wanted[name_of(pod)]
-    labels = child_labels(view.job, FIRST_ATTEMPT) | {
-        LABEL_ROLE: str(role),
-        LABEL_INDEX: str(index),
-    }
+    labels = child_labels(view.job, FIRST_ATTEMPT)
+    labels |= {LABEL_ROLE: str(role), LABEL_INDEX: str(index)}
     return {**pod, "metadata": {**pod["metadata"], "labels": labels}}
 
 

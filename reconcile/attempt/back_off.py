@@ -11,11 +11,9 @@ from reconcile.model.view import View
 
 def await_back_off(view: View) -> Hold | None:
     """The wait before the pods of a restarting job may be made; None when they may be now."""
-    restarting = view.job.status.condition(Condition.RESTARTING)
-    if restarting is None or not restarting.status:
-        return None
-    since = parse_time(restarting.last_transition_time)
-    if since is None or restarting.reason == Reason.RESTART_REQUESTED:
+    restarting = view.job.status.true_condition(Condition.RESTARTING)
+    since = parse_time(restarting.last_transition_time) if restarting else None
+    if restarting is None or since is None or restarting.reason == Reason.RESTART_REQUESTED:
         return None
     due = since + timedelta(seconds=restart_delay(view.job.status.quick_restarts))
     left = (due - view.now).total_seconds()

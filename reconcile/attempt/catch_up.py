@@ -6,10 +6,8 @@ the snapshot, its pods are of now. Then status takes over their attempt, and the
 status is old in the cache alone, the write meets another version of the job and changes nothing.
 """
 
-from dataclasses import replace
-
 from api.objects import parse_time
-from api.status import RoleStatus
+from reconcile.attempt.restart import with_attempt
 from reconcile.model.hold import Hold, Stop
 from reconcile.model.move import Move
 from reconcile.model.view import View
@@ -17,7 +15,7 @@ from reconcile.model.view import View
 BEHIND_SECONDS = 10.0
 """Far longer than a watch that works lags behind another one."""
 MAX_ATTEMPT = 2**31 - 1
-"""A label may tell of any number, and status holds no other."""
+"""The highest number that status holds; a label may have any."""
 
 
 def follow_pods(view: View) -> Move | Hold | None:
@@ -30,15 +28,7 @@ def follow_pods(view: View) -> Move | Hold | None:
     left = _seconds_left(view)
     if left is None or left > 0:
         return Hold(seconds=left, stops=Stop.CHANGES)
-    status, attempt = view.job.status, _later_attempt(view)
-    status = replace(
-        status,
-        attempt=attempt,
-        restart_count=status.restart_count + attempt - view.attempt,
-        host_ports={},
-        roles={role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()},
-    )
-    return Move(status)
+    return Move(with_attempt(view, view.job.status, _later_attempt(view)))
 
 
 def _seconds_left(view: View) -> float | None:

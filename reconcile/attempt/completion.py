@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from api.constants import Reason, Role
 from reconcile.failure.incident import Incident
+from reconcile.model.hold import count
 from reconcile.model.move import Move, complete_job
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
@@ -22,7 +23,7 @@ def _end_usual(view: View) -> Move | None:
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is None or len(view.completed[Role.WORKER]) < worker.replicas:
         return None
-    return complete_job(view, _message(worker.replicas))
+    return complete_job(view, f"{count(worker.replicas, 'worker')} ended well")
 
 
 def _end_elastic(view: View) -> Move | None:
@@ -35,9 +36,10 @@ def _end_elastic(view: View) -> Move | None:
     if not ended or any(pod.state is PodState.RUNNING for pod in peers):
         return None
     done = [pod for pod in peers if pod.state is PodState.SUCCEEDED]
-    count = len(done) + len(_ended_and_gone(view))
-    least = view.job.spec.roles[Role.WORKER].least
-    return complete_job(view, _message(count)) if count >= least else None
+    number = len(done) + len(_ended_and_gone(view))
+    if number < view.job.spec.roles[Role.WORKER].least:
+        return None
+    return complete_job(view, f"{count(number, 'worker')} ended well")
 
 
 def find_untrained(view: View) -> Incident | None:
@@ -78,9 +80,8 @@ def _peers(view: View, ended: list[PodView]) -> list[PodView]:
 def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
     """Whether a launcher came too late to meet the one that gave up first.
 
-    Such a launcher waits for its whole timeout, then exits 0 too. How long it outlasts the first is
-    not enough to tell: a worker that saves the model may outlast its peers by as much. So it must
-    also have started too late to have met the first.
+    Such a launcher waits for its whole timeout, then exits 0 too. A worker that saves the model may
+    outlast its peers by as much, so it must also have started too late to have met the first.
     """
     if pod.started_at is None or _success_time(pod) - first < timeout:
         return False
@@ -109,7 +110,3 @@ def _overlaps(pod: PodView, moment: datetime | None) -> bool:
     if not pod.has_started:
         return False
     return moment is None or pod.started_at is None or pod.started_at < moment
-
-
-def _message(count: int) -> str:
-    return f"{count} {'worker' if count == 1 else 'workers'} ended well"

@@ -2,7 +2,7 @@
 
 from api.constants import Condition, Reason
 from api.objects import parse_time
-from reconcile.model.hold import Hold
+from reconcile.model.hold import Hold, earliest
 from reconcile.model.move import Move, fail_job
 from reconcile.model.view import View
 
@@ -12,7 +12,7 @@ def await_deadlines(view: View) -> Move | Hold | None:
     spec = view.job.spec
     if spec.suspend:
         return None
-    active = seconds_to_deadline(view, spec.active_deadline_seconds)
+    active = _seconds_left(view, view.job.status.start_time, spec.active_deadline_seconds)
     if active is not None and active <= 0:
         message = f"the job was active for longer than {spec.active_deadline_seconds} s"
         return fail_job(view, Reason.DEADLINE_EXCEEDED, message)
@@ -22,13 +22,8 @@ def await_deadlines(view: View) -> Move | Hold | None:
         cause = view.job.status.waiting.cause
         message = f"{message}: {cause}" if cause else message
         return fail_job(view, Reason.STARTING_DEADLINE_EXCEEDED, message)
-    left = min((each for each in (active, starting) if each is not None), default=None)
+    left = earliest(active, starting)
     return None if left is None else Hold(seconds=left)
-
-
-def seconds_to_deadline(view: View, deadline: int | None) -> float | None:
-    """Seconds until `deadline` seconds after the start; None without a deadline or a start."""
-    return _seconds_left(view, view.job.status.start_time, deadline)
 
 
 def seconds_to_ttl(view: View) -> float | None:
@@ -45,17 +40,12 @@ def _seconds_left(view: View, since: str, limit: int | None) -> float | None:
 
 
 def _seconds_to_start(view: View) -> float | None:
-    if _has_run_since_start(view):
-        return None
-    return seconds_to_deadline(view, view.job.spec.starting_deadline_seconds)
-
-
-def _has_run_since_start(view: View) -> bool:
-    """Whether all pods ran at some time since the start or the last resume.
+    """Seconds until all pods must run; None where they have, since the start or the last resume.
 
     The condition is false from the start on, so a later change of it shows that they ran.
     """
-    running = view.job.status.condition(Condition.RUNNING)
-    if running is None:
-        return False
-    return running.status or running.last_transition_time > view.job.status.start_time
+    status = view.job.status
+    running = status.condition(Condition.RUNNING)
+    if running and (running.status or running.last_transition_time > status.start_time):
+        return None
+    return _seconds_left(view, status.start_time, view.job.spec.starting_deadline_seconds)

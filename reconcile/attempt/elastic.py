@@ -56,7 +56,7 @@ def replacement_delay(view: View, name: str) -> float:
 
 
 def _seconds_left(view: View, failure: Failure, delay: float) -> float:
-    """Of a delay that began with a failure."""
+    """Seconds left of a delay that began with a failure."""
     since = parse_time(failure.time)
     return max(0.0, delay - (view.now - since).total_seconds()) if since else 0.0
 

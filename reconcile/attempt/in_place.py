@@ -1,10 +1,7 @@
 """Containers that the kubelet restarts in place (OnFailure), counted as in batch/v1."""
 
-from collections.abc import Iterator
-
 from api.constants import Reason
 from reconcile.model.move import Move, fail_job
-from reconcile.model.pods import PodView
 from reconcile.model.view import View
 
 IN_PLACE_LIMIT = 6
@@ -13,7 +10,7 @@ IN_PLACE_LIMIT = 6
 
 def find_exhausted_in_place(view: View) -> Move | None:
     """The end of a job whose containers the kubelet has restarted too often."""
-    pods = list(_restarted(view))
+    pods = [pod for pod in view.pods.values() if pod.restarts and pod.restarts_in_place]
     count = sum(pod.restarts for pod in pods)
     limit = view.job.spec.backoff_limit
     if limit is None:
@@ -24,12 +21,3 @@ def find_exhausted_in_place(view: View) -> Move | None:
     worst = max(pods, key=lambda pod: pod.restarts)
     message = f"containers were restarted {count} times, {worst.name} {worst.restarts} of them"
     return fail_job(view, Reason.BACKOFF_LIMIT_EXCEEDED, message)
-
-
-def _restarted(view: View) -> Iterator[PodView]:
-    """Pods whose kubelet has restarted a container (restartPolicy OnFailure)."""
-    return (
-        pod
-        for pod in view.pods.values()
-        if pod.restarts and (pod.raw.get("spec") or {}).get("restartPolicy") == "OnFailure"
-    )

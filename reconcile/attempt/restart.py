@@ -37,27 +37,27 @@ def answer_incident(view: View, incident: Incident) -> Move:
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
     """Begin the next attempt. Its number alone makes the pods of this one obsolete."""
     status = note_loss(view, status, incident)
-    status = end_conditions(status, view.now, Condition.RUNNING, Condition.PODS_SCHEDULED)
-    # Ended and set again, so that an incident during a back-off starts a back-off of its own.
-    status = end_conditions(status, view.now, Condition.RESTARTING)
+    # Restarting ends too, so that an incident during a back-off starts a back-off of its own.
+    ended = (Condition.RUNNING, Condition.PODS_SCHEDULED, Condition.RESTARTING)
+    status = end_conditions(status, view.now, *ended)
     status = set_condition(
         status, Condition.RESTARTING, True, incident.reason, incident.message, view.now
     )
-    status = replace(
-        status,
-        phase=Phase.RESTARTING,
-        attempt=view.attempt + 1,
-        restart_count=status.restart_count + 1,
-        quick_restarts=quick_restarts(view) + 1,
-        host_ports={},
-        roles={role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()},
-    )
+    status = with_attempt(view, status, view.attempt + 1)
+    status = replace(status, phase=Phase.RESTARTING, quick_restarts=quick_restarts(view) + 1)
     return Move(
         status,
         (EmitEvent("Warning", incident.reason, incident.message),),
         (Outcome("restarted", view.job.spec.mode, incident.reason),),
         incident.verify_gone,
     )
+
+
+def with_attempt(view: View, status: JobStatus, attempt: int) -> JobStatus:
+    """The status of this attempt, which has no pods and no ports yet."""
+    roles = {role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()}
+    count = status.restart_count + attempt - view.attempt
+    return replace(status, attempt=attempt, restart_count=count, host_ports={}, roles=roles)
 
 
 def restart_delay(restarts: int) -> float:
@@ -82,9 +82,8 @@ def restarting_since(status: JobStatus) -> datetime | None:
 
 
 def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Move:
-    failed = replace(view, job=replace(view.job, status=status))
-    transition = fail_job(failed, reason, incident.message)
-    return replace(transition, verify_gone=incident.verify_gone)
+    move = fail_job(view, reason, incident.message, status)
+    return replace(move, verify_gone=incident.verify_gone)
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from api.constants import Condition, Phase, Reason
 from api.objects import format_time
-from reconcile.attempt.restart import quick_restarts
+from reconcile.attempt.restart import quick_restarts, with_attempt
 from reconcile.failure.loss import forget_loss
 from reconcile.model.move import Move, end_conditions, set_condition
 from reconcile.model.plan import EmitEvent
@@ -36,14 +36,12 @@ def _suspend(view: View) -> Move:
     message = "the job is suspended"
     status = set_condition(status, Condition.SUSPENDED, True, Reason.SUSPENDED, message, view.now)
     has_begun = bool(view.observed.pods or view.observed.config_maps)
+    status = with_attempt(view, status, view.attempt + has_begun)
     status = replace(
         status,
         phase=Phase.SUSPENDED,
         mode=str(view.job.spec.mode),
-        attempt=view.attempt + has_begun,
-        restart_count=status.restart_count + has_begun,
         quick_restarts=quick_restarts(view),
-        host_ports={},
         start_time="",
         roles={},
     )

@@ -19,7 +19,7 @@ from api.constants import (
 from api.job import pod_group_name
 from api.objects import Raw, is_deleting, name_of
 from reconcile.build.rendezvous import child_labels
-from reconcile.model.plan import Create, Delete, ObjectReference, Patch, deletes_of
+from reconcile.model.plan import Create, ObjectReference, Patch
 from reconcile.model.view import View
 
 
@@ -120,11 +120,6 @@ def own_pod_group_patches(view: View, gang: Gang) -> tuple[Patch, ...]:
     return (Patch(ObjectReference.of(group), {"spec": wanted}),)
 
 
-def own_pod_group_deletes(view: View) -> tuple[Delete, ...]:
-    """Deletes of the operator's PodGroups: an ended or suspended job must not hold resources."""
-    return deletes_of(view.observed.pod_groups)
-
-
 def least_members(view: View) -> int:
     """How many pods must be placed together: minAvailable, else the least that the job needs."""
     policy = view.job.spec.scheduling_policy
@@ -142,12 +137,7 @@ def _build_pod_group(view: View, gang: Gang) -> Raw:
     return {
         "apiVersion": api_version(gang.kind),
         "kind": "PodGroup",
-        "metadata": {
-            "name": gang.name,
-            "namespace": view.job.namespace,
-            "labels": child_labels(view.job, view.attempt),
-            "ownerReferences": [view.job.owner_reference()],
-        },
+        "metadata": view.job.child_metadata(gang.name, child_labels(view.job, view.attempt)),
         "spec": _build_spec(view, gang.kind),
     }
 

@@ -87,16 +87,11 @@ def all_have_addresses(view: View) -> bool:
 
 def build_config_map(view: View) -> Raw:
     """The attempt's ConfigMap; call it when `all_have_addresses`."""
-    job = view.job
+    job, name = view.job, config_map_name(view.job.name, view.attempt)
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {
-            "name": config_map_name(job.name, view.attempt),
-            "namespace": job.namespace,
-            "labels": child_labels(job, view.attempt),
-            "ownerReferences": [job.owner_reference()],
-        },
+        "metadata": job.child_metadata(name, child_labels(job, view.attempt)),
         "immutable": True,
         "data": {rendezvous_key(job): str(view.attempt), **build_variables(view)},
     }

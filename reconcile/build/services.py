@@ -18,12 +18,7 @@ def build_service(view: View, name: str) -> Raw:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {
-            "name": name,
-            "namespace": view.job.namespace,
-            "labels": labels,
-            "ownerReferences": [view.job.owner_reference()],
-        },
+        "metadata": view.job.child_metadata(name, labels),
         "spec": {
             "clusterIP": "None",
             "publishNotReadyAddresses": True,

@@ -44,16 +44,14 @@ def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
     role, index = view.wanted[name]
     template = view.job.spec.roles[role].template
     metadata = template.get("metadata") or {}
+    labels = (metadata.get("labels") or {}) | _labels(view, name, role, index)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
             **{key: metadata[key] for key in ("finalizers",) if key in metadata},
-            "name": name,
-            "namespace": view.job.namespace,
-            "labels": (metadata.get("labels") or {}) | _labels(view, name, role, index),
+            **view.job.child_metadata(name, labels),
             "annotations": (metadata.get("annotations") or {}) | _annotations(view, gang),
-            "ownerReferences": [view.job.owner_reference()],
         },
         "spec": _pod_spec(view, name, role, index, gang),
     }

@@ -6,25 +6,19 @@ from api.constants import Condition, Intranet, Role
 from api.job import config_map_name
 from api.objects import name_of
 from reconcile.attempt.elastic import replacement_delay
-from reconcile.build.gang import (
-    Gang,
-    find_gang,
-    own_pod_group_creates,
-    own_pod_group_patches,
-)
+from reconcile.build.gang import Gang, find_gang, own_pod_group_creates, own_pod_group_patches
 from reconcile.build.rendezvous import all_have_addresses, build_config_map
 from reconcile.build.services import build_service
 from reconcile.build.templates import build_pod
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.host_ports import seconds_to_ports
 from reconcile.children.wake import seconds_to_wake, wake_patches
-from reconcile.model.hold import Stop
+from reconcile.model.hold import Stop, earliest
 from reconcile.model.plan import Create, Plan
 from reconcile.model.view import View
 
 SERVICES_AHEAD = 32
-"""So many Services are made before the next pods are. Where a quota refuses the pods, no more are
-made for nothing."""
+"""Services are made for this many pods at a time: where a quota refuses pods, more are useless."""
 
 
 def change_children(view: View, stop: Stop) -> Plan:
@@ -40,8 +34,7 @@ def change_children(view: View, stop: Stop) -> Plan:
         return Plan(deletes, patches, requeue_after=seconds_to_wake(view))
     names, wait = _names_to_create(view)
     creates = _create_groups(view, gang, names)
-    times = [each for each in (wait, seconds_to_wake(view)) if each is not None]
-    return Plan(deletes, patches, creates, requeue_after=min(times, default=None))
+    return Plan(deletes, patches, creates, requeue_after=earliest(wait, seconds_to_wake(view)))
 
 
 def _names_to_create(view: View) -> tuple[tuple[str, ...], float | None]:

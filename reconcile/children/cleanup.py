@@ -3,7 +3,7 @@
 from api.constants import CleanPodPolicy, Condition, Phase
 from api.objects import Raw, name_of
 from reconcile.attempt.elastic import is_recorded
-from reconcile.build.gang import find_gang, own_pod_group_deletes
+from reconcile.build.gang import find_gang
 from reconcile.model.plan import Delete, deletes_of
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
@@ -19,13 +19,13 @@ def wanted_deletes(view: View) -> tuple[Delete, ...]:
     if view.job.status.is_terminal:
         return _cleanup_deletes(view)
     deletes = _obsolete_deletes(view)
-    if view.job.status.is_true(Condition.SUSPENDED):
-        return deletes + own_pod_group_deletes(view)
+    if view.job.status.is_true(Condition.SUSPENDED):  # and holds no resources
+        return deletes + deletes_of(view.observed.pod_groups)
     if view.is_adopted:
         return deletes
     gang = find_gang(view)
     if gang and gang.is_users and not view.previous_pods:
-        deletes += own_pod_group_deletes(view)
+        deletes += deletes_of(view.observed.pod_groups)
     return deletes + _replaced_deletes(view)
 
 

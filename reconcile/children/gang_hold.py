@@ -15,9 +15,9 @@ from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop
 from reconcile.model.view import View
 
 USER_POD_GROUP_WAIT_SECONDS = 5.0
-"""A job waits so long for its user's PodGroup, which often comes after it in the same file."""
+"""How long a job waits for its user's PodGroup, which often follows it in the same file."""
 UNSERVED_RETRY_SECONDS = 5.0
-"""No event tells a job that the API server has begun to serve PodGroups."""
+"""No event says that the API server has begun to serve PodGroups."""
 
 
 _INSTALL = {

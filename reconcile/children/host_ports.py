@@ -59,14 +59,13 @@ def _explain_shortage(view: View) -> str:
     low, high = view.settings.host_port_range
     limit, others = _namespace_limit(view), view.observed.namespace_host_ports
     least = view.job.spec.least_replicas
-    if limit == len(_all_bases(view)):
-        return f"no free port ranges left in {low}-{high}"
-    if least > limit:
+    is_bounded = limit < len(_all_bases(view))
+    if is_bounded and least > limit:
         return (
             f"the job needs {least} port ranges, and one namespace may use at most {limit} "
             "(the operator's --host-port-share)"
         )
-    if others + least > limit:
+    if is_bounded and others + least > limit:
         return f"no free port ranges left for this namespace: {others} of {limit} are in use in it"
     return f"no free port ranges left in {low}-{high}"
 

@@ -11,7 +11,7 @@ from api.job import config_map_name
 from api.objects import name_of
 from reconcile.build.gang import find_gang
 from reconcile.children.cleanup import wanted_deletes
-from reconcile.children.stuck import force_deletes
+from reconcile.children.terminating import force_deletes
 from reconcile.model.plan import Child, Refusal
 from reconcile.model.view import View
 

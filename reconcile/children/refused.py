@@ -11,18 +11,18 @@ from dataclasses import replace
 from datetime import timedelta
 
 from api.constants import Reason
-from api.objects import format_time
-from api.status import Failure
 from reconcile.children.refusals import lacking_children, pause_seconds, standing_refusals
 from reconcile.model.hold import (
     CONFIG_FLAG,
     MAX_CAUSE_CHARACTERS,
     Hold,
     Stop,
+    and_more,
     clock_time,
+    earliest,
     grace_since,
 )
-from reconcile.model.move import Move, fail_job
+from reconcile.model.move import Move, fail_with_record
 from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
 from reconcile.model.view import View
 
@@ -42,26 +42,22 @@ def await_permission(view: View) -> Move | Hold | None:
 
 def explain_refusals(refusals: Sequence[Refusal]) -> Hold:
     """The first of these refusals in words."""
-    hold, more = _explain(refusals[0]), len(refusals) - 1
-    return replace(hold, more=f" (and {more} more)" if more else "")
+    return replace(_explain(refusals[0]), more=and_more(len(refusals) - 1))
 
 
 def _pausing(view: View, hold: Hold) -> Hold:
     """The hold, with the pause of creates; the earlier of its own time and the pause's end."""
     left = pause_seconds(view)
-    times = [seconds for seconds in (hold.seconds, left or None) if seconds is not None]
     stops = Stop.CREATES if left else Stop.NOTHING
-    return replace(hold, stops=stops, seconds=min(times, default=None))
+    return replace(hold, stops=stops, seconds=earliest(hold.seconds, left))
 
 
 def _fail_invalid(view: View, invalid: Refusal) -> Move | None:
     since = grace_since(view.job.status, Reason.INVALID_SPEC, CONFIG_FLAG)
     if since is None or view.now < since + _grace(view):
         return None
-    message = _cause(invalid)
-    status = view.job.status.with_failure(_record(view, invalid, message))
-    failed = replace(view, job=replace(view.job, status=status))
-    return fail_job(failed, Reason.INVALID_SPEC, message)
+    pod = invalid.name if invalid.kind == "Pod" else ""
+    return fail_with_record(view, Reason.INVALID_SPEC, _cause(invalid), pod)
 
 
 def _invalid(view: View, invalid: Refusal) -> Hold:
@@ -89,19 +85,6 @@ def _still_invalid(view: View) -> Hold | None:
 
 def _grace(view: View) -> timedelta:
     return timedelta(seconds=view.settings.config_error_grace_seconds)
-
-
-def _record(view: View, refusal: Refusal, message: str) -> Failure:
-    role, index = view.wanted.get(refusal.name, ("", 0)) if refusal.kind == "Pod" else ("", 0)
-    return Failure(
-        attempt=view.attempt,
-        pod=refusal.name if role else "",
-        role=str(role),
-        index=index,
-        reason=str(Reason.INVALID_SPEC),
-        message=message,
-        time=format_time(view.now),
-    )
 
 
 def _explain(refusal: Refusal) -> Hold:

@@ -1,8 +1,8 @@
 """A create of another job of the namespace that took long to fail, as with a webhook that hangs.
 
-Each try takes a worker for as long. So such a create speaks for the other jobs of its namespace for
-a while: a job that lacks a child of the same kind and was refused none itself says so before it
-tries, and tries a moment later.
+Each try takes a worker for as long. Such a create therefore counts for the other jobs of its
+namespace for a while: a job that lacks a child of the same kind, and was refused none itself, says
+so before it tries, and tries a moment later.
 """
 
 from dataclasses import replace

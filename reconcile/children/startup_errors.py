@@ -13,19 +13,20 @@ from datetime import datetime, timedelta
 
 from api.constants import Reason
 from api.job import config_map_name
-from api.objects import condition_of, format_time, parse_time
-from api.status import Failure
+from api.objects import condition_of, parse_time
+from api.trainer import waiting_states
 from reconcile.build.rendezvous import rendezvous_key
 from reconcile.model.hold import (
     CONFIG_FLAG,
     IMAGE_FLAG,
     MAX_CAUSE_CHARACTERS,
     Hold,
+    and_more,
     clock_time,
     grace_since,
 )
-from reconcile.model.move import Move, fail_job
-from reconcile.model.pods import PodView, waiting_states
+from reconcile.model.move import Move, fail_with_record
+from reconcile.model.pods import PodView
 from reconcile.model.view import View
 
 IMAGE_NAME_ERRORS = ("InvalidImageName", "ErrImageNeverPull")
@@ -62,12 +63,13 @@ def await_startup(view: View) -> Move | Hold | None:
     errors = [error for error in found if error is not None]
     due = [error for error in errors if error.due <= view.now]
     if due:
-        return _fail(view, _as_reported(view, due))
+        error = _as_reported(view, due)
+        return fail_with_record(view, error.reason, error.cause, error.pod.name, error.pod.node)
     return _wait(view, _as_reported(view, errors), len(errors)) if errors else None
 
 
 def _as_reported(view: View, errors: Sequence[_Error]) -> _Error:
-    """The error that ends the job first; of several the one that status names already.
+    """The error that ends the job first; among equals the one that status names already.
 
     The kubelet no longer says why a pull failed once it backs off; status still does.
     """
@@ -81,29 +83,13 @@ def _as_reported(view: View, errors: Sequence[_Error]) -> _Error:
     return first
 
 
-def _fail(view: View, error: _Error) -> Move:
-    failure = Failure(
-        attempt=view.attempt,
-        pod=error.pod.name,
-        role=str(error.pod.role or ""),
-        index=error.pod.index,
-        node=error.pod.node,
-        reason=str(error.reason),
-        message=error.cause,
-        time=format_time(view.now),
-    )
-    status = view.job.status.with_failure(failure)
-    return fail_job(replace(view, job=replace(view.job, status=status)), error.reason, error.cause)
-
-
 def _wait(view: View, error: _Error, number: int) -> Hold:
-    more = f" (and {number - 1} more)" if number > 1 else ""
     return Hold(
         error.reason,
         error.cause,
         _next_step(error),
         seconds=(error.due - view.now).total_seconds(),
-        more=more,
+        more=and_more(number - 1),
         child=error.pod.name,
         state=error.state,
         grace=error.flag,

@@ -1,6 +1,7 @@
 """Children that are to go and stay: which one, held by what, since when.
 
-Kubelets and collectors need a moment, and a pod has its grace, so a usual end is not reported.
+Kubelets and collectors need a moment, and a pod has its grace, so a usual end is not reported. A
+pod that stays Terminating because its node is lost is deleted by force after a while.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,12 +9,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from api.constants import FORMER_FINALIZER, Reason
-from api.objects import Raw, is_deleting, name_of, parse_time
-from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop, clock_time, count
+from api.objects import Raw, condition_of, is_deleting, name_of, parse_time
+from reconcile.model.hold import (
+    MAX_CAUSE_CHARACTERS,
+    Hold,
+    Stop,
+    and_more,
+    clock_time,
+    count,
+    earliest,
+)
+from reconcile.model.plan import Delete, ObjectReference
+from reconcile.model.pods import PodView
 from reconcile.model.view import View
 
 HANG_SECONDS = 10.0
-"""A child that is still there so long after it was due is reported."""
+"""A child that is still there this long after it was due is reported."""
 MAX_GRACE_SECONDS = 366 * 86400
 """A pod may have any int64, which is beyond the calendar."""
 FOREGROUND = "foregroundDeletion"
@@ -24,7 +35,7 @@ LIFTED_BY = {
     "the controller-manager, too",
     FORMER_FINALIZER: "have the move from paddle-operator 0.3 run again, it lifts the finalizer",
 }
-"""What has to be done about a finalizer that is known."""
+"""What to do about a finalizer that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +64,8 @@ def _await_children(view: View) -> Hold:
     hanging = _hanging(view, leavers)
     if not hanging:
         return Hold(seconds=_seconds_to_hang(view, leavers))
-    first, more = hanging[0], len(hanging) - 1
-    cause = f"waiting for {first.described()}" + (f" (and {more} more)" if more else "")
+    first = hanging[0]
+    cause = f"waiting for {first.described()}{and_more(len(hanging) - 1)}"
     return Hold(
         Reason.CHILDREN_TERMINATING,
         cause[:MAX_CAUSE_CHARACTERS],
@@ -78,8 +89,7 @@ def _await_previous(view: View) -> Hold:
 
 def _seconds_to_hang(view: View, leavers: Iterable[_Leaver]) -> float | None:
     """Seconds until the next of them is reported, or None."""
-    times = (_seconds_left(view, each) for each in leavers)
-    return min((left for left in times if left > 0), default=None)
+    return earliest(*(_seconds_left(view, each) for each in leavers))
 
 
 def _hanging(view: View, leavers: Iterable[_Leaver]) -> list[_Leaver]:
@@ -135,3 +145,36 @@ def _build(view: View, what: str, obj: Raw, finalizers: list[str]) -> _Leaver:
 
 def _finalizers(obj: Raw) -> list[str]:
     return list(obj["metadata"].get("finalizers") or ())
+
+
+def force_deletes(view: View) -> tuple[Delete, ...]:
+    """Deletes without a grace period of pods past theirs on a node that is NotReady or gone.
+
+    The node may still run them, and two pods may then write the same checkpoint. So the operator
+    waits, and deletes nothing if it may not read nodes.
+    """
+    return tuple(
+        Delete(ObjectReference.of(pod.raw), grace_seconds=0)
+        for pod in view.all_pods
+        if _is_stuck(view, pod) and _seconds_to_force(view, pod) <= 0
+    )
+
+
+def seconds_to_force_delete(view: View) -> float | None:
+    """Seconds until the first pod that is stuck now is to be force-deleted, or None."""
+    return earliest(
+        *(_seconds_to_force(view, pod) for pod in view.all_pods if _is_stuck(view, pod))
+    )
+
+
+def _is_stuck(view: View, pod: PodView) -> bool:
+    if not pod.is_deleting or view.observed.nodes is None:
+        return False
+    node = view.observed.nodes.get(pod.node)
+    return bool(pod.node) if node is None else condition_of(node, "Ready") is None
+
+
+def _seconds_to_force(view: View, pod: PodView) -> float:
+    """Counted from the deletion timestamp, which includes the pod's own grace period."""
+    due = parse_time(pod.raw["metadata"].get("deletionTimestamp")) or view.now
+    return view.settings.force_delete_after_seconds - (view.now - due).total_seconds()

@@ -11,8 +11,9 @@ from datetime import datetime
 
 from api.constants import ANNOTATION_WOKEN
 from api.objects import format_time, parse_time
+from api.trainer import waiting_states
 from reconcile.model.plan import ObjectReference, Patch
-from reconcile.model.pods import PodView, waiting_states
+from reconcile.model.pods import PodView
 from reconcile.model.view import View
 
 WAITING = "CreateContainerConfigError"

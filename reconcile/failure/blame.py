@@ -1,8 +1,8 @@
-"""Which of several failed pods is named: the first whose words tell of a cause.
+"""Which of several failed pods is named: the first whose log has a cause.
 
 When a trainer dies, Gloo, NCCL or brpc ends its peers within moments, and these often end first:
-the launcher of the dead trainer looks at it once a second, and finish times are whole seconds. So
-where all that have failed tell of a lost peer, the others have some seconds to tell more.
+the launcher of the dead trainer looks at it once a second, and finish times are whole seconds.
+Where all logs are about a lost peer, the other pods have some seconds to say more.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
 BLAME_SECONDS = 5.0
-"""So long after the first pod has ended, its peers may still tell that it was because of them.
+"""How long after the first pod's end one of its peers may still turn out to be the cause.
 
-A launcher notices after 1 s and gives its other processes 3 s; a kubelet tells a second later.
+A launcher notices after 1 s and gives its other processes 3 s; a kubelet reports a second later.
 """
 
 
@@ -24,7 +24,7 @@ def find_culprit(failed: Sequence[PodView]) -> PodView:
 
 
 def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:
-    """Seconds for which the pods that still run may tell of a cause; 0 when none is to come.
+    """Seconds for which the pods that still run may report a cause; 0 when none is to come.
 
     A pod that is gone or going is a cause by itself.
     """

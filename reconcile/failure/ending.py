@@ -9,7 +9,7 @@ from reconcile.words.cause import NOTHING_KEPT, LastWords
 
 MAX_CAUSE_CHARACTERS = 400
 MAX_RECORD_CHARACTERS = 1024
-"""Of a record's message: the line that says why, and as many of the last ones as fit."""
+"""Bounds a record's message: the line that says why, and as many of the last ones as fit."""
 OUT_OF_MEMORY = "OOMKilled"
 PLAIN_REASONS = ("", "Error", "Completed")
 """The program ended by itself, or a signal ended it. With others the kubelet says what happened."""
@@ -40,28 +40,23 @@ def describe_record(record: Failure) -> str:
     return f"{record.pod}{where} {how}{first}"
 
 
-def record_message(view: View, pod: PodView) -> str:
-    """First what says why, then the last lines of the log; without one, how the pod ended."""
-    words = last_words(pod)
+def record_words(view: View, pod: PodView) -> tuple[str, str]:
+    """A record's message, and how the pod ended where the message does not say so.
+
+    The message is what says why, then the last lines of the log; without a log, how the pod ended.
+    """
     if pod.end is None:
-        return ""
+        return "", ""
+    words, how = pod.end.words, _how(view, pod, pod.end)
     if not words.cause:
-        return _how(view, pod, pod.end)
+        return how, ""
     cause = _cause(view, pod, pod.end)
-    parts = [cause] if cause else []
-    if _is_told_without(pod.end) or not cause:
-        parts.insert(0, _how(view, pod, pod.end))
+    says_how = _says_enough(pod.end) or not cause
+    first = ": ".join(filter(None, (how if says_how else "", cause)))
     rest = list(words.lines)
     if cause in rest:
         del rest[len(rest) - 1 - rest[::-1].index(cause)]
-    return _bounded(": ".join(parts), "\n".join(rest))
-
-
-def record_ending(view: View, pod: PodView) -> str:
-    """How the pod ended, where the record's message is the cause alone."""
-    if pod.end is None or _is_told_without(pod.end) or not _cause(view, pod, pod.end):
-        return ""
-    return _how(view, pod, pod.end)
+    return _bounded(first, "\n".join(rest)), "" if says_how else how
 
 
 def last_words(pod: PodView) -> LastWords:
@@ -84,7 +79,7 @@ def _how(view: View, pod: PodView, end: ContainerEnd) -> str:
 
 
 def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
-    """What the log says, where that can be the reason: what SIGKILL ends has not said why."""
+    """What the log says, where that can be the reason: nobody logs why SIGKILL came."""
     words = end.words
     cause = words.cause
     if cause == NOTHING_KEPT:
@@ -92,14 +87,14 @@ def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
         cause = f"{cause}; the pod's log has the cause: {logs}"
     if end.reason not in (*PLAIN_REASONS, OUT_OF_MEMORY):
         cause = cause.rpartition(_RUNTIME_WORDS)[2].removesuffix(": unknown")
-    elif end.signal == SIGKILL or (_is_told_without(end) and not words.is_error):
+    elif end.signal == SIGKILL or (_says_enough(end) and not words.is_error):
         return ""
     if len(cause) > MAX_CAUSE_CHARACTERS:
         return cause[: MAX_CAUSE_CHARACTERS - 1] + "…"
     return cause
 
 
-def _is_told_without(end: ContainerEnd) -> bool:
+def _says_enough(end: ContainerEnd) -> bool:
     """Whether the way in which it ended says something by itself, as an exit code does not."""
     return end.signal is not None or end.reason not in PLAIN_REASONS
 

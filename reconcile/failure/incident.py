@@ -17,8 +17,7 @@ from reconcile.failure.ending import (
     describe_end,
     describe_record,
     last_words,
-    record_ending,
-    record_message,
+    record_words,
 )
 from reconcile.failure.policy import PolicyAction, match_policy
 from reconcile.model.pods import DISRUPTION_TARGET, PodState, PodView
@@ -103,7 +102,7 @@ def forget_noted(view: View) -> JobStatus:
 
 
 def _recall(view: View, failures: list[Incident]) -> Incident:
-    """The incident; that of a noted failure whose pod is gone, unless another tells of a cause."""
+    """The incident: a noted failure whose pod is gone, unless another pod's log has a cause."""
     incident, noted = name_culprit(view, failures), noted_failure(view)
     if noted is None or any(each.pod and each.pod.name == noted.pod for each in failures):
         return incident
@@ -182,6 +181,7 @@ def build_failure(view: View, incident: Incident) -> Failure:
     pod = incident.pod
     end = pod.end if pod else None
     name = pod.name if pod else incident.name
+    message, ending = _record_words(view, incident)
     role, index = view.wanted.get(name, ("", 0))
     return Failure(
         attempt=view.attempt,
@@ -192,18 +192,18 @@ def build_failure(view: View, incident: Incident) -> Failure:
         exit_code=end.exit_code if end else None,
         signal=end.signal if end else None,
         reason=(end.reason if end and end.reason == OUT_OF_MEMORY else "") or str(incident.reason),
-        message=_record_message(view, incident) or incident.message,
+        message=message or incident.message,
         time=record_time(view, pod),
-        ending=record_ending(view, pod) if pod and _record_message(view, incident) else "",
+        ending=ending,
     )
 
 
-def _record_message(view: View, incident: Incident) -> str:
-    """Of a pod that the cluster ended and that left no log, the incident says more."""
+def _record_words(view: View, incident: Incident) -> tuple[str, str]:
+    """As `record_words`; of a pod that the cluster ended without a log, the incident says more."""
     pod = incident.pod
     if pod is None or not (_is_programs_own(incident) or last_words(pod).cause):
-        return ""
-    return record_message(view, pod)
+        return "", ""
+    return record_words(view, pod)
 
 
 def record_time(view: View, pod: PodView | None) -> str:

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from api.objects import Raw, condition_of, is_deleting
-from reconcile.model.pods import container_statuses
+from api.trainer import container_statuses, terminated_of
 
 
 class PolicyAction(StrEnum):
@@ -17,7 +17,7 @@ class PolicyAction(StrEnum):
 def match_policy(policy: Raw | None, pod: Raw) -> PolicyAction | None:
     """The action of the first rule that matches the lost pod, or None.
 
-    The exit codes of a pod that is being deleted do not count: it was told to end.
+    The exit codes of a pod that is being deleted do not count: it was asked to end.
     """
     for rule in (policy or {}).get("rules") or ():
         if _matches_exit_codes(rule.get("onExitCodes"), pod) or _matches_conditions(
@@ -35,18 +35,10 @@ def _matches_exit_codes(requirement: Raw | None, pod: Raw) -> bool:
     wants_member = requirement.get("operator") == "In"
     return any(
         (code in values) == wants_member
-        for name, code in _exit_codes(pod)
-        if code != 0 and only in (None, name)
+        for container in container_statuses(pod)
+        if (code := (terminated_of(container) or {}).get("exitCode", 0)) != 0
+        and only in (None, container["name"])
     )
-
-
-def _exit_codes(pod: Raw) -> list[tuple[str, int]]:
-    ended = []
-    for container in container_statuses(pod):
-        terminated = (container.get("state") or {}).get("terminated")
-        if terminated:
-            ended.append((container["name"], terminated.get("exitCode", 0)))
-    return ended
 
 
 def _matches_conditions(patterns: list[Raw] | None, pod: Raw) -> bool:

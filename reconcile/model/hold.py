@@ -78,12 +78,22 @@ class Hold:
 
 def grace_since(status: JobStatus, reason: Reason | None, flag: str) -> datetime | None:
     """Since when this grace runs by the stored status; None where it does not run yet."""
-    pending = status.condition(Condition.PENDING)
-    if pending is None or not pending.status or pending.reason != reason:
+    pending = status.true_condition(Condition.PENDING)
+    if pending is None or pending.reason != reason:
         return None
     if not status.waiting.cause:  # written by a release that noted it in the condition alone
         return parse_time(pending.last_transition_time)
     return parse_time(status.waiting.since) if status.waiting.grace == flag else None
+
+
+def earliest(*times: float | None) -> float | None:
+    """The first of these times that is still to come, in seconds; None where there is none."""
+    return min((each for each in times if each is not None and each > 0), default=None)
+
+
+def and_more(number: int) -> str:
+    """` (and 2 more)`, or nothing."""
+    return f" (and {number} more)" if number else ""
 
 
 def count(number: int, noun: str) -> str:

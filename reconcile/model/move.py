@@ -10,7 +10,7 @@ from datetime import datetime
 
 from api.constants import Condition, Phase, Reason
 from api.objects import format_time
-from api.status import JobStatus, new_condition
+from api.status import Failure, JobStatus, new_condition
 from reconcile.model.plan import EmitEvent, Outcome
 from reconcile.model.view import View
 
@@ -45,25 +45,42 @@ def end_conditions(status: JobStatus, now: datetime, *types: Condition) -> JobSt
 
 def complete_job(view: View, message: str) -> Move:
     """The job has its result."""
-    return _end_job(view, Phase.COMPLETED, Condition.COMPLETED, Reason.WORKERS_SUCCEEDED, message)
+    return _end_job(view, view.job.status, Phase.COMPLETED, Reason.WORKERS_SUCCEEDED, message)
 
 
-def fail_job(view: View, reason: Reason, message: str) -> Move:
-    """The job ends without its result."""
-    return _end_job(view, Phase.FAILED, Condition.FAILED, reason, message)
+def fail_job(view: View, reason: Reason, message: str, status: JobStatus | None = None) -> Move:
+    """The job ends without its result; its status before the end is the stored one, or this."""
+    return _end_job(view, status or view.job.status, Phase.FAILED, reason, message)
 
 
-def _end_job(view: View, phase: Phase, condition: Condition, reason: Reason, message: str) -> Move:
+def fail_with_record(view: View, reason: Reason, message: str, pod: str, node: str = "") -> Move:
+    """The job ends because of a child that can never be. The record names it if it is a pod."""
+    role, index = view.wanted.get(pod, ("", 0))
+    record = Failure(
+        attempt=view.attempt,
+        pod=pod if role else "",
+        role=str(role),
+        index=index,
+        node=node,
+        reason=str(reason),
+        message=message,
+        time=format_time(view.now),
+    )
+    return fail_job(view, reason, message, view.job.status.with_failure(record))
+
+
+def _end_job(view: View, status: JobStatus, phase: Phase, reason: Reason, message: str) -> Move:
     status = end_conditions(
-        view.job.status,
+        status,
         view.now,
         Condition.PENDING,
         Condition.RUNNING,
         Condition.RESTARTING,
         Condition.SUSPENDED,
     )
-    status = set_condition(status, condition, True, reason, message, view.now)
     failed = phase is Phase.FAILED
+    condition = Condition.FAILED if failed else Condition.COMPLETED
+    status = set_condition(status, condition, True, reason, message, view.now)
     how = Reason.FAILED if failed else Reason.COMPLETED
     status = set_condition(status, Condition.FINISHED, True, how, "", view.now)
     ended_at = format_time(view.now)

@@ -44,8 +44,8 @@ def deletes_of(objects: Iterable[Raw]) -> tuple[Delete, ...]:
 class Create:
     """Create one child, whose full manifest `build` returns.
 
-    `build` is pure and is called just before the create: of ten thousand missing pods, a pass
-    creates a few hundred at most, and none if a quota allows none.
+    `build` is pure and is called just before the create: a pass creates a few hundred of ten
+    thousand missing pods at most, and none if a quota allows none.
     """
 
     kind: str
@@ -112,7 +112,7 @@ class Refusal:
 
     @property
     def child(self) -> Child:
-        """Of which child."""
+        """The child that was refused."""
         return self.kind, self.name
 
 

@@ -4,7 +4,6 @@ A pod's phase is about all of its containers; a job is about its trainers. A sid
 outlives the trainer, or fails after it, changes nothing here.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -13,6 +12,7 @@ from functools import cached_property
 from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAINER, Role
 from api.objects import Raw, condition_of, is_deleting, labels_of, name_of, parse_time, uid_of
 from api.signals import signal_of
+from api.trainer import container_status, container_statuses, has_started, terminated_of
 from reconcile.words.cause import LastWords, read_message
 
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -93,6 +93,11 @@ class PodView:
         )
 
     @property
+    def restarts_in_place(self) -> bool:
+        """Whether its kubelet restarts a container that fails."""
+        return _restarts_in_place(self.raw)
+
+    @property
     def is_disrupted(self) -> bool:
         """Whether the cluster, not the program, ended it: eviction, preemption, node loss."""
         reason = (self.raw.get("status") or {}).get("reason") or ""
@@ -116,8 +121,7 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
     role = next((role for role in Role if role == labels.get(LABEL_ROLE)), None)
     trainer = trainer_names.get(role, TRAINER_CONTAINER) if role else TRAINER_CONTAINER
     status: Raw = raw.get("status") or {}
-    container = _container_status(status.get("containerStatuses"), trainer)
-    end = _trainer_end(container) or _init_end(raw)
+    container = container_status(raw, trainer)
     return PodView(
         raw=raw,
         name=name_of(raw),
@@ -130,31 +134,16 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
         node=(raw.get("spec") or {}).get("nodeName") or "",
         is_deleting=is_deleting(raw),
         is_scheduled=_is_scheduled(raw),
-        has_started=_has_started(container) or status.get("phase") == "Succeeded",
+        has_started=has_started(container) or status.get("phase") == "Succeeded",
         started_at=_started_at(container),
-        end=end,
+        end=_trainer_end(container) or _init_end(raw),
         restarts=sum(int(each.get("restartCount", 0)) for each in container_statuses(raw)),
     )
 
 
-def container_statuses(raw: Raw) -> Iterator[Raw]:
-    """The status of each container of a pod, init containers first."""
-    status: Raw = raw.get("status") or {}
-    yield from status.get("initContainerStatuses") or ()
-    yield from status.get("containerStatuses") or ()
-
-
-def waiting_states(raw: Raw) -> Iterator[tuple[str, str, str]]:
-    """(container, reason, message) of each container that waits, init containers first."""
-    for container in container_statuses(raw):
-        waiting = (container.get("state") or {}).get("waiting")
-        if waiting:
-            yield container["name"], waiting.get("reason", ""), waiting.get("message", "")
-
-
-def _state(raw: Raw, container: Raw | None) -> PodState:
+def _state(raw: Raw, container: Raw) -> PodState:
     phase = (raw.get("status") or {}).get("phase")
-    state = (container or {}).get("state") or {}
+    state = container.get("state") or {}
     if "terminated" in state:
         return _ended_state(raw, phase, state["terminated"].get("exitCode", 0))
     if phase == "Succeeded":
@@ -163,7 +152,7 @@ def _state(raw: Raw, container: Raw | None) -> PodState:
         return PodState.FAILED
     if phase == "Unknown":
         return PodState.UNKNOWN
-    if "running" in state or (phase == "Running" and container is None):
+    if "running" in state or (phase == "Running" and not container):
         return PodState.RUNNING
     return PodState.STARTING if _is_scheduled(raw) else PodState.PENDING
 
@@ -171,21 +160,18 @@ def _state(raw: Raw, container: Raw | None) -> PodState:
 def _ended_state(raw: Raw, phase: str | None, exit_code: int) -> PodState:
     if exit_code == 0:
         return PodState.SUCCEEDED
-    restarts = (raw.get("spec") or {}).get("restartPolicy") == "OnFailure"
-    return PodState.STARTING if restarts and phase != "Failed" else PodState.FAILED
+    return PodState.STARTING if _restarts_in_place(raw) and phase != "Failed" else PodState.FAILED
+
+
+def _restarts_in_place(raw: Raw) -> bool:
+    return (raw.get("spec") or {}).get("restartPolicy") == "OnFailure"
 
 
 def _is_scheduled(raw: Raw) -> bool:
     return bool((raw.get("spec") or {}).get("nodeName"))
 
 
-def _container_status(statuses: list[Raw] | None, name: str) -> Raw | None:
-    return next((s for s in statuses or () if s.get("name") == name), None)
-
-
-def _trainer_end(container: Raw | None) -> ContainerEnd | None:
-    if container is None:
-        return None
+def _trainer_end(container: Raw) -> ContainerEnd | None:
     for state in (container.get("state") or {}, container.get("lastState") or {}):
         terminated = state.get("terminated")
         if terminated:
@@ -195,7 +181,7 @@ def _trainer_end(container: Raw | None) -> ContainerEnd | None:
 
 def _init_end(raw: Raw) -> ContainerEnd | None:
     for container in (raw.get("status") or {}).get("initContainerStatuses") or ():
-        terminated = (container.get("state") or {}).get("terminated")
+        terminated = terminated_of(container)
         if terminated and terminated.get("exitCode", 0) != 0:
             return _container_end(container["name"], terminated)
     return None
@@ -214,15 +200,8 @@ def _container_end(name: str, terminated: Raw) -> ContainerEnd:
     )
 
 
-def _has_started(container: Raw | None) -> bool:
-    if container is None:
-        return False
+def _started_at(container: Raw) -> datetime | None:
     state = container.get("state") or {}
-    return "running" in state or "terminated" in state or bool(container.get("lastState"))
-
-
-def _started_at(container: Raw | None) -> datetime | None:
-    state = (container or {}).get("state") or {}
     running = state.get("running") or state.get("terminated") or {}
     return parse_time(running.get("startedAt"))
 

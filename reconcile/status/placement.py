@@ -4,8 +4,9 @@ import re
 
 from api.constants import Reason
 from api.objects import Raw, condition_of, parse_time
+from api.trainer import requests_of, waiting_states
 from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, clock_time, count
-from reconcile.model.pods import PodState, PodView, waiting_states
+from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
 INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
@@ -62,7 +63,7 @@ def _unscheduled(view: View) -> Hold | None:
 
 
 def _overlooked(view: View) -> Hold | None:
-    """A scheduler that is not there, or whose name is misspelt, says nothing of any pod."""
+    """A scheduler that is missing, or whose name is misspelt, says nothing about any pod."""
     for role, wanted in view.job.spec.roles.items():
         scheduler = wanted.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
         pods = (pod for pod in view.pods.values() if pod.role == role)
@@ -79,7 +80,7 @@ def _is_overlooked(pod: PodView) -> bool:
 
 
 def _make_room(view: View, pod: PodView, text: str) -> str:
-    """What a pod asks for of the resources of which too little is left, or how its claim binds."""
+    """What to do: how much the pod asks for of what is too short, or how its claim binds."""
     if CLAIM_MISSING.search(text):
         return "create the claim, or correct claimName and submit again"
     if CLAIM_UNBOUND in text:
@@ -94,11 +95,8 @@ def _make_room(view: View, pod: PodView, text: str) -> str:
 
 def _asked(pod_spec: Raw, resource: str) -> str:
     """How much of a resource a pod's containers ask for: `4`, or `4 + 1`."""
-    amounts = []
-    for container in pod_spec.get("containers") or ():
-        resources = container.get("resources") or {}
-        requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
-        amounts.append(requests.get(resource, limits.get(resource)))
+    containers = pod_spec.get("containers") or ()
+    amounts = [requests_of(container).get(resource) for container in containers]
     return " + ".join(str(amount) for amount in amounts if amount is not None)
 
 

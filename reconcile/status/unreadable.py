@@ -19,7 +19,6 @@ from reconcile.model.indexes import parse_indexes
 from reconcile.model.plan import EmitEvent, Plan
 
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "integer": int}
-TIMES = ("time", "startTime", "completionTime", "lastTransitionTime", "lostSince", "since")
 SHOWN_CHARACTERS = 60
 _schema = cache(status_schema)
 
@@ -69,7 +68,7 @@ def _wrong(schema: Raw, value: Any, path: str) -> Iterator[str]:
         if value < 0 or (most is not None and value > most):
             yield _say(path, value, "out of bounds")
     else:
-        yield from _wrong_text(value, path)
+        yield from _wrong_text(schema, value, path)
 
 
 def _wrong_fields(schema: Raw, value: Raw, path: str) -> Iterator[str]:
@@ -82,20 +81,16 @@ def _wrong_fields(schema: Raw, value: Raw, path: str) -> Iterator[str]:
             yield from _wrong(inner, each, f"{path}.{name}")
 
 
-def _wrong_text(value: str, path: str) -> Iterator[str]:
-    name = path.rpartition(".")[2]
+def _wrong_text(schema: Raw, value: str, path: str) -> Iterator[str]:
+    is_time = schema.get("format") == "date-time"
     try:
-        if name in TIMES and value and _is_local(value):
+        moment = parse_time(value) if is_time else None
+        if moment is not None and moment.tzinfo is None:
             yield _say(path, value, "a time without a zone")
-        if name == "completedIndexes":
+        if path.endswith(".completedIndexes"):
             parse_indexes(value)
     except ValueError:
-        yield _say(path, value, "no time" if name in TIMES else "no list of indexes")
-
-
-def _is_local(text: str) -> bool:
-    moment = parse_time(text)
-    return moment is not None and moment.tzinfo is None
+        yield _say(path, value, "no time" if is_time else "no list of indexes")
 
 
 def _say(path: str, value: Any, what: str) -> str:

@@ -10,16 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from api.signals import signal_name
-from reconcile.words.launcher_log import (
-    CUT_LENGTH,
-    clean,
-    complaint,
-    programs_lines,
-    stop_signal,
-)
+from reconcile.words.launcher_log import CUT_LENGTH, clean, complaint, programs_lines, stop_signal
 
 MAX_LINE_CHARACTERS = 500
-"""Of more, no expression below may look: whoever writes a log would keep the operator busy."""
+"""The expressions below read no more: a long line would keep the operator busy."""
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):")
 _FRAME = re.compile(r'\s+File "([^"]*)", line \d+')
 _RAISED = re.compile(
@@ -50,6 +44,7 @@ NOTHING_KEPT = "its node kept only what PaddlePaddle's launcher wrote"
 _SUMMARY = "Error Message Summary:"
 """Before the sentence of PaddlePaddle's C++ errors."""
 _DETECTED = re.compile(r"FatalError: `.*` is detected by the operating system")
+"""PaddlePaddle, about the signal that ends it."""
 _THROWN = re.compile(r"terminate called after throwing an instance of '(.*)'")
 _WHAT = re.compile(r"\s*what\(\): +(.+)")
 _FATAL_LOG = re.compile(r"F\d{4} [\d:.]+ +\d+ ")
@@ -145,10 +140,10 @@ def _find(lines: Sequence[str]) -> _Candidate | None:
     told = [each for each in raised if not each.is_aside and each.text not in aside]
     kinds = (
         sorted([*told, *_native_errors(lines)], key=lambda candidate: candidate.line),
-        list(_detected(lines)),
+        list(_matching(_DETECTED, lines)),
         launchers,
         list(_complaints(lines, {each.line for each in raised})),
-        list(_obituaries(lines)),
+        list(_matching(_OBITUARY, lines)),
         raised,
     )
     best = next((kind for kind in kinds if kind), None)
@@ -207,11 +202,9 @@ def _native_errors(lines: Sequence[str]) -> Iterator[_Candidate]:
         before = line
 
 
-def _detected(lines: Sequence[str]) -> Iterator[_Candidate]:
-    """What PaddlePaddle says of the signal that ends it."""
-    for index, line in enumerate(lines):
-        if _DETECTED.match(line):
-            yield _Candidate(index, line)
+def _matching(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[_Candidate]:
+    """The lines that begin with the pattern."""
+    return (_Candidate(index, line) for index, line in enumerate(lines) if pattern.match(line))
 
 
 def _complaints(lines: Sequence[str], but: set[int]) -> Iterator[_Candidate]:
@@ -222,11 +215,4 @@ def _complaints(lines: Sequence[str], but: set[int]) -> Iterator[_Candidate]:
         if match := _NESTED.match(line):
             yield _Candidate(index, match[1])
         elif not line[0].isspace() and _ERROR.search(line) and not _NO_ERROR.search(line):
-            yield _Candidate(index, line)
-
-
-def _obituaries(lines: Sequence[str]) -> Iterator[_Candidate]:
-    """What is said of processes that signals have ended."""
-    for index, line in enumerate(lines):
-        if _OBITUARY.match(line):
             yield _Candidate(index, line)

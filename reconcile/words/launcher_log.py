@@ -7,8 +7,8 @@ anything, a character included.
 The launcher (`paddle/distributed/launch` of 2.6: controllers/controller.py, job/container.py) heads
 its lines with LAUNCH. When a process fails, it writes that process's command and environment to
 stderr, secrets included, and the end of the process's log to stdout, for the second time. The two
-streams reach the log in any order. An environment must not get into a status, so of a dump nothing
-is kept, however little of it there is.
+streams reach the log in any order. An environment must not get into a status, so nothing of a dump
+is kept, however short.
 """
 
 import re
@@ -85,7 +85,7 @@ def stop_signal(lines: list[str]) -> int | None:
 
 
 def complaint(lines: list[str]) -> str:
-    """The last error that the launcher itself tells of, beside that a process has failed."""
+    """The last error that the launcher itself reports, except that a process has failed."""
     return next((match[1] for line in reversed(lines) if (match := _COMPLAINT.match(line))), "")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from api.constants import Reason
 from api.status import MAX_MESSAGE_CHARACTERS
-from reconcile.failure.ending import describe_end, describe_record, record_message
+from reconcile.failure.ending import describe_end, describe_record, record_words
 from reconcile.failure.incident import Incident, build_failure
 from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, view_of
@@ -82,7 +82,7 @@ def of(code: int, fields: dict[str, Any], **template: Any) -> tuple[View, str, s
     job = a_job().with_workers(1, a_template(**template)).build() if template else JOB
     view = view_of(job, a_pod(job).ended(code, **fields))
     pod = view.pods["train-worker-0"]
-    return view, describe_end(view, pod), record_message(view, pod)
+    return view, describe_end(view, pod), record_words(view, pod)[0]
 
 
 @pytest.mark.parametrize("name", ENDS)

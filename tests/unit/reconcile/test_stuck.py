@@ -3,7 +3,7 @@
 import pytest
 
 from api.objects import Raw
-from reconcile.children.stuck import force_deletes, seconds_to_force_delete
+from reconcile.children.terminating import force_deletes, seconds_to_force_delete
 from tests.memory.builders import a_job, a_pod, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
