@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.mutants import MUTANTS, read
+from tests.faults.mutants import MUTANTS
 from tests.faults.mutation import ROOT, Mutant, fingerprint, mutate
 
 
@@ -49,17 +49,6 @@ def test_place_that_is_not_there_once_is_refused(function: str, right: str) -> N
 
 def a_mutant(function: str, right: str) -> Mutant:
     return Mutant("wrong idea", "shop.py", function, right, "0", "test_shop.py")
-
-
-def test_there_are_enough() -> None:
-    assert len({mutant.name for mutant in MUTANTS}) >= 12
-
-
-def test_line_that_is_missing_is_named() -> None:
-    with pytest.raises(
-        ValueError, match=r"^mutants.txt:2: not a mutant of three lines: wrong idea"
-    ):
-        list(read("[shop.py, test_shop.py]\nwrong idea\n    Shop.price: 1\n"))
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,6 @@ def test_a_failure_without_an_exit_says_no_exit_code() -> None:
     evicted, killed = dump_status(FULL)["failures"]
     assert ("exitCode" in evicted, "signal" in evicted) == (False, False)
     assert (killed["exitCode"], killed["signal"]) == (137, 9)
-
-
-def test_exit_code_0_is_an_exit_code() -> None:
     status = JobStatus(failures=(replace(KILLED, exit_code=0),))
     assert dump_status(status)["failures"][0]["exitCode"] == 0
 
@@ -197,30 +194,20 @@ def test_the_transition_time_changes_when_the_status_flips(
     assert status.conditions[0].last_transition_time == stamp(since)
 
 
-def test_reason_and_message_are_the_new_ones_though_the_status_stays() -> None:
-    status = FULL.with_condition(new_condition("Running", True, "New", "news", NOW))
-    assert (status.conditions[0].reason, status.conditions[0].message) == ("New", "news")
-
-
-def test_a_condition_keeps_its_place_and_the_others() -> None:
-    status = FULL.with_condition(new_condition("Running", False, "R", "", NOW))
-    assert [c.type for c in status.conditions] == ["Running", "Pending"]
-    assert status.conditions[1] == PENDING
-
-
-def test_a_new_condition_comes_last() -> None:
-    status = FULL.with_condition(new_condition("Failed", True, "R", "", NOW))
+@pytest.mark.parametrize("is_true", [True, False])
+def test_a_condition_keeps_its_place_and_the_others_and_a_new_one_comes_last(is_true: bool) -> None:
+    status = FULL.with_condition(new_condition("Running", is_true, "New", "news", NOW))
+    status = status.with_condition(new_condition("Failed", True, "R", "", NOW))
     assert [c.type for c in status.conditions] == ["Running", "Pending", "Failed"]
+    assert (status.conditions[0].reason, status.conditions[0].message) == ("New", "news")
+    assert status.conditions[1] == PENDING
+    assert FULL.conditions == (RUNNING, PENDING)
+    assert FULL.condition("Failed") is None
 
 
 def test_a_message_is_cut() -> None:
     status = JobStatus().with_condition(new_condition("Failed", True, "R", "x" * 5000, NOW))
     assert status.conditions[0].message == "x" * MAX_MESSAGE_CHARACTERS
-
-
-def test_setting_a_condition_leaves_the_status_as_it_was() -> None:
-    FULL.with_condition(new_condition("Running", False, "R", "", NOW))
-    assert FULL.conditions == (RUNNING, PENDING)
 
 
 TRUTH = {Condition.RUNNING: True, Condition.PENDING: False, Condition.FAILED: False}
@@ -229,10 +216,6 @@ TRUTH = {Condition.RUNNING: True, Condition.PENDING: False, Condition.FAILED: Fa
 @pytest.mark.parametrize(("type_", "is_true"), TRUTH.items(), ids=["true", "false", "never set"])
 def test_a_condition_is_true_when_it_is_set_and_true(type_: Condition, is_true: bool) -> None:
     assert FULL.is_true(type_) == is_true
-
-
-def test_a_condition_that_was_never_set_is_none() -> None:
-    assert FULL.condition("Failed") is None
 
 
 # Failures and phases

@@ -41,6 +41,14 @@ def of_kind(name: str, *kinds: str) -> list[Raw]:
     return [doc for doc in documents(name) if doc["kind"] in kinds]
 
 
+def container_of(name: str) -> Raw:
+    """The operator's container."""
+    (deployment,) = of_kind(name, "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    found: Raw = container
+    return found
+
+
 def rules_of(name: str) -> list[Raw]:
     """All RBAC rules of a manifest."""
     return [rule for role in of_kind(name, "Role", "ClusterRole") for rule in role["rules"]]
@@ -57,20 +65,25 @@ def test_crd_fits_in_an_annotation(name: str) -> None:
     assert len(json.dumps(crd, separators=(",", ":")).encode()) < MAX_CRD_BYTES
 
 
-@pytest.mark.parametrize("name", ["crd.yaml", "operator.yaml"])
-@pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_deploy_leads_to_the_manifests(version: str, name: str) -> None:
-    assert (ROOT / "deploy" / version / name).samefile(FOLDER / version / name)
+LINKS = [
+    "v1/crd.yaml",
+    "v1/operator.yaml",
+    "v1beta1/crd.yaml",
+    "v1beta1/operator.yaml",
+    "kustomize",
+]
 
 
-def test_deploy_leads_to_the_bases_of_kustomize() -> None:
-    assert (ROOT / "deploy" / "kustomize").samefile(FOLDER / "kustomize")
+@pytest.mark.parametrize(
+    ("name", "place"), [*((name, FOLDER / name) for name in LINKS), ("examples", ROOT / "examples")]
+)
+def test_deploy_leads_to_the_manifests_and_examples(name: str, place: Path) -> None:
+    assert (ROOT / "deploy" / name).samefile(place)
 
 
 @pytest.mark.parametrize("folder", ["base", "one-namespace"])
 def test_bases_name_no_namespace_in_arguments(folder: str) -> None:
-    (deployment,) = of_kind(f"kustomize/{folder}/operator.yaml", "Deployment")
-    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    container = container_of(f"kustomize/{folder}/operator.yaml")
     assert not [argument for argument in container["args"] if "paddle-system" in argument]
     used = {name for name in ("POD_IP", "POD_NAMESPACE") if f"$({name})" in str(container["args"])}
     assert {variable["name"] for variable in container["env"]} == used
@@ -86,10 +99,6 @@ def test_users_roles_become_part_of_kubernetes_own() -> None:
     assert set(found) == {"view", "edit", "admin"}
     assert found["view"] == {"get", "list", "watch"}
     assert found["edit"] == found["admin"] > found["view"] | {"create", "delete", "patch"}
-
-
-def test_deploy_leads_to_the_examples() -> None:
-    assert (ROOT / "deploy" / "examples").samefile(ROOT / "examples")
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -111,16 +120,14 @@ def test_one_namespace_takes_roles_alone(version: str) -> None:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_scope_matches_the_rights(name: str) -> None:
-    (deployment,) = of_kind(name, "Deployment")
-    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    arguments = container_of(name)["args"]
     is_everywhere = bool(of_kind(name, "ClusterRole"))
     assert ("--namespace=paddle-system" in arguments) != is_everywhere
 
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_metrics_are_for_those_who_may_where_the_cluster_can_be_asked(name: str) -> None:
-    (deployment,) = of_kind(name, "Deployment")
-    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    arguments = container_of(name)["args"]
     asked = {resource for rule in rules_of(name) for resource in rule.get("resources", ())}
     reviews = {"tokenreviews", "subjectaccessreviews"}
     assert ("--metrics-secure" in arguments) == bool(of_kind(name, "ClusterRole"))

@@ -49,6 +49,7 @@ def test_moments_of_all_lengths_and_zones_compare() -> None:
     ]
     moments = [parse_moment(text) for text in texts]
     assert moments == sorted(set(moments))
+    assert parse_moment("1970-01-01T00:00:01Z") == NANOSECONDS
     assert whole_second(moments[3]) == "2026-01-02T03:04:05Z"
 
 
@@ -106,14 +107,21 @@ def test_the_order_of_one_log_is_never_changed() -> None:
     assert [each.moment for each in taken if each.source == source(0)] == [5, 3, 9]
 
 
-def test_a_reader_that_is_ahead_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pdj.gather.merge.MAX_BUFFERED", 2)
+@pytest.mark.parametrize(
+    ("bound", "most", "text"),
+    [("MAX_BUFFERED", 2, b"x"), ("MAX_BUFFERED_BYTES", 15, b"x" * 10)],
+    ids=["many lines", "long lines"],
+)
+def test_a_reader_that_is_ahead_rests(
+    monkeypatch: pytest.MonkeyPatch, bound: str, most: int, text: bytes
+) -> None:
+    monkeypatch.setattr(f"pdj.gather.merge.{bound}", most)
     lines = merger(math.inf, 0, 1)
     done = threading.Event()
 
     def read() -> None:
         for moment in range(10):
-            lines.put(line(0, moment))
+            lines.put(Line(moment, "", source(0), text))
         lines.end(source(0))
         done.set()
 
@@ -126,10 +134,6 @@ def test_a_reader_that_is_ahead_rests(monkeypatch: pytest.MonkeyPatch) -> None:
         taken += lines.take(1)
     thread.join()
     assert [each.moment for each in taken] == list(range(10))
-
-
-def test_seconds_are_nanoseconds() -> None:
-    assert parse_moment("1970-01-01T00:00:01Z") == NANOSECONDS
 
 
 class Chunks:
@@ -181,22 +185,3 @@ def test_pieces_have_their_lines_time_and_say_that_they_were_cut() -> None:
         (NANOSECONDS, time, GONE_ON + b"d e"),
         (2 * NANOSECONDS, later, b"f"),
     ]
-
-
-def test_a_reader_of_long_lines_rests_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pdj.gather.merge.MAX_BUFFERED_BYTES", 15)
-    lines = merger(math.inf, 0, 1)
-    done = threading.Event()
-
-    def read() -> None:
-        for moment in range(3):
-            lines.put(Line(moment, "", source(0), b"x" * 10))
-        done.set()
-
-    thread = threading.Thread(target=read)
-    thread.start()
-    assert not done.wait(0.05)
-    lines.end(source(1))
-    while not done.is_set():
-        lines.take(1)
-    thread.join()

@@ -3,6 +3,8 @@
 The whole machine works on them, but for its threads: what no watch shows it must ask for.
 """
 
+from functools import cached_property
+
 import pytest
 
 from api.constants import ANNOTATION_RESTARTED_AT, LABEL_ATTEMPT, LABEL_JOB_UID
@@ -19,71 +21,87 @@ from tests.memory.former import (
 )
 from tests.memory.kubelet import Kubelet
 from tests.memory.operator import Operator
-from tests.memory.world import World
+from tests.memory.world import CHILDREN, World
 
 MAX_STEPS = 200
 PODS = ["train-ps-0", "train-worker-0", "train-worker-1"]
-
-
-@pytest.fixture
-def operator(world: World) -> Operator:
-    """Not begun yet: a test first lays out what it finds."""
-    return Operator(world)
 
 
 def the_job() -> JobBuilder:
     return a_job().with_ps(1).with_workers(2)
 
 
-def leave(world: World, kubelet: Kubelet, job: JobBuilder, phase: str = "Running") -> None:
-    """What the other operator leaves of a job in this phase: its pods run unless it is Pending."""
-    raw = world.submit(job)
-    for pod in former_pods(raw):
-        world.put(pod)
-        kubelet.bind(name_of(pod))
-        kubelet.give_address(name_of(pod))
-    if phase != "Pending":
-        addresses = {name_of(p): p["status"]["podIP"] for p in world.of_kind("Pod")}
-        world.put(former_config_map(raw, addresses))
-        for name in world.names("Pod"):
-            assert kubelet.start(name)
-    state = "pending" if phase == "Pending" else "running"
-    world.change("PaddleJob", "train", lambda j: j.update(status=former_status(raw, phase, state)))
+class Left(World):
+    """What the other operator has left; ours has not begun yet."""
+
+    @cached_property
+    def kubelet(self) -> Kubelet:
+        return Kubelet(self)
+
+    @cached_property
+    def operator(self) -> Operator:
+        return Operator(self)
+
+    def leave(self, job: JobBuilder, phase: str = "Running") -> dict[str, str]:
+        """A job in this phase: its pods run unless it is Pending. The UIDs of its children."""
+        raw = self.submit(job)
+        for pod in former_pods(raw):
+            self.put(pod)
+            self.kubelet.bind(name_of(pod))
+            self.kubelet.give_address(name_of(pod))
+        if phase != "Pending":
+            addresses = {name_of(p): p["status"]["podIP"] for p in self.of_kind("Pod")}
+            self.put(former_config_map(raw, addresses))
+            assert all(self.kubelet.start(name) for name in self.names("Pod"))
+        status = former_status(raw, phase, "pending" if phase == "Pending" else "running")
+        self.change("PaddleJob", "train", lambda job: job.update(status=status))
+        return self.uids()
+
+    def take_over(self) -> None:
+        """Another process of ours looks at everything, and works until nothing is left to do."""
+        self.operator.restart(is_warm=False)
+        self.keep_up()
+
+    def keep_up(self) -> None:
+        """Our operator works until nothing is left to do."""
+        for _ in range(MAX_STEPS):
+            shown = self.operator.show_all()
+            self.advance(0.2)
+            later = self.operator.queue.seconds_to_next() or 60
+            if not self.operator.work() and not shown and later > 5:
+                return
+        raise AssertionError("still at work")
+
+    def run(self) -> None:
+        """A job of ours starts, and its pods run."""
+        for _ in range(MAX_STEPS):
+            self.operator.show_all()
+            self.operator.work()
+            self.kubelet.reap_all()
+            self.kubelet.place_all()
+            self.kubelet.start_all()
+            self.advance(0.2)
+
+    def uids(self, *kinds: str) -> dict[str, str]:
+        """The UIDs of the children of these kinds, or of all, by kind and name."""
+        kinds = kinds or CHILDREN
+        return {"/".join(at): uid_of(obj) for at, obj in self.objects.items() if at[0] in kinds}
 
 
-def settle(world: World, operator: Operator) -> None:
-    """Another process of ours looks at everything, and works until nothing is left to do."""
-    for _ in range(MAX_STEPS):
-        shown = operator.show_all()
-        world.advance(0.2)
-        if not operator.work() and not shown and (operator.queue.seconds_to_next() or 60) > 5:
-            return
-    raise AssertionError("still at work")
+@pytest.fixture
+def world() -> Left:
+    return Left()
 
 
-def run(world: World, kubelet: Kubelet, operator: Operator) -> None:
-    """A job of ours starts, and its pods run."""
-    for _ in range(MAX_STEPS):
-        operator.show_all()
-        operator.work()
-        kubelet.reap_all()
-        kubelet.place_all()
-        kubelet.start_all()
-        world.advance(0.2)
+@pytest.fixture
+def kubelet(world: Left) -> Kubelet:
+    return world.kubelet
 
 
-def uids(world: World, kind: str = "Pod") -> dict[str, str]:
-    return {name_of(obj): uid_of(obj) for obj in world.of_kind(kind)}
-
-
-def test_running_job_keeps_its_pods_and_completes(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
-    leave(world, kubelet, the_job())
-    before = uids(world), uids(world, "ConfigMap")
-    operator.restart(is_warm=False)
-    settle(world, operator)
-    assert (uids(world), uids(world, "ConfigMap")) == before
+def test_running_job_keeps_its_pods_and_completes(world: Left, kubelet: Kubelet) -> None:
+    before = world.leave(the_job())
+    world.take_over()
+    assert world.uids() == before
     status = world.status()
     assert (status["phase"], status["attempt"]) == ("Running", 1)
     assert status["startTime"] == "2026-01-02T03:00:00Z"
@@ -91,9 +109,8 @@ def test_running_job_keeps_its_pods_and_completes(
     assert world.condition("Adopted")["status"] == "True"
     assert [event.reason for event in world.told] == ["Adopted"]
     assert world.counted == []
-    for name in ("train-worker-0", "train-worker-1"):
-        kubelet.end(name, 0)
-    settle(world, operator)
+    kubelet.end_all("worker")
+    world.keep_up()
     assert world.phase() == "Completed"
     assert "restartCount" not in world.status()
 
@@ -103,158 +120,133 @@ def test_running_job_keeps_its_pods_and_completes(
     [("Never", PODS), ("Always", []), ("OnFailure", PODS), ("OnCompletion", [])],
 )
 def test_pods_are_cleaned_as_the_spec_says(
-    world: World, kubelet: Kubelet, operator: Operator, policy: str, left: list[str]
+    world: Left, kubelet: Kubelet, policy: str, left: list[str]
 ) -> None:
-    leave(world, kubelet, the_job().with_spec(cleanPodPolicy=policy))
-    operator.restart(is_warm=False)
-    settle(world, operator)
-    for name in ("train-worker-0", "train-worker-1"):
-        kubelet.end(name, 0)
-    settle(world, operator)
+    world.leave(the_job().with_spec(cleanPodPolicy=policy))
+    world.take_over()
+    kubelet.end_all("worker")
+    world.keep_up()
     kubelet.reap_all()
     assert world.phase() == "Completed"
     assert world.names("Pod") == left
 
 
 def test_pods_that_ended_while_no_operator_looked_complete_the_job(
-    world: World, kubelet: Kubelet, operator: Operator
+    world: Left, kubelet: Kubelet
 ) -> None:
-    leave(world, kubelet, the_job().with_spec(cleanPodPolicy="Never"))
-    before = uids(world)
-    for name in ("train-worker-0", "train-worker-1"):
-        kubelet.end(name, 0)
-    operator.restart(is_warm=False)
-    settle(world, operator)
+    before = world.leave(the_job().with_spec(cleanPodPolicy="Never"))
+    kubelet.end_all("worker")
+    world.take_over()
     assert world.phase() == "Completed"
-    assert uids(world) == before
+    assert world.uids() == before
 
 
-def test_failure_afterwards_leads_to_an_attempt_of_our_own(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
-    leave(world, kubelet, the_job().with_spec(backoffLimit=1))
-    operator.restart(is_warm=False)
-    settle(world, operator)
+def test_failure_afterwards_leads_to_an_attempt_of_our_own(world: Left, kubelet: Kubelet) -> None:
+    world.leave(the_job().with_spec(backoffLimit=1))
+    world.take_over()
     kubelet.end("train-worker-1", 1)
-    settle(world, operator)
+    world.keep_up()
     kubelet.reap_all()
-    settle(world, operator)
+    world.keep_up()
     pods = world.of_kind("Pod")
     assert {pod["metadata"]["labels"][LABEL_ATTEMPT] for pod in pods} == {"2"}
     assert world.status()["failureCount"] == 1
     assert world.condition("Adopted")["status"] == "False"
 
 
-def test_services_and_restarts_in_place_are_left_alone(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
+def test_services_and_restarts_in_place_are_left_alone(world: Left, kubelet: Kubelet) -> None:
     job = the_job().with_spec(intranet="Service")
-    leave(world, kubelet, job)
+    world.leave(job)
     for service in former_services(world.job()):
         world.put(service)
     for _ in range(7):  # more than a job of ours may have without a backoffLimit
         kubelet.restart("train-worker-0")
     world.change("Pod", "train-worker-0", lambda p: p["spec"].update(restartPolicy="OnFailure"))
-    before = uids(world), uids(world, "Service")
-    operator.restart(is_warm=False)
-    settle(world, operator)
-    assert (uids(world), uids(world, "Service")) == before
+    before = world.uids()
+    world.take_over()
+    assert world.uids() == before
     assert world.phase() == "Running"
 
 
 def test_pod_group_of_the_other_operator_is_no_trouble_and_goes_with_the_pods(
-    world: World, kubelet: Kubelet, operator: Operator
+    world: Left, kubelet: Kubelet
 ) -> None:
     world.settings = Settings(scheduling="volcano")
-    leave(world, kubelet, the_job())
+    world.leave(the_job())
     world.put(former_pod_group(world.job()))
     for pod in world.of_kind("Pod"):
         group = {"scheduling.k8s.io/group-name": "train"}
         world.change("Pod", name_of(pod), lambda p, g=group: p["metadata"].update(annotations=g))
-    before = uids(world), uids(world, "PodGroup")
-    operator.restart(is_warm=False)
-    settle(world, operator)
-    assert (uids(world), uids(world, "PodGroup")) == before
+    before = world.uids()
+    world.take_over()
+    assert world.uids() == before
     assert world.condition("Running")["reason"] == "AllPodsRunning"
     assert [event.type for event in world.told] == ["Normal"]
-    for name in ("train-worker-0", "train-worker-1"):
-        kubelet.end(name, 0)
-    settle(world, operator)
+    kubelet.end_all("worker")
+    world.keep_up()
     assert world.names("PodGroup") == []
 
 
-def test_ports_on_the_hosts_stay_as_they_are(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
-    leave(world, kubelet, the_job().with_spec(intranet="Host"))
+def test_ports_on_the_hosts_stay_as_they_are(world: Left, kubelet: Kubelet) -> None:
+    world.leave(the_job().with_spec(intranet="Host"))
     kubelet.wait("train-worker-1", "ContainerCreating")
-    before = uids(world)
-    operator.restart(is_warm=False)
-    settle(world, operator)
-    assert uids(world) == before
+    before = world.uids()
+    world.take_over()
+    assert world.uids() == before
     assert world.condition("Pending")["reason"] == "WaitingForPods"
     assert "hostPorts" not in world.status()
 
 
 def test_job_with_a_worker_that_is_held_back_begins_anew_when_asked(
-    world: World, kubelet: Kubelet, operator: Operator
+    world: Left, kubelet: Kubelet
 ) -> None:
     """The other operator lets pods go one by one, and did not come to the last."""
-    leave(world, kubelet, the_job())
+    world.leave(the_job())
     kubelet.wait("train-worker-1", "PodInitializing")
-    before = uids(world)
-    operator.restart(is_warm=False)
-    settle(world, operator)
-    assert uids(world) == before
+    before = world.uids("Pod")
+    world.take_over()
+    assert world.uids("Pod") == before
     asked = {ANNOTATION_RESTARTED_AT: "now"}
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(annotations=asked))
-    run(world, kubelet, operator)
-    assert not uids(world).items() & before.items()
+    world.run()
+    assert not world.uids("Pod").items() & before.items()
     assert (world.phase(), world.status()["attempt"]) == ("Running", 2)
 
 
-def test_spec_that_a_rule_of_ours_forbids_does_not_end_what_runs(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
+def test_spec_that_a_rule_of_ours_forbids_does_not_end_what_runs(world: Left) -> None:
     template = {
         "spec": {
             "containers": [{"name": "paddle", "env": [{"name": "PADDLE_PORT", "value": "99999"}]}]
         }
     }
-    leave(world, kubelet, a_job().with_workers(2, template))
-    before = uids(world)
-    operator.restart(is_warm=False)
-    settle(world, operator)
-    assert (world.phase(), uids(world)) == ("Running", before)
+    before = world.leave(a_job().with_workers(2, template))
+    world.take_over()
+    assert (world.phase(), world.uids()) == ("Running", before)
 
 
 def test_adopted_job_with_a_wrong_image_name_fails_when_it_says_so(
-    world: World, kubelet: Kubelet, operator: Operator
+    world: Left, kubelet: Kubelet
 ) -> None:
-    leave(world, kubelet, the_job())
-    operator.restart(is_warm=False)
-    settle(world, operator)
+    world.leave(the_job())
+    world.take_over()
     assert world.condition("Adopted")["status"] == "True"
     kubelet.wait("train-worker-1", "InvalidImageName", "no")
-    settle(world, operator)
+    world.keep_up()
     assert "this job fails at" in world.condition("Pending")["message"]
     world.advance(61)
-    settle(world, operator)
+    world.keep_up()
     assert (world.phase(), world.condition("Failed")["reason"]) == ("Failed", "ImageError")
 
 
-def test_job_in_which_nothing_has_begun_is_made_anew(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
-    leave(world, kubelet, the_job(), "Pending")
-    before = uids(world)
-    operator.restart(is_warm=False)
+def test_job_in_which_nothing_has_begun_is_made_anew(world: Left, kubelet: Kubelet) -> None:
+    before = world.leave(the_job(), "Pending")
+    world.operator.restart(is_warm=False)
     for _ in range(MAX_STEPS):
-        operator.show_all()
-        operator.work()
+        world.operator.show_all()
+        world.operator.work()
         kubelet.reap_all()
         world.advance(0.2)
-    after = uids(world)
+    after = world.uids()
     assert after.keys() == before.keys()
     assert not after.items() & before.items()
     assert all(LABEL_JOB_UID in pod["metadata"]["labels"] for pod in world.of_kind("Pod"))
@@ -263,42 +255,35 @@ def test_job_in_which_nothing_has_begun_is_made_anew(
 
 
 @pytest.mark.parametrize("fault", ["killed-before", "killed-after", "lost", "unheard"])
-def test_fault_at_any_write_changes_nothing(
-    world: World, kubelet: Kubelet, operator: Operator, fault: str
-) -> None:
-    leave(world, kubelet, the_job())
-    before = uids(world)
-    operator.restart(is_warm=False)
-    operator.faults += [fault, "ok", fault, fault, "ok", fault]
-    settle(world, operator)
-    assert len(operator.faults) < 3  # what is left met no write
-    assert uids(world) == before
+def test_fault_at_any_write_changes_nothing(world: Left, fault: str) -> None:
+    before = world.leave(the_job())
+    world.operator.restart(is_warm=False)
+    world.operator.faults += [fault, "ok", fault, fault, "ok", fault]
+    world.keep_up()
+    assert len(world.operator.faults) < 3  # what is left met no write
+    assert world.uids() == before
     assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
     assert world.condition("Adopted")["status"] == "True"
     assert "restartCount" not in world.status()
 
 
-def test_standby_whose_watches_are_late_takes_no_pod_for_missing(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
-    leave(world, kubelet, the_job())
-    before = uids(world), uids(world, "ConfigMap")
-    operator.restart(is_warm=False)
-    assert operator.work()
+def test_standby_whose_watches_are_late_takes_no_pod_for_missing(world: Left) -> None:
+    before = world.leave(the_job())
+    world.operator.restart(is_warm=False)
+    assert world.operator.work()
     assert all(LABEL_JOB_UID in pod["metadata"]["labels"] for pod in world.of_kind("Pod"))
-    operator.restart(is_warm=True)
-    assert operator.work()
-    settle(world, operator)
-    assert (uids(world), uids(world, "ConfigMap")) == before
+    world.operator.restart(is_warm=True)
+    assert world.operator.work()
+    world.keep_up()
+    assert world.uids() == before
     assert world.condition("Adopted")["status"] == "True"
 
 
 def test_crd_of_the_other_operator_drops_our_status_and_the_job_waits_for_ours(
-    world: World, kubelet: Kubelet, operator: Operator, monkeypatch: pytest.MonkeyPatch
+    world: Left, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It has a phase and no attempt, so the status that is stored stays the other operator's."""
-    leave(world, kubelet, the_job())
-    before = uids(world), uids(world, "ConfigMap")
+    before = world.leave(the_job())
 
     def patch_status(name: str, patch: Raw) -> None:
         known = {key: patch["status"][key] for key in ("phase", "mode") if key in patch["status"]}
@@ -308,91 +293,76 @@ def test_crd_of_the_other_operator_drops_our_status_and_the_job_waits_for_ours(
 
     with monkeypatch.context() as older:
         older.setattr(world, "patch_status", patch_status)
-        operator.restart(is_warm=False)
-        settle(world, operator)
+        world.take_over()
     assert "attempt" not in world.status()
-    assert (uids(world), uids(world, "ConfigMap")) == before
+    assert world.uids() == before
     assert world.told == []
     world.advance(30)
-    settle(world, operator)
+    world.keep_up()
     assert world.condition("Adopted")["status"] == "True"
-    assert (uids(world), uids(world, "ConfigMap")) == before
+    assert world.uids() == before
 
 
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_job_of_ours_whose_attempt_an_older_crd_has_dropped_goes_on(
-    world: World, kubelet: Kubelet, operator: Operator, attempt: int
+    world: Left, kubelet: Kubelet, attempt: int
 ) -> None:
     world.submit(the_job().with_spec(backoffLimit=1))
-    operator.restart(is_warm=False)
-    run(world, kubelet, operator)
+    world.operator.restart(is_warm=False)
+    world.run()
     if attempt == 2:
         kubelet.end("train-worker-1", 1)
-        run(world, kubelet, operator)
+        world.run()
     assert (world.phase(), world.status()["attempt"]) == ("Running", attempt)
-    before = uids(world), uids(world, "ConfigMap")
+    before = world.uids()
     told = {key: world.status()[key] for key in ("phase", "mode", "startTime")}
     world.change("PaddleJob", "train", lambda job: job.update(status=told))
-    operator.restart(is_warm=False)
-    settle(world, operator)
-    assert (uids(world), uids(world, "ConfigMap")) == before
+    world.take_over()
+    assert world.uids() == before
     assert (world.phase(), world.status()["attempt"]) == ("Running", attempt)
     assert not world.status().get("restartCount"), "it is in that attempt from the first pass on"
     assert world.condition("Adopted") == {}
     kubelet.end_all("worker")
-    settle(world, operator)
+    world.keep_up()
     assert world.phase() == "Completed"
 
 
 @pytest.mark.parametrize("phase", ["Completed", "Failed"])
-def test_ended_job_is_left_as_it_is(
-    world: World, kubelet: Kubelet, operator: Operator, phase: str
-) -> None:
-    leave(world, kubelet, the_job(), phase)
+def test_ended_job_is_left_as_it_is(world: Left, phase: str) -> None:
+    world.leave(the_job(), phase)
     before = dict(world.objects)
-    operator.restart(is_warm=False)
-    settle(world, operator)
+    world.take_over()
     assert world.objects == before
     assert not world.told
     assert not world.counted
 
 
-def test_pod_that_lost_its_labels_runs_on(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
-    leave(world, kubelet, the_job())
+def test_pod_that_lost_its_labels_runs_on(world: Left) -> None:
+    world.leave(the_job())
     for name in ("train-worker-0", "train-worker-1"):
         world.change("Pod", name, lambda pod: pod["metadata"].update(labels={}))
-    before = uids(world)
-    operator.restart(is_warm=False)
-    settle(world, operator)
-    assert uids(world) == before
+    before = world.uids()
+    world.take_over()
+    assert world.uids() == before
     assert world.condition("Adopted")["status"] == "True"
 
 
-def test_pod_of_that_name_that_is_not_the_jobs_is_not_touched(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
-    leave(world, kubelet, the_job())
+def test_pod_of_that_name_that_is_not_the_jobs_is_not_touched(world: Left) -> None:
+    world.leave(the_job())
     forged = world.change(
         "Pod", "train-worker-1", lambda p: p["metadata"]["ownerReferences"][0].update(uid="other")
     )
-    operator.restart(is_warm=False)
-    settle(world, operator)
+    world.take_over()
     assert world.get("Pod", "train-worker-1") == forged
 
 
-def test_job_without_workers_is_left_alone_and_says_so(
-    world: World, kubelet: Kubelet, operator: Operator
-) -> None:
-    leave(world, kubelet, a_job().with_ps(2))
-    before = uids(world)
-    operator.restart(is_warm=False)
-    settle(world, operator)
+def test_job_without_workers_is_left_alone_and_says_so(world: Left) -> None:
+    before = world.leave(a_job().with_ps(2))
+    world.take_over()
     condition = world.condition("Adopted")
     assert (condition["status"], condition["reason"]) == ("False", "InvalidSpec")
     assert [event.type for event in world.told] == ["Warning"]
-    assert uids(world) == before
+    assert world.uids() == before
     assert world.phase() == "Running"
 
 

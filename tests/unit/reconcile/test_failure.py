@@ -4,7 +4,7 @@ import pytest
 
 from api.constants import Reason, Role
 from api.objects import Raw
-from reconcile.failure.incident import build_failure, find_incident
+from reconcile.failure.incident import Incident, build_failure, find_incident
 from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_job, a_pod, view_of
 
@@ -24,6 +24,13 @@ def config_map(**data: str) -> Raw:
     """The first attempt's ConfigMap."""
     labels = {"batch.paddlepaddle.org/attempt": "1"}
     return {"metadata": {"name": "train", "labels": labels}, "data": data}
+
+
+def incident_of(view: View) -> Incident:
+    """What has ended the attempt."""
+    incident = find_incident(view)
+    assert incident is not None
+    return incident
 
 
 def started(*pods: PodBuilder, policy: Raw | None = None) -> View:
@@ -79,8 +86,7 @@ def started(*pods: PodBuilder, policy: Raw | None = None) -> View:
 def test_end_of_a_pod_is_judged(
     pod: PodBuilder, policy: Raw | None, reason: Reason, is_charged: bool, is_fatal: bool
 ) -> None:
-    incident = find_incident(started(pod, policy=policy))
-    assert incident is not None
+    incident = incident_of(started(pod, policy=policy))
     found = (incident.reason, incident.is_charged, incident.is_fatal)
     assert found == (reason, is_charged, is_fatal)
 
@@ -106,8 +112,7 @@ def test_policy_judges_an_evicted_pod_while_it_goes(
     policy: Raw | None, reason: Reason, is_charged: bool, is_fatal: bool
 ) -> None:
     pod = a_pod(JOB).running().deleting().with_condition("DisruptionTarget")
-    incident = find_incident(started(pod, policy=policy))
-    assert incident is not None
+    incident = incident_of(started(pod, policy=policy))
     found = (incident.reason, incident.is_charged, incident.is_fatal)
     assert found == (reason, is_charged, is_fatal)
 
@@ -118,23 +123,20 @@ def test_pod_that_ended_well_may_be_deleted() -> None:
 
 def test_first_to_end_is_the_cause() -> None:
     first = a_pod(JOB, index=1).ended(139, seconds=5)
-    incident = find_incident(started(a_pod(JOB).ended(1, seconds=6), first))
-    assert incident is not None
+    incident = incident_of(started(a_pod(JOB).ended(1, seconds=6), first))
     assert incident.pod is not None
     assert incident.pod.name == "train-worker-1"
 
 
 def test_disruption_is_the_cause_among_those_that_end_at_once() -> None:
     evicted = a_pod(JOB, index=1).ended(143, seconds=5).with_condition("DisruptionTarget")
-    incident = find_incident(started(a_pod(JOB).ended(1, seconds=5), evicted))
-    assert incident is not None
+    incident = incident_of(started(a_pod(JOB).ended(1, seconds=5), evicted))
     assert not incident.is_charged
 
 
 def test_fatal_end_outweighs_an_earlier_one() -> None:
     fatal = a_pod(JOB, index=1).ended(42, seconds=9)
-    incident = find_incident(started(a_pod(JOB).ended(1, seconds=5), fatal, policy=FAIL_ON_42))
-    assert incident is not None
+    incident = incident_of(started(a_pod(JOB).ended(1, seconds=5), fatal, policy=FAIL_ON_42))
     assert incident.is_fatal
 
 
@@ -159,15 +161,13 @@ def test_fatal_end_outweighs_an_earlier_one() -> None:
 )
 def test_loss_of_a_peer_ends_the_attempt(pods: list[PodBuilder], reason: Reason) -> None:
     job = a_job().with_workers(2).with_status(phase="Running").build()
-    incident = find_incident(view_of(job, *pods))
-    assert incident is not None
+    incident = incident_of(view_of(job, *pods))
     assert (incident.reason, incident.is_charged) == (reason, False)
 
 
 def test_pods_taken_for_gone_are_verified() -> None:
     job = a_job().with_workers(2).with_status(phase="Running")
-    incident = find_incident(view_of(job, a_pod(JOB).running()))
-    assert incident is not None
+    incident = incident_of(view_of(job, a_pod(JOB).running()))
     assert incident.verify_gone == ("train-worker-1",)
 
 
@@ -187,8 +187,7 @@ def test_nothing_is_lost_before_addresses_are_told(pods: list[PodBuilder]) -> No
 def test_missing_pod_is_a_loss_once_the_config_map_exists() -> None:
     job = a_job().with_workers(2).build()
     waiting = a_pod(job).bound().with_address("10.0.1.1")
-    incident = find_incident(view_of(job, waiting, config_maps=(config_map(),)))
-    assert incident is not None
+    incident = incident_of(view_of(job, waiting, config_maps=(config_map(),)))
     assert incident.reason is Reason.POD_VANISHED
 
 
@@ -226,10 +225,9 @@ def test_failure_of_a_pod_that_its_peers_look_for_elsewhere_is_not_charged(
     spec = {"podFailurePolicy": {"rules": [rule]}} if policy else {}
     job = a_job().with_workers(1).with_spec(**spec).build()
     pod = a_pod(job).running().ended(1)
-    incident = find_incident(
+    incident = incident_of(
         view_of(job, pod, config_maps=(config_map(PADDLE_TRAINER_ENDPOINTS=told),))
     )
-    assert incident is not None
     assert (incident.reason, incident.is_charged) == (reason, is_charged)
 
 
@@ -248,8 +246,7 @@ def test_failure_record_outlives_the_pod() -> None:
     view = started(
         a_pod(JOB, index=1).ended(137, seconds=9, reason="OOMKilled", message="lines\n" * 900)
     )
-    incident = find_incident(view)
-    assert incident is not None
+    incident = incident_of(view)
     record = build_failure(view, incident)
     assert (record.pod, record.role, record.index) == ("train-worker-1", "worker", 1)
     assert (record.exit_code, record.signal, record.reason) == (137, 9, "OOMKilled")

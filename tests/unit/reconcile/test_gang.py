@@ -29,6 +29,21 @@ def volcano_job() -> JobBuilder:
     return a_job().with_ps(1).with_workers(2, VOLCANO)
 
 
+@pytest.fixture
+def volcano(world: World) -> World:
+    """With Volcano, and a job that names it."""
+    world.volcano_served = world.gang_served = True
+    world.submit(volcano_job())
+    return world
+
+
+def submit_for_volcano(world: World, job: JobBuilder) -> None:
+    """A job under an operator that gives every job to Volcano."""
+    world.settings = Settings(scheduling="volcano")
+    world.volcano_served = True
+    world.submit(job)
+
+
 @pytest.mark.parametrize(
     ("job", "scheduling", "kind"),
     [
@@ -67,10 +82,8 @@ def test_least_members(job: JobBuilder, least: int) -> None:
 
 
 def test_own_group_comes_first_and_names_the_job(world: World) -> None:
-    world.settings = Settings(scheduling="volcano")
-    world.volcano_served = True
     policy = {"queue": "research", "priorityClass": "high", "minResources": {"cpu": "4"}}
-    world.submit(a_job().with_ps(1).with_workers(2).with_spec(schedulingPolicy=policy))
+    submit_for_volcano(world, a_job().with_ps(1).with_workers(2).with_spec(schedulingPolicy=policy))
     plan = world.work()
     assert [create.kind for create in plan.creates[0]] == ["PodGroup"]
     group = world.get("PodGroup", OWN)
@@ -84,109 +97,91 @@ def test_own_group_comes_first_and_names_the_job(world: World) -> None:
     assert world.status()["podGroup"] == OWN
 
 
-def test_every_pod_joins_the_gang(world: World) -> None:
-    world.volcano_served = world.gang_served = True
-    world.submit(volcano_job())
-    world.put(pod_group())
-    world.settle()
-    for pod in world.of_kind("Pod"):
+def test_every_pod_joins_the_gang(volcano: World) -> None:
+    volcano.put(pod_group())
+    volcano.settle()
+    for pod in volcano.of_kind("Pod"):
         assert pod["spec"]["schedulerName"] == "volcano"
         assert pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "train"
 
 
-def test_users_group_is_used_as_it_is(world: World, kubelet: Kubelet) -> None:
-    world.volcano_served = world.gang_served = True
-    world.submit(volcano_job())
-    before = world.put(pod_group())
-    run_job(world, kubelet)
+def test_users_group_is_used_as_it_is(volcano: World, kubelet: Kubelet) -> None:
+    before = volcano.put(pod_group())
+    run_job(volcano, kubelet)
     kubelet.end_all("worker")
-    world.settle()
-    assert world.phase() == "Completed"
-    assert world.names("PodGroup") == ["train"]
-    assert world.get("PodGroup", "train") == before
+    volcano.settle()
+    assert volcano.phase() == "Completed"
+    assert volcano.names("PodGroup") == ["train"]
+    assert volcano.get("PodGroup", "train") == before
 
 
-def test_users_group_gets_five_seconds_to_arrive(world: World) -> None:
-    world.volcano_served = world.gang_served = True
-    world.submit(volcano_job())
-    plan = world.settle()
+def test_users_group_gets_five_seconds_to_arrive(volcano: World) -> None:
+    plan = volcano.settle()
     assert plan.requeue_after == 5
-    assert world.names("Pod") == []
-    assert world.condition("Pending")["reason"] == "PodGroupPending"
-    world.advance(4)
-    world.put(pod_group())
-    world.settle()
-    assert len(world.names("Pod")) == 3
-    assert world.names("PodGroup") == ["train"]
+    assert volcano.names("Pod") == []
+    assert volcano.condition("Pending")["reason"] == "PodGroupPending"
+    volcano.advance(4)
+    volcano.put(pod_group())
+    volcano.settle()
+    assert len(volcano.names("Pod")) == 3
+    assert volcano.names("PodGroup") == ["train"]
 
 
-def test_own_group_stands_in_for_one_that_does_not_come(world: World) -> None:
-    world.volcano_served = world.gang_served = True
-    world.submit(volcano_job())
-    world.settle()
-    world.advance(5)
-    world.settle()
-    assert world.names("PodGroup") == [OWN]
-    assert len(world.names("Pod")) == 3
+def test_own_group_stands_in_for_one_that_does_not_come(volcano: World) -> None:
+    volcano.settle()
+    volcano.advance(5)
+    volcano.settle()
+    assert volcano.names("PodGroup") == [OWN]
+    assert len(volcano.names("Pod")) == 3
 
 
-def test_pods_stay_with_the_group_that_they_name(world: World) -> None:
-    world.volcano_served = world.gang_served = True
-    world.submit(volcano_job())
-    world.settle()
-    world.advance(5)
-    world.settle()
-    world.put(pod_group())
-    world.settle()
-    assert world.names("PodGroup") == ["train", OWN]
-    assert world.status()["podGroup"] == OWN
+def test_pods_stay_with_the_group_that_they_name(volcano: World) -> None:
+    volcano.settle()
+    volcano.advance(5)
+    volcano.settle()
+    volcano.put(pod_group())
+    volcano.settle()
+    assert volcano.names("PodGroup") == ["train", OWN]
+    assert volcano.status()["podGroup"] == OWN
 
 
-def test_users_group_that_is_deleted_is_told(world: World) -> None:
-    world.volcano_served = world.gang_served = True
-    world.submit(volcano_job())
-    world.put(pod_group())
-    world.settle()
-    world.remove("PodGroup", "train")
-    world.settle()
-    assert world.names("PodGroup") == []
-    assert world.condition("Pending")["reason"] == "PodGroupUnavailable"
-    assert "is gone" in world.condition("Pending")["message"]
+def test_users_group_that_is_deleted_is_told(volcano: World) -> None:
+    volcano.put(pod_group())
+    volcano.settle()
+    volcano.remove("PodGroup", "train")
+    volcano.settle()
+    assert volcano.names("PodGroup") == []
+    assert volcano.condition("Pending")["reason"] == "PodGroupUnavailable"
+    assert "is gone" in volcano.condition("Pending")["message"]
 
 
-def test_pods_decide_whose_group_it_is_where_status_is_behind(world: World) -> None:
-    world.volcano_served = world.gang_served = True
-    world.submit(volcano_job())
-    world.put(pod_group())
-    world.settle()
-    world.change("PaddleJob", "train", lambda job: job["status"].update(podGroup=OWN))
-    world.settle()
-    assert world.names("PodGroup") == ["train"]
-    assert world.status()["podGroup"] == "train"
+def test_pods_decide_whose_group_it_is_where_status_is_behind(volcano: World) -> None:
+    volcano.put(pod_group())
+    volcano.settle()
+    volcano.change("PaddleJob", "train", lambda job: job["status"].update(podGroup=OWN))
+    volcano.settle()
+    assert volcano.names("PodGroup") == ["train"]
+    assert volcano.status()["podGroup"] == "train"
 
 
 def test_users_group_that_goes_while_the_job_runs_is_told_once(
-    world: World, kubelet: Kubelet
+    volcano: World, kubelet: Kubelet
 ) -> None:
-    world.volcano_served = world.gang_served = True
-    world.submit(volcano_job())
-    world.put(pod_group())
-    run_job(world, kubelet)
-    world.remove("PodGroup", "train")
-    world.settle()
-    world.settle()
-    assert world.phase() == "Running"
-    assert world.condition("Running")["reason"] == "PodGroupUnavailable"
-    assert [event.reason for event in world.told].count("PodGroupUnavailable") == 1
+    volcano.put(pod_group())
+    run_job(volcano, kubelet)
+    volcano.remove("PodGroup", "train")
+    volcano.settle()
+    volcano.settle()
+    assert volcano.phase() == "Running"
+    assert volcano.condition("Running")["reason"] == "PodGroupUnavailable"
+    assert [event.reason for event in volcano.told].count("PodGroupUnavailable") == 1
 
 
-def test_group_that_wants_more_than_there_is_holds_the_job(world: World) -> None:
-    world.volcano_served = world.gang_served = True
-    world.submit(volcano_job())
-    world.put(pod_group(least=4))
-    world.settle()
-    assert world.names("Pod") == []
-    assert world.condition("Pending")["reason"] == "PodGroupInvalid"
+def test_group_that_wants_more_than_there_is_holds_the_job(volcano: World) -> None:
+    volcano.put(pod_group(least=4))
+    volcano.settle()
+    assert volcano.names("Pod") == []
+    assert volcano.condition("Pending")["reason"] == "PodGroupInvalid"
 
 
 def test_job_waits_for_volcano(world: World) -> None:
@@ -201,9 +196,7 @@ def test_job_waits_for_volcano(world: World) -> None:
 
 
 def test_least_members_follow_the_replicas(world: World) -> None:
-    world.settings = Settings(scheduling="volcano")
-    world.volcano_served = True
-    world.submit(a_job().with_workers(2).with_spec(suspend=True))
+    submit_for_volcano(world, a_job().with_workers(2).with_spec(suspend=True))
     world.settle()
     world.edit_spec(suspend=False)
     world.settle()
@@ -213,9 +206,7 @@ def test_least_members_follow_the_replicas(world: World) -> None:
 
 
 def test_own_group_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
-    world.settings = Settings(scheduling="volcano")
-    world.volcano_served = True
-    world.submit(a_job().with_workers(2))
+    submit_for_volcano(world, a_job().with_workers(2))
     run_job(world, kubelet)
     world.remove("PodGroup", OWN)
     world.settle()
@@ -224,9 +215,7 @@ def test_own_group_that_is_deleted_comes_back(world: World, kubelet: Kubelet) ->
 
 @pytest.mark.parametrize("end", ["complete", "suspend"])
 def test_own_group_gives_its_place_back(world: World, kubelet: Kubelet, end: str) -> None:
-    world.settings = Settings(scheduling="volcano")
-    world.volcano_served = True
-    world.submit(a_job().with_workers(2))
+    submit_for_volcano(world, a_job().with_workers(2))
     run_job(world, kubelet)
     if end == "complete":
         kubelet.end_all("worker")
@@ -237,9 +226,7 @@ def test_own_group_gives_its_place_back(world: World, kubelet: Kubelet, end: str
 
 
 def test_group_stays_while_servers_of_an_ended_job_run(world: World, kubelet: Kubelet) -> None:
-    world.settings = Settings(scheduling="volcano")
-    world.volcano_served = True
-    world.submit(a_job().with_ps(1).with_workers(1).with_spec(cleanPodPolicy="Never"))
+    submit_for_volcano(world, a_job().with_ps(1).with_workers(1).with_spec(cleanPodPolicy="Never"))
     run_job(world, kubelet)
     kubelet.end_all("worker")
     world.settle()

@@ -5,6 +5,7 @@ import copy
 import pytest
 
 from api.objects import Raw
+from api.status import JobCondition
 from reconcile import reconcile
 from reconcile.children.startup_errors import await_startup
 from reconcile.model.hold import Hold
@@ -28,6 +29,14 @@ def end_of(view: View) -> Move | None:
     """The end of a job with a pod past its grace."""
     answer = await_startup(view)
     return answer if isinstance(answer, Move) else None
+
+
+def failed(view: View) -> JobCondition:
+    """Why the job has ended."""
+    end = end_of(view)
+    condition = end and end.status.condition("Failed")
+    assert condition is not None
+    return condition
 
 
 def wait_of(view: View) -> Hold:
@@ -72,10 +81,7 @@ def test_error_ends_the_job_after_its_grace(
     early = view_of(job, pod, seconds=grace - 1, config_maps=(config_map(),))
     assert end_of(early) is None
     assert wait_of(early).seconds == 1
-    transition = end_of(view_of(job, pod, seconds=grace, config_maps=(config_map(),)))
-    assert transition is not None
-    condition = transition.status.condition("Failed")
-    assert condition is not None
+    condition = failed(view_of(job, pod, seconds=grace, config_maps=(config_map(),)))
     assert condition.reason == cause
     assert condition.message.startswith(f"train-worker-0: {reason}")
 
@@ -217,11 +223,8 @@ def refused_pull(seconds: float) -> View:
 
 
 def test_end_keeps_the_cause_that_the_kubelet_no_longer_tells() -> None:
-    transition = end_of(refused_pull(600))
-    assert transition is not None
-    failed = transition.status.condition("Failed")
-    assert failed is not None
-    assert failed.message == "train-worker-0: ErrImagePull: not in the image table"
+    message = failed(refused_pull(600)).message
+    assert message == "train-worker-0: ErrImagePull: not in the image table"
 
 
 def test_end_leaves_a_record() -> None:

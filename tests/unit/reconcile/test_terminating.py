@@ -5,7 +5,7 @@ import pytest
 from api.objects import Raw
 from reconcile import Observed, Settings, reconcile
 from reconcile.children.terminating import await_leavers
-from tests.memory.builders import a_job, a_pod, at, hold_of, stamp, view_of
+from tests.memory.builders import a_job, a_pod, at, hold_of, stamp, view_of, wait_of
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
 DELETED = (
@@ -26,8 +26,7 @@ def group(**metadata: object) -> Raw:
 
 def test_finalizer_of_a_child_is_named_and_since_when() -> None:
     view = view_of(JOB, pod_groups=(group(finalizers=[PROTECTION]),), seconds=12)
-    wait = hold_of(view)
-    assert wait is not None
+    wait = wait_of(view)
     assert wait.cause == (
         f"waiting for PodGroup train-0123abcd, held by its finalizer {PROTECTION} since 03:04:07Z"
     )
@@ -47,37 +46,38 @@ def test_grace_of_a_pod_is_no_delay() -> None:
     pod = a_pod(JOB).running().deleting(30).build()
     pod["metadata"]["deletionGracePeriodSeconds"] = 30
     assert hold_of(view_of(JOB, pod, seconds=39)) is None
-    wait = hold_of(view_of(JOB, pod, seconds=40))
-    assert wait is not None
-    assert wait.cause == "waiting for Pod train-worker-0 on node-1 since 03:04:05Z"
+    assert (
+        wait_of(view_of(JOB, pod, seconds=40)).cause
+        == "waiting for Pod train-worker-0 on node-1 since 03:04:05Z"
+    )
 
 
 @pytest.mark.parametrize("seconds", [10**12, 2**63 - 1])
 def test_grace_beyond_the_calendar_is_long(seconds: int) -> None:
     pod = a_pod(JOB).running().deleting(30).build()
     pod["metadata"]["deletionGracePeriodSeconds"] = seconds
-    wait = hold_of(view_of(JOB, pod, seconds=60))
-    assert wait is not None
+    wait = wait_of(view_of(JOB, pod, seconds=60))
     assert wait.cause.startswith("waiting for Pod train-worker-0 on node-1 since")
 
 
 def test_first_that_stays_is_told_and_the_others_counted() -> None:
     groups = tuple(group(name=f"group-{index}") for index in (2, 1, 3))
-    wait = hold_of(view_of(JOB, pod_groups=groups, seconds=60))
-    assert wait is not None
-    assert wait.cause == "waiting for PodGroup group-1 since 03:04:07Z (and 2 more)"
+    assert (
+        wait_of(view_of(JOB, pod_groups=groups, seconds=60)).cause
+        == "waiting for PodGroup group-1 since 03:04:07Z (and 2 more)"
+    )
 
 
 def test_child_that_nobody_deletes_is_told() -> None:
-    wait = hold_of(view_of(JOB, a_pod(JOB), seconds=60))
-    assert wait is not None
-    assert wait.cause == "waiting for Pod train-worker-0, not deleted since 03:04:05Z"
+    assert (
+        wait_of(view_of(JOB, a_pod(JOB), seconds=60)).cause
+        == "waiting for Pod train-worker-0, not deleted since 03:04:05Z"
+    )
 
 
 def test_finalizer_of_the_job_is_told_once_its_children_are_gone() -> None:
     held = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["example.com/hold"]}}
-    wait = hold_of(view_of(held, seconds=60))
-    assert wait is not None
+    wait = wait_of(view_of(held, seconds=60))
     assert "the job itself, held by its finalizer example.com/hold" in wait.cause
     assert hold_of(view_of(JOB, seconds=60)) is None
 
@@ -85,8 +85,7 @@ def test_finalizer_of_the_job_is_told_once_its_children_are_gone() -> None:
 def test_children_are_no_reason_where_nobody_waits_for_them() -> None:
     """Deleted in the background, a job that is held keeps its pods, and they run on."""
     held = {**JOB, "metadata": {**JOB["metadata"], "finalizers": ["example.com/hold"]}}
-    wait = hold_of(view_of(held, a_pod(JOB).running(), seconds=60))
-    assert wait is not None
+    wait = wait_of(view_of(held, a_pod(JOB).running(), seconds=60))
     assert "the job itself, held by its finalizer example.com/hold" in wait.cause
 
 
@@ -108,9 +107,7 @@ def test_job_says_so_with_one_write() -> None:
 def test_pod_of_the_last_attempt_that_stays_is_named() -> None:
     job = a_job().with_workers(2).with_status(attempt=2, phase="Restarting").build()
     pod = a_pod(job).running().deleting(0).build()
-    usual = hold_of(view_of(job, pod))
-    assert usual is not None
+    usual = wait_of(view_of(job, pod))
     assert usual.cause == "waiting for the 1 pod of the last attempt to go"
-    wait = hold_of(view_of(job, pod, seconds=10))
-    assert wait is not None
+    wait = wait_of(view_of(job, pod, seconds=10))
     assert wait.cause == f"{usual.cause}: Pod train-worker-0 on node-1 since 03:04:05Z"
