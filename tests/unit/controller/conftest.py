@@ -3,19 +3,14 @@
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 
 import pytest
 import structlog
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from kubernetes.client import Configuration
 
 from controller.client.api import ApiClient
 from controller.client.connection import Credentials, build_connection
+from localcluster.client.pki import Authority
 from metrics import Metrics
 from tests.unit.controller.fakes import ScriptedServer, SteppedClock, eventually, reply
 
@@ -88,35 +83,11 @@ def client(make_client: MakeClient) -> ApiClient:
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory) -> str:
-    """A file with a key and a certificate of its own, for 127.0.0.1 and api.example."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
-    built = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName(
-                [x509.IPAddress(ip_address("127.0.0.1")), x509.DNSName("api.example")]
-            ),
-            False,
-        )
-        .sign(key, hashes.SHA256())
-    )
+    """A file with a key, its certificate for 127.0.0.1 and api.example, and who vouches for it."""
+    authority = Authority()
+    pair = authority.issue("api.example", ["api.example"], ["127.0.0.1"])
     path = tmp_path_factory.mktemp("tls") / "both.pem"
-    path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-        + built.public_bytes(serialization.Encoding.PEM)
-    )
+    path.write_bytes(pair.key + pair.certificate + authority.certificate)
     return str(path)
 
 

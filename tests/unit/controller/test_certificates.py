@@ -47,6 +47,10 @@ def lines() -> Lines:
     return Lines()
 
 
+def a_key() -> ec.EllipticCurvePrivateKey:
+    return ec.generate_private_key(ec.SECP256R1())
+
+
 def key_pem(key: ec.EllipticCurvePrivateKey, password: bytes = b"") -> bytes:
     """A key as a file has it."""
     no = serialization.NoEncryption()
@@ -56,7 +60,7 @@ def key_pem(key: ec.EllipticCurvePrivateKey, password: bytes = b"") -> bytes:
 
 def write_pair(folder: Path, name: str, ends_at=START + DAY, password: bytes = b"") -> None:
     """tls.crt and tls.key, as an update of a Secret's volume puts them there."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = a_key()
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     built = (
         x509.CertificateBuilder()
@@ -192,30 +196,6 @@ def test_one_that_expires_meanwhile_is_told_once(tmp_path: Path, clock, lines):
     assert lines.events == ["metrics_certificate_expired"]
 
 
-def spoil_nothing_there(folder: Path) -> None:
-    (folder / "tls.crt").unlink()
-
-
-def spoil_no_certificate(folder: Path) -> None:
-    put(folder / "tls.crt", b"certificate")
-
-
-def spoil_other_key(folder: Path) -> None:
-    put(folder / "tls.key", key_pem(ec.generate_private_key(ec.SECP256R1())))
-
-
-def spoil_no_key(folder: Path) -> None:
-    put(folder / "tls.key", b"")
-
-
-def spoil_expired(folder: Path) -> None:
-    write_pair(folder, "old", START)
-
-
-def spoil_password(folder: Path) -> None:
-    write_pair(folder, "locked", password=b"secret")
-
-
 def spoil_version(folder: Path) -> None:
     pem = (folder / "tls.crt").read_bytes()
     der = x509.load_pem_x509_certificate(pem).public_bytes(serialization.Encoding.DER)
@@ -232,19 +212,22 @@ def spoil_folder(folder: Path) -> None:
     (folder / "tls.key").mkdir()
 
 
-@pytest.mark.parametrize(
-    ("spoil", "told"),
-    [
-        (spoil_nothing_there, r"cannot read .*tls\.crt: No such file"),
-        (spoil_no_certificate, r"tls\.crt has no certificate in it"),
-        (spoil_other_key, r"no pair of certificate and key: .*MISMATCH"),
-        (spoil_no_key, "no pair of certificate and key"),
-        (spoil_expired, r"tls\.crt expired at 2026-01-02T03:04:05"),
-        (spoil_password, "no pair of certificate and key"),
-        (spoil_version, r"tls\.crt has no certificate in it: .*version"),
-        (spoil_folder, r"cannot read .*tls\.key: Is a directory"),
-    ],
-)
+SPOILED = [
+    (lambda at: (at / "tls.crt").unlink(), r"cannot read .*tls\.crt: No such file"),
+    (lambda at: put(at / "tls.crt", b"x"), r"tls\.crt has no certificate in it"),
+    (
+        lambda at: put(at / "tls.key", key_pem(a_key())),
+        "no pair of certificate and key: .*MISMATCH",
+    ),
+    (lambda at: put(at / "tls.key", b""), "no pair of certificate and key"),
+    (lambda at: write_pair(at, "old", START), r"tls\.crt expired at 2026-01-02T03:04:05"),
+    (lambda at: write_pair(at, "x", password=b"secret"), "no pair of certificate and key"),
+    (spoil_version, r"tls\.crt has no certificate in it: .*version"),
+    (spoil_folder, r"cannot read .*tls\.key: Is a directory"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "told"), SPOILED)
 def test_what_is_of_no_use_fails_the_start(tmp_path: Path, clock, lines, spoil, told):
     write_pair(tmp_path, "first")
     spoil(tmp_path)

@@ -105,7 +105,7 @@ def test_in_a_cluster_no_proxy_is_used(monkeypatch, pod, clock):
     assert endpoint.proxy == ""
     assert endpoint.tls is not None
     assert endpoint.tls.verify_mode == ssl.CERT_REQUIRED
-    assert endpoint.tls.cert_store_stats()["x509"] == 1
+    assert endpoint.tls.cert_store_stats()["x509"] == 2, "those of the file alone"
     assert endpoint.ca_file == incluster_config.SERVICE_CERT_FILENAME
 
 

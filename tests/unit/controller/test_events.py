@@ -1,6 +1,8 @@
 """Events: merged, bounded, and never in anyone's way."""
 
 import io
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -27,8 +29,14 @@ def api(server) -> MemoryApi:
 
 
 @pytest.fixture
-def recorder(client, clock, metrics, log) -> EventRecorder:
-    return EventRecorder(client, clock, metrics, log)
+def record_while(client, clock, metrics, log) -> Callable[..., EventRecorder]:
+    """A recorder, and whether jobs of a namespace wait for a worker meanwhile."""
+    return partial(EventRecorder, client, clock, metrics, log)
+
+
+@pytest.fixture
+def recorder(record_while) -> EventRecorder:
+    return record_while()
 
 
 def send(recorder: EventRecorder, *events: EmitEvent, job=JOB) -> None:
@@ -130,10 +138,8 @@ def test_a_neighbours_events_are_sent_in_turn(api, recorder, metrics, many):
     assert sent == {"one", "two"}
 
 
-def test_what_is_due_does_not_wait_for_a_later_event_of_a_neighbour(
-    api, client, clock, metrics, log
-):
-    recorder = EventRecorder(client, clock, metrics, log, Backlog(10**9))
+def test_what_is_due_does_not_wait_for_a_later_event_of_a_neighbour(api, clock, record_while):
+    recorder = record_while(Backlog(10**9))
     recorder.record(job_of("first", "a"), event())
     recorder.record(job_of("first", "b"), event())
     clock.step(DEFER_SECONDS / 2)
@@ -218,27 +224,27 @@ class Backlog:
         pytest.param(10_000, DEFER_SECONDS, id="not for ever"),
     ],
 )
-def test_an_event_is_deferred_while_jobs_wait(api, client, clock, metrics, log, looks, seconds):
-    send(EventRecorder(client, clock, metrics, log, Backlog(looks)), event())
+def test_an_event_is_deferred_while_jobs_wait(api, clock, record_while, looks, seconds):
+    send(record_while(Backlog(looks)), event())
     (sent,) = stored(api)
     assert clock.monotonic() == pytest.approx(seconds, abs=0.11)
     assert sent["firstTimestamp"] == format_time(START)  # when it was recorded
 
 
-def test_a_buffer_that_fills_defers_nothing(api, client, clock, metrics, log):
+def test_a_buffer_that_fills_defers_nothing(api, record_while):
     sent_when_asked = []
 
     def is_backlogged(_namespace: str) -> bool:
         sent_when_asked.append(len(stored(api)))
         return True
 
-    recorder = EventRecorder(client, clock, metrics, log, is_backlogged)
+    recorder = record_while(is_backlogged)
     send(recorder, *(event(message=str(number)) for number in range(BUFFER_SIZE // 2 + 1)))
     assert sent_when_asked[0] > 0
 
 
-def test_a_backlog_of_one_namespace_defers_no_events_of_another(api, client, clock, metrics, log):
-    recorder = EventRecorder(client, clock, metrics, log, lambda namespace: namespace == "crowd")
+def test_a_backlog_of_one_namespace_defers_no_events_of_another(api, clock, record_while):
+    recorder = record_while(lambda namespace: namespace == "crowd")
     for namespace in ("crowd", "calm"):
         recorder.record(job_of(namespace), event())
     send_recorded(recorder, 1)
@@ -296,8 +302,8 @@ def test_a_stop_waits_for_no_namespace_whose_events_hang(hung, recorder, clock):
     assert clock.monotonic() == SLOW_SECONDS
 
 
-def test_a_stop_ends_the_deferring(api, client, clock, metrics, log):
-    recorder = EventRecorder(client, clock, metrics, log, Backlog(10**9))
+def test_a_stop_ends_the_deferring(api, clock, record_while):
+    recorder = record_while(Backlog(10**9))
     recorder.record(JOB, event())
     recorder.stop()
     recorder.run()

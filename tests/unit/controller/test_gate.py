@@ -29,10 +29,21 @@ FEW = 8
 
 
 @pytest.fixture
-def route(make_client, clock, log) -> Iterator[Route]:
-    gate = Gate(make_client(read_timeout_seconds=30.0), clock, log)
-    yield gate.guard("/metrics", lambda _: SAID)
+def gate(make_client, clock, log, monkeypatch) -> Iterator[Gate]:
+    monkeypatch.setattr("controller.gate.MAX_VERDICTS", FEW)
+    gate = Gate(make_client(), clock, log)
+    yield gate
     gate.close()
+
+
+@pytest.fixture
+def route(gate) -> Route:
+    return gate.guard("/metrics", lambda _: SAID)
+
+
+def question(token: object) -> Request:
+    """What a client with this token sends."""
+    return Request(f"GET / HTTP/1.1\r\nAuthorization: Bearer {token}\r\n\r\n")
 
 
 def ask(route: Route, authorization: str = "Bearer t") -> Answer:
@@ -153,7 +164,7 @@ def test_tokens_without_number_are_refused_and_not_kept(route, server):
     server.steps = [server.hang]
 
     def answer_to(number: int) -> Answer | None:
-        return route(Request(f"GET / HTTP/1.1\r\nAuthorization: Bearer {number}\r\n\r\n"))
+        return route(question(number))
 
     assert [answer_to(number) for number in range(MAX_ASKED)] == [None] * MAX_ASKED
     busy = answer_to(MAX_ASKED)
@@ -168,24 +179,15 @@ def test_a_reader_is_asked_about_before_tokens_that_nobody_knows(route, server, 
     clock.step(VERDICT_SECONDS + 0.1)
     server.steps = [*[server.hang] * THREADS, reply(201, {"status": {}})]
     for token in (*range(MAX_ASKED), "reader"):
-        request = Request(f"GET / HTTP/1.1\r\nAuthorization: Bearer {token}\r\n\r\n")
+        request = question(token)
         assert route(request) is None
     server.released.set()
     eventually(lambda: len(server.seen) > 2 + MAX_ASKED, "all are asked about")
     assert (TOKEN_REVIEWS, {"token": "reader"}) in asked(server)[2 : 2 + 2 * THREADS]
 
 
-@pytest.fixture
-def gate(make_client, clock, log, monkeypatch) -> Iterator[Gate]:
-    monkeypatch.setattr("controller.gate.MAX_VERDICTS", FEW)
-    gate = Gate(make_client(), clock, log)
-    yield gate
-    gate.close()
-
-
-def test_unknown_tokens_make_room_for_each_other_only(gate, server):
+def test_unknown_tokens_make_room_for_each_other_only(gate, route, server):
     server.steps = [KNOWN, ALLOWED, reply(201, {"status": {}})]
-    route = gate.guard("/metrics", lambda _: SAID)
     assert ask(route) == SAID
     for number in range(FEW + 5):
         assert ask(route, f"Bearer {number}").status == 401
@@ -195,9 +197,8 @@ def test_unknown_tokens_make_room_for_each_other_only(gate, server):
     assert len(server.seen) == asked_before, "it was known"
 
 
-def test_those_who_may_are_bounded_too(gate, server):
+def test_those_who_may_are_bounded_too(gate, route, server):
     server.steps = [KNOWN, ALLOWED] * (FEW + 5)
-    route = gate.guard("/metrics", lambda _: SAID)
     for number in range(FEW + 5):
         assert ask(route, f"Bearer {number}") == SAID
     assert len(gate._readers) == FEW
@@ -215,9 +216,8 @@ def test_without_a_thread_a_token_is_not_taken_for_asked(route, server, monkeypa
     assert ask(route) == SAID
 
 
-def test_whatever_goes_wrong_the_threads_go_on(gate, server, monkeypatch):
+def test_whatever_goes_wrong_the_threads_go_on(gate, route, server, monkeypatch):
     server.steps = [KNOWN, ALLOWED]
-    route = gate.guard("/metrics", lambda _: SAID)
     with monkeypatch.context() as patched:
         patched.setattr(gate, "_review", lambda *_: 1 // 0)
         assert [ask(route, f"Bearer {number}").status for number in range(5)] == [500] * 5
@@ -229,12 +229,9 @@ def reviewers() -> list[threading.Thread]:
     return [each for each in threading.enumerate() if each.name.startswith("review_")]
 
 
-def test_the_end_waits_for_no_api_server(gate, server):
+def test_the_end_waits_for_no_api_server(gate, route, server):
     server.steps = [server.hang]
-    route = gate.guard("/metrics", lambda _: SAID)
-    hanging, late = (
-        Request(f"GET / HTTP/1.1\r\nAuthorization: Bearer {each}\r\n\r\n") for each in "ab"
-    )
+    hanging, late = question("a"), question("b")
     assert route(hanging) is None
     eventually(lambda: server.seen, "the question")
     gate.close()

@@ -6,7 +6,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
 
 import pytest
@@ -34,23 +34,37 @@ def problems() -> list[str]:
     return []
 
 
-@pytest.fixture
-def served(problems, metrics, clock) -> Iterator[HealthServer]:
-    def fail(_request: Request) -> Answer:
-        raise KeyError("a fault of ours")
+def fail(_request: Request) -> Answer:
+    raise KeyError("a fault of ours")
 
-    routes: dict[str, Route] = {
+
+@pytest.fixture
+def routes(problems, metrics) -> dict[str, Route]:
+    """/later has its answer at the third look."""
+    looks = iter([None, None])
+    return {
         "/readyz": check(lambda: problems),
         "/metrics": exposition(metrics),
         "/fault": fail,
         "/large": lambda _: Answer(HTTPStatus.OK, bytes(LARGE)),
+        "/later": lambda _: next(looks, Answer(HTTPStatus.OK, b"at last")),
+        "/never": lambda _: None,
     }
-    server = HealthServer("127.0.0.1:0", routes, clock)
+
+
+@contextmanager
+def running(server: HealthServer) -> Iterator[HealthServer]:
     thread = threading.Thread(target=server.run)
     thread.start()
     yield server
     server.stop()
     thread.join(30)
+
+
+@pytest.fixture
+def served(routes, clock) -> Iterator[HealthServer]:
+    with running(HealthServer("127.0.0.1:0", routes, clock)) as server:
+        yield server
 
 
 def get(server: HealthServer, path: str, accept: str = "") -> tuple[int, str, str]:
@@ -65,20 +79,18 @@ def get(server: HealthServer, path: str, accept: str = "") -> tuple[int, str, st
             return error.code, error.read().decode(), error.headers["Content-Type"]
 
 
-def test_ok_without_problems(served):
-    assert get(served, "/readyz")[:2] == (200, "ok\n")
-
-
-def test_each_problem_is_a_line(served, problems):
-    problems += ["not synced: pods", "thread worker-1 has ended"]
-    assert get(served, "/readyz")[:2] == (503, "not synced: pods\nthread worker-1 has ended\n")
-
-
-def test_a_query_is_ignored(served):
-    assert get(served, "/readyz?verbose")[0] == 200
-
-
-def test_other_paths_are_not_found(served):
+@pytest.mark.parametrize(
+    ("path", "found", "code", "text"),
+    [
+        ("/readyz", [], 200, "ok\n"),
+        ("/readyz?verbose", [], 200, "ok\n"),
+        ("/readyz", ["not synced: pods", "a thread"], 503, "not synced: pods\na thread\n"),
+    ],
+    ids=["ok", "query", "a line a problem"],
+)
+def test_problems_are_told(served, problems, path, found, code, text):
+    problems += found
+    assert get(served, path)[:2] == (code, text)
     assert get(served, "/nothing")[0] == 404
 
 
@@ -108,14 +120,17 @@ def test_a_fault_of_a_route_is_told_and_ends_nothing(served):
 Connect = Callable[[], socket.socket]
 
 
+@contextmanager
+def connections(server: HealthServer) -> Iterator[Connect]:
+    """They say nothing by themselves."""
+    with ExitStack() as stack:
+        address = ("127.0.0.1", server.port)
+        yield lambda: stack.enter_context(socket.create_connection(address, 30))
+
+
 @pytest.fixture
 def connect(served) -> Iterator[Connect]:
-    """Connections that say nothing by themselves."""
-    with ExitStack() as stack:
-
-        def connect() -> socket.socket:
-            return stack.enter_context(socket.create_connection(("127.0.0.1", served.port), 30))
-
+    with connections(served) as connect:
         yield connect
 
 
@@ -220,21 +235,9 @@ def test_what_is_no_address_is_refused(text):
 
 
 @pytest.fixture
-def encrypted(problems, clock, server_tls) -> Iterator[HealthServer]:
-    """A server that speaks TLS; /later has its answer at the third look."""
-    looks = iter([None, None])
-    routes: dict[str, Route] = {
-        "/readyz": check(lambda: problems),
-        "/large": lambda _: Answer(HTTPStatus.OK, bytes(LARGE)),
-        "/later": lambda _: next(looks, Answer(HTTPStatus.OK, b"at last")),
-        "/never": lambda _: None,
-    }
-    server = HealthServer("127.0.0.1:0", routes, clock, lambda: server_tls)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    yield server
-    server.stop()
-    thread.join(30)
+def encrypted(routes, clock, server_tls) -> Iterator[HealthServer]:
+    with running(HealthServer("127.0.0.1:0", routes, clock, lambda: server_tls)) as server:
+        yield server
 
 
 def get_encrypted(server: HealthServer, path: str, tls: ssl.SSLContext) -> tuple[int, bytes]:
@@ -246,25 +249,17 @@ def get_encrypted(server: HealthServer, path: str, tls: ssl.SSLContext) -> tuple
 @pytest.fixture
 def dial(encrypted) -> Iterator[Connect]:
     """Connections without a handshake."""
-    with ExitStack() as stack:
-
-        def connect() -> socket.socket:
-            address = ("127.0.0.1", encrypted.port)
-            return stack.enter_context(socket.create_connection(address, 30))
-
+    with connections(encrypted) as connect:
         yield connect
 
 
-def test_tls_is_spoken(encrypted, client_tls):
-    assert get_encrypted(encrypted, "/readyz", client_tls) == (200, b"ok\n")
-
-
-def test_an_answer_larger_than_any_buffer_goes_through_tls(encrypted, client_tls):
-    assert get_encrypted(encrypted, "/large", client_tls) == (200, bytes(LARGE))
-
-
-def test_an_answer_may_take_its_time(encrypted, client_tls):
-    assert get_encrypted(encrypted, "/later", client_tls) == (200, b"at last")
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("/readyz", b"ok\n"), ("/large", bytes(LARGE)), ("/later", b"at last")],
+    ids=["small", "larger than any buffer", "takes its time"],
+)
+def test_answers_go_through_tls(encrypted, client_tls, path, body):
+    assert get_encrypted(encrypted, path, client_tls) == (200, body)
 
 
 def test_plain_http_gets_nothing_from_a_server_of_tls(dial):

@@ -176,31 +176,20 @@ BODIES = {
 
 
 @pytest.mark.parametrize("answer", BODIES.values(), ids=BODIES.keys())
-def test_a_body_is_read_and_the_connection_serves_again(peer_of, exchange, answer):
-    peer = peer_of(answer, OK)
-    assert exchange(peer.endpoint).body == b"hello"
-    assert exchange(peer.endpoint).body == b"ok"
-    assert len(peer.accepted) == 1
-
-
-@pytest.mark.parametrize("answer", BODIES.values(), ids=BODIES.keys())
-def test_a_body_of_just_the_limit_is_read_and_the_connection_serves_again(peer_of, pool_of, answer):
-    peer = peer_of(answer, OK)
-    pool = pool_of(peer.endpoint)
-    response = pool.exchange(GET, TIMEOUTS, max_bytes=len("hello"))
-    assert (response.body, response.is_cut) == (b"hello", False)
-    assert pool.exchange(GET, TIMEOUTS).body == b"ok"
-    assert len(peer.accepted) == 1
-
-
-@pytest.mark.parametrize("answer", BODIES.values(), ids=BODIES.keys())
-def test_of_a_body_beyond_the_limit_the_rest_is_not_read(peer_of, pool_of, answer):
+@pytest.mark.parametrize(
+    ("limit", "body", "connections"),
+    [({}, b"hello", 1), ({"max_bytes": 5}, b"hello", 1), ({"max_bytes": 4}, b"hell", 2)],
+    ids=["no limit", "just the limit", "beyond the limit"],
+)
+def test_a_body_is_read_up_to_its_limit_and_the_next_request_is_answered(
+    peer_of, pool_of, answer, limit, body, connections
+):
     peer = peer_of(answer, OK)
     pool = pool_of(peer.endpoint)
-    response = pool.exchange(GET, TIMEOUTS, max_bytes=len("hell"))
-    assert (response.body, response.is_cut) == (b"hell", True)
+    response = pool.exchange(GET, TIMEOUTS, **limit)
+    assert (response.body, response.is_cut) == (body, body != b"hello")
     assert pool.exchange(GET, TIMEOUTS).body == b"ok"
-    assert len(peer.accepted) == 2
+    assert len(peer.accepted) == connections
 
 
 @pytest.mark.parametrize(
@@ -241,11 +230,16 @@ def test_a_connection_that_will_close_is_not_used_again(peer_of, exchange, head)
     assert len(peer.accepted) == 2
 
 
-def test_a_connection_that_was_closed_while_idle_is_replaced(peer_of, exchange):
-    peer = peer_of(OK, OK)
-    exchange(peer.endpoint)
+@pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "TLS"])
+def test_a_connection_serves_again_until_it_is_closed_while_idle(
+    peer_of, exchange, server_tls, client_tls, is_tls
+):
+    peer = peer_of(OK, OK, OK, tls=server_tls if is_tls else None)
+    endpoint = dataclasses.replace(peer.endpoint, tls=client_tls if is_tls else None)
+    assert [exchange(endpoint).body for _ in range(2)] == [b"ok", b"ok"]
+    assert len(peer.accepted) == 1
     peer.hang_up()
-    assert exchange(peer.endpoint).body == b"ok"
+    assert exchange(endpoint).body == b"ok"
     assert len(peer.accepted) == 2
 
 
@@ -575,24 +569,6 @@ def test_an_answer_is_waited_for_as_long_as_is_allowed_when_it_is_sent(peer_of, 
         exchange(peer_of(b"").endpoint, dataclasses.replace(GET, allowed_seconds=lambda: 0.05))
 
 
-def test_a_connection_in_tls_serves_again(peer_of, exchange, server_tls, client_tls):
-    peer = peer_of(OK, OK, tls=server_tls)
-    endpoint = dataclasses.replace(peer.endpoint, tls=client_tls)
-    assert [exchange(endpoint).body for _ in range(2)] == [b"ok", b"ok"]
-    assert len(peer.accepted) == 1
-
-
-def test_a_connection_in_tls_that_was_closed_while_idle_is_replaced(
-    peer_of, exchange, server_tls, client_tls
-):
-    peer = peer_of(OK, OK, tls=server_tls)
-    endpoint = dataclasses.replace(peer.endpoint, tls=client_tls)
-    exchange(endpoint)
-    peer.hang_up()
-    assert exchange(endpoint).body == b"ok"
-    assert len(peer.accepted) == 2
-
-
 def through(proxy: Peer, tls: ssl.SSLContext, user: str = "") -> Endpoint:
     url = f"http://{user}127.0.0.1:{proxy.port}"
     return Endpoint("127.0.0.1", 6443, tls, proxy=url)
@@ -601,20 +577,15 @@ def through(proxy: Peer, tls: ssl.SSLContext, user: str = "") -> Endpoint:
 def test_goes_through_a_proxy_to_a_server_that_it_verifies(
     peer_of, exchange, server_tls, client_tls
 ):
-    proxy = peer_of(ESTABLISHED, OK, tls=server_tls)
-    assert exchange(through(proxy, client_tls, "me:p%40ss@")).body == b"ok"
-    connect, get = proxy.received
+    proxy = peer_of(ESTABLISHED, OK, OK, tls=server_tls)
+    for _ in range(2):
+        assert exchange(through(proxy, client_tls, "me:p%40ss@")).body == b"ok"
+    assert len(proxy.accepted) == 1
+    connect, get, _ = proxy.received
     assert connect.startswith("CONNECT 127.0.0.1:6443 HTTP/1.1")
     assert "Proxy-Authorization: Basic bWU6cEBzcw==" in connect
     assert get.startswith("GET /x HTTP/1.1")
     assert "Proxy-Authorization" not in get
-
-
-def test_a_tunnel_serves_again(peer_of, exchange, server_tls, client_tls):
-    proxy = peer_of(ESTABLISHED, OK, OK, tls=server_tls)
-    endpoint = through(proxy, client_tls)
-    assert [exchange(endpoint).body for _ in range(2)] == [b"ok", b"ok"]
-    assert len(proxy.accepted) == 1
 
 
 def test_a_server_that_nobody_vouches_for_is_refused(peer_of, exchange, server_tls):

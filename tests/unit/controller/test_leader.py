@@ -342,23 +342,14 @@ class NearMiss:
 NEAR_MISSES = {"answered too late": (9.0, 3.0), "to be sent too late": (9.5, 0.0)}
 
 
-@pytest.fixture(params=list(NEAR_MISSES.values()), ids=list(NEAR_MISSES))
-def near_miss(request, api, start, time) -> NearMiss:
-    near_miss = NearMiss(time, start("a"), *request.param)
-    api.fault = near_miss
+@pytest.mark.parametrize(("ends_at", "late"), NEAR_MISSES.values(), ids=NEAR_MISSES)
+def test_a_leader_whose_writes_have_stopped_ends_and_renews_no_more(
+    api, start, time, ends_at, late
+):
+    api.fault = near_miss = NearMiss(time, start("a"), ends_at, late)
     time.let_pass(30)
-    return near_miss
-
-
-def test_a_leader_whose_writes_have_stopped_ends(near_miss):
     assert near_miss.leader.lost_at
-
-
-def test_writes_that_have_stopped_never_start_again(near_miss):
     assert near_miss.may_write == sorted(near_miss.may_write, reverse=True)
-
-
-def test_no_renewal_is_sent_once_writes_have_stopped(near_miss):
     assert max(near_miss.sent_at) < 10
 
 

@@ -52,121 +52,63 @@ def missing(name: str, index: int = 0) -> tuple[str, str, str]:
     return ("FieldValueNotFound", field, f'Not found: "{name}"')
 
 
+CONTAINERS = "spec.containers[0]"
+REQUESTS = f"{CONTAINERS}.resources.requests"
+PORT = "ports[{}].containerPort"
+WRONG = {
+    "value": value(f"{CONTAINERS}.name"),
+    "escaped-by-go": value(f"{CONTAINERS}.workingDir", r'Invalid value: "\x01": no'),
+    "mount": missing("nothing"),
+    "required": ("FieldValueRequired", f"{CONTAINERS}.command", ""),
+    "request-above-its-limit": value(REQUESTS, ABOVE.format("2", "cpu", "1")),
+    "key-of-a-map": value(f"{REQUESTS}[cpu]", 'Invalid value: "2": must'),
+    "number": value(f"{CONTAINERS}.{PORT.format(0)}", "Invalid value: 0: must"),
+    "key": value("spec.nodeSelector", 'Invalid value: "a b": name part must'),
+    "map": value("spec.nodeSelector", SELECTOR.format("a b")),
+    "literal": value("spec.tolerations[0].operator", TOLERATION.format("gpu")),
+    "duplicate": (
+        *("FieldValueDuplicate", f"{CONTAINERS}.{PORT.format(1)}"),
+        'Duplicate value: "80/TCP"',
+    ),
+    "required-within": ("FieldValueRequired", "spec.volumes[1]", "Required value: must specify"),
+    "too-many": ("FieldValueTooMany", "spec.hostAliases", "Too many: 2: must have at most"),
+    "forbidden": ("FieldValueForbidden", "spec.tolerations", "Forbidden: may not be set"),
+    "not-shown": value(f"{CONTAINERS}.name", "Invalid value: must be set"),
+}
+NO_QUANTITY = 'Pod in version "v1" cannot be handled as a Pod: no quantity'
+
+
 @pytest.mark.parametrize(
     "error",
-    [
-        pytest.param(an_error(value("spec.containers[0].name")), id="value"),
-        pytest.param(
-            an_error(value("spec.containers[0].workingDir", r'Invalid value: "\x01": no')),
-            id="escaped-by-go",
-        ),
-        pytest.param(
-            an_error(missing("nothing")),
-            id="mount",
-        ),
-        pytest.param(
-            an_error(("FieldValueRequired", "spec.containers[0].command", "")), id="required"
-        ),
-        pytest.param(
-            an_error(value("spec.containers[0].resources.requests", ABOVE.format("2", "cpu", "1"))),
-            id="request-above-its-limit",
-        ),
-        pytest.param(
-            an_error(
-                value("spec.containers[0].resources.requests[cpu]", 'Invalid value: "2": must')
-            ),
-            id="key-of-a-map",
-        ),
-        pytest.param(
-            an_error(value("spec.containers[0].ports[0].containerPort", "Invalid value: 0: must")),
-            id="number",
-        ),
-        pytest.param(
-            an_error(value("spec.nodeSelector", 'Invalid value: "a b": name part must')), id="key"
-        ),
-        pytest.param(an_error(value("spec.nodeSelector", SELECTOR.format("a b"))), id="map"),
-        pytest.param(
-            an_error(value("spec.tolerations[0].operator", TOLERATION.format("gpu"))), id="literal"
-        ),
-        pytest.param(
-            an_error(
-                (
-                    "FieldValueDuplicate",
-                    "spec.containers[0].ports[1].containerPort",
-                    'Duplicate value: "80/TCP"',
-                )
-            ),
-            id="duplicate",
-        ),
-        pytest.param(
-            an_error(("FieldValueRequired", "spec.volumes[1]", "Required value: must specify")),
-            id="required-within",
-        ),
-        pytest.param(
-            an_error(("FieldValueTooMany", "spec.hostAliases", "Too many: 2: must have at most")),
-            id="too-many",
-        ),
-        pytest.param(
-            an_error(("FieldValueForbidden", "spec.tolerations", "Forbidden: may not be set")),
-            id="forbidden",
-        ),
-        pytest.param(
-            an_error(value("spec.containers[0].name", "Invalid value: must be set")), id="not-shown"
-        ),
-        pytest.param(
-            an_error(
-                message='Pod in version "v1" cannot be handled as a Pod: no quantity', code=400
-            ),
-            id="quantity",
-        ),
-    ],
+    [*map(an_error, WRONG.values()), an_error(message=NO_QUANTITY, code=400)],
+    ids=[*WRONG, "quantity"],
 )
 def test_what_was_sent_wrong_stays_wrong(error: Invalid) -> None:
     assert is_malformed(error, BODY)
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        pytest.param(an_error(value("spec.containers[1].name")), id="container-of-a-webhook"),
-        pytest.param(an_error(value("spec.tolerations[0].key")), id="toleration-of-a-webhook"),
-        pytest.param(an_error(value("spec.runtimeClassName")), id="field-of-a-webhook"),
-        pytest.param(
-            an_error(value("spec.containers[0].name"), value("spec.volumes[0].name")),
-            id="one-of-two",
-        ),
-        pytest.param(
-            an_error(
-                value("spec.containers[0].resources.requests", ABOVE.format("1Gi", "memory", "1Mi"))
-            ),
-            id="limit-of-a-limit-range",
-        ),
-        pytest.param(
-            an_error(value("spec.containers[0].image", 'Invalid value: " x/train:1": must not')),
-            id="value-of-a-webhook",
-        ),
-        pytest.param(
-            an_error(value("spec.containers[0].ports[0].containerPort", "Invalid value: 70000: x")),
-            id="number-of-a-webhook",
-        ),
-        pytest.param(an_error(missing("other")), id="mount-of-a-webhook"),
-        pytest.param(
-            an_error(
-                value("spec.containers[0].name"),
-                message='admission webhook "x" denied the request: Pod "a" is invalid: spec',
-            ),
-            id="webhook",
-        ),
-        pytest.param(
-            an_error(
-                ("", "", "no"),
-                message="pods \"a\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: no",
-            ),
-            id="policy",
-        ),
-        pytest.param(an_error(), id="no-causes"),
-        pytest.param(an_error(code=400, message="bad request"), id="bad-request"),
-    ],
-)
+DENIED = 'admission webhook "x" denied the request: Pod "a" is invalid: spec'
+POLICY = "pods \"a\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: no"
+OF_OTHERS = {
+    "container-of-a-webhook": an_error(value("spec.containers[1].name")),
+    "toleration-of-a-webhook": an_error(value("spec.tolerations[0].key")),
+    "field-of-a-webhook": an_error(value("spec.runtimeClassName")),
+    "one-of-two": an_error(value(f"{CONTAINERS}.name"), value("spec.volumes[0].name")),
+    "limit-of-a-limit-range": an_error(value(REQUESTS, ABOVE.format("1Gi", "memory", "1Mi"))),
+    "value-of-a-webhook": an_error(
+        value(f"{CONTAINERS}.image", 'Invalid value: " x/train:1": must not')
+    ),
+    "number-of-a-webhook": an_error(
+        value(f"{CONTAINERS}.{PORT.format(0)}", "Invalid value: 70000: x")
+    ),
+    "mount-of-a-webhook": an_error(missing("other")),
+    "webhook": an_error(value(f"{CONTAINERS}.name"), message=DENIED),
+    "policy": an_error(("", "", "no"), message=POLICY),
+    "no-causes": an_error(),
+    "bad-request": an_error(code=400, message="bad request"),
+}
+
+
+@pytest.mark.parametrize("error", OF_OTHERS.values(), ids=OF_OTHERS)
 def test_what_others_may_mend_is_no_fault_of_the_child(error: Any) -> None:
     assert not is_malformed(error, BODY)

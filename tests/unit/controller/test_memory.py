@@ -32,20 +32,12 @@ def memory(store, clock) -> JobMemory:
 # Own writes
 
 
-def test_nothing_written_nothing_awaited(memory):
-    assert not memory.awaits_writes(JOB)
-
-
-def test_a_created_pod_is_awaited(memory, store):
+@pytest.mark.parametrize(("arrive", "version"), [(put, 10), (remove, 11)], ids=["made", "gone"])
+def test_a_created_pod_is_awaited(memory, store, arrive, version):
     memory.await_written(JOB, POD, a_pod(version=10))
     assert memory.awaits_writes(JOB)
-    put(store, POD, a_pod(version=10))
-    assert not memory.awaits_writes(JOB)
-
-
-def test_a_pod_created_and_gone_again_is_not_awaited_for_ever(memory, store):
-    memory.await_written(JOB, POD, a_pod(version=10))
-    remove(store, POD, a_pod(version=11))
+    assert not memory.awaits_writes(OTHER)
+    arrive(store, POD, a_pod(version=version))
     assert not memory.awaits_writes(JOB)
 
 
@@ -82,11 +74,6 @@ def test_a_deletion_is_awaited(memory, store, arrival):
     assert not memory.awaits_writes(JOB)
 
 
-def test_jobs_are_held_back_alone(memory):
-    memory.await_written(JOB, POD, a_pod(version=10))
-    assert not memory.awaits_writes(OTHER)
-
-
 def test_a_note_expires(memory, clock):
     memory.await_written(JOB, POD, a_pod(version=10))
     clock.step(AWAIT_SECONDS - 1)
@@ -121,22 +108,8 @@ def refused(memory, uid="u", job=JOB) -> tuple[Refusal, ...]:
 
 def test_a_refusal_is_remembered_and_reported(memory):
     assert refuse(memory, QUOTA) == Lesson(is_new=True, is_reported=True)
-    assert refused(memory) == (QUOTA,)
-
-
-def test_a_namesake_starts_clean(memory):
-    refuse(memory, QUOTA, uid="former")
-    facts = memory.facts(JOB, "present")
-    assert (facts.refusals, facts.refused_times) == ((), 0)
-
-
-def test_the_same_again_is_not_new_and_the_pause_is(memory):
-    refuse(memory, QUOTA)
     assert refuse(memory, QUOTA) == Lesson(is_new=False, is_reported=True)
-
-
-def test_another_message_is_new(memory):
-    refuse(memory, QUOTA)
+    assert refused(memory) == (QUOTA,)
     assert refuse(memory, replace(QUOTA, message="webhook")).is_new
 
 
@@ -264,7 +237,8 @@ def test_a_namesake_inherits_nothing_but_the_writes_under_way(memory):
     refuse(memory, QUOTA, uid="former")
     memory.note_status_written(JOB, "former")
     memory.note_status_written(JOB, "present")
-    assert refused(memory, "present") == ()
+    facts = memory.facts(JOB, "present")
+    assert (facts.refusals, facts.refused_times) == ((), 0)
     assert memory.awaits_writes(JOB)
 
 

@@ -61,13 +61,6 @@ def test_what_is_remembered_of_the_job_is_shown(looks, clock):
     assert looks.look().status_written_at == clock.now()
 
 
-def test_what_is_remembered_of_a_namesake_is_not(looks):
-    looks.memory.learn(KEY, "former", Plan(), Result(refusals=[QUOTA]))
-    looks.memory.note_status_written(KEY, "former")
-    assert looks.look().refusals == ()
-    assert looks.look().status_written_at is None
-
-
 def test_which_pod_groups_are_served_is_asked_at_every_pass(looks):
     assert not looks.look().volcano_served
     looks.served |= {VOLCANO_POD_GROUP}

@@ -3,7 +3,7 @@
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -36,7 +36,8 @@ OWNER = Key("ns", "train")
 class Running:
     """A reflector in its thread, the store that it fills and the keys that it added."""
 
-    def __init__(self, client, clock, metrics, log, resource=POD, **scope) -> None:
+    def __init__(self, server, client, clock, metrics, log, resource=POD, **scope) -> None:
+        self.server = server
         self.store = Store((PADDLE_JOB, POD, VOLCANO_POD_GROUP))
         put(self.store, PADDLE_JOB, JOB)
         self.keys: list[Key] = []
@@ -50,6 +51,11 @@ class Running:
     def names(self) -> list[str]:
         return sorted(key.name for key, _ in self.store.facts(POD))
 
+    def start(self, *steps, listed: tuple[dict, ...] = ()) -> None:
+        """Run the script; the server hangs after it, as a quiet watch does, and lists these."""
+        self.server.steps = [*steps, watched(stream(end=self.server.hang), *listed)]
+        self.thread.start()
+
     def stop(self) -> None:
         self.reflector.stop()
         if self.thread.ident:
@@ -57,11 +63,26 @@ class Running:
             assert not self.thread.is_alive()
 
 
+Run = Callable[..., Running]
+
+
 @pytest.fixture
-def running(client, clock, metrics, log) -> Iterator[Running]:
-    running = Running(client, clock, metrics, log)
-    yield running
-    running.stop()
+def run(server, client, clock, metrics, log) -> Iterator[Run]:
+    """Makes reflectors, and stops them in the end."""
+    made: list[Running] = []
+
+    def make(*resource, log=log, **scope) -> Running:
+        made.append(Running(server, client, clock, metrics, log, *resource, **scope))
+        return made[-1]
+
+    yield make
+    for running in made:
+        running.stop()
+
+
+@pytest.fixture
+def running(run) -> Running:
+    return run()
 
 
 def pod(name: str, version: int = 2) -> dict:
@@ -89,12 +110,6 @@ def watched(step: Step, *pods: dict) -> Step:
     return do
 
 
-def start(running: Running, server, *steps, listed: tuple[dict, ...] = ()) -> None:
-    """Run the script; the server hangs after it, as a quiet watch does, and lists these pods."""
-    server.steps = [*steps, watched(stream(end=server.hang), *listed)]
-    running.thread.start()
-
-
 def watches(server) -> list[str]:
     return [seen.path for seen in server.seen if "watch=true" in seen.path]
 
@@ -104,18 +119,15 @@ def lists(server) -> list[str]:
 
 
 def test_a_list_fills_the_store_and_wakes_the_owners(running, server):
-    start(running, server, reply(200, page(pod("a"), pod("b"))))
+    running.start(reply(200, page(pod("a"), pod("b"))))
     eventually(lambda: running.names() == ["a", "b"])
     assert running.keys == [OWNER, OWNER]
     assert running.reflector.has_listed
 
 
 def test_a_list_is_read_in_pages_and_taken_in_whole(running, server):
-    start(
-        running,
-        server,
-        reply(200, page(pod("a"), version=10, token="next")),
-        reply(200, page(pod("b"), version=11)),
+    running.start(
+        reply(200, page(pod("a"), version=10, token="next")), reply(200, page(pod("b"), version=11))
     )
     eventually(lambda: running.names() == ["a", "b"])
     assert "limit=250" in lists(server)[0]
@@ -127,13 +139,8 @@ def test_a_list_is_read_in_pages_and_taken_in_whole(running, server):
 def test_a_page_that_is_too_large_is_read_in_smaller_ones(running, server, monkeypatch):
     monkeypatch.setattr(reflector, "MAX_PAGE_BYTES", 4096)
     large = reply(200, page(pod("a"), pod("b")) | {"filling": "x" * 4096})
-    start(
-        running,
-        server,
-        large,
-        large,
-        reply(200, page(pod("a"), token="next")),
-        reply(200, page(pod("b"))),
+    running.start(
+        large, large, reply(200, page(pod("a"), token="next")), reply(200, page(pod("b")))
     )
     eventually(lambda: running.names() == ["a", "b"])
     limits = re.findall(r"limit=(\d+)", " ".join(lists(server)))
@@ -141,17 +148,14 @@ def test_a_page_that_is_too_large_is_read_in_smaller_ones(running, server, monke
     assert ["continue" in path for path in lists(server)] == [False, False, False, True]
 
 
-def test_what_the_store_would_not_keep_is_let_go_page_by_page(
-    client, clock, metrics, log, server, monkeypatch
-):
+def test_what_the_store_would_not_keep_is_let_go_page_by_page(run, server, monkeypatch):
     monkeypatch.setattr(store, "MAX_CONFIG_MAP_BYTES", 10_000)
     read: list[Entry] = []
     monkeypatch.setattr(EventHandler, "replace", lambda _, entries, _version: read.extend(entries))
-    running = Running(client, clock, metrics, log, CONFIG_MAP)
+    running = run(CONFIG_MAP)
     pages = [[a_rendezvous(attempt) for attempt in range(at, at + 5)] for at in (2, 7)]
-    start(running, server, reply(200, page(*pages[0], token="x")), reply(200, page(*pages[1])))
+    running.start(reply(200, page(*pages[0], token="x")), reply(200, page(*pages[1])))
     eventually(lambda: len(read) == 10)
-    running.stop()
     assert [bool(entry.unpack()["data"]) for entry in read] == [True] * 2 + [False] * 8
 
 
@@ -164,15 +168,13 @@ def a_rendezvous(attempt: int) -> dict:
 def test_an_object_alone_may_be_large(running, server, monkeypatch):
     monkeypatch.setattr(reflector, "MAX_PAGE_BYTES", 1)
     halvings = 7
-    start(running, server, *[reply(200, page(pod("a")))] * (halvings + 1))
+    running.start(*[reply(200, page(pod("a")))] * (halvings + 1))
     eventually(lambda: running.names() == ["a"])
     assert lists(server)[-1].endswith("limit=1")
 
 
 def test_pages_that_expire_are_read_again_in_one_piece(running, server):
-    start(
-        running,
-        server,
+    running.start(
         reply(200, page(pod("stale"), token="next")),
         reply(410, status(410, "Expired")),
         reply(200, page(pod("a"), pod("b"))),
@@ -183,9 +185,7 @@ def test_pages_that_expire_are_read_again_in_one_piece(running, server):
 
 
 def test_events_change_the_store(running, server):
-    start(
-        running,
-        server,
+    running.start(
         reply(200, page(pod("a"), pod("b"))),
         stream(
             event("ADDED", pod("c", 11)),
@@ -199,11 +199,10 @@ def test_events_change_the_store(running, server):
     assert running.store.version(POD) == 13
 
 
-def test_asks_for_bookmarks_a_timeout_and_the_selector(client, clock, metrics, log, server):
-    running = Running(client, clock, metrics, log, namespace="ns", label_selector="x")
-    start(running, server, reply(200, page()))
+def test_asks_for_bookmarks_a_timeout_and_the_selector(run, server):
+    running = run(namespace="ns", label_selector="x")
+    running.start(reply(200, page()))
     eventually(lambda: len(watches(server)) == 1)
-    running.stop()
     path = watches(server)[0]
     assert path.startswith("/api/v1/namespaces/ns/pods?")
     assert "allowWatchBookmarks=true" in path
@@ -213,7 +212,7 @@ def test_asks_for_bookmarks_a_timeout_and_the_selector(client, clock, metrics, l
 
 
 def test_asks_for_protobuf_and_understands_json_too(running, server):
-    start(running, server, reply(200, page(pod("a"))), stream(event("ADDED", pod("b", 11))))
+    running.start(reply(200, page(pod("a"))), stream(event("ADDED", pod("b", 11))))
     eventually(lambda: running.names() == ["a", "b"])
     accepted = [seen.headers["Accept"] for seen in server.seen[:2]]
     assert accepted == [protobuf.ANSWERS, protobuf.EVENTS]
@@ -222,7 +221,7 @@ def test_asks_for_protobuf_and_understands_json_too(running, server):
 def test_a_list_in_protobuf_fills_the_store(running, server):
     named = field(1, field(1, "a") + field(3, "ns") + field(5, "uid") + field(6, "7"))
     packed = an_answer("PodList", field(1, field(2, "10")) + field(2, named))
-    start(running, server, reply(200, packed, Content_Type=protobuf.MEDIA_TYPE))
+    running.start(reply(200, packed, Content_Type=protobuf.MEDIA_TYPE))
     eventually(lambda: running.names() == ["a"])
     assert running.store.version(POD) == 10
 
@@ -239,7 +238,7 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
 def test_a_watch_goes_on_where_it_ended(running, server, end):
-    start(running, server, reply(200, page(pod("a"))), end)
+    running.start(reply(200, page(pod("a"))), end)
     eventually(lambda: len(watches(server)) == 2)
     assert "resourceVersion=42" in watches(server)[1]
     assert len(lists(server)) == 1
@@ -250,7 +249,7 @@ def test_a_silent_watch_ends_in_a_list(running, server, monkeypatch):
     """Nothing comes where etcd was restored: the version is one that the server does not know."""
     monkeypatch.setattr("controller.cache.reflector.READ_TIMEOUT_SECONDS", 1.0)
     restored = reply(200, page(pod("a"), version=7))
-    start(running, server, reply(200, page(pod("b"))), stream(end=server.hang), restored)
+    running.start(reply(200, page(pod("b"))), stream(end=server.hang), restored)
     eventually(lambda: len(watches(server)) >= 2)
     assert "resourceVersion=7" in watches(server)[1]
     assert running.names() == ["a"]
@@ -258,7 +257,7 @@ def test_a_silent_watch_ends_in_a_list(running, server, monkeypatch):
 
 
 def test_a_kind_of_which_nothing_is_heard_is_not_healthy(running, server, clock):
-    start(running, server, reply(200, page()), stream(bookmark(42), end=server.hang))
+    running.start(reply(200, page()), stream(bookmark(42), end=server.hang))
     eventually(lambda: running.store.version(POD) == 42)
     clock.step(SILENT_SECONDS)
     assert running.reflector.is_healthy
@@ -274,12 +273,8 @@ EXPIRED = {
 
 @pytest.mark.parametrize("expired", EXPIRED.values(), ids=EXPIRED.keys())
 def test_an_expired_version_lists_again_and_what_vanished_is_deleted(running, server, expired):
-    start(
-        running,
-        server,
-        reply(200, page(pod("a"), pod("vanished"))),
-        expired,
-        reply(200, page(pod("a"), version=50)),
+    running.start(
+        reply(200, page(pod("a"), pod("vanished"))), expired, reply(200, page(pod("a"), version=50))
     )
     eventually(lambda: len(watches(server)) == 2)
     assert running.names() == ["a"]
@@ -293,7 +288,7 @@ def test_a_version_that_expires_is_followed_by_a_list_at_once(running, server, c
         clock.step(RELIST_SECONDS)
         reply(410, status(410, "Expired"))(handler)
 
-    start(running, server, reply(200, page()), expire_later, reply(200, page(pod("a"))))
+    running.start(reply(200, page()), expire_later, reply(200, page(pod("a"))))
     eventually(lambda: running.names() == ["a"])
     assert clock.waits == []
 
@@ -302,7 +297,7 @@ def test_versions_that_expire_again_and_again_are_listed_after_growing_pauses(
     running, server, clock
 ):
     expired = reply(410, status(410, "Expired"))
-    start(running, server, *[reply(200, page()), expired] * 4, reply(200, page(pod("a"))))
+    running.start(*[reply(200, page()), expired] * 4, reply(200, page(pod("a"))))
     eventually(lambda: running.names() == ["a"])
     assert clock.waits[-1] >= 6.4
 
@@ -316,7 +311,7 @@ FAILURES = {
 
 @pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES.keys())
 def test_a_failing_list_is_tried_again_after_growing_pauses(running, server, clock, failure):
-    start(running, server, *[failure] * 6, reply(200, page(pod("a"))))
+    running.start(*[failure] * 6, reply(200, page(pod("a"))))
     eventually(lambda: running.names() == ["a"])
     assert len(clock.waits) == 6
     for pause, least in zip(clock.waits, (0.8, 1.6, 3.2, 6.4, 12.8, 15.0), strict=True):
@@ -324,7 +319,7 @@ def test_a_failing_list_is_tried_again_after_growing_pauses(running, server, clo
 
 
 def test_while_nobody_answers_it_is_tried_every_other_second(running, server, clock):
-    start(running, server, *[drop] * 20, reply(200, page(pod("a"))))
+    running.start(*[drop] * 20, reply(200, page(pod("a"))))
     eventually(lambda: running.names() == ["a"])
     assert len(clock.waits) == 20
     assert max(clock.waits) <= 2.0
@@ -342,25 +337,25 @@ AWAY = {
 @pytest.mark.parametrize("away", AWAY.values(), ids=AWAY)
 def test_a_server_that_was_not_watched_for_long_is_listed_anew(running, server, away):
     """Its etcd may have been restored, and be beyond our version already."""
-    start(running, server, reply(200, page(pod("a"))), *away, listed=(pod("b"),))
+    running.start(reply(200, page(pod("a"))), *away, listed=(pod("b"),))
     eventually(lambda: running.names() == ["b"])
 
 
 def test_a_server_that_was_not_watched_for_a_moment_is_watched_on(running, server):
-    start(running, server, reply(200, page(pod("a"))), drop, listed=(pod("b"),))
+    running.start(reply(200, page(pod("a"))), drop, listed=(pod("b"),))
     eventually(lambda: len(watches(server)) == 2)
     assert len(lists(server)) == 1
     assert running.names() == ["a"]
 
 
 def test_a_watch_that_ends_at_once_and_empty_backs_off(running, server, clock):
-    start(running, server, reply(200, page()), *[watched(stream())] * 8)
+    running.start(reply(200, page()), *[watched(stream())] * 8)
     eventually(lambda: len(clock.waits) >= 5)
     assert clock.waits[4] >= 12.8
 
 
 def test_a_watch_that_brought_something_goes_on_at_once(running, server, clock):
-    start(running, server, reply(200, page()), *[stream(bookmark(42))] * 3)
+    running.start(reply(200, page()), *[stream(bookmark(42))] * 3)
     eventually(lambda: len(watches(server)) == 4)
     assert clock.waits == []
 
@@ -373,7 +368,7 @@ def test_a_failing_kind_is_not_healthy_until_it_is_read_again(running, server):
         stream(bookmark(42), end=server.hang)(handler)
 
     forbidden = reply(403, status(403, "Forbidden"))
-    start(running, server, reply(200, page()), *[forbidden] * 8, *[watched(wait_then_tell)] * 2)
+    running.start(reply(200, page()), *[forbidden] * 8, *[watched(wait_then_tell)] * 2)
     eventually(lambda: not running.reflector.is_healthy and running.reflector.has_listed)
     release.set()
     eventually(lambda: running.reflector.is_healthy)
@@ -389,13 +384,13 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN.keys())
 def test_a_watch_that_can_be_opened_and_brings_nothing_is_not_healthy(running, server, broken):
-    start(running, server, reply(200, page()), *[watched(broken)] * 16)
+    running.start(reply(200, page()), *[watched(broken)] * 16)
     eventually(lambda: len(server.seen) > 17)
     assert not running.reflector.is_healthy
 
 
 def test_a_quiet_watch_is_healthy_once_it_has_stood_for_a_while(running, server, clock):
-    start(running, server, reply(200, page()), *[watched(stream())] * 16)
+    running.start(reply(200, page()), *[watched(stream())] * 16)
     eventually(lambda: len(server.seen) > 17)
 
     def has_stood() -> bool:
@@ -412,7 +407,7 @@ def test_a_watch_that_broke_after_it_had_stood_begins_to_fail_anew(running, serv
         drop(handler)
 
     half_an_event = stream(b'{"type":', end=stand_then_break)
-    start(running, server, reply(200, page()), stream(), half_an_event)
+    running.start(reply(200, page()), stream(), half_an_event)
     eventually(lambda: len(clock.waits) == 2 and len(server.seen) > 3)
     assert running.reflector.is_healthy
 
@@ -442,22 +437,18 @@ ABSENCES = {
 
 
 @pytest.mark.parametrize("absence", ABSENCES.values(), ids=ABSENCES.keys())
-def test_a_kind_that_is_not_served_counts_as_empty_and_is_asked_for_again(
-    client, clock, metrics, log, server, absence
-):
-    running = Running(client, clock, metrics, log, VOLCANO_POD_GROUP, is_optional=True)
+def test_a_kind_that_is_not_served_counts_as_empty_and_is_asked_for_again(run, server, absence):
+    running = run(VOLCANO_POD_GROUP, is_optional=True)
     found = reply(200, {"items": [], "metadata": {"resourceVersion": "10"}})
-    start(running, server, *absence, *absence, found)
+    running.start(*absence, *absence, found)
     eventually(lambda: running.reflector.is_served)
     running.stop()
     assert len(lists(server)) == 2 * len(absence) + 1
     assert running.reflector.is_healthy
 
 
-def test_a_kind_that_goes_away_leaves_an_empty_store_and_woken_owners(
-    client, clock, metrics, log, server
-):
-    running = Running(client, clock, metrics, log, VOLCANO_POD_GROUP)
+def test_a_kind_that_goes_away_leaves_an_empty_store_and_woken_owners(run, server):
+    running = run(VOLCANO_POD_GROUP)
     server.steps = [reply(200, page(pod("a"))), ABSENT, groups(), ABSENT]
     running.thread.start()
     eventually(lambda: running.reflector.has_listed and not running.reflector.is_served)
@@ -466,26 +457,25 @@ def test_a_kind_that_goes_away_leaves_an_empty_store_and_woken_owners(
     assert running.keys == [OWNER, OWNER]
 
 
-def test_a_kind_counts_as_absent_before_its_objects_go(client, clock, metrics, log, server):
+def test_a_kind_counts_as_absent_before_its_objects_go(run, server):
     """Or a pass between the two would take every node for lost."""
-    running = Running(client, clock, metrics, log, VOLCANO_POD_GROUP)
+    running = run(VOLCANO_POD_GROUP)
     replace, served = running.store.replace, []
 
     def note(*listed):
         served.append(running.reflector.is_served)
         return replace(*listed)
 
-    running.store.replace = note  # type: ignore[method-assign]
+    running.store.replace = note
     server.steps = [reply(200, page(pod("a"))), ABSENT, groups(), ABSENT]
     running.thread.start()
     eventually(lambda: len(served) == 2)
-    running.stop()
     assert served == [False, False]
 
 
 @pytest.mark.parametrize("answer", [PLAIN, ABSENT, NOT_FOUND], ids=["proxy", "plain", "Status"])
 def test_a_kind_of_the_core_is_never_taken_for_absent(running, server, answer):
-    start(running, server, reply(200, page(pod("a"))), *[answer] * 8, listed=(pod("a"),))
+    running.start(reply(200, page(pod("a"))), *[answer] * 8, listed=(pod("a"),))
     eventually(lambda: len(server.seen) > 9)
     assert running.names() == ["a"]
     assert running.keys == [OWNER]
@@ -501,11 +491,9 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("answers", UNKNOWN.values(), ids=UNKNOWN.keys())
-def test_an_answer_that_is_not_the_api_servers_makes_no_kind_absent(
-    client, clock, metrics, log, server, answers
-):
-    running = Running(client, clock, metrics, log, VOLCANO_POD_GROUP, is_optional=True)
-    start(running, server, reply(200, page(pod("a"))), *answers * 3, listed=(pod("a"),))
+def test_an_answer_that_is_not_the_api_servers_makes_no_kind_absent(run, server, answers):
+    running = run(VOLCANO_POD_GROUP, is_optional=True)
+    running.start(reply(200, page(pod("a"))), *answers * 3, listed=(pod("a"),))
     eventually(lambda: len(server.seen) > 1 + 3 * len(answers))
     running.stop()
     assert running.reflector.is_served
@@ -513,15 +501,13 @@ def test_an_answer_that_is_not_the_api_servers_makes_no_kind_absent(
 
 
 def test_a_list_that_is_none_is_not_taken_in(running, server):
-    start(running, server, reply(200, {"status": "ok"}), reply(200, page(pod("a"))))
+    running.start(reply(200, {"status": "ok"}), reply(200, page(pod("a"))))
     eventually(lambda: running.names() == ["a"])
     assert running.keys == [OWNER]
 
 
-def test_an_optional_kind_that_may_not_be_read_counts_as_absent(
-    client, clock, metrics, log, server
-):
-    running = Running(client, clock, metrics, log, is_optional=True)
+def test_an_optional_kind_that_may_not_be_read_counts_as_absent(run, server):
+    running = run(is_optional=True)
     server.steps = [reply(403, status(403, "Forbidden"))]
     running.thread.start()
     eventually(lambda: running.reflector.has_listed)
@@ -530,18 +516,13 @@ def test_an_optional_kind_that_may_not_be_read_counts_as_absent(
 
 
 def test_an_odd_item_does_not_hide_the_others(running, server):
-    start(running, server, reply(200, page({"metadata": None}, pod("a"))))
+    running.start(reply(200, page({"metadata": None}, pod("a"))))
     eventually(lambda: running.names() == ["a"])
 
 
 def test_an_odd_event_does_not_end_the_watch(running, server):
     odd = event("ADDED", {"metadata": {"resourceVersion": "20"}})
-    start(
-        running,
-        server,
-        reply(200, page()),
-        stream(odd, event("ADDED", pod("a", 21)), end=server.hang),
-    )
+    running.start(reply(200, page()), stream(odd, event("ADDED", pod("a", 21)), end=server.hang))
     eventually(lambda: running.names() == ["a"])
     assert len(watches(server)) == 1
 
@@ -554,11 +535,8 @@ def odd_pod(version: int) -> dict:
 def test_an_object_that_becomes_odd_is_left_out_and_its_version_seen(
     running, server, metrics, clock
 ):
-    start(
-        running,
-        server,
-        reply(200, page(pod("a"))),
-        stream(*[event("MODIFIED", odd_pod(21))] * 2, end=drop),
+    running.start(
+        reply(200, page(pod("a"))), stream(*[event("MODIFIED", odd_pod(21))] * 2, end=drop)
     )
     eventually(lambda: len(watches(server)) == 2)
     assert running.names() == []
@@ -569,13 +547,11 @@ def test_an_object_that_becomes_odd_is_left_out_and_its_version_seen(
     assert line in metrics.exposition("")[0].decode()
 
 
-def test_an_odd_object_is_logged_once_a_version(client, clock, metrics, server):
+def test_an_odd_object_is_logged_once_a_version(run, server):
     with structlog.testing.capture_logs() as logged:
-        running = Running(client, clock, metrics, structlog.get_logger())
+        running = run(log=structlog.get_logger())
         expired = reply(410, status(410, "Expired"))
-        start(
-            running,
-            server,
+        running.start(
             *[reply(200, page(odd_pod(20))), expired] * 2,
             reply(200, page(odd_pod(21))),
         )
@@ -586,24 +562,23 @@ def test_an_odd_object_is_logged_once_a_version(client, clock, metrics, server):
 
 
 @pytest.mark.parametrize("depth", [300, 1_100, 9_900])
-def test_an_object_of_any_depth_is_read(client, clock, metrics, log, server, depth):
-    running = Running(client, clock, metrics, log, PADDLE_JOB)
+def test_an_object_of_any_depth_is_read(run, server, depth):
+    running = run(PADDLE_JOB)
     line = json.dumps(event("MODIFIED", JOB | {"spec": {"x": "DEEP"}}))
     nested = '{"a":' * depth + "1" + "}" * depth
     line = line.replace('"DEEP"', nested) + "\n"
-    start(running, server, reply(200, page(JOB)), stream(line.encode(), end=server.hang))
+    running.start(reply(200, page(JOB)), stream(line.encode(), end=server.hang))
 
     def spec() -> dict[str, Any]:
         job = running.store.get(PADDLE_JOB, OWNER)
         return job["spec"] if job else {}
 
     eventually(lambda: "x" in spec())
-    running.stop()
     assert spec()["x"]["a"]["a"]
 
 
 def test_the_age_of_the_newest_event_is_told(running, server, clock, metrics):
-    start(running, server, reply(200, page()), stream(bookmark(42), end=server.hang))
+    running.start(reply(200, page()), stream(bookmark(42), end=server.hang))
     eventually(lambda: running.store.version(POD) == 42)
     clock.step(33)
     line = 'paddlejob_watch_last_event_age_seconds{kind="pods.v1"} 33.0'
@@ -613,9 +588,7 @@ def test_the_age_of_the_newest_event_is_told(running, server, clock, metrics):
 def test_a_child_that_changes_its_owner_wakes_both(running, server):
     other = a_job("other", uid="job-2")
     put(running.store, PADDLE_JOB, other)
-    start(
-        running,
-        server,
+    running.start(
         reply(200, page(pod("a"))),
         stream(event("MODIFIED", a_pod("a", other, 11)), end=server.hang),
     )
@@ -625,13 +598,13 @@ def test_a_child_that_changes_its_owner_wakes_both(running, server):
 
 def test_what_a_deleted_job_left_wakes_nobody(running, server):
     orphan = a_pod("orphan", a_job("gone", uid="job-9"))
-    start(running, server, reply(200, page(orphan, pod("a"))))
+    running.start(reply(200, page(orphan, pod("a"))))
     eventually(lambda: running.names() == ["a", "orphan"])
     assert running.keys == [OWNER]
 
 
 def test_a_stop_ends_a_silent_watch_at_once(running, server):
-    start(running, server, reply(200, page()), stream(bookmark(42), end=server.hang))
+    running.start(reply(200, page()), stream(bookmark(42), end=server.hang))
     eventually(lambda: running.store.version(POD) == 42)
     running.stop()  # fails when the thread does not end in time
     assert len(watches(server)) == 1

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from api.ownership import Key
-from controller.cache.store import MAX_CONFIG_MAP_BYTES, Store, pack
+from controller.cache.store import MAX_CONFIG_MAP_BYTES, Family, Store, pack
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP
 from tests.unit.controller.stored import a_job, a_pod, owner_reference, put, remove, replace
 
@@ -18,10 +18,14 @@ def store() -> Store:
     return Store((PADDLE_JOB, POD, CONFIG_MAP, VOLCANO_POD_GROUP))
 
 
-def pods_of(store: Store) -> list[str]:
+def family_of(store: Store) -> Family:
     family = store.family(JOB)
     assert family is not None
-    return sorted(pod["metadata"]["name"] for pod in family.children.get(POD, ()))
+    return family
+
+
+def pods_of(store: Store) -> list[str]:
+    return sorted(pod["metadata"]["name"] for pod in family_of(store).children.get(POD, ()))
 
 
 def test_a_family_is_the_job_and_what_it_controls(store):
@@ -68,17 +72,13 @@ def test_the_uid_alone_makes_no_child(store, resource, forged):
     job = a_job()
     put(store, PADDLE_JOB, job)
     put(store, resource, a_pod("forged", **({"owner": job} | forged)))
-    family = store.family(JOB)
-    assert family is not None
-    assert family.children == {}
+    assert family_of(store).children == {}
 
 
 def test_a_job_is_no_child(store):
     put(store, PADDLE_JOB, a_job())
     put(store, PADDLE_JOB, a_pod("inner", a_job()))
-    family = store.family(JOB)
-    assert family is not None
-    assert family.children == {}
+    assert family_of(store).children == {}
 
 
 def test_a_child_that_changes_hands_leaves_its_family(store):
@@ -127,8 +127,7 @@ def test_a_list_of_one_kind_leaves_the_others(store):
     put(store, PADDLE_JOB, job)
     put(store, CONFIG_MAP, a_pod("cm", job))
     replace(store, POD, [], "9")
-    family = store.family(JOB)
-    assert family is not None
+    family = family_of(store)
     assert len(family.children[CONFIG_MAP]) == 1
 
 
@@ -169,8 +168,7 @@ def test_what_was_handed_out_does_not_change(store):
     job = a_job()
     put(store, PADDLE_JOB, job)
     put(store, POD, a_pod("p", job))
-    family = store.family(JOB)
-    assert family is not None
+    family = family_of(store)
     before = copy.deepcopy((family.job, family.children[POD]))
     put(store, POD, a_pod("p", job, version=9))
     put(store, POD, a_pod("q", job))
@@ -182,8 +180,7 @@ def test_a_pod_group_with_the_jobs_name_is_named_whoever_made_it(store):
     group = {"metadata": {"name": "train", "namespace": "ns", "resourceVersion": "1"}}
     put(store, PADDLE_JOB, a_job())
     put(store, VOLCANO_POD_GROUP, group)
-    family = store.family(JOB)
-    assert family is not None
+    family = family_of(store)
     assert family.named_pod_group == group
     assert family.children == {}
 

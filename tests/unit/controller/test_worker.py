@@ -26,7 +26,7 @@ from controller.work.worker import (
     REST_FACTOR,
     Worker,
 )
-from controller.workqueue.queue import BACKLOG_SECONDS, WorkQueue
+from controller.workqueue.queue import WorkQueue
 from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_FIRST_SECONDS
 from kube.errors import Transient
 from reconcile.children.refusals import pause_after
@@ -299,18 +299,6 @@ def test_however_long_failed_writes_wait_the_plan_s_own_time_holds(bench, fault,
     assert bench.run() == comes
 
 
-def test_a_job_made_again_under_the_same_name_does_not_inherit_the_pause(bench):
-    bench.plan = CREATE
-    bench.api.fault = lambda *_: QUOTA
-    for _ in range(5):
-        bench.run()
-        bench.clock.step(10)
-    bench.api.fault = lambda *_: None
-    put(bench.store, PADDLE_JOB, a_job(uid="job-2", version=9))
-    bench.run()
-    assert len(bench.api.objects) == 1
-
-
 def test_a_status_that_failed_beside_a_refusal_does_not_wait_for_the_pause(bench):
     bench.plan = replace(CREATE, status={"status": {"phase": "Pending"}})
     lost = reply(500, status(500, "InternalError"))
@@ -319,20 +307,6 @@ def test_a_status_that_failed_beside_a_refusal_does_not_wait_for_the_pause(bench
         bench.clock.step(300)
         waits = bench.run()
     assert waits == 0.02
-
-
-def test_a_quota_that_is_raised_lets_the_job_go_on(bench):
-    bench.plan = CREATE
-    bench.api.fault = lambda *_: QUOTA
-    bench.run()
-    bench.clock.step(10)
-    bench.api.fault = lambda *_: None
-    assert bench.run() is None
-    bench.plan = Plan()
-    for pod in list(bench.api.objects.values()):
-        put(bench.store, POD, pod)
-    bench.run()
-    assert bench.observed[-1].refusals == ()
 
 
 def test_an_error_that_persists_is_told_to_the_reconcile(bench):
@@ -401,13 +375,6 @@ def test_a_create_that_takes_long_to_fail_is_told_by_the_others_of_its_namespace
     assert "webhook" in seen.slow_create.message
 
 
-def test_a_create_that_fails_at_once_is_told_by_its_own_job_alone(bench):
-    bench.plan = CREATE
-    bench.api.fault = lambda *_: WEBHOOK_DOWN
-    bench.run()
-    assert bench.memory.facts(Key("ns", "waits"), "waits").slow_create is None
-
-
 def test_a_pod_of_a_former_job_is_told_by_its_namesake_alone_however_slow_the_answer(bench):
     bench.api.put("/api/v1/namespaces/ns/pods/a", a_pod("a", a_job(uid="former")))
     bench.plan = CREATE
@@ -437,29 +404,6 @@ def test_a_create_that_nobody_answers_in_time_is_told_and_does_not_pause(
     assert len(bench.api.objects) == 1
 
 
-def test_a_delete_that_was_refused_is_told_until_it_is_done(bench):
-    bench.api.put("/api/v1/namespaces/ns/pods/a", {"metadata": {"uid": "u1"}})
-    bench.plan = Plan(deletes=(Delete(ObjectReference("v1", "Pod", "a", "u1")),))
-    bench.api.fault = lambda *_: reply(403, status(403, "Forbidden", "pods stay"))
-    assert [bench.run(), bench.run()] == [10, 10]
-    assert [r.message for r in bench.observed[-1].refusals] == ["pods stay"]
-    bench.api.fault = lambda *_: None
-    bench.run()
-    bench.plan = Plan()
-    bench.run()
-    assert bench.observed[-1].refusals == ()
-
-
-def test_a_job_that_wants_less_than_was_refused_pauses_no_longer(bench):
-    bench.plan = CREATE
-    bench.api.fault = lambda *_: QUOTA
-    bench.run()
-    assert bench.memory.facts(KEY, "job-1").refused_times == 1
-    bench.plan = Plan(moot=frozenset({("Pod", "a")}))
-    bench.run()
-    assert bench.memory.facts(KEY, "job-1").refused_times == 0
-
-
 def test_a_refusal_that_is_worded_anew_each_time_makes_no_pass_follow_the_other(bench):
     bench.api.put("/api/v1/namespaces/ns/pods/a", {"metadata": {"uid": "u1"}})
     bench.plan = Plan(deletes=(Delete(ObjectReference("v1", "Pod", "a", "u1")),))
@@ -469,30 +413,11 @@ def test_a_refusal_that_is_worded_anew_each_time_makes_no_pass_follow_the_other(
     assert [len(o.refusals) for o in bench.observed] == [0, 1, 1, 1]
 
 
-def test_when_the_status_was_written_is_told(bench):
-    job_path = "/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train"
-    put(bench.store, PADDLE_JOB, bench.api.put(job_path, JOB))
-    bench.plan = Plan(status={"status": {"phase": "Running"}})
-    bench.run()
-    put(bench.store, PADDLE_JOB, bench.api.objects[job_path])
-    bench.run()
-    assert [o.status_written_at for o in bench.observed] == [None, bench.clock.now()]
-
-
 def test_a_job_that_moved_to_another_state_is_looked_at_again_at_once(bench):
     job_path = "/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train"
     put(bench.store, PADDLE_JOB, bench.api.put(job_path, JOB))
     bench.plan = Plan(status={"status": {"phase": "Restarting"}}, is_move=True)
     assert bench.run() == 0
-
-
-def test_a_backlog_is_told_to_the_reconcile(bench):
-    bench.run()
-    bench.queue.add(Key("ns", "waits"))
-    bench.clock.step(BACKLOG_SECONDS)
-    bench.queue.done(bench.queue.get())
-    bench.run()
-    assert [o.is_backlogged for o in bench.observed] == [False, True]
 
 
 def test_jobs_on_the_host_are_given_ports_one_after_the_other(bench):
@@ -522,15 +447,16 @@ def test_jobs_on_the_host_are_given_ports_one_after_the_other(bench):
     assert bench.observed[1].taken_host_ports == {30020}
 
 
-def test_a_job_rests_by_what_looking_at_it_took(bench):
-    bench.looking_seconds = 0.05
+@pytest.mark.parametrize(
+    ("looking", "is_move", "rests"),
+    [(0.05, False, 0.05 * REST_FACTOR), (0.0, False, BATCH_SECONDS), (0.02, True, 0.0)],
+    ids=["long", "quick", "moved"],
+)
+def test_a_job_rests_by_what_looking_at_it_took(bench, looking, is_move, rests):
+    bench.looking_seconds = looking
+    bench.plan = Plan(is_move=is_move)
     bench.run()
-    assert bench.queue.rested == pytest.approx(0.05 * REST_FACTOR)
-
-
-def test_a_job_rests_a_moment_however_quick_the_look_was(bench):
-    bench.run()
-    assert bench.queue.rested == BATCH_SECONDS
+    assert bench.queue.rested == pytest.approx(rests)
 
 
 def test_a_job_whose_plan_was_longer_than_a_pass_goes_on_at_once(bench, monkeypatch):
@@ -573,13 +499,6 @@ def test_a_move_that_an_older_crd_drops_is_an_error_and_backs_off(bench):
     bench.api.fault = lambda method, _path: reply(200, job) if method == "PATCH" else None
     assert [bench.run() for _ in range(3)] == [0.005, 0.01, 0.02]
     assert bench.result("error") == 3
-
-
-def test_a_job_that_moved_to_another_state_does_not_rest(bench):
-    bench.looking_seconds = 0.02
-    bench.plan = Plan(is_move=True)
-    bench.run()
-    assert bench.queue.rested == 0
 
 
 def test_five_frames_lead_from_a_worker_with_a_key_to_the_client(bench):

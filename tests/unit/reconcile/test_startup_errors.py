@@ -34,7 +34,8 @@ def end_of(view: View) -> Move | None:
 def failed(view: View) -> JobCondition:
     """Why the job has ended."""
     end = end_of(view)
-    condition = end and end.status.condition("Failed")
+    assert end is not None
+    condition = end.status.condition("Failed")
     assert condition is not None
     return condition
 
