@@ -27,7 +27,7 @@ from controller.cache.store import Family, Store
 from controller.client.resources import CONFIG_MAP, POD, SERVICE, VOLCANO_POD_GROUP, Resource
 from controller.work.applier import Applier
 from controller.work.memory import JobMemory
-from kube.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid
+from kube.errors import AlreadyExists, ApiError, Conflict, Forbidden
 from reconcile import Observed, Plan, Settings, reconcile
 from reconcile.model.plan import EmitEvent, Outcome, Refusal
 from tests.memory.applier import Counter, Recorder, StepClock, an_applier
@@ -141,8 +141,7 @@ class World:
             raise Forbidden(f"exceeded quota: {kind}", code=403)
         if place in self.refusals:
             refusal = self.refusals[place]
-            kind_of = Invalid if refusal.is_final else Forbidden
-            error = kind_of(refusal.message, code=refusal.code, reason=refusal.reason)
+            error = Forbidden(refusal.message, code=refusal.code, reason=refusal.reason)
             error.is_final = refusal.is_final
             raise error
         if place in self.objects:
