@@ -7,6 +7,7 @@ that told it: `told` maps a pod's UID to the variables that its trainer began wi
 from dataclasses import dataclass, field
 
 from api.objects import Raw, format_time, is_deleting, name_of, uid_of
+from tests.memory.builders import JobBuilder
 from tests.memory.world import World
 
 SIGTERM_EXIT = 143
@@ -179,8 +180,9 @@ class Kubelet:
         return format_time(self.world.now)
 
 
-def run_job(world: World, kubelet: Kubelet, name: str = "train") -> None:
-    """Take a submitted job to where all its pods run, or as far as it gets."""
+def run_job(world: World, kubelet: Kubelet, job: JobBuilder | None = None) -> None:
+    """Take the submitted job, or this one, to where all its pods run, or as far as it gets."""
+    name = name_of(world.submit(job)) if job else "train"
     world.settle(name)
     kubelet.place_all()
     world.settle(name)

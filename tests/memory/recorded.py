@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from api.objects import Raw, format_time, parse_time
@@ -17,6 +18,7 @@ from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 WORKER = "train-worker-0"
+CONFIG_ERROR = "CreateContainerConfigError"
 POLL_SECONDS = 61.7
 """No recorded moment is a multiple of it, so a missing timer shows."""
 FOLLOWED_SECONDS = 1800.0
@@ -112,9 +114,15 @@ def _runs(world: World, kubelet: Kubelet, **spec: object) -> None:
     world.advance(7)
 
 
-@state
-def image_error(world: World, kubelet: Kubelet) -> None:
-    _waits(world, kubelet, "ErrImagePull", "no such image")
+STATES |= {
+    "image_error": partial(_waits, reason="ErrImagePull", message="no such image"),
+    "image_name": partial(_waits, reason="InvalidImageName", message="no name"),
+    "missing_secret": partial(_waits, reason=CONFIG_ERROR, message='secret "s" not found'),
+    "missing_key": partial(_waits, reason=CONFIG_ERROR, message="couldn't find key k in Secret s"),
+    "running": _runs,
+    "active_deadline": partial(_runs, activeDeadlineSeconds=97),
+    "starting_deadline": partial(run_up, startingDeadlineSeconds=97),
+}
 
 
 @state
@@ -123,21 +131,6 @@ def image_back_off(world: World, kubelet: Kubelet) -> None:
     world.advance(11)
     kubelet.wait(WORKER, "ImagePullBackOff", "Back-off")
     world.settle()
-
-
-@state
-def image_name(world: World, kubelet: Kubelet) -> None:
-    _waits(world, kubelet, "InvalidImageName", "no name")
-
-
-@state
-def missing_secret(world: World, kubelet: Kubelet) -> None:
-    _waits(world, kubelet, "CreateContainerConfigError", 'secret "s" not found')
-
-
-@state
-def missing_key(world: World, kubelet: Kubelet) -> None:
-    _waits(world, kubelet, "CreateContainerConfigError", "couldn't find key k in Secret s")
 
 
 @state
@@ -187,24 +180,9 @@ def restarted_uncharged(world: World, kubelet: Kubelet) -> None:
 
 
 @state
-def running(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet)
-
-
-@state
 def failing_without_limit(world: World, kubelet: Kubelet) -> None:
     _runs(world, kubelet)
     kubelet.end(WORKER, 1)
-
-
-@state
-def active_deadline(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet, activeDeadlineSeconds=97)
-
-
-@state
-def starting_deadline(world: World, kubelet: Kubelet) -> None:
-    run_up(world, kubelet, startingDeadlineSeconds=97)
 
 
 @state

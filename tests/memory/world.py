@@ -263,6 +263,15 @@ class World:
                 return plan
         raise AssertionError(f"still writing after {MAX_PASSES} passes: {plan}")
 
+    def begin(self, job: JobBuilder | Raw) -> Plan:
+        """Create a job, and settle; the plan of the last pass."""
+        return self.settle(name_of(self.submit(job)))
+
+    def after(self, seconds: float) -> Plan:
+        """Let time pass, and settle; the plan of the last pass."""
+        self.advance(seconds)
+        return self.settle()
+
     def apply(self, job: Raw, plan: Plan) -> None:
         """Carry a plan out with the operator's own applier."""
         owner = Owner(self._key(name_of(job)), uid_of(job))

@@ -159,17 +159,6 @@ def syntax(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imported(path: Path) -> set[str]:
-    """Top-level names that a module imports, wherever in it the import stands."""
-    names: set[str] = set()
-    for node in ast.walk(syntax(path)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module.split(".")[0])
-    return names
-
-
 def imported_modules(path: Path) -> set[str]:
     """Dotted names that a module imports; of `from a import b` both `a` and `a.b`."""
     names: set[str] = set()
@@ -180,6 +169,11 @@ def imported_modules(path: Path) -> set[str]:
             below = {f"{node.module}.{alias.name}" for alias in node.names}
             names |= below if is_package(node.module) else {node.module}
     return names
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level names that a module imports, wherever in it the import stands."""
+    return {name.partition(".")[0] for name in imported_modules(path)}
 
 
 def is_package(name: str) -> bool:

@@ -140,23 +140,19 @@ def test_sizes_of_bursts(
     assert [sizes.bursts for sizes in asked] == [bursts]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        pytest.param(["--burst", "0"], "no number of jobs", id="burst of none"),
-        pytest.param(["--burst=-1"], "no number of jobs", id="burst of less than none"),
-        pytest.param(["--burst", "some"], "no number of jobs", id="burst of no number"),
-        pytest.param(
-            ["--against", "f", "--only-others", "--peer", "x"], "leaves out", id="nobody to compare"
-        ),
-        pytest.param(["--operator", "go="], "no command: go=", id="no command"),
-        pytest.param(["--only-others"], "names no other operator", id="nobody"),
-        pytest.param(
-            ["--only-others", "--operator", "x", "--check"], "--check", id="nobody to check"
-        ),
-        pytest.param(["--against", "f", "--check"], "has a few", id="nothing to check"),
-    ],
-)
+REFUSED = {
+    "burst of none": (["--burst", "0"], "no number of jobs"),
+    "burst of less than none": (["--burst=-1"], "no number of jobs"),
+    "burst of no number": (["--burst", "some"], "no number of jobs"),
+    "nobody to compare": (["--against", "f", "--only-others", "--peer", "x"], "leaves out"),
+    "no command": (["--operator", "go="], "no command: go="),
+    "nobody": (["--only-others"], "names no other operator"),
+    "nobody to check": (["--only-others", "--operator", "x", "--check"], "--check"),
+    "nothing to check": (["--against", "f", "--check"], "has a few"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(
     run: Run, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:

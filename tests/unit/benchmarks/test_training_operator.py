@@ -12,20 +12,16 @@ def a_status(masters: int, workers: int, conditions: list[dict[str, str]]) -> di
     return {"conditions": conditions, "replicaStatuses": counts}
 
 
-@pytest.mark.parametrize(
-    ("status", "state"),
-    [
-        pytest.param(None, "", id="not seen yet"),
-        pytest.param(a_status(0, 0, RUNNING[:1]), "Created", id="pods wait"),
-        pytest.param(a_status(1, 2, RUNNING), "Created", id="one pod waits"),
-        pytest.param(a_status(2, 2, RUNNING), "Running", id="all pods run"),
-        pytest.param(
-            a_status(0, 2, [*RUNNING, {"type": "Succeeded", "status": "True"}]),
-            "Completed",
-            id="succeeded",
-        ),
-    ],
-)
+STATES = {
+    "not seen yet": (None, ""),
+    "pods wait": (a_status(0, 0, RUNNING[:1]), "Created"),
+    "one pod waits": (a_status(1, 2, RUNNING), "Created"),
+    "all pods run": (a_status(2, 2, RUNNING), "Running"),
+    "succeeded": (a_status(0, 2, [*RUNNING, {"type": "Succeeded", "status": "True"}]), "Completed"),
+}
+
+
+@pytest.mark.parametrize(("status", "state"), STATES.values(), ids=STATES)
 def test_the_state_of_a_job(status: dict[str, object] | None, state: str) -> None:
     job = ADAPTER.build_job("a", servers=2, workers=2)
     assert ADAPTER.state(job | ({"status": status} if status else {})) == state

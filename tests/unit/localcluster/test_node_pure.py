@@ -1,12 +1,10 @@
 """The parts of the node that only compute."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from localcluster.build.images import Image, repository_of
-from localcluster.node.network.names import PodAddress, build_lines
 from localcluster.node.pod.backoff import Backoff, go_duration
 from localcluster.node.pod.starter import command_line
 from localcluster.node.runtime.logs import LogFile, LogQuery, read_log
@@ -88,33 +86,6 @@ def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
 )
 def test_image_names(name: str, repository: str | None) -> None:
     assert repository_of(name) == repository
-
-
-def pod(address: str, is_ready: bool = True, **fields: str) -> PodAddress:
-    return PodAddress("ns", frozenset({("a", "b")}), address, is_ready, **fields)
-
-
-def service(publishes_not_ready: bool = False) -> dict[str, Any]:
-    spec = {"selector": {"a": "b"}, "publishNotReadyAddresses": publishes_not_ready}
-    return {"metadata": {"namespace": "ns", "name": "web"}, "spec": spec}
-
-
-@pytest.mark.parametrize(("publishes", "addresses"), [(False, ["1"]), (True, ["1", "2"])])
-def test_names_lead_to_ready_pods_or_to_all(publishes: bool, addresses: list[str]) -> None:
-    lines = build_lines([service(publishes)], [pod("1"), pod("2", is_ready=False)])
-    assert [line.address for line in lines] == addresses
-
-
-def test_a_bare_name_is_for_its_namespace() -> None:
-    (line,) = build_lines([service()], [pod("1")])
-    assert line.text("ns").split() == [
-        "1",
-        "web.ns.svc.cluster.local",
-        "web.ns.svc",
-        "web.ns",
-        "web",
-    ]
-    assert "web" not in line.text("other").split()
 
 
 def test_a_payload_is_replaced_whole(tmp_path: Path) -> None:

@@ -17,23 +17,18 @@ def template_with_port(value: str, container: str = "paddle") -> Raw:
     return template
 
 
-@pytest.mark.parametrize(
-    ("template", "port"),
-    [
-        pytest.param(a_template(), 36000, id="default"),
-        pytest.param(
-            {
-                "spec": {
-                    "containers": [{"name": "a", "env": [{"name": "PADDLE_PORT", "value": "7"}]}]
-                }
-            },
-            7,
-            id="first-container-where-none-is-named-paddle",
-        ),
-        pytest.param(template_with_port("30236", "sidecar"), 36000, id="not-a-sidecars"),
-        pytest.param(template_with_port("$(OTHER)", "x"), 36000, id="not-a-reference"),
-    ],
-)
+PORTS = {
+    "default": (a_template(), 36000),
+    "first-container-where-none-is-named-paddle": (
+        {"spec": {"containers": [{"name": "a", "env": [{"name": "PADDLE_PORT", "value": "7"}]}]}},
+        7,
+    ),
+    "not-a-sidecars": (template_with_port("30236", "sidecar"), 36000),
+    "not-a-reference": (template_with_port("$(OTHER)", "x"), 36000),
+}
+
+
+@pytest.mark.parametrize(("template", "port"), PORTS.values(), ids=PORTS)
 def test_port_is_the_trainers_own(template: Raw, port: int) -> None:
     job = a_job().with_workers(1, template).build()
     assert job_port(parse_spec(job["spec"])) == port

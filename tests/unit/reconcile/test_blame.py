@@ -179,21 +179,16 @@ def test_a_message_is_read_once_however_many_there_are(monkeypatch: pytest.Monke
     assert len(read) <= MANY + 1
 
 
-@pytest.mark.parametrize(
-    "view",
-    [
-        pytest.param(seen(worker(0, 1, 4, PEER_LOST), seconds=9), id="waited"),
-        pytest.param(seen(worker(0, 1, 90, PEER_LOST), seconds=9), id="clock-of-the-node"),
-        pytest.param(seen(worker(0, 1, 4, BAD_BATCH)), id="cause"),
-        pytest.param(
-            seen(worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running().deleting()), id="going"
-        ),
-        pytest.param(
-            view_of(JOB, worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running(), seconds=5),
-            id="gone",
-        ),
-    ],
-)
+NOT_WAITED_FOR = {
+    "waited": seen(worker(0, 1, 4, PEER_LOST), seconds=9),
+    "clock-of-the-node": seen(worker(0, 1, 90, PEER_LOST), seconds=9),
+    "cause": seen(worker(0, 1, 4, BAD_BATCH)),
+    "going": seen(worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running().deleting()),
+    "gone": view_of(JOB, worker(0, 1, 4, PEER_LOST), a_pod(JOB, index=1).running(), seconds=5),
+}
+
+
+@pytest.mark.parametrize("view", NOT_WAITED_FOR.values(), ids=NOT_WAITED_FOR)
 def test_none_waits_for_what_does_not_come(view: View) -> None:
     assert named(view) == "train-worker-0"
 

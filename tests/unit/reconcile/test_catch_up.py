@@ -14,8 +14,7 @@ from tests.memory.world import World
 
 def restore(world: World, kubelet: Kubelet) -> None:
     """The second attempt runs, and status is again that of the first, which ran too."""
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     old = copy.deepcopy(world.status())
     world.remove("Pod", "train-worker-0")
     world.settle()
@@ -34,8 +33,7 @@ def test_status_follows_the_pods_of_a_later_attempt(world: World, kubelet: Kubel
     before = uids(world)
     world.settle()
     assert world.status()["attempt"] == 1
-    world.advance(BEHIND_SECONDS)
-    world.settle()
+    world.after(BEHIND_SECONDS)
     assert (world.phase(), world.status()["attempt"]) == ("Running", 2)
     assert world.status()["restartCount"] == 1
     assert uids(world) == before
@@ -51,8 +49,7 @@ def test_a_job_whose_later_attempt_has_ended_well_is_complete(
 ) -> None:
     restore(world, kubelet)
     kubelet.end_all("worker")
-    world.advance(BEHIND_SECONDS)
-    world.settle()
+    world.after(BEHIND_SECONDS)
     assert world.phase() == "Completed"
 
 
@@ -60,13 +57,11 @@ def test_a_job_whose_later_attempt_has_ended_well_is_complete(
 def test_no_label_takes_status_beyond_what_it_can_hold(
     world: World, kubelet: Kubelet, attempt: str
 ) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
 
     def pretend(pod: Raw) -> None:
         pod["metadata"]["labels"][LABEL_ATTEMPT] = attempt
 
     world.change("Pod", "train-worker-0", pretend)
-    world.advance(BEHIND_SECONDS)
-    world.settle()
+    world.after(BEHIND_SECONDS)
     assert world.status()["attempt"] == 1

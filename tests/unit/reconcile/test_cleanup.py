@@ -118,8 +118,7 @@ def test_pod_that_nobody_wants_to_delete_any_more_is_no_reason_to_wait(
     world: World, kubelet: Kubelet
 ) -> None:
     """The operator may delete no pod, and then the job's policy is to keep them."""
-    world.submit(a_job().with_workers(2).with_spec(cleanPodPolicy="Always"))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2).with_spec(cleanPodPolicy="Always"))
     refused = Refusal("Pod", "train-worker-0", "Forbidden", "pods stay", 403, is_delete=True)
     kubelet.end_all("worker")
     pods = [deepcopy(pod) for pod in world.of_kind("Pod")]

@@ -10,8 +10,7 @@ HOUR = 3600.0
 
 
 def test_next_attempt_comes_after_its_back_off(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(backoffLimit=3))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1).with_spec(backoffLimit=3))
     kubelet.end("train-worker-0", 1)
     world.settle()
     kubelet.reap_all()
@@ -27,14 +26,12 @@ def test_next_attempt_comes_after_its_back_off(world: World, kubelet: Kubelet) -
 
 
 def test_deadline_comes_when_it_would_have_come(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
-    world.settle()
+    world.begin(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     world.advance(20)
     run_job(world, kubelet)
     world.set_clock_back(HOUR)
     assert world.settle().requeue_after == 40
-    world.advance(40)
-    world.settle()
+    world.after(40)
     assert world.condition("Failed")["reason"] == "DeadlineExceeded"
 
 

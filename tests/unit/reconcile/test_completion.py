@@ -10,8 +10,7 @@ from tests.memory.world import World
 
 
 def test_ps_job_completes_with_its_workers(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_ps(2).with_workers(2).with_spec(cleanPodPolicy="Never"))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_ps(2).with_workers(2).with_spec(cleanPodPolicy="Never"))
     kubelet.end_all("worker")
     world.settle()
     assert world.phase() == "Completed"
@@ -48,8 +47,7 @@ def test_server_that_exits_0_completes_nothing() -> None:
 
 
 def test_ended_job_frees_its_servers(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_ps(1).with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_ps(1).with_workers(1))
     kubelet.end_all("worker")
     world.settle()
     kubelet.reap_all()

@@ -9,14 +9,11 @@ from tests.memory.world import World
 
 
 def test_active_deadline_fails_the_job(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_ps(1).with_workers(1).with_spec(activeDeadlineSeconds=60))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_ps(1).with_workers(1).with_spec(activeDeadlineSeconds=60))
     assert world.settle().requeue_after == 60
-    world.advance(59)
-    world.settle()
+    world.after(59)
     assert world.phase() == "Running"
-    world.advance(1)
-    world.settle()
+    world.after(1)
     assert world.condition("Failed")["reason"] == "DeadlineExceeded"
     assert "60 s" in world.condition("Failed")["message"]
 
@@ -27,14 +24,12 @@ def test_active_deadline_spans_attempts(world: World, kubelet: Kubelet) -> None:
     world.advance(50)
     kubelet.end("train-worker-0", 1)
     world.settle()
-    world.advance(10)
-    world.settle()
+    world.after(10)
     assert world.condition("Failed")["reason"] == "DeadlineExceeded"
 
 
 def test_active_deadline_begins_anew_with_a_resume(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     world.advance(50)
     world.edit_spec(suspend=True)
     assert world.settle().requeue_after is None
@@ -42,25 +37,21 @@ def test_active_deadline_begins_anew_with_a_resume(world: World, kubelet: Kubele
     world.advance(1000)
     world.edit_spec(suspend=False)
     run_job(world, kubelet)
-    world.advance(59)
-    world.settle()
+    world.after(59)
     assert world.phase() == "Running"
 
 
 def test_deadline_ends_a_job_that_a_pod_of_a_later_attempt_holds_up(world: World) -> None:
-    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
-    world.settle()
+    world.begin(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     world.put(a_pod(world.job(), attempt=MAX_ATTEMPT + 1).build())
     world.advance(59)
     assert world.settle().requeue_after == 1
-    world.advance(1)
-    world.settle()
+    world.after(1)
     assert world.condition("Failed")["reason"] == "DeadlineExceeded"
 
 
 def test_what_is_overdue_makes_no_pass_follow_the_other(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     kubelet.bind("train-worker-0")
     kubelet.wait("train-worker-0", "ErrImagePull")
     world.settle()
@@ -76,16 +67,12 @@ def test_starting_deadline_fails_a_job_that_does_not_run(
     world: World, kubelet: Kubelet, is_backlogged: bool
 ) -> None:
     world.is_backlogged = is_backlogged
-    world.submit(a_job().with_workers(2).with_spec(startingDeadlineSeconds=30))
-    world.settle()
+    world.begin(a_job().with_workers(2).with_spec(startingDeadlineSeconds=30))
     kubelet.refuse_to_bind("train-worker-1", "0/3 nodes are available")
-    world.advance(20)
-    world.settle()
-    world.advance(9)
-    world.settle()
+    world.after(20)
+    world.after(9)
     assert world.phase() == "Pending"
-    world.advance(1)
-    world.settle()
+    world.after(1)
     failed = world.condition("Failed")
     assert failed["reason"] == "StartingDeadlineExceeded"
     assert "0/3 nodes are available" in failed["message"]
@@ -93,46 +80,38 @@ def test_starting_deadline_fails_a_job_that_does_not_run(
 
 @pytest.mark.parametrize("pause", [0, 5])
 def test_starting_deadline_is_met_by_a_run(world: World, kubelet: Kubelet, pause: float) -> None:
-    world.submit(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
-    world.settle()
+    world.begin(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
     world.advance(pause)
     run_job(world, kubelet)
-    world.advance(60)
-    world.settle()
+    world.after(60)
     assert world.phase() == "Running"
 
 
 def test_starting_deadline_does_not_hurry_a_restart(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
-    world.settle()
+    world.begin(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
     world.advance(2)
     run_job(world, kubelet)
     world.advance(20)
     kubelet.end("train-worker-0", 1)
     world.settle()
-    world.advance(60)
-    world.settle()
+    world.after(60)
     assert world.phase() != "Failed"
 
 
 def test_ttl_deletes_an_ended_job(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(ttlSecondsAfterFinished=100))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1).with_spec(ttlSecondsAfterFinished=100))
     kubelet.end_all("worker")
     world.settle()
     kubelet.reap_all()
     assert world.settle().requeue_after == 100
-    world.advance(99)
-    world.settle()
+    world.after(99)
     assert world.phase() == "Completed"
-    world.advance(1)
-    world.settle()
+    world.after(1)
     assert world.objects == {}
 
 
 def test_job_being_deleted_waits_for_no_deadline(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     gone = "2026-01-02T03:04:05Z"
     world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=gone))
     world.advance(100)

@@ -18,8 +18,7 @@ def world() -> World:
 
 def start(world: World, kubelet: Kubelet, replicas: int = 2, least: int = 2, most: int = 4) -> None:
     """An elastic job whose workers all run for a while."""
-    world.submit(a_job().with_elastic_workers(replicas, least, most))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_elastic_workers(replicas, least, most))
     world.advance(100)
     assert world.phase() == "Running"
 
@@ -74,8 +73,7 @@ def test_dead_worker_is_replaced_alone(world: World, kubelet: Kubelet, index: in
 
 
 def test_too_few_workers_restart_the_gang(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_elastic_workers(2, 2, 4).with_spec(backoffLimit=1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_elastic_workers(2, 2, 4).with_spec(backoffLimit=1))
     kubelet.end("train-worker-0", 1)
     world.settle()
     status = world.status()
@@ -145,8 +143,7 @@ def test_worker_that_dies_again_is_replaced_later(world: World, kubelet: Kubelet
         kubelet.start_all()
     assert "train-worker-2" not in world.names("Pod")
     assert plan.requeue_after == 10
-    world.advance(10)
-    world.settle()
+    world.after(10)
     assert "train-worker-2" in world.names("Pod")
 
 
@@ -170,8 +167,7 @@ def test_workers_that_trained_together_complete_the_job(world: World, kubelet: K
 
 
 def test_launcher_that_found_no_peers_is_no_success(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_elastic_workers(2, 2, 3))
-    world.settle()
+    world.begin(a_job().with_elastic_workers(2, 2, 3))
     kubelet.bind("train-worker-0")
     kubelet.start("train-worker-0")
     world.settle()
@@ -185,8 +181,7 @@ def test_launcher_that_found_no_peers_is_no_success(world: World, kubelet: Kubel
 
 def test_launcher_that_was_left_alone_is_no_success(world: World, kubelet: Kubelet) -> None:
     """The second one started just before the first gave up, and waited for peers in its turn."""
-    world.submit(a_job().with_elastic_workers(2, 2, 3))
-    world.settle()
+    world.begin(a_job().with_elastic_workers(2, 2, 3))
     for name in world.names("Pod"):
         kubelet.bind(name)
     kubelet.start("train-worker-0")

@@ -179,20 +179,16 @@ def test_template_chooses_the_heter_device() -> None:
     assert merged(job, {"name": "HETER_DEVICE_TYPE", "value": "xpu"})["HETER_DEVICE_TYPE"] == "xpu"
 
 
-@pytest.mark.parametrize(
-    ("entry", "told"),
-    [
-        pytest.param(
-            {"name": "PADDLE_TRAINER_ID", "value": "7"}, ["PADDLE_TRAINER_ID"], id="other"
-        ),
-        pytest.param({"name": "TRAINING_ROLE", "value": "TRAINER"}, [], id="the-same"),
-        pytest.param({"name": "MINE", "value": "7"}, [], id="not-owned"),
-        pytest.param({"name": "PADDLE_PORT", "value": "7"}, [], id="port"),
-        pytest.param(
-            {"name": "PADDLE_TRAINERS_NUM", "value": "7"}, ["PADDLE_TRAINERS_NUM"], id="config-map"
-        ),
-    ],
-)
+OVERRIDDEN = {
+    "other": ({"name": "PADDLE_TRAINER_ID", "value": "7"}, ["PADDLE_TRAINER_ID"]),
+    "the-same": ({"name": "TRAINING_ROLE", "value": "TRAINER"}, []),
+    "not-owned": ({"name": "MINE", "value": "7"}, []),
+    "port": ({"name": "PADDLE_PORT", "value": "7"}, []),
+    "config-map": ({"name": "PADDLE_TRAINERS_NUM", "value": "7"}, ["PADDLE_TRAINERS_NUM"]),
+}
+
+
+@pytest.mark.parametrize(("entry", "told"), OVERRIDDEN.values(), ids=OVERRIDDEN)
 def test_overridden_variables_are_told(entry: Raw, told: list[str]) -> None:
     assert overridden_variables(view_of(a_job().with_workers(2, with_env(entry)))) == told
 

@@ -43,45 +43,35 @@ def started(*pods: PodBuilder, policy: Raw | None = None) -> View:
     return view_of(job, *built.values())
 
 
+ENDS = {
+    "exit-1": (a_pod(JOB).ended(1), None, Reason.POD_FAILED, True, False),
+    "killed": (a_pod(JOB).ended(137), None, Reason.POD_FAILED, True, False),
+    "15-undeleted": (a_pod(JOB).ended(15), None, Reason.POD_FAILED, True, False),
+    "101": (a_pod(JOB).ended(101), None, Reason.TRAINER_ASKED_RESTART, False, False),
+    "102": (a_pod(JOB).ended(102), None, Reason.TRAINER_ASKED_RESTART, False, False),
+    "evicted": (EVICTED, None, Reason.POD_EVICTED, False, False),
+    "node-lost": (
+        a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="DeletionByTaintManager"),
+        None,
+        Reason.NODE_LOST,
+        False,
+        False,
+    ),
+    "evicted-counts": (EVICTED, COUNT_DISRUPTED, Reason.POD_FAILED, True, False),
+    "fail-job": (a_pod(JOB).ended(42), FAIL_ON_42, Reason.POD_FAILURE_POLICY, False, True),
+    "ignore": (a_pod(JOB).ended(1), IGNORE_1, Reason.FAILURE_POLICY_IGNORE, False, False),
+    "not-admitted": (
+        a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu"),
+        None,
+        Reason.POD_EVICTED,
+        False,
+        False,
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("pod", "policy", "reason", "is_charged", "is_fatal"),
-    [
-        pytest.param(a_pod(JOB).ended(1), None, Reason.POD_FAILED, True, False, id="exit-1"),
-        pytest.param(a_pod(JOB).ended(137), None, Reason.POD_FAILED, True, False, id="killed"),
-        pytest.param(a_pod(JOB).ended(15), None, Reason.POD_FAILED, True, False, id="15-undeleted"),
-        pytest.param(
-            a_pod(JOB).ended(101), None, Reason.TRAINER_ASKED_RESTART, False, False, id="101"
-        ),
-        pytest.param(
-            a_pod(JOB).ended(102), None, Reason.TRAINER_ASKED_RESTART, False, False, id="102"
-        ),
-        pytest.param(EVICTED, None, Reason.POD_EVICTED, False, False, id="evicted"),
-        pytest.param(
-            a_pod(JOB)
-            .ended(143)
-            .with_condition("DisruptionTarget", reason="DeletionByTaintManager"),
-            None,
-            Reason.NODE_LOST,
-            False,
-            False,
-            id="node-lost",
-        ),
-        pytest.param(EVICTED, COUNT_DISRUPTED, Reason.POD_FAILED, True, False, id="evicted-counts"),
-        pytest.param(
-            a_pod(JOB).ended(42), FAIL_ON_42, Reason.POD_FAILURE_POLICY, False, True, id="fail-job"
-        ),
-        pytest.param(
-            a_pod(JOB).ended(1), IGNORE_1, Reason.FAILURE_POLICY_IGNORE, False, False, id="ignore"
-        ),
-        pytest.param(
-            a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu"),
-            None,
-            Reason.POD_EVICTED,
-            False,
-            False,
-            id="not-admitted",
-        ),
-    ],
+    ("pod", "policy", "reason", "is_charged", "is_fatal"), ENDS.values(), ids=ENDS
 )
 def test_end_of_a_pod_is_judged(
     pod: PodBuilder, policy: Raw | None, reason: Reason, is_charged: bool, is_fatal: bool

@@ -27,59 +27,49 @@ def on_condition(action: str, type_: str, status: str | None = None) -> Raw:
 EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
 
 
-@pytest.mark.parametrize(
-    ("rules", "pod", "action"),
-    [
-        pytest.param([], a_pod(JOB).ended(1), None, id="no-rule"),
-        pytest.param([on_codes("FailJob", "In", 42)], a_pod(JOB).ended(42), "FailJob", id="in"),
-        pytest.param([on_codes("FailJob", "In", 42)], a_pod(JOB).ended(1), None, id="not-in-list"),
-        pytest.param([on_codes("Count", "NotIn", 42)], a_pod(JOB).ended(1), "Count", id="not-in"),
-        pytest.param([on_codes("Count", "NotIn", 1)], a_pod(JOB).ended(1), None, id="not-in-holds"),
-        pytest.param(
-            [on_codes("FailJob", "In", 1, container="paddle")],
-            a_pod(JOB).ended(1),
-            "FailJob",
-            id="container-by-name",
-        ),
-        pytest.param(
-            [on_codes("FailJob", "In", 1, container="other")],
-            a_pod(JOB).ended(1),
-            None,
-            id="another-container",
-        ),
-        pytest.param(
-            [on_codes("Ignore", "In", 1), on_codes("FailJob", "In", 1)],
-            a_pod(JOB).ended(1),
-            "Ignore",
-            id="the-first-that-matches-decides",
-        ),
-        pytest.param(
-            [on_condition("Ignore", "DisruptionTarget")], EVICTED, "Ignore", id="condition"
-        ),
-        pytest.param(
-            [on_condition("Ignore", "DisruptionTarget", "False")], EVICTED, None, id="other-status"
-        ),
-        pytest.param([on_condition("Ignore", "ConfigIssue")], EVICTED, None, id="other-condition"),
-        pytest.param(
-            [on_codes("FailJob", "NotIn", 5)],
-            a_pod(JOB).ended(1).with_container("ok", {"terminated": {"exitCode": 0}}),
-            "FailJob",
-            id="exit-0-never-matches",
-        ),
-        pytest.param(
-            [on_codes("FailJob", "In", 9)],
-            a_pod(JOB).with_init_container("i", {"terminated": {"exitCode": 9}}),
-            "FailJob",
-            id="init-container",
-        ),
-        pytest.param(
-            [on_codes("FailJob", "In", 15)],
-            a_pod(JOB).ended(15).deleting(),
-            None,
-            id="code-of-a-pod-told-to-end",
-        ),
-    ],
-)
+RULES = {
+    "no-rule": ([], a_pod(JOB).ended(1), None),
+    "in": ([on_codes("FailJob", "In", 42)], a_pod(JOB).ended(42), "FailJob"),
+    "not-in-list": ([on_codes("FailJob", "In", 42)], a_pod(JOB).ended(1), None),
+    "not-in": ([on_codes("Count", "NotIn", 42)], a_pod(JOB).ended(1), "Count"),
+    "not-in-holds": ([on_codes("Count", "NotIn", 1)], a_pod(JOB).ended(1), None),
+    "container-by-name": (
+        [on_codes("FailJob", "In", 1, container="paddle")],
+        a_pod(JOB).ended(1),
+        "FailJob",
+    ),
+    "another-container": (
+        [on_codes("FailJob", "In", 1, container="other")],
+        a_pod(JOB).ended(1),
+        None,
+    ),
+    "the-first-that-matches-decides": (
+        [on_codes("Ignore", "In", 1), on_codes("FailJob", "In", 1)],
+        a_pod(JOB).ended(1),
+        "Ignore",
+    ),
+    "condition": ([on_condition("Ignore", "DisruptionTarget")], EVICTED, "Ignore"),
+    "other-status": ([on_condition("Ignore", "DisruptionTarget", "False")], EVICTED, None),
+    "other-condition": ([on_condition("Ignore", "ConfigIssue")], EVICTED, None),
+    "exit-0-never-matches": (
+        [on_codes("FailJob", "NotIn", 5)],
+        a_pod(JOB).ended(1).with_container("ok", {"terminated": {"exitCode": 0}}),
+        "FailJob",
+    ),
+    "init-container": (
+        [on_codes("FailJob", "In", 9)],
+        a_pod(JOB).with_init_container("i", {"terminated": {"exitCode": 9}}),
+        "FailJob",
+    ),
+    "code-of-a-pod-told-to-end": (
+        [on_codes("FailJob", "In", 15)],
+        a_pod(JOB).ended(15).deleting(),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("rules", "pod", "action"), RULES.values(), ids=RULES)
 def test_first_matching_rule_decides(rules: list[Raw], pod: PodBuilder, action: str | None) -> None:
     wanted = PolicyAction(action) if action else None
     assert match_policy({"rules": rules}, pod.build()) == wanted

@@ -185,13 +185,11 @@ def test_group_that_wants_more_than_there_is_holds_the_job(volcano: World) -> No
 
 
 def test_job_waits_for_volcano(world: World) -> None:
-    world.submit(volcano_job())
-    world.settle()
+    world.begin(volcano_job())
     assert world.names("Pod") == []
     assert world.condition("Pending")["reason"] == "PodGroupUnavailable"
     world.volcano_served = world.gang_served = True
-    world.advance(10)
-    world.settle()
+    world.after(10)
     assert len(world.names("Pod")) == 3
 
 
@@ -236,8 +234,7 @@ def test_group_stays_while_servers_of_an_ended_job_run(world: World, kubelet: Ku
 def test_in_tree_gang_names_the_scheduling_group(world: World) -> None:
     world.settings = Settings(scheduling="kubernetes")
     world.gang_served = True
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     assert world.get("PodGroup", OWN)["spec"] == {"schedulingPolicy": {"gang": {"minCount": 2}}}
     spec = world.get("Pod", "train-worker-0")["spec"]
     assert spec["schedulingGroup"] == {"podGroupName": OWN}

@@ -27,8 +27,7 @@ def headline(world: World) -> tuple[str, str]:
 
 
 def test_waiting_job_tells_what_it_waits_for(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     kubelet.bind("train-worker-0")
     kubelet.wait("train-worker-0", "ErrImagePull", NO_IMAGE)
     world.settle()
@@ -38,14 +37,12 @@ def test_waiting_job_tells_what_it_waits_for(world: World, kubelet: Kubelet) -> 
 
 
 def test_running_job_waits_for_nothing(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     assert headline(world) == ("AllPodsRunning", "")
 
 
 def test_restarting_job_tells_what_failed(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2).with_spec(backoffLimit=1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2).with_spec(backoffLimit=1))
     kubelet.end("train-worker-1", 3)
     world.settle()
     reason, message = headline(world)
@@ -57,8 +54,7 @@ def test_restarting_job_tells_what_failed(world: World, kubelet: Kubelet) -> Non
 def test_restart_refused_by_quota_has_one_reason_in_all_tools(
     world: World, kubelet: Kubelet, missing: tuple[str, ...]
 ) -> None:
-    world.submit(a_job().with_workers(2).with_spec(backoffLimit=1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2).with_spec(backoffLimit=1))
     world.refused_kinds.add("Pod")
     kubelet.end("train-worker-1", 3)
     world.settle()
@@ -79,8 +75,7 @@ def test_restart_refused_by_quota_has_one_reason_in_all_tools(
 
 
 def test_words_are_those_of_the_first_line_and_few(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     kubelet.refuse_to_bind("train-worker-0", "x" * 5000)
     world.settle()
     _, message = headline(world)
@@ -94,8 +89,7 @@ def test_words_are_those_of_the_first_line_and_few(world: World, kubelet: Kubele
 def test_end_is_told_with_one_write(
     world: World, kubelet: Kubelet, code: int, phase: str, reason: str
 ) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     assert not world.condition(Condition.FINISHED)
     kubelet.end("train-worker-0", code)
     writes: list[str] = []
@@ -110,8 +104,7 @@ def test_end_is_told_with_one_write(
 def test_job_that_ended_under_an_older_operator_is_not_written(
     world: World, kubelet: Kubelet
 ) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     kubelet.end("train-worker-0", 0)
     world.settle()
     job = world.job()

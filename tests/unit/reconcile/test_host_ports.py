@@ -54,8 +54,7 @@ def test_jobs_begin_at_different_places() -> None:
 def test_job_without_free_ranges_waits_and_looks_again(world: World) -> None:
     world.settings = Settings(host_port_range=(30000, 30039), host_port_share=1)
     world.taken_host_ports = frozenset({30020})
-    world.submit(a_job().with_workers(2).with_spec(**HOST))
-    plan = world.settle()
+    plan = world.begin(a_job().with_workers(2).with_spec(**HOST))
     assert world.names("Pod") == []
     assert waits_for(world) == "no free port ranges left in 30000-30039"
     assert plan.requeue_after == 30
@@ -75,8 +74,7 @@ def test_pods_that_exist_keep_their_range() -> None:
 
 
 def test_next_attempt_gets_new_ranges(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(**HOST))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1).with_spec(**HOST))
     kubelet.evict("train-worker-0")
     world.work()
     assert "hostPorts" not in world.status()
@@ -88,8 +86,7 @@ def test_next_attempt_gets_new_ranges(world: World, kubelet: Kubelet) -> None:
 
 
 def test_collective_pods_never_share_a_host(world: World) -> None:
-    world.submit(a_job().with_workers(2).with_spec(**HOST))
-    world.settle()
+    world.begin(a_job().with_workers(2).with_spec(**HOST))
     spec = world.get("Pod", "train-worker-0")["spec"]
     rule = "requiredDuringSchedulingIgnoredDuringExecution"
     assert spec["hostNetwork"] is True
@@ -97,14 +94,12 @@ def test_collective_pods_never_share_a_host(world: World) -> None:
 
 
 def test_servers_and_workers_may_share_a_host(world: World) -> None:
-    world.submit(a_job().with_ps(1).with_workers(2).with_spec(**HOST))
-    world.settle()
+    world.begin(a_job().with_ps(1).with_workers(2).with_spec(**HOST))
     assert "affinity" not in world.get("Pod", "train-worker-0")["spec"]
 
 
 def test_one_namespace_gets_a_quarter_of_the_ranges(world: World) -> None:
-    world.submit(a_job().with_workers(388).with_spec(**HOST))
-    plan = world.settle()
+    plan = world.begin(a_job().with_workers(388).with_spec(**HOST))
     assert "hostPorts" not in world.status()
     assert waits_for(world).startswith(
         "the job needs 388 port ranges, and one namespace may use at most 387"
@@ -115,8 +110,7 @@ def test_one_namespace_gets_a_quarter_of_the_ranges(world: World) -> None:
 def test_jobs_of_one_namespace_share_its_part(world: World) -> None:
     world.settings = FOUR_FOR_EACH
     world.namespace_host_ports = 3
-    world.submit(a_job().with_workers(2).with_spec(**HOST))
-    world.settle()
+    world.begin(a_job().with_workers(2).with_spec(**HOST))
     assert waits_for(world) == (
         "no free port ranges left for this namespace: 3 of 4 are in use in it"
     )
@@ -127,8 +121,7 @@ def test_jobs_of_one_namespace_share_its_part(world: World) -> None:
 
 def test_a_job_with_more_than_its_part_keeps_what_it_has(world: World, kubelet: Kubelet) -> None:
     world.settings = replace(FOUR_FOR_EACH, host_port_share=1)
-    world.submit(a_job().with_workers(6).with_spec(**HOST))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(6).with_spec(**HOST))
     ports = world.status()["hostPorts"]
     world.settings = FOUR_FOR_EACH
     world.settle()
@@ -138,19 +131,16 @@ def test_a_job_with_more_than_its_part_keeps_what_it_has(world: World, kubelet: 
 
 def test_refused_pods_hold_no_ranges(world: World) -> None:
     world.refused_kinds = {"Pod"}
-    world.submit(a_job().with_workers(2).with_spec(**HOST))
-    plan = world.settle()
+    plan = world.begin(a_job().with_workers(2).with_spec(**HOST))
     assert "hostPorts" not in world.status()
     assert world.condition("Pending")["reason"] == "QuotaExceeded"
     assert plan.requeue_after == 10, "creates are tried again after the pause"
     told = len(world.told)
-    world.advance(10)
-    world.settle()
+    world.after(10)
     assert "hostPorts" not in world.status()
     assert len(world.told) == told, "nothing new to tell"
     world.refused_kinds = set()
-    world.advance(20)
-    world.settle()
+    world.after(20)
     assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
 
 
@@ -163,15 +153,13 @@ def test_of_a_job_refused_in_part_the_pods_that_exist_keep_their_ranges(world: W
     world.settle()
     assert world.status()["hostPorts"] == {"train-worker-0": given}
     world.refusals.clear()
-    world.advance(10)
-    world.settle()
+    world.after(10)
     assert world.status()["hostPorts"]["train-worker-0"] == given
     assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
 
 
 def test_a_job_that_waits_for_its_gang_holds_no_ranges(world: World) -> None:
-    world.submit(a_job().with_workers(2).with_spec(**HOST, schedulingPolicy={}))
-    world.settle()
+    world.begin(a_job().with_workers(2).with_spec(**HOST, schedulingPolicy={}))
     assert world.condition("Pending")["reason"] == "PodGroupUnavailable"
     assert "hostPorts" not in world.status()
     world.volcano_served = True
@@ -180,8 +168,7 @@ def test_a_job_that_waits_for_its_gang_holds_no_ranges(world: World) -> None:
 
 
 def test_a_suspended_job_holds_no_ranges(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2).with_spec(**HOST))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2).with_spec(**HOST))
     world.edit_spec(suspend=True)
     world.settle()
     assert "hostPorts" not in world.status()
@@ -190,8 +177,7 @@ def test_a_suspended_job_holds_no_ranges(world: World, kubelet: Kubelet) -> None
 def test_an_elastic_job_gets_as_many_ranges_as_there_are(world: World, kubelet: Kubelet) -> None:
     world.settings = replace(FOUR_FOR_EACH, elastic_server="etcd:2379")
     world.namespace_host_ports = 1
-    world.submit(a_job().with_elastic_workers(5, 2, 5).with_spec(**HOST))
-    plan = world.settle()
+    plan = world.begin(a_job().with_elastic_workers(5, 2, 5).with_spec(**HOST))
     assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 3
     assert plan.requeue_after == 30
     kubelet.start_all()
@@ -205,8 +191,7 @@ def test_an_elastic_job_gets_as_many_ranges_as_there_are(world: World, kubelet: 
 def test_an_elastic_job_waits_for_the_ranges_of_its_least_workers(world: World) -> None:
     world.settings = replace(FOUR_FOR_EACH, elastic_server="etcd:2379")
     world.namespace_host_ports = 3
-    world.submit(a_job().with_elastic_workers(5, 2, 5).with_spec(**HOST))
-    world.settle()
+    world.begin(a_job().with_elastic_workers(5, 2, 5).with_spec(**HOST))
     assert "hostPorts" not in world.status()
     assert world.names("Pod") == []
 

@@ -45,8 +45,7 @@ def test_time_from_the_failure_until_all_run_is_counted_once(world: World, kubel
     assert world.status()["lostReason"] == "PodFailed"
     assert lost(world) == []
     run_job(world, kubelet)
-    world.advance(60)
-    world.settle()
+    world.after(60)
     assert lost(world) == [Outcome("lost", "Collective", "PodFailed", 30.0, 4)]
     assert not {"lostSince", "lostReason"} & set(world.status())
 
@@ -54,8 +53,7 @@ def test_time_from_the_failure_until_all_run_is_counted_once(world: World, kubel
 def test_the_failure_itself_is_where_it_begins(world: World, kubelet: Kubelet):
     start(world, kubelet)
     kubelet.end("train-worker-0", 1)
-    world.advance(5)
-    world.settle()
+    world.after(5)
     assert world.status()["lostSince"] == stamp(60)
 
 
@@ -86,8 +84,7 @@ def test_a_second_loss_counts_for_itself(world: World, kubelet: Kubelet):
 
 
 def test_an_attempt_that_never_began_to_train_loses_nothing(world: World):
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     asked = {ANNOTATION_RESTARTED_AT: "now"}
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(annotations=asked))
     world.settle()
@@ -106,11 +103,9 @@ def test_what_a_job_has_lost_at_its_end_is_counted(world: World, kubelet: Kubele
 def test_a_job_that_fails_for_good_has_lost_nothing_that_would_come_back(
     world: World, kubelet: Kubelet
 ):
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     kubelet.end("train-worker-0", 1)
-    world.advance(30)
-    world.settle()
+    world.after(30)
     assert world.phase() == "Failed"
     assert lost(world) == []
 

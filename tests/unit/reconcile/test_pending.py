@@ -34,58 +34,44 @@ def unscheduled(index: int, seconds: float) -> PodBuilder:
     )
 
 
-@pytest.mark.parametrize(
-    ("pods", "refusals", "reason", "message"),
-    [
-        pytest.param([], (), "WaitingForPods", "waiting for 4 pods to start", id="nothing-yet"),
-        pytest.param(
-            [unscheduled(1, 60), unscheduled(0, 5)],
-            (),
-            "Unschedulable",
-            f"2 of 4 pods unscheduled since 03:04:10Z: {NO_GPU}",
-            id="unscheduled",
-        ),
-        pytest.param(
-            [a_pod(JOB).bound().waiting("ErrImagePull", "no such image")],
-            (),
-            "ImageError",
-            "train-worker-0: ErrImagePull: no such image",
-            id="image",
-        ),
-        pytest.param(
-            [a_pod(JOB).bound().waiting("ContainerCreating", "one job runs at a time")],
-            (),
-            "WaitingForPods",
-            "train-worker-0: one job runs at a time",
-            id="node",
-        ),
-        pytest.param(
-            [a_pod(JOB, Role.PS, attempt=0)],
-            (HELD,),
-            "DeleteRefused",
-            "Pod train-ps-0: cannot be deleted: pods stay",
-            id="delete",
-        ),
-        pytest.param(
-            [],
-            (QUOTA,),
-            "QuotaExceeded",
-            "quota exceeded: exceeded quota: gpu, requested: 4",
-            id="quota",
-        ),
-        pytest.param(
-            [],
-            (TAKEN, QUOTA),
-            "NameConflict",
-            "ConfigMap train exists and does not belong to this job; it is left untouched "
-            "(and 1 more)",
-            id="name-taken",
-        ),
-        pytest.param(
-            [], (POLICY,), "CreateRefused", "Pod train-ps-0: violates PodSecurity", id="refused"
-        ),
-    ],
-)
+CAUSES = {
+    "nothing-yet": ([], (), "WaitingForPods", "waiting for 4 pods to start"),
+    "unscheduled": (
+        [unscheduled(1, 60), unscheduled(0, 5)],
+        (),
+        "Unschedulable",
+        f"2 of 4 pods unscheduled since 03:04:10Z: {NO_GPU}",
+    ),
+    "image": (
+        [a_pod(JOB).bound().waiting("ErrImagePull", "no such image")],
+        (),
+        "ImageError",
+        "train-worker-0: ErrImagePull: no such image",
+    ),
+    "node": (
+        [a_pod(JOB).bound().waiting("ContainerCreating", "one job runs at a time")],
+        (),
+        "WaitingForPods",
+        "train-worker-0: one job runs at a time",
+    ),
+    "delete": (
+        [a_pod(JOB, Role.PS, attempt=0)],
+        (HELD,),
+        "DeleteRefused",
+        "Pod train-ps-0: cannot be deleted: pods stay",
+    ),
+    "quota": ([], (QUOTA,), "QuotaExceeded", "quota exceeded: exceeded quota: gpu, requested: 4"),
+    "name-taken": (
+        [],
+        (TAKEN, QUOTA),
+        "NameConflict",
+        "ConfigMap train exists and does not belong to this job; it is left untouched (and 1 more)",
+    ),
+    "refused": ([], (POLICY,), "CreateRefused", "Pod train-ps-0: violates PodSecurity"),
+}
+
+
+@pytest.mark.parametrize(("pods", "refusals", "reason", "message"), CAUSES.values(), ids=CAUSES)
 def test_cause_is_told(
     pods: list[PodBuilder], refusals: tuple[Refusal, ...], reason: str, message: str
 ) -> None:
@@ -123,8 +109,7 @@ def test_scheduler_that_looks_at_no_pod_is_named(
 
 
 def test_wait_does_not_rewrite_itself(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     kubelet.refuse_to_bind("train-worker-0", NO_GPU)
     world.settle()
     world.advance(3600)
@@ -173,8 +158,7 @@ def test_message_is_bounded() -> None:
 def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
     world.settings = type(world.settings)(scheduling="volcano")
     world.volcano_served = True
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     (name,) = world.names("PodGroup")
     refused = {"type": "Unschedulable", "status": "True", "message": "queue default is full"}
     world.change("PodGroup", name, lambda group: group.update(status={"conditions": [refused]}))
@@ -192,8 +176,7 @@ def test_pod_group_that_waited_once_is_not_told_of_placed_pods(world: World) -> 
     """Volcano adds the condition Scheduled then, and leaves this one true."""
     world.settings = type(world.settings)(scheduling="volcano")
     world.volcano_served = True
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     (name,) = world.names("PodGroup")
     waited = {"type": "Unschedulable", "status": "True", "message": "2/2 tasks in gang ..."}
     world.change("PodGroup", name, lambda group: group.update(status={"conditions": [waited]}))
@@ -208,8 +191,7 @@ def test_refusal_is_told_once(world: World) -> None:
     world.refusals[("Pod", "train-worker-1")] = Refusal(
         "Pod", "train-worker-1", "Forbidden", "no", 403
     )
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     world.advance(10)
     world.work()
     world.settle()
@@ -221,10 +203,8 @@ def test_job_goes_on_when_the_refusal_ends(world: World) -> None:
     world.refusals[("Pod", "train-worker-1")] = Refusal(
         "Pod", "train-worker-1", "Forbidden", "no", 403
     )
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     world.refusals.clear()
-    world.advance(10)
-    world.settle()
+    world.after(10)
     assert len(world.names("Pod")) == 2
     assert world.condition("Pending")["reason"] == "WaitingForPods"

@@ -17,63 +17,48 @@ def view(pod: PodBuilder) -> PodView:
     return view_pod(pod.build(), {Role.WORKER: "paddle"})
 
 
-@pytest.mark.parametrize(
-    ("pod", "state"),
-    [
-        pytest.param(a_pod(JOB), PodState.PENDING, id="not-bound"),
-        pytest.param(a_pod(JOB).bound(), PodState.STARTING, id="bound"),
-        pytest.param(a_pod(JOB).bound().waiting("X"), PodState.STARTING, id="waiting"),
-        pytest.param(a_pod(JOB).running(), PodState.RUNNING, id="running"),
-        pytest.param(a_pod(JOB).ended(0), PodState.SUCCEEDED, id="exited-0"),
-        pytest.param(a_pod(JOB).ended(1), PodState.FAILED, id="exited-1"),
-        pytest.param(
-            a_pod(JOB).bound().with_status(phase="Failed", reason="Evicted"),
-            PodState.FAILED,
-            id="failed-without-a-container",
-        ),
-        pytest.param(
-            a_pod(JOB).bound().with_status(phase="Unknown"), PodState.UNKNOWN, id="unknown"
-        ),
-        pytest.param(
-            a_pod(JOB).ended(0).with_status(phase="Running").with_container("logs", RUNNING),
-            PodState.SUCCEEDED,
-            id="sidecar-outlives-the-trainer",
-        ),
-        pytest.param(
-            a_pod(JOB).ended(1).with_status(phase="Running").with_container("logs", RUNNING),
-            PodState.FAILED,
-            id="sidecar-outlives-a-failed-trainer",
-        ),
-        pytest.param(
-            a_pod(JOB).ended(0).with_status(phase="Failed").with_container("logs", FAILED),
-            PodState.SUCCEEDED,
-            id="sidecar-fails-after-the-trainer",
-        ),
-        pytest.param(
-            a_pod(JOB).running().with_container("logs", FAILED),
-            PodState.RUNNING,
-            id="sidecar-fails",
-        ),
-        pytest.param(
-            a_pod(JOB).running().with_init_container("proxy", RUNNING),
-            PodState.RUNNING,
-            id="native-sidecar-runs",
-        ),
-        pytest.param(
-            a_pod(JOB).ended(1).restarted(1).with_status(phase="Running"),
-            PodState.STARTING,
-            id="kubelet-will-restart-it",
-        ),
-        pytest.param(
-            a_pod(JOB).ended(1).restarted(1), PodState.FAILED, id="kubelet-restarts-it-no-more"
-        ),
-        pytest.param(
-            a_pod(JOB).ended(0).restarted(1).with_status(phase="Running"),
-            PodState.SUCCEEDED,
-            id="exited-0-with-restarts-on-failure",
-        ),
-    ],
-)
+STATES = {
+    "not-bound": (a_pod(JOB), PodState.PENDING),
+    "bound": (a_pod(JOB).bound(), PodState.STARTING),
+    "waiting": (a_pod(JOB).bound().waiting("X"), PodState.STARTING),
+    "running": (a_pod(JOB).running(), PodState.RUNNING),
+    "exited-0": (a_pod(JOB).ended(0), PodState.SUCCEEDED),
+    "exited-1": (a_pod(JOB).ended(1), PodState.FAILED),
+    "failed-without-a-container": (
+        a_pod(JOB).bound().with_status(phase="Failed", reason="Evicted"),
+        PodState.FAILED,
+    ),
+    "unknown": (a_pod(JOB).bound().with_status(phase="Unknown"), PodState.UNKNOWN),
+    "sidecar-outlives-the-trainer": (
+        a_pod(JOB).ended(0).with_status(phase="Running").with_container("logs", RUNNING),
+        PodState.SUCCEEDED,
+    ),
+    "sidecar-outlives-a-failed-trainer": (
+        a_pod(JOB).ended(1).with_status(phase="Running").with_container("logs", RUNNING),
+        PodState.FAILED,
+    ),
+    "sidecar-fails-after-the-trainer": (
+        a_pod(JOB).ended(0).with_status(phase="Failed").with_container("logs", FAILED),
+        PodState.SUCCEEDED,
+    ),
+    "sidecar-fails": (a_pod(JOB).running().with_container("logs", FAILED), PodState.RUNNING),
+    "native-sidecar-runs": (
+        a_pod(JOB).running().with_init_container("proxy", RUNNING),
+        PodState.RUNNING,
+    ),
+    "kubelet-will-restart-it": (
+        a_pod(JOB).ended(1).restarted(1).with_status(phase="Running"),
+        PodState.STARTING,
+    ),
+    "kubelet-restarts-it-no-more": (a_pod(JOB).ended(1).restarted(1), PodState.FAILED),
+    "exited-0-with-restarts-on-failure": (
+        a_pod(JOB).ended(0).restarted(1).with_status(phase="Running"),
+        PodState.SUCCEEDED,
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "state"), STATES.values(), ids=STATES)
 def test_trainer_decides_the_state(pod: PodBuilder, state: PodState) -> None:
     assert view(pod).state is state
 
@@ -90,49 +75,31 @@ def test_trainer_is_named_paddle_or_the_first(names: list[str], trainer: str) ->
     assert trainer_name({"containers": [{"name": name} for name in names]}) == trainer
 
 
+DISRUPTIONS = {
+    "own-exit": (a_pod(JOB).ended(1), False, False),
+    "preempted": (
+        a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="PreemptionByScheduler"),
+        True,
+        False,
+    ),
+    "node-gone": (
+        a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="DeletionByPodGC"),
+        True,
+        True,
+    ),
+    "false": (a_pod(JOB).ended(1).with_condition("DisruptionTarget", "False"), False, False),
+    "full": (a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu"), True, False),
+    "evicted": (a_pod(JOB).bound().with_status(phase="Failed", reason="Evicted"), True, False),
+    "its-own-deadline": (
+        a_pod(JOB).bound().with_status(phase="Failed", reason="DeadlineExceeded"),
+        False,
+        False,
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("pod", "is_disrupted", "has_lost_node"),
-    [
-        pytest.param(a_pod(JOB).ended(1), False, False, id="own-exit"),
-        pytest.param(
-            a_pod(JOB)
-            .ended(143)
-            .with_condition("DisruptionTarget", reason="PreemptionByScheduler"),
-            True,
-            False,
-            id="preempted",
-        ),
-        pytest.param(
-            a_pod(JOB).ended(143).with_condition("DisruptionTarget", reason="DeletionByPodGC"),
-            True,
-            True,
-            id="node-gone",
-        ),
-        pytest.param(
-            a_pod(JOB).ended(1).with_condition("DisruptionTarget", "False"),
-            False,
-            False,
-            id="false",
-        ),
-        pytest.param(
-            a_pod(JOB).bound().with_status(phase="Failed", reason="OutOfcpu"),
-            True,
-            False,
-            id="full",
-        ),
-        pytest.param(
-            a_pod(JOB).bound().with_status(phase="Failed", reason="Evicted"),
-            True,
-            False,
-            id="evicted",
-        ),
-        pytest.param(
-            a_pod(JOB).bound().with_status(phase="Failed", reason="DeadlineExceeded"),
-            False,
-            False,
-            id="its-own-deadline",
-        ),
-    ],
+    ("pod", "is_disrupted", "has_lost_node"), DISRUPTIONS.values(), ids=DISRUPTIONS
 )
 def test_cluster_is_told_from_program(
     pod: PodBuilder, is_disrupted: bool, has_lost_node: bool

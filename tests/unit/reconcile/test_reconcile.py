@@ -58,8 +58,7 @@ def test_settled_job_costs_nothing(world: World, kubelet: Kubelet, stage: str) -
 
 
 def test_pod_deleted_before_the_start_comes_back(world: World) -> None:
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     world.remove("Pod", "train-worker-1")
     world.settle()
     assert len(world.names("Pod")) == 2
@@ -74,14 +73,12 @@ def test_foreign_object_is_left_alone(world: World) -> None:
         "spec": {},
     }
     before = world.put(foreign)
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     assert world.get("Pod", "train-worker-0") == before
     assert world.condition("Pending")["reason"] == "NameConflict"
     assert [event.reason for event in world.told].count("NameConflict") == 1
     world.remove("Pod", "train-worker-0")
-    world.advance(10)
-    world.settle()
+    world.after(10)
     assert world.get("Pod", "train-worker-0")["metadata"]["uid"] != before["metadata"]["uid"]
 
 
@@ -98,12 +95,10 @@ def test_no_trainer_starts_with_a_namesakes_config_map(
     if owner is None:
         world.put({"kind": "ConfigMap", "metadata": {"name": "train"}, "data": {"MINE": "1"}})
     else:
-        world.submit(a_job(uid=owner).with_workers(1))
-        run_job(world, kubelet)
+        run_job(world, kubelet, a_job(uid=owner).with_workers(1))
         kubelet.vanish("train-worker-0")
         world.forget("PaddleJob", "train")
-    world.submit(a_job(uid="new-uid").with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job(uid="new-uid").with_workers(1))
     assert world.phase() == "Starting"
     assert world.condition("Pending")["reason"] == reason
     world.remove("ConfigMap", "train")
@@ -114,14 +109,12 @@ def test_no_trainer_starts_with_a_namesakes_config_map(
 
 def test_pods_of_a_former_job_are_not_ours(world: World, kubelet: Kubelet) -> None:
     """The collector has not come round to them yet; they end as the new job waits."""
-    world.submit(a_job(uid="old-uid").with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job(uid="old-uid").with_workers(1))
     kubelet.end("train-worker-0", 0)
     left = world.get("Pod", "train-worker-0")
     world.remove("PaddleJob", "train")
     world.put(left)
-    world.submit(a_job(uid="new-uid").with_workers(1))
-    world.settle()
+    world.begin(a_job(uid="new-uid").with_workers(1))
     assert world.phase() == "Pending"
     assert world.get("Pod", "train-worker-0")["metadata"]["uid"] == left["metadata"]["uid"]
     world.remove("Pod", "train-worker-0")
@@ -138,14 +131,12 @@ def test_job_of_another_controller_is_left_alone(world: World) -> None:
 
 def test_job_managed_by_this_operator_by_name_is_run(world: World) -> None:
     ours = "paddlejob.batch.paddlepaddle.org/operator"
-    world.submit(a_job().with_workers(1).with_spec(managedBy=ours))
-    world.settle()
+    world.begin(a_job().with_workers(1).with_spec(managedBy=ours))
     assert world.names("Pod") == ["train-worker-0"]
 
 
 def test_job_being_deleted_gets_no_children(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=stamp()))
     kubelet.vanish("train-worker-0")
     world.settle()
@@ -155,8 +146,7 @@ def test_job_being_deleted_gets_no_children(world: World, kubelet: Kubelet) -> N
 
 def test_status_written_on_an_old_view_is_refused(world: World, kubelet: Kubelet) -> None:
     """A new leader's cache shows the job as it ran; its predecessor has completed it since."""
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     stale = world.observe()
     kubelet.end("train-worker-0", 0)
     world.settle()
@@ -174,8 +164,7 @@ def test_pods_of_an_attempt_that_status_does_not_know_yet_are_left_alone(world: 
 
 
 def test_status_that_was_wiped_is_told_from_the_pods(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     kubelet.evict("train-worker-0")
     world.settle()
     kubelet.reap_all()
@@ -189,8 +178,7 @@ def test_status_that_was_wiped_is_told_from_the_pods(world: World, kubelet: Kube
 
 
 def test_pod_whose_labels_were_tampered_with_is_replaced(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     before = kubelet.uid("train-worker-0")
     attempt = "batch.paddlepaddle.org/attempt"
     world.change("Pod", "train-worker-0", lambda pod: pod["metadata"]["labels"].pop(attempt))
@@ -199,8 +187,7 @@ def test_pod_whose_labels_were_tampered_with_is_replaced(world: World, kubelet: 
 
 
 def test_pod_that_was_abandoned_is_not_touched(world: World) -> None:
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     world.change("Pod", "train-worker-0", lambda pod: pod["metadata"].pop("ownerReferences"))
     before = world.get("Pod", "train-worker-0")
     world.settle()
@@ -209,8 +196,7 @@ def test_pod_that_was_abandoned_is_not_touched(world: World) -> None:
 
 
 def test_spec_that_validation_refuses_ends_the_job_before_it_starts(world: World) -> None:
-    world.submit(a_job().with_ps(1))
-    world.settle()
+    world.begin(a_job().with_ps(1))
     assert world.phase() == "Failed"
     assert world.condition("Failed")["reason"] == "InvalidSpec"
     assert "spec.worker" in world.condition("Failed")["message"]
@@ -219,8 +205,7 @@ def test_spec_that_validation_refuses_ends_the_job_before_it_starts(world: World
 
 def test_overridden_variables_are_told_at_the_start(world: World) -> None:
     container = {"name": "paddle", "env": [{"name": "PADDLE_TRAINER_ID", "value": "7"}]}
-    world.submit(a_job().with_workers(1, {"spec": {"containers": [container]}}))
-    world.settle()
+    world.begin(a_job().with_workers(1, {"spec": {"containers": [container]}}))
     warning = next(event for event in world.told if event.type == "Warning")
     assert warning.reason == "OwnedVariable"
     assert "PADDLE_TRAINER_ID" in warning.message
@@ -228,8 +213,7 @@ def test_overridden_variables_are_told_at_the_start(world: World) -> None:
 
 def test_no_more_is_created_after_a_refusal(world: World) -> None:
     world.refusals[("Pod", "train-ps-0")] = Refusal("Pod", "train-ps-0", "Forbidden", "quota", 403)
-    world.submit(a_job().with_ps(1).with_workers(2))
-    world.settle()
+    world.begin(a_job().with_ps(1).with_workers(2))
     assert world.names("Pod") == []
 
 
@@ -258,8 +242,7 @@ def test_operator_that_dies_at_any_write_changes_nothing_in_the_end(
 
 
 def test_counts_alone_are_written_seldom(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(3))
-    world.settle()
+    world.begin(a_job().with_workers(3))
     kubelet.bind("train-worker-0")
     observed = replace(world.observe(), status_written_at=world.now)
     plan = reconcile(observed, world.now, world.settings)
@@ -292,8 +275,7 @@ def test_a_first_status_waits_for_other_jobs_half_a_minute_at_most(world: World)
     world.advance(seconds=27)
     plan = world.work()
     assert (plan.status, plan.requeue_after) == (None, 3)
-    world.advance(seconds=3)
-    world.settle()
+    world.after(3)
     assert world.phase() == "Pending"
 
 
@@ -305,8 +287,7 @@ def test_a_first_status_that_was_deferred_waits_for_the_pods_then(world: World) 
     world.is_backlogged = False
     world.advance(seconds=2)
     assert (world.work().status, world.work().requeue_after) == (None, 3)
-    world.advance(seconds=3)
-    world.settle()
+    world.after(3)
     assert world.phase() == "Pending"
 
 

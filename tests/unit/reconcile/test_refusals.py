@@ -76,13 +76,11 @@ def test_a_job_that_was_scaled_down_says_nothing_of_the_pod_that_was_refused(
     world: World, kubelet: Kubelet
 ) -> None:
     world.refusals[("Pod", "train-worker-1")] = refused("Pod", "train-worker-1")
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     assert world.condition("Pending")["reason"] == "CreateRefused"
     kubelet.refuse_to_bind("train-worker-0", "0/3 nodes are available")
     world.edit_spec(worker={**world.job()["spec"]["worker"], "replicas": 1})
-    world.advance(2)
-    world.settle()
+    world.after(2)
     assert world.condition("Pending")["reason"] == "Unschedulable"
     assert world.observe().refusals == ()
 
@@ -97,12 +95,10 @@ def pause_of(world: World) -> float:
 )
 def test_a_job_that_wants_nothing_any_more_has_no_pause(world: World, fields: dict) -> None:
     world.refused_kinds = {"Pod"}
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     assert pause_of(world) > 0
     world.edit_spec(**fields)
-    world.advance(1)
-    world.settle()
+    world.after(1)
     assert pause_of(world) == 0
     assert world.observe().refusals == ()
 

@@ -19,14 +19,11 @@ def refuse(world: World, kind: str, name: str, message: str = WORDS) -> None:
 
 def test_invalid_child_ends_the_job_with_the_servers_words(world: World) -> None:
     refuse(world, "Pod", "train-worker-0")
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     assert world.condition("Pending")["reason"] == "InvalidSpec"
-    world.advance(GRACE_SECONDS - 1)
-    world.settle()
+    world.after(GRACE_SECONDS - 1)
     assert world.phase() == "Pending"
-    world.advance(1)
-    world.settle()
+    world.after(1)
     failed = world.condition("Failed")
     assert (world.phase(), failed["reason"]) == ("Failed", "InvalidSpec")
     assert failed["message"] == f"Pod train-worker-0: {WORDS}"
@@ -37,8 +34,7 @@ def test_invalid_child_ends_the_job_with_the_servers_words(world: World) -> None
 
 def test_pass_after_the_grace_comes_by_itself(world: World) -> None:
     refuse(world, "Pod", "train-worker-0")
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     world.advance(GRACE_SECONDS - 1)
     assert world.settle().requeue_after == 1
 
@@ -56,37 +52,31 @@ def test_no_kind_of_child_is_waited_for_in_vain(
 ) -> None:
     world.volcano_served = True
     refuse(world, kind, name)
-    world.submit(a_job().with_workers(1).with_spec(**spec))
-    world.settle()
+    world.begin(a_job().with_workers(1).with_spec(**spec))
     kubelet.place_all()
     world.settle()
-    world.advance(GRACE_SECONDS)
-    world.settle()
+    world.after(GRACE_SECONDS)
     assert world.condition("Failed")["reason"] == "InvalidSpec"
     assert world.status()["failures"][0].get("role", "") == ""
 
 
 def test_later_attempt_has_a_grace_of_its_own(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(backoffLimit=1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1).with_spec(backoffLimit=1))
     world.advance(1000)
     refuse(world, "Pod", "train-worker-0")
     kubelet.end("train-worker-0", 1)
     world.settle()
     kubelet.reap_all()
     world.settle()
-    world.advance(GRACE_SECONDS - 1)
-    world.settle()
+    world.after(GRACE_SECONDS - 1)
     assert world.phase() == "Restarting"
-    world.advance(1)
-    world.settle()
+    world.after(1)
     assert world.phase() == "Failed"
 
 
 def test_grace_counts_from_when_it_was_told_not_from_an_earlier_wait(world: World) -> None:
     world.refused_kinds.add("Pod")
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     world.advance(3600)
     world.refused_kinds.clear()
     refuse(world, "Pod", "train-worker-0")
@@ -96,8 +86,7 @@ def test_grace_counts_from_when_it_was_told_not_from_an_earlier_wait(world: Worl
 
 def test_grace_outlives_the_operator(world: World) -> None:
     refuse(world, "Pod", "train-worker-0")
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     told = world.status()
     for _ in range(2):
         world.advance(GRACE_SECONDS / 3)
@@ -112,15 +101,12 @@ def test_grace_outlives_the_operator(world: World) -> None:
 
 def test_job_goes_on_when_it_is_valid_after_all(world: World) -> None:
     refuse(world, "Pod", "train-worker-0")
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     world.refusals.clear()
-    world.advance(GRACE_SECONDS / 2)
-    world.settle()
+    world.after(GRACE_SECONDS / 2)
     assert world.names("Pod") == ["train-worker-0"]
     assert world.condition("Pending")["reason"] == "WaitingForPods"
-    world.advance(GRACE_SECONDS)
-    world.settle()
+    world.after(GRACE_SECONDS)
     assert world.phase() == "Pending"
 
 
@@ -128,10 +114,8 @@ def test_job_goes_on_when_it_is_valid_after_all(world: World) -> None:
 def test_what_may_heal_is_waited_for(world: World, code: int) -> None:
     refusal = Refusal("Pod", "train-worker-0", "Forbidden", "violates PodSecurity", code)
     world.refusals[refusal.child] = refusal
-    world.submit(a_job().with_workers(1))
-    world.settle()
-    world.advance(100_000)
-    world.settle()
+    world.begin(a_job().with_workers(1))
+    world.after(100_000)
     assert world.condition("Pending")["reason"] == "CreateRefused"
 
 
@@ -150,8 +134,7 @@ def test_failure_that_is_a_wait_is_no_warning(world: World, reason: str, told: s
     world.refusals[("Pod", "train-worker-0")] = Refusal(
         "Pod", "train-worker-0", reason, "still there", 0
     )
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     assert world.condition("Pending")["reason"] == told
     assert "train-worker-0" in world.condition("Pending")["message"]
     assert not [event for event in world.told if event.type == "Warning"]

@@ -118,25 +118,17 @@ def test_gloo_follows_the_servers_own_port() -> None:
 JOB = a_job().with_workers(2).build()
 
 
-@pytest.mark.parametrize(
-    ("pod", "ready"),
-    [
-        pytest.param(a_pod(JOB, index=1).bound().with_address("10.0.1.2"), True, id="placed"),
-        pytest.param(a_pod(JOB, index=1).bound(), False, id="no-address"),
-        pytest.param(
-            a_pod(JOB, index=1).bound().with_address("10.0.1.2").deleting(), False, id="deleting"
-        ),
-        pytest.param(a_pod(JOB, index=1).ended(1), False, id="failed"),
-        pytest.param(
-            a_pod(JOB, index=1).bound().with_address("10.0.1.2").ended(0), True, id="ended-well"
-        ),
-        pytest.param(
-            a_pod(JOB, index=1, attempt=2).bound().with_address("10.0.1.2"),
-            False,
-            id="of-another-attempt",
-        ),
-    ],
-)
+WAITS = {
+    "placed": (a_pod(JOB, index=1).bound().with_address("10.0.1.2"), True),
+    "no-address": (a_pod(JOB, index=1).bound(), False),
+    "deleting": (a_pod(JOB, index=1).bound().with_address("10.0.1.2").deleting(), False),
+    "failed": (a_pod(JOB, index=1).ended(1), False),
+    "ended-well": (a_pod(JOB, index=1).bound().with_address("10.0.1.2").ended(0), True),
+    "of-another-attempt": (a_pod(JOB, index=1, attempt=2).bound().with_address("10.0.1.2"), False),
+}
+
+
+@pytest.mark.parametrize(("pod", "ready"), WAITS.values(), ids=WAITS)
 def test_config_map_waits_for_every_address(pod: PodBuilder, ready: bool) -> None:
     job = a_job().with_workers(2).with_status(attempt=1).build()
     view = view_of(job, a_pod(JOB).bound().with_address("10.0.1.1"), pod)
@@ -144,8 +136,7 @@ def test_config_map_waits_for_every_address(pod: PodBuilder, ready: bool) -> Non
 
 
 def test_config_map_belongs_to_its_attempt(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     config_map = world.get("ConfigMap", "train")
     labels: Raw = config_map["metadata"]["labels"]
     assert config_map["immutable"] is True
@@ -154,8 +145,7 @@ def test_config_map_belongs_to_its_attempt(world: World, kubelet: Kubelet) -> No
 
 
 def test_config_map_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     before = world.get("ConfigMap", "train")["data"]
     world.remove("ConfigMap", "train")
     world.settle()
@@ -171,7 +161,6 @@ def test_job_with_too_many_endpoints_fails_with_the_reason(
     world: World, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reconcile.build.rendezvous.MAX_ENV_VALUE_BYTES", 20)
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     assert world.condition("Failed")["reason"] == "EndpointsTooLong"
     assert world.names("ConfigMap") == []

@@ -15,8 +15,7 @@ from tests.memory.world import World
 
 def start(world: World, kubelet: Kubelet, **spec: object) -> None:
     """A job of one server and two workers, all running."""
-    world.submit(a_job().with_ps(1).with_workers(2).with_spec(**spec))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_ps(1).with_workers(2).with_spec(**spec))
     assert world.phase() == "Running"
 
 
@@ -111,8 +110,7 @@ def test_next_attempt_waits_for_the_last_pod_to_go(world: World, kubelet: Kubele
     start(world, kubelet, backoffLimit=1)
     kubelet.end("train-worker-0", 1)
     world.settle()
-    world.advance(3600)
-    world.settle()
+    world.after(3600)
     assert {
         pod["metadata"]["labels"]["batch.paddlepaddle.org/attempt"] for pod in world.of_kind("Pod")
     } == {"1"}
@@ -130,11 +128,9 @@ def test_next_attempt_waits_for_its_back_off(world: World, kubelet: Kubelet) -> 
     assert world.names("Pod") == []
     assert plan.requeue_after == 10.0
     assert world.condition("Pending")["reason"] == "BackOff"
-    world.advance(9)
-    world.settle()
+    world.after(9)
     assert world.names("Pod") == []
-    world.advance(1)
-    world.settle()
+    world.after(1)
     assert len(world.names("Pod")) == 3
 
 
@@ -268,8 +264,7 @@ def test_in_place_restarts_count_as_in_batch_v1(
 
 def test_in_place_restart_is_no_incident(world: World, kubelet: Kubelet) -> None:
     template = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "paddle"}]}}
-    world.submit(a_job().with_workers(2, template))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2, template))
     kubelet.restart("train-worker-1")
     world.settle()
     assert world.phase() == "Running"

@@ -28,8 +28,7 @@ def restart(world: World, kubelet: Kubelet, value: str = MONDAY) -> None:
 
 
 def test_a_new_value_is_a_new_attempt_uncharged(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     restart(world, kubelet)
     assert world.phase() == "Running"
     assert world.status()["attempt"] == 2
@@ -39,8 +38,7 @@ def test_a_new_value_is_a_new_attempt_uncharged(world: World, kubelet: Kubelet) 
 
 
 def test_it_says_why_the_attempt_ended(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     ask(world)
     world.settle()
     assert world.phase() == "Restarting"
@@ -48,8 +46,7 @@ def test_it_says_why_the_attempt_ended(world: World, kubelet: Kubelet) -> None:
 
 
 def test_the_same_value_restarts_once(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     restart(world, kubelet)
     ask(world)
     run_job(world, kubelet)
@@ -57,8 +54,7 @@ def test_the_same_value_restarts_once(world: World, kubelet: Kubelet) -> None:
 
 
 def test_another_value_restarts_again_without_a_back_off(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     restart(world, kubelet, MONDAY)
     restart(world, kubelet, TUESDAY)
     assert world.phase() == "Running"
@@ -78,8 +74,7 @@ def test_a_job_created_with_the_annotation_begins_with_its_first_attempt(
 
 
 def test_a_suspended_job_notes_the_value(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(suspend=True))
-    world.settle()
+    world.begin(a_job().with_workers(1).with_spec(suspend=True))
     ask(world)
     world.settle()
     world.edit_spec(suspend=False)
@@ -89,8 +84,7 @@ def test_a_suspended_job_notes_the_value(world: World, kubelet: Kubelet) -> None
 
 
 def test_an_ended_job_stays_ended(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     kubelet.end_all("worker")
     world.settle()
     ask(world)
@@ -103,8 +97,7 @@ def test_an_ended_job_stays_ended(world: World, kubelet: Kubelet) -> None:
 def test_a_failure_at_the_same_time_is_recorded_and_the_request_answered(
     world: World, kubelet: Kubelet
 ) -> None:
-    world.submit(a_job().with_workers(2).with_spec(backoffLimit=1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2).with_spec(backoffLimit=1))
     kubelet.end("train-worker-0", 1)
     ask(world)
     world.settle()
@@ -114,8 +107,7 @@ def test_a_failure_at_the_same_time_is_recorded_and_the_request_answered(
 
 
 def test_a_huge_value_is_cut(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     restart(world, kubelet, "x" * 1000)
     assert world.status()["attempt"] == 2
     assert world.status()["restartedAt"] == "x" * MAX_RESTARTED_AT

@@ -11,8 +11,7 @@ SERVICE = {"intranet": "Service"}
 
 
 def test_each_pod_has_a_service_of_its_name(world: World) -> None:
-    world.submit(a_job().with_ps(1).with_workers(2).with_spec(**SERVICE))
-    world.settle()
+    world.begin(a_job().with_ps(1).with_workers(2).with_spec(**SERVICE))
     assert world.names("Service") == world.names("Pod")
 
 
@@ -20,14 +19,12 @@ def test_refused_pods_have_few_services(world: World) -> None:
     world.submit(a_job().with_workers(10 * SERVICES_AHEAD).with_spec(**SERVICE))
     world.refused_kinds = {"Pod"}
     world.settle()
-    world.advance(3600)
-    world.settle()
+    world.after(3600)
     assert len(world.names("Service")) == SERVICES_AHEAD
 
 
 def test_service_finds_its_pod_before_it_is_ready(world: World) -> None:
-    world.submit(a_job().with_workers(1).with_spec(**SERVICE))
-    world.settle()
+    world.begin(a_job().with_workers(1).with_spec(**SERVICE))
     spec = world.get("Service", "train-worker-0")["spec"]
     labels = world.get("Pod", "train-worker-0")["metadata"]["labels"]
     assert spec["clusterIP"] == "None"
@@ -38,14 +35,12 @@ def test_service_finds_its_pod_before_it_is_ready(world: World) -> None:
 
 @pytest.mark.parametrize("intranet", ["PodIP", "Host"])
 def test_other_modes_have_none(world: World, intranet: str) -> None:
-    world.submit(a_job().with_workers(2).with_spec(intranet=intranet))
-    world.settle()
+    world.begin(a_job().with_workers(2).with_spec(intranet=intranet))
     assert world.names("Service") == []
 
 
 def test_service_survives_an_attempt(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(**SERVICE))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1).with_spec(**SERVICE))
     before = world.get("Service", "train-worker-0")
     kubelet.vanish("train-worker-0")
     world.settle()
@@ -56,16 +51,14 @@ def test_service_survives_an_attempt(world: World, kubelet: Kubelet) -> None:
 
 
 def test_service_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(**SERVICE))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1).with_spec(**SERVICE))
     world.remove("Service", "train-worker-0")
     world.settle()
     assert world.names("Service") == ["train-worker-0"]
 
 
 def test_service_of_a_worker_that_is_no_more_goes(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2).with_spec(suspend=True, **SERVICE))
-    world.settle()
+    world.begin(a_job().with_workers(2).with_spec(suspend=True, **SERVICE))
     world.edit_spec(suspend=False)
     world.settle()
     world.edit_spec(suspend=True)

@@ -54,26 +54,18 @@ def config_map(seconds: float = 0.0) -> Raw:
     return {"metadata": metadata, "data": {}}
 
 
-@pytest.mark.parametrize(
-    ("reason", "message", "grace", "cause"),
-    [
-        pytest.param("InvalidImageName", "", 60, "ImageError", id="name"),
-        pytest.param("ErrImageNeverPull", "", 60, "ImageError", id="never-pull"),
-        pytest.param("ErrImagePull", "not found", 600, "ImageError", id="pull"),
-        pytest.param("ImagePullBackOff", "", 600, "ImageError", id="pull-back-off"),
-        pytest.param(
-            "CreateContainerConfigError",
-            "couldn't find key x in ConfigMap y",
-            60,
-            "ConfigError",
-            id="key",
-        ),
-        pytest.param(
-            "CreateContainerConfigError", 'secret "x" not found', 600, "ConfigError", id="object"
-        ),
-        pytest.param("CreateContainerError", "no command", 60, "ConfigError", id="container"),
-    ],
-)
+GRACES = {
+    "name": ("InvalidImageName", "", 60, "ImageError"),
+    "never-pull": ("ErrImageNeverPull", "", 60, "ImageError"),
+    "pull": ("ErrImagePull", "not found", 600, "ImageError"),
+    "pull-back-off": ("ImagePullBackOff", "", 600, "ImageError"),
+    "key": ("CreateContainerConfigError", "couldn't find key x in ConfigMap y", 60, "ConfigError"),
+    "object": ("CreateContainerConfigError", 'secret "x" not found', 600, "ConfigError"),
+    "container": ("CreateContainerError", "no command", 60, "ConfigError"),
+}
+
+
+@pytest.mark.parametrize(("reason", "message", "grace", "cause"), GRACES.values(), ids=GRACES)
 def test_error_ends_the_job_after_its_grace(
     reason: str, message: str, grace: float, cause: str
 ) -> None:
@@ -87,29 +79,25 @@ def test_error_ends_the_job_after_its_grace(
     assert condition.message.startswith(f"train-worker-0: {reason}")
 
 
-@pytest.mark.parametrize(
-    ("reason", "message", "maps"),
-    [
-        pytest.param("ContainerCreating", "", (), id="creating"),
-        pytest.param("PodInitializing", "", (), id="initializing"),
-        pytest.param("CrashLoopBackOff", "", (), id="back-off"),
-        pytest.param(
-            "CreateContainerConfigError", 'secret "x" not found', (), id="no-config-map-yet"
-        ),
-        pytest.param(
-            "CreateContainerConfigError",
-            'configmap "train" not found',
-            (config_map(),),
-            id="not-tried-since",
-        ),
-        pytest.param(
-            "CreateContainerConfigError",
-            "couldn't find key PADDLE_RENDEZVOUS_0123abcd_uid in ConfigMap default/train",
-            (config_map(),),
-            id="not-tried-since-the-namesake-went",
-        ),
-    ],
-)
+NORMAL_WAITS = {
+    "creating": ("ContainerCreating", "", ()),
+    "initializing": ("PodInitializing", "", ()),
+    "back-off": ("CrashLoopBackOff", "", ()),
+    "no-config-map-yet": ("CreateContainerConfigError", 'secret "x" not found', ()),
+    "not-tried-since": (
+        "CreateContainerConfigError",
+        'configmap "train" not found',
+        (config_map(),),
+    ),
+    "not-tried-since-the-namesake-went": (
+        "CreateContainerConfigError",
+        "couldn't find key PADDLE_RENDEZVOUS_0123abcd_uid in ConfigMap default/train",
+        (config_map(),),
+    ),
+}
+
+
+@pytest.mark.parametrize(("reason", "message", "maps"), NORMAL_WAITS.values(), ids=NORMAL_WAITS)
 def test_normal_waits_never_end_a_job(reason: str, message: str, maps: tuple[Raw, ...]) -> None:
     pod = a_pod(JOB).bound().waiting(reason, message)
     view = view_of(JOB, pod, seconds=100_000, config_maps=maps)

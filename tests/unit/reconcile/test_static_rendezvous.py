@@ -137,8 +137,7 @@ def test_port_of_the_list_is_the_template_s() -> None:
 def test_workers_scaled_while_suspended_know_each_other(
     world: World, kubelet: Kubelet, count: int
 ) -> None:
-    world.submit(workers(2, suspend=True))
-    world.settle()
+    world.begin(workers(2, suspend=True))
     worker = world.job()["spec"]["worker"] | {"replicas": count}
     world.edit_spec(worker=worker, suspend=False)
     run_job(world, kubelet)

@@ -57,17 +57,14 @@ def test_other_pods_stay(pod: object) -> None:
 
 def test_attempt_goes_on_without_the_lost_node(world: World, kubelet: Kubelet) -> None:
     world.nodes = {"node-1": node("True")}
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     world.nodes = {"node-1": node("Unknown")}
     kubelet.delete("train-worker-0")
     world.settle()
-    world.advance(40)
-    plan = world.settle()
+    plan = world.after(40)
     assert "Pod train-worker-0 on node-1" in world.condition("Pending")["message"]
     assert plan.requeue_after == 290
-    world.advance(330)
-    world.settle()
+    world.after(330)
     assert world.names("Pod") == ["train-worker-0"]
     assert world.status()["attempt"] == 2
     assert "ForceDeleted" in {event.reason for event in world.told}

@@ -34,71 +34,44 @@ def status_of(view: View) -> JobStatus:
     return summarize(view, hold_of(view))
 
 
-@pytest.mark.parametrize(
-    ("job", "pods", "phase"),
-    [
-        pytest.param(a_job().with_workers(2), [], "Pending", id="no-pod"),
-        pytest.param(a_job().with_workers(2), [worker().running()], "Pending", id="one-missing"),
-        pytest.param(
-            a_job().with_workers(2), [worker().bound(), worker(1)], "Pending", id="one-unscheduled"
-        ),
-        pytest.param(
-            a_job().with_workers(2),
-            [worker().running(), worker(1).bound()],
-            "Starting",
-            id="one-starts",
-        ),
-        pytest.param(
-            a_job().with_workers(2),
-            [worker().running(), worker(1).running()],
-            "Running",
-            id="all-run",
-        ),
-        pytest.param(
-            a_job().with_workers(2),
-            [worker().ended(0), worker(1).running()],
-            "Completing",
-            id="one-done",
-        ),
-        pytest.param(
-            a_job().with_workers(2).with_status(attempt=2),
-            [worker().running().deleting()],
-            "Restarting",
-            id="last-attempt-goes",
-        ),
-        pytest.param(
-            a_job().with_workers(2).with_status(attempt=2).with_condition("Restarting", True),
-            [],
-            "Restarting",
-            id="backs-off",
-        ),
-        pytest.param(
-            a_job().with_workers(2).with_status(attempt=2).with_condition("Restarting", True),
-            [worker(attempt=2), worker(1, attempt=2)],
-            "Pending",
-            id="next-attempt-begins",
-        ),
-        pytest.param(ELASTIC, [worker().running()], "Scaling", id="elastic-grows"),
-        pytest.param(
-            ELASTIC,
-            [worker().running(), worker(1).running(), worker(2).running().deleting()],
-            "Scaling",
-            id="elastic-shrinks",
-        ),
-        pytest.param(
-            a_job().with_elastic_workers(2, 1, 3),
-            [worker().running()],
-            "Pending",
-            id="elastic-starts",
-        ),
-        pytest.param(
-            a_job().with_workers(2).with_metadata(deletionTimestamp=stamp()),
-            [worker().running()],
-            "Terminating",
-            id="being-deleted",
-        ),
-    ],
-)
+PHASES = {
+    "no-pod": (a_job().with_workers(2), [], "Pending"),
+    "one-missing": (a_job().with_workers(2), [worker().running()], "Pending"),
+    "one-unscheduled": (a_job().with_workers(2), [worker().bound(), worker(1)], "Pending"),
+    "one-starts": (a_job().with_workers(2), [worker().running(), worker(1).bound()], "Starting"),
+    "all-run": (a_job().with_workers(2), [worker().running(), worker(1).running()], "Running"),
+    "one-done": (a_job().with_workers(2), [worker().ended(0), worker(1).running()], "Completing"),
+    "last-attempt-goes": (
+        a_job().with_workers(2).with_status(attempt=2),
+        [worker().running().deleting()],
+        "Restarting",
+    ),
+    "backs-off": (
+        a_job().with_workers(2).with_status(attempt=2).with_condition("Restarting", True),
+        [],
+        "Restarting",
+    ),
+    "next-attempt-begins": (
+        a_job().with_workers(2).with_status(attempt=2).with_condition("Restarting", True),
+        [worker(attempt=2), worker(1, attempt=2)],
+        "Pending",
+    ),
+    "elastic-grows": (ELASTIC, [worker().running()], "Scaling"),
+    "elastic-shrinks": (
+        ELASTIC,
+        [worker().running(), worker(1).running(), worker(2).running().deleting()],
+        "Scaling",
+    ),
+    "elastic-starts": (a_job().with_elastic_workers(2, 1, 3), [worker().running()], "Pending"),
+    "being-deleted": (
+        a_job().with_workers(2).with_metadata(deletionTimestamp=stamp()),
+        [worker().running()],
+        "Terminating",
+    ),
+}
+
+
+@pytest.mark.parametrize(("job", "pods", "phase"), PHASES.values(), ids=PHASES)
 def test_phase_follows_the_pods(job: JobBuilder, pods: list[PodBuilder], phase: str) -> None:
     assert status_of(view_of(job, *pods)).phase == phase
 
@@ -121,8 +94,7 @@ def test_roles_are_counted() -> None:
 
 
 def test_worker_that_ended_well_is_counted_after_it_is_gone(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     kubelet.end("train-worker-0", 0)
     world.settle()
     kubelet.vanish("train-worker-0")
@@ -135,8 +107,7 @@ def test_worker_that_ended_well_is_counted_after_it_is_gone(world: World, kubele
 
 
 def test_status_names_what_scaling_needs(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     status = world.status()
     assert status["replicas"] == 2
     assert status["mode"] == "Collective"
@@ -146,8 +117,7 @@ def test_status_names_what_scaling_needs(world: World, kubelet: Kubelet) -> None
 
 
 def test_transition_time_stays_until_the_status_flips(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     world.advance(5)
     kubelet.place_all()
     world.settle()
@@ -162,8 +132,7 @@ def test_transition_time_stays_until_the_status_flips(world: World, kubelet: Kub
 
 
 def test_generation_is_observed_everywhere(world: World) -> None:
-    world.submit(a_job().with_workers(1))
-    world.settle()
+    world.begin(a_job().with_workers(1))
     world.edit_spec(backoffLimit=3)
     world.settle()
     assert world.status()["observedGeneration"] == 2
@@ -171,8 +140,7 @@ def test_generation_is_observed_everywhere(world: World) -> None:
 
 
 def test_conditions_of_others_are_left_alone(world: World) -> None:
-    world.submit(a_job().with_workers(1).with_condition("QuotaReserved", True))
-    world.settle()
+    world.begin(a_job().with_workers(1).with_condition("QuotaReserved", True))
     assert world.condition("QuotaReserved")["status"] == "True"
 
 

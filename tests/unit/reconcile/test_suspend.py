@@ -14,8 +14,7 @@ def suspend(world: World, kubelet: Kubelet) -> None:
 
 
 def test_job_created_suspended_makes_nothing(world: World) -> None:
-    world.submit(a_job().with_ps(1).with_workers(2).with_spec(suspend=True))
-    world.settle()
+    world.begin(a_job().with_ps(1).with_workers(2).with_spec(suspend=True))
     assert world.names("Pod") == []
     assert world.phase() == "Suspended"
     assert world.condition("Suspended")["status"] == "True"
@@ -26,8 +25,7 @@ def test_job_created_suspended_makes_nothing(world: World) -> None:
 def test_job_created_suspended_begins_with_its_first_attempt(
     world: World, kubelet: Kubelet
 ) -> None:
-    world.submit(a_job().with_workers(2).with_spec(suspend=True))
-    world.settle()
+    world.begin(a_job().with_workers(2).with_spec(suspend=True))
     world.edit_spec(suspend=False)
     run_job(world, kubelet)
     assert world.phase() == "Running"
@@ -36,8 +34,7 @@ def test_job_created_suspended_begins_with_its_first_attempt(
 
 
 def test_running_job_gives_its_slots_back(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     suspend(world, kubelet)
     assert world.phase() == "Suspended"
     assert world.names("Pod") == []
@@ -46,8 +43,7 @@ def test_running_job_gives_its_slots_back(world: World, kubelet: Kubelet) -> Non
 
 
 def test_resumed_job_is_a_new_attempt_uncharged(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     suspend(world, kubelet)
     world.advance(100)
     world.edit_spec(suspend=False)
@@ -62,8 +58,7 @@ def test_resumed_job_is_a_new_attempt_uncharged(world: World, kubelet: Kubelet) 
 
 def test_resumed_job_never_meets_the_config_map_of_before(world: World, kubelet: Kubelet) -> None:
     """The pods were gone already when the job was suspended, their ConfigMap was not."""
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     kubelet.vanish("train-worker-0")
     world.edit_spec(suspend=True)
     world.settle()
@@ -73,8 +68,7 @@ def test_resumed_job_never_meets_the_config_map_of_before(world: World, kubelet:
 
 
 def test_resume_waits_for_the_last_pod_to_go(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     world.edit_spec(suspend=True)
     world.settle()
     world.edit_spec(suspend=False)
@@ -87,8 +81,7 @@ def test_resume_waits_for_the_last_pod_to_go(world: World, kubelet: Kubelet) -> 
 
 
 def test_replicas_may_change_meanwhile(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     suspend(world, kubelet)
     worker = world.job()["spec"]["worker"] | {"replicas": 3}
     world.edit_spec(suspend=False, worker=worker)
@@ -99,8 +92,7 @@ def test_replicas_may_change_meanwhile(world: World, kubelet: Kubelet) -> None:
 def test_job_whose_workers_have_ended_completes_all_the_same(
     world: World, kubelet: Kubelet
 ) -> None:
-    world.submit(a_job().with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(2))
     kubelet.end_all("worker")
     world.edit_spec(suspend=True)
     world.settle()
@@ -108,8 +100,7 @@ def test_job_whose_workers_have_ended_completes_all_the_same(
 
 
 def test_ended_job_is_not_suspended(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_workers(1))
     kubelet.end_all("worker")
     world.settle()
     world.edit_spec(suspend=True)

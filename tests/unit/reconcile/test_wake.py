@@ -71,8 +71,7 @@ def test_a_pod_that_was_called_is_looked_at_again() -> None:
 def test_a_deaf_kubelet_is_called_three_times_and_the_annotation_names_the_attempt(
     world: World, kubelet: Kubelet
 ) -> None:
-    world.submit(a_job().with_workers(2))
-    world.settle()
+    world.begin(a_job().with_workers(2))
     kubelet.place_all()
     for name in world.names("Pod"):
         kubelet.wait(name, WAITING)
@@ -91,7 +90,6 @@ def test_a_deaf_kubelet_is_called_three_times_and_the_annotation_names_the_attem
 
 
 def test_a_job_whose_pods_run_at_once_is_never_called(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_ps(1).with_workers(2))
-    run_job(world, kubelet)
+    run_job(world, kubelet, a_job().with_ps(1).with_workers(2))
     for pod in world.of_kind("Pod"):
         assert ANNOTATION_WOKEN not in (pod["metadata"].get("annotations") or {})

@@ -47,10 +47,6 @@ def listing(*jobs: Raw, **children: list[Raw]) -> Listing:
     return Listing(list(jobs), {"Pod": [], "Service": [], "ConfigMap": [], **children})
 
 
-def test_a_job_that_ended_as_it_had_to_is_well() -> None:
-    assert not check_ends(job_with(), Expectation("Completed"))
-
-
 @pytest.mark.parametrize(
     ("status", "told"),
     [
@@ -68,16 +64,17 @@ def test_a_wrong_end_is_seen(status: Raw, told: str) -> None:
     assert told in wrong
 
 
+def test_an_end_as_it_had_to_be_is_well() -> None:
+    assert not check_ends(job_with(), Expectation("Completed"))
+    restarted = job_with(restartCount=1, failures=[{"exitCode": 4}])
+    assert not check_ends(restarted, Expectation("Completed", is_touched=True))
+    assert not check_ends(restarted, Expectation("Completed", may_restart=True))
+
+
 def test_only_a_wrong_end_is_beyond_hope() -> None:
     assert is_lost(job_with(phase="Failed"), Expectation("Completed"))
     assert not is_lost(job_with(), Expectation("Completed"))
     assert not is_lost(job_with(phase="Restarting"), Expectation("Completed"))
-
-
-def test_a_job_that_something_happened_to_may_restart() -> None:
-    restarted = job_with(restartCount=1, failures=[{"exitCode": 4}])
-    assert not check_ends(restarted, Expectation("Completed", is_touched=True))
-    assert not check_ends(restarted, Expectation("Completed", may_restart=True))
 
 
 def test_a_count_that_is_not_that_of_the_pods_is_seen() -> None:
@@ -127,24 +124,15 @@ def test_an_orphan_is_seen(kind: str) -> None:
 )
 def test_a_foreign_object_that_was_touched_is_seen(after: list[Raw]) -> None:
     assert len(check_foreign([child()], after)) == 1
-
-
-def test_what_the_cluster_writes_to_a_foreign_object_is_its_own_affair() -> None:
-    after = child(status={"phase": "Pending"})
-    after["metadata"]["resourceVersion"] = "9"
-    assert not check_foreign([child()], [after])
-
-
-def test_a_foreign_jobs_status_counts() -> None:
+    written = child(status={"phase": "Pending"})
+    written["metadata"]["resourceVersion"] = "9"
+    assert not check_foreign([child()], [written])
     assert check_foreign([job_with()], [job_with(phase="Failed")])
 
 
-def test_a_write_at_rest_is_seen() -> None:
+def test_writes_at_rest_and_exceptions_in_the_log_are_seen() -> None:
     assert check_rest(["patch paddlejobs/status a/train: 200"])
     assert not check_rest([])
-
-
-def test_an_exception_in_the_log_is_seen() -> None:
     assert check_log("operator-a", "all well\nTraceback (most recent call last):\n  boom")
     assert not check_log("operator-a", "all well")
 
