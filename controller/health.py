@@ -13,6 +13,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -98,7 +99,7 @@ class _Connection:
             self.awaits = select.POLLIN
         except (ssl.SSLWantWriteError, BlockingIOError):
             self.awaits = select.POLLOUT
-        except OSError:
+        except Exception:  # the client is gone, or there is no memory left for its request
             return True
         return False
 
@@ -197,12 +198,14 @@ class HealthServer:
             self._close(self._next_to_go())
         try:
             accepted, _ = self._listener.accept()
-            accepted = self._encrypt(accepted)
-        except OSError:
-            # The client is gone; or the process has no descriptor left, and would be asked again.
+            with ExitStack() as unless_kept:
+                unless_kept.enter_context(accepted)
+                opened = self._encrypt(accepted)
+                self._connections.append(_Connection(opened, self._clock.monotonic()))
+                unless_kept.pop_all()
+        except Exception:
+            # The client is gone; or no descriptor or memory is left, and it would be asked again.
             self._clock.wait(self._stop, GRACE_SECONDS)
-            return
-        self._connections.append(_Connection(accepted, self._clock.monotonic()))
 
     def _encrypt(self, accepted: socket.socket) -> socket.socket:
         """The connection as it is, or under TLS, whose handshake begins with the first read."""

@@ -16,7 +16,8 @@ watch goes on from the last version that was seen, bookmarks included. Its end d
     404 of a kind that discovery    the kind is not served: empty, and asked for again
     does not name either
 
-An object that cannot be read is left out, as if it were not there, and ends nothing.
+An object that cannot be read is left out, as if it were not there, and ends nothing. Where memory
+runs out, nothing is wrong with the object: all is listed again after a pause.
 
 One thread runs it; any other may read its state or stop it.
 """
@@ -200,6 +201,9 @@ class Reflector:
             if self._shows_absence(error):
                 return self._become_absent()
             return self._pause("watch_failed", error)
+        except MemoryError:
+            self._version = None
+            return self._pause("watch_failed", Transient("out of memory"))
 
     def _expire(self, error: ApiError) -> float:
         """The version is none to go on from."""
@@ -272,7 +276,12 @@ class Reflector:
         return kept
 
     def _skip(self, obj: Any, error: Exception) -> Key:
-        """Leave an object out; returns its key, as far as the object has one."""
+        """Leave an object out; returns its key, as far as the object has one.
+
+        Raises MemoryError on.
+        """
+        if isinstance(error, MemoryError):
+            raise error
         key, version = _place_of(obj)
         self._metrics.skipped(self.kind)
         if self._skipped.get(key) != version:

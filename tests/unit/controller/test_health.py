@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
+from unittest.mock import Mock
 
 import pytest
 
@@ -144,6 +145,16 @@ def is_cut(connection: socket.socket) -> bool:
     except ConnectionResetError:
         pass
     return True
+
+
+def test_a_connection_without_memory_for_it_ends_alone(served, connect, monkeypatch):
+    for name in ("_respond", "_Connection"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"controller.health.{name}", Mock(side_effect=MemoryError))
+            client = connect()
+            client.send(b"GET /readyz HTTP/1.1\r\n\r\n")
+            assert is_cut(client), name
+    assert get(served, "/readyz")[0] == 200
 
 
 def test_a_request_may_come_in_pieces(connect):

@@ -527,6 +527,22 @@ def test_an_odd_event_does_not_end_the_watch(running, server):
     assert len(watches(server)) == 1
 
 
+@pytest.mark.parametrize("seen_in", ["list", "watch"])
+def test_an_object_that_met_no_memory_is_listed_again(running, server, monkeypatch, seen_in):
+    short = [MemoryError()]
+
+    def pack(*args) -> Entry:
+        if args[1]["metadata"]["name"] == "b" and short:
+            raise short.pop()
+        return store.pack(*args)
+
+    monkeypatch.setattr("controller.cache.event_handler.pack", pack)
+    both = reply(200, page(pod("a"), pod("b")))
+    began = [both] if seen_in == "list" else [reply(200, page()), stream(event("ADDED", pod("b")))]
+    start(running, server, *began, both)
+    eventually(lambda: running.names() == ["a", "b"])
+
+
 def odd_pod(version: int) -> dict:
     """One that no rule of its kind allows."""
     return {**pod("a", version), "status": {"phase": 1}}

@@ -28,7 +28,7 @@ from controller.work.worker import (
 )
 from controller.workqueue.queue import WorkQueue
 from controller.workqueue.rate_limiter import RECONNECT_SECONDS, RETRY_FIRST_SECONDS
-from kube.errors import Transient
+from kube.errors import NotFound, Transient
 from reconcile.children.refusals import pause_after
 from reconcile.model.plan import (
     FORMER_JOB,
@@ -445,6 +445,29 @@ def test_jobs_on_the_host_are_given_ports_one_after_the_other(bench):
     passes[0].join()
     assert [name_of(each.job) for each in bench.observed] == ["train", "other"]
     assert bench.observed[1].taken_host_ports == {30020}
+
+
+def test_a_job_that_asks_the_api_server_keeps_no_other_from_its_ports(bench):
+    """Pods of another operator are asked for by name, and the answer may take its time."""
+    spec = {"intranet": "Host", "worker": {"replicas": 1}}
+    put(bench.store, PADDLE_JOB, JOB | {"spec": spec, "status": {"phase": "Running"}})
+    put(bench.store, PADDLE_JOB, a_job("other", uid="job-2") | {"spec": spec})
+    others = threading.Thread(target=bench.worker.work, args=[Key("ns", "other")])
+    seen: list[bool] = []
+
+    def get(_path: str) -> None:
+        others.start()
+        others.join(10)
+        seen.append(not others.is_alive())
+        raise NotFound("gone")
+
+    bench.worker = replace(
+        bench.worker, observer=Observer(bench.store, bench.memory, lambda *_: False, get)
+    )
+    bench.queue.add(Key("ns", "other"))
+    bench.queue.get()
+    bench.run()
+    assert seen == [True]
 
 
 @pytest.mark.parametrize(
