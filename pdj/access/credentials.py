@@ -1,23 +1,19 @@
 """Who we are: a token, a password, a client certificate, or a plugin that is asked for them.
 
-A plugin runs once, when the first request is sent, and again when its token is refused. It may
-hang: after `plugin_seconds` it is ended, with all that it has started.
+A plugin runs once, when the first request is sent, and again when its token is refused.
 """
 
 import base64
 import json
 import os
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from api.objects import Raw
+from pdj.access.parsing import read_bounded
 from pdj.errors import Problem
 
-if TYPE_CHECKING:
-    import subprocess
-
+MAX_BYTES = 1 << 20
+"""Of a token, a certificate, a key or authorities."""
 PLUGIN_SECONDS = 60.0
 """A login in a browser takes its time."""
 _UNSUPPORTED = {
@@ -57,7 +53,7 @@ def data_of(section: Raw, name: str) -> bytes:
     try:
         if section.get(f"{name}-data"):
             return base64.b64decode(str(section[f"{name}-data"]), validate=True)
-        return Path(section[name]).read_bytes() if section.get(name) else b""
+        return read_bounded(section[name], MAX_BYTES) if section.get(name) else b""
     except (OSError, ValueError) as error:
         raise Problem(f"the kubeconfig's {name}: {error}") from error
 
@@ -65,7 +61,7 @@ def data_of(section: Raw, name: str) -> bytes:
 def _authorization(user: Raw) -> str | None:
     if user.get("tokenFile"):
         try:
-            token = Path(user["tokenFile"]).read_text().strip()
+            token = read_bounded(user["tokenFile"], MAX_BYTES).decode().strip()
         except (OSError, ValueError) as error:
             raise Problem(f"the kubeconfig's tokenFile: {error}") from error
         if token:
@@ -79,11 +75,14 @@ def _authorization(user: Raw) -> str | None:
 
 
 def _ask_plugin(plugin: Raw, cluster: Raw, seconds: float) -> Identity:
-    if not isinstance(plugin, dict):
-        raise Problem("the kubeconfig's exec is no mapping")
-    command = [str(plugin.get("command") or ""), *map(str, plugin.get("args") or ())]
-    name = command[0]
-    answer = _run(command, _plugin_environment(plugin, cluster), seconds)
+    try:
+        command = [str(plugin["command"]), *map(str, plugin.get("args") or ())]
+        environment = _plugin_environment(plugin, cluster)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Problem(f"the kubeconfig's exec cannot be read: {error!r}") from error
+    from pdj.access.plugin import run_plugin  # takes time to import, and most have no plugin
+
+    name, answer = command[0], run_plugin(command, environment, seconds)
     try:
         status = json.loads(answer)["status"]
         token = status.get("token")
@@ -107,41 +106,3 @@ def _plugin_environment(plugin: Raw, cluster: Raw) -> dict[str, str]:
     info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}
     extra = {str(each["name"]): str(each.get("value") or "") for each in plugin.get("env") or ()}
     return {**os.environ, **extra, "KUBERNETES_EXEC_INFO": json.dumps(info)}
-
-
-def _run(command: list[str], environment: dict[str, str], seconds: float) -> bytes:
-    """What the plugin prints. Its own words for the user go to standard error as they come."""
-    import subprocess  # takes time to import, and most users have no plugin
-
-    try:
-        process = subprocess.Popen(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        raise Problem(f"the login plugin {command[0]!r} cannot be run: {error}") from error
-    try:
-        answer, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired as error:
-        raise Problem(
-            f"the login plugin {command[0]} has not answered within {seconds:g} s"
-        ) from error
-    finally:
-        if process.poll() is None:
-            _end(process)
-    if process.returncode:
-        raise Problem(f"the login plugin {command[0]} has failed: exit code {process.returncode}")
-    return answer
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    import signal
-
-    with suppress(OSError):  # it has ended by itself
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdout:
-        process.stdout.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from api.objects import Raw
-from pdj.access.parsing import refuse_deep_yaml
+from pdj.access.parsing import read_bounded, refuse_deep_yaml
 from pdj.errors import Problem
 
 MAX_BYTES = 16 << 20
@@ -111,10 +111,7 @@ def _read(path: Path) -> Raw:
     import yaml
 
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            raise ValueError(f"more than {MAX_BYTES >> 20} MiB")
+        data = read_bounded(path, MAX_BYTES)
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         refuse_deep_yaml(data, loader, MAX_DEPTH)
         raw: Any = yaml.load(data, loader)
@@ -133,7 +130,7 @@ def _with_absolute_paths(value: Raw, folder: Path) -> Raw:
     found = value | {key: str(folder / str(value[key])) for key in _PATHS if value.get(key)}
     plugin = value.get("exec")
     if isinstance(plugin, dict) and "/" in str(plugin.get("command")):
-        found["exec"] = {**plugin, "command": str(folder.absolute() / plugin["command"])}
+        found["exec"] = {**plugin, "command": str(folder.absolute() / str(plugin["command"]))}
     return found
 
 

@@ -1,5 +1,6 @@
-"""YAML, as far as what is nested too deeply is not for its readers."""
+"""Bounds of what is read: a file's size, and how deep YAML is nested."""
 
+from pathlib import Path
 from typing import Any
 
 
@@ -13,3 +14,12 @@ def refuse_deep_yaml(text: str | bytes, loader: Any, most: int) -> None:
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > most:
             raise ValueError(f"nested deeper than {most} levels")
+
+
+def read_bounded(path: str | Path, most: int) -> bytes:
+    """What a file holds, which may be none that ends. Raises ValueError above `most` bytes."""
+    with Path(path).open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"more than {most >> 20} MiB")
+    return data

@@ -3,6 +3,8 @@
 import argparse
 import base64
 import json
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +20,7 @@ from pdj.access.kubeconfig import load_target
 from pdj.errors import Problem
 from pdj.session import Session
 from pdj.ui.access import Access
+from tests.unit.controller.fakes import eventually
 
 Raw = dict[str, Any]
 Write = Callable[..., str]
@@ -165,7 +168,6 @@ def test_a_plugin_is_asked_for_the_token() -> None:
         (plugin("exit 3"), "exit code 3"),
         (plugin("echo no"), "has not answered"),
         (plugin("echo []"), "has not answered"),
-        ({"exec": "login"}, "no mapping"),
         ({"exec": {"command": "/no/such/plugin"}}, "cannot be run"),
     ],
 )
@@ -178,6 +180,47 @@ def test_a_plugin_may_be_given_a_variable_without_a_value() -> None:
     user = plugin('echo \'{"status": {"token": "t"}}\'')
     user["exec"]["env"] = [{"name": "A"}]
     assert read_identity(user, {}) == Identity("Bearer t")
+
+
+@pytest.mark.parametrize(
+    "found",
+    ["login", {"command": 7}, {"command": ["/a"]}, {"command": "a", "args": 7}, {"args": []}]
+    + [{"command": "a", "env": env} for env in ([7], {"A": "b"}, [{"value": "b"}])],
+)
+def test_a_plugin_that_is_none_is_one_line(write: Write, found: Any) -> None:
+    with pytest.raises(Problem, match=r"exec cannot be read|cannot be run"):
+        connect(load_target(write(user={"exec": found}), None))
+
+
+@pytest.mark.parametrize("name", ["tokenFile", "client-key"])
+def test_a_file_without_an_end_is_one_line(name: str) -> None:
+    with pytest.raises(Problem, match=f"{name}: more than 1 MiB"):
+        read_identity({name: "/dev/zero"}, {})
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_plugin_that_prints_without_end_is_ended(stream: str) -> None:
+    with pytest.raises(Problem, match="prints more than 1 MiB"):
+        read_identity(plugin(f"yes >&{stream}"), {})
+
+
+def test_words_of_a_plugin_reach_the_terminal_without_what_it_would_obey(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pdj.access.plugin.PATIENCE_SECONDS", 0.5)
+    words = r"printf 'open \033[2J https://a\r\ncode: ' >&2; sleep 1"
+    read_identity(plugin(f"{words}; echo '{{\"status\": {{}}}}'"), {}, plugin_seconds=20)
+    said = "open \\x1b[2J https://a\ncode: waiting for the login plugin sh, 20 s at most\n"
+    assert capfd.readouterr().err == said
+
+
+def test_a_plugin_ends_with_the_tool(tmp_path: Path) -> None:
+    began, user = tmp_path / "began", plugin(f"echo $$ > {tmp_path}/began; sleep 60")
+    program = f"from pdj.access.credentials import *; read_identity({user!r}, {{}})"
+    with subprocess.Popen([sys.executable, "-c", program]) as tool:
+        eventually(lambda: began.exists() and began.read_text().endswith("\n"))
+        tool.terminate()
+    eventually(lambda: not Path(f"/proc/{began.read_text().strip()}").exists())
 
 
 def test_a_plugin_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
