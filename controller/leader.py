@@ -81,8 +81,8 @@ class LeaderElector:
         # The election thread's own.
         self._lease: Raw = {}
         self._seen_version = ""
-        self._expires_at = clock.monotonic()
-        """Unless another version is seen before."""
+        self._expires_at = float("inf")
+        """Before the election begins, nothing says that nobody leads."""
         self._metrics.set_leader(candidate.name, False)
 
     def write_seconds(self) -> float:

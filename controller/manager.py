@@ -172,7 +172,12 @@ class Manager:
         """Whether every cache is as new as the lease: a late watch shows pods without reason."""
         started = self._base.clock.monotonic()
         self._watches.list_again()
-        is_current = self._wait_until(self._watches.are_current, CATCH_UP_SECONDS)
+
+        def are_current() -> bool:
+            self._base.metrics.client.set_catch_up(self._base.clock.monotonic() - started)
+            return self._watches.are_current()
+
+        is_current = self._wait_until(are_current, CATCH_UP_SECONDS)
         seconds = round(self._base.clock.monotonic() - started, 3)
         if is_current:
             self._base.log.info("caught_up", seconds=seconds)
@@ -269,7 +274,11 @@ class Manager:
         return [f"thread {name} has ended" for name in self._threads.dead()]
 
     def _not_ready(self) -> list[str]:
-        problems = self._dead_threads() + self._watches.problems()
+        problems = [
+            *self._dead_threads(),
+            *self._watches.problems(),
+            *self._worker.memory.problems(),
+        ]
         if self._watches.lacks_paddle_jobs():
             problems.append("the PaddleJob CRD is not served")
         if self._elector is not None and not self._elector.is_led:

@@ -118,6 +118,9 @@ class ClientMetrics:
         self._leader = gauge(
             "leader_election_master_status", "1 on the leader, 0 on a standby", ["name"]
         )
+        text = "How long this process has waited for a copy of the jobs as new as its lease"
+        self.set_catch_up = gauge("paddlejob_leader_catch_up_seconds", text).set
+        """A new leader has waited so many seconds before it acts."""
         self._watch_age = gauge(
             "paddlejob_watch_last_event_age_seconds",
             "Seconds since a watch last brought anything, bookmarks included",

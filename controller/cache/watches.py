@@ -108,7 +108,7 @@ class Watches:
     def lacks_paddle_jobs(self) -> bool:
         """Whether the API server says that there is no such kind."""
         found = [group[PADDLE_JOB] for group in self._groups.values()]
-        return not any(each.is_served for each in found)
+        return all(each.has_listed and not each.is_served for each in found)
 
     @property
     def _is_list(self) -> bool:

@@ -32,6 +32,8 @@ from reconcile.model.plan import Child, Plan, Refusal
 
 AWAIT_SECONDS = 120.0
 """Longer than the 70 s after which a half-open watch is found, and the store catches up."""
+DENIED_SECONDS = 10.0
+"""An operator that could not write any status for so long is not ready."""
 _MAX_NAMESPACES = 10_000
 _MAX_JOBS = 100_000
 _KEEP_SECONDS = 3600.0
@@ -90,9 +92,21 @@ class JobMemory:
         )
         """By namespace, the latest create that took long to fail, and when that was."""
 
+        self._denied: tuple[Key, str, float] | None = None
+        """The first status that was refused since one was written, why, and when."""
+
+    def problems(self) -> list[str]:
+        """A line where the API server lets this process write no status."""
+        with self._lock:
+            _, why, since = self._denied or (None, "", math.inf)
+            seconds = self._clock.monotonic() - since
+        return [f"no status may be written: {why}"] if seconds >= DENIED_SECONDS else []
+
     def forget(self, job: Key) -> None:
         """The job is gone."""
         with self._lock:
+            if self._denied and self._denied[0] == job:
+                self._denied = None
             self._records.pop(job, None)
             self._note_refused_locked(job, False)
 
@@ -171,7 +185,13 @@ class JobMemory:
     def note_status_written(self, job: Key, uid: str) -> None:
         """This process has just written the job's status."""
         with self._lock:
+            self._denied = None
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
+
+    def note_status_denied(self, job: Key, why: str) -> None:
+        """The API server does not let this process write the job's status."""
+        with self._lock:
+            self._denied = self._denied or (job, why, self._clock.monotonic())
 
     def _touched_locked(self, job: Key) -> _Record:
         # Taken out and put back, because the expiry counts from the last time it was put in.

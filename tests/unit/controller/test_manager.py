@@ -292,6 +292,25 @@ def test_a_watch_that_fails_for_long_makes_it_unready(api, start, clock):
     eventually(lambda: operator.ask("/readyz") == (503, "not synced: pods.v1\n"))
 
 
+def test_a_start_that_lists_for_long_is_all_that_is_wrong(api, start, hold, clock):
+    held = hold("GET", JOBS)
+    operator = start(*ELECTED, clock=clock)
+    held.has_caught.wait(DEADLINE_SECONDS)
+    clock.step(13)
+    (kind,) = (kind for kind, collection in CACHES.items() if collection == JOBS)
+    eventually(lambda: operator.ask("/readyz") == (503, f"not synced: {kind}\n"))
+
+
+def test_an_operator_that_may_write_no_status_is_not_ready(api, start, clock):
+    refused = reply(403, status(403, "Forbidden", "no right to patch"))
+    api.fault = lambda method, _: refused if method == "PATCH" else None
+    operator = start(clock=clock)
+    problem = (503, "no status may be written: no right to patch\n")
+    eventually(lambda: clock.step(1) or operator.ask("/readyz") == problem)
+    api.fault = lambda *_: None
+    eventually(lambda: clock.step(1) or operator.is_ready())
+
+
 def test_metrics_count_the_jobs_that_there_are(start):
     operator = start()
     eventually(lambda: 'mode="Single",phase="Pending"} 1.0' in operator.ask("/metrics")[1])
@@ -414,3 +433,4 @@ def test_a_new_leader_acts_on_no_view_older_than_its_lease(api, start):
     api.put(LEASE, a_lease(""))
     eventually(lambda: pods(api) != [])
     assert pods(api) == ["later-worker-0"]
+    assert "paddlejob_leader_catch_up_seconds 0.0" not in standby.ask("/metrics")[1]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from api.objects import name_of
+from api.objects import Raw, name_of
 from api.ownership import Key
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
@@ -455,7 +455,7 @@ def test_a_job_that_asks_the_api_server_keeps_no_other_from_its_ports(bench):
     others = threading.Thread(target=bench.worker.work, args=[Key("ns", "other")])
     seen: list[bool] = []
 
-    def get(_path: str) -> None:
+    def get(_path: str) -> Raw:
         others.start()
         others.join(10)
         seen.append(not others.is_alive())
