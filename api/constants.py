@@ -177,6 +177,7 @@ class Reason(StrEnum):
     RESTART_REQUESTED = "RestartRequested"  # a user asked for one, by the annotation restarted-at
     # What ends the job
     BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"  # more restarts than backoffLimit were charged
+    RESTART_LOOP = "RestartLoop"  # too many restarts in a row before the pods ran for a minute
     POD_FAILURE_POLICY = "PodFailurePolicy"  # a rule of podFailurePolicy ends the job
     DEADLINE_EXCEEDED = "DeadlineExceeded"  # activeDeadlineSeconds have passed
     STARTING_DEADLINE_EXCEEDED = "StartingDeadlineExceeded"  # not every pod has run in time
@@ -198,6 +199,7 @@ def _reasons(first: Reason, last: Reason) -> tuple[Reason, ...]:
 FAILURE_REASONS: Final = (
     Reason.POD_FAILED,
     Reason.BACKOFF_LIMIT_EXCEEDED,
+    Reason.RESTART_LOOP,
     Reason.POD_FAILURE_POLICY,
     Reason.DEADLINE_EXCEEDED,
     Reason.STARTING_DEADLINE_EXCEEDED,

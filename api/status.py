@@ -28,7 +28,7 @@ MAX_FAILURES = 5
 MAX_AVOID_NODES = 20
 MAX_ENTRIES = 64
 """The bound of every list: more than this operator keeps, for a newer one may keep more."""
-COUNTERS = ("attempt", "restartCount", "quickRestarts", "failureCount")
+COUNTERS = ("attempt", "restartCount", "quickRestarts", "fruitlessRestarts", "failureCount")
 CLOCK_SKEW = timedelta(seconds=5)
 """So far ahead may a status be: another leader wrote it, by another clock."""
 MAX_MESSAGE_CHARACTERS = 1024
@@ -186,6 +186,10 @@ class JobStatus:
     attempt: int = _count("Which start of the whole gang this is, from 1.")
     restart_count: int = _count("How many times the gang has started anew.")
     quick_restarts: int = _count("Restarts since an attempt last ran for 10 minutes; the back-off.")
+    fruitless_restarts: int = _count(
+        "Restarts since the pods last ran for a minute that do not count against backoffLimit; "
+        "more than 100 end the job."
+    )
     restarted_at: str = _text(
         "The last value of the annotation restarted-at that was answered with a new attempt.",
         MAX_RESTARTED_AT,

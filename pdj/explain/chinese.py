@@ -255,6 +255,11 @@ TEXTS: Texts = {
         "在 status.failures 中查看各次尝试的结束原因，修正程序后重新提交作业。",
         Who.USER,
     ),
+    Reason.RESTART_LOOP: Text(
+        "作业失败：连续重启了 100 次，从未运行满一分钟。",
+        "在 status.failures 中查看各次尝试的结束原因，修正后重新提交作业。",
+        Who.USER,
+    ),
     Reason.POD_FAILURE_POLICY: Text(
         "作业失败：podFailurePolicy 的规则规定这种失败结束作业。",
         "修正程序或规则后重新提交作业。",

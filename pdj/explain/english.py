@@ -303,6 +303,11 @@ TEXTS: Texts = {
         "again.",
         Who.USER,
     ),
+    Reason.RESTART_LOOP: Text(
+        "The job has failed: it was restarted 100 times in a row and never ran for a minute.",
+        "Read in status.failures what ended the attempts, correct it, and submit the job again.",
+        Who.USER,
+    ),
     Reason.POD_FAILURE_POLICY: Text(
         "The job has failed: a rule of podFailurePolicy ends it for such a failure.",
         "Correct the program or the rule, and submit the job again.",

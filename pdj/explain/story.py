@@ -33,7 +33,7 @@ _BUS_ERROR = re.compile("bus error", re.IGNORECASE)
 """SIGBUS, in those of a shell, of Python and of PaddlePaddle's DataLoader."""
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 _PLACES = frozenset({Reason.UNSCHEDULABLE, Reason.STARTING_DEADLINE_EXCEEDED})
-_OF_FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED})
+_OF_FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED, Reason.RESTART_LOOP})
 _SET_UP = frozenset({"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"})
 """A kubelet's words for what keeps it from starting a pod's first container."""
 _GROUPS = frozenset(

@@ -15,6 +15,10 @@ from reconcile.model.view import View
 SECOND_DELAY_SECONDS = 10.0
 MAX_DELAY_SECONDS = 360.0
 """The first restart comes at once, the next ones after 10 s doubling to 6 min, as in batch/v1."""
+MAX_FRUITLESS_RESTARTS = 100
+"""In a row and uncharged. With the back-offs between them they take nine and a half hours."""
+USEFUL_SECONDS = 60.0
+"""An attempt that ran for so long may have got the program on."""
 STABLE_SECONDS = 600.0
 """An attempt that ran for so long is not to blame for the ones before, as for a kubelet."""
 
@@ -31,6 +35,12 @@ def answer_incident(view: View, incident: Incident) -> Move:
             reason = Reason.BACKOFF_LIMIT_EXCEEDED if limit else incident.reason
             return _fail(view, recorded, incident, reason)
         recorded = replace(recorded, failure_count=recorded.failure_count + 1)
+    fruitless = 0 if _has_run_for(view, USEFUL_SECONDS) else recorded.fruitless_restarts
+    if not incident.is_charged and fruitless >= MAX_FRUITLESS_RESTARTS:
+        times = f"restarted {fruitless} times and has not run for a minute since"
+        incident = replace(incident, message=f"{times}; now {incident.message}")
+        return _fail(view, recorded, incident, Reason.RESTART_LOOP)
+    recorded = replace(recorded, fruitless_restarts=fruitless + (not incident.is_charged))
     return begin_attempt(view, recorded, incident)
 
 
@@ -69,16 +79,19 @@ def restart_delay(restarts: int) -> float:
 
 def quick_restarts(view: View) -> int:
     """Restarts in a row, of which there are none any more once an attempt ran for long enough."""
-    running = view.job.status.condition(Condition.RUNNING)
-    since = parse_time(running.last_transition_time) if running and running.status else None
-    was_stable = since is not None and (view.now - since).total_seconds() >= STABLE_SECONDS
-    return 0 if was_stable else view.job.status.quick_restarts
+    return 0 if _has_run_for(view, STABLE_SECONDS) else view.job.status.quick_restarts
 
 
 def restarting_since(status: JobStatus) -> datetime | None:
     """When the restart that is under way began, or None."""
     condition = status.condition(Condition.RESTARTING)
     return parse_time(condition.last_transition_time) if condition and condition.status else None
+
+
+def _has_run_for(view: View, seconds: float) -> bool:
+    running = view.job.status.condition(Condition.RUNNING)
+    since = parse_time(running.last_transition_time) if running and running.status else None
+    return since is not None and (view.now - since).total_seconds() >= seconds
 
 
 def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Move:

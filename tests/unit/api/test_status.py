@@ -40,6 +40,7 @@ FULL = JobStatus(
     attempt=3,
     restart_count=4,
     quick_restarts=2,
+    fruitless_restarts=1,
     restarted_at="2026-01-02T03:04:05Z",
     failure_count=5,
     failures=(EVICTED, KILLED),

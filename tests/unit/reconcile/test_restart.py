@@ -106,6 +106,31 @@ def test_disruption_restarts_uncharged(world: World, kubelet: Kubelet, incident:
     assert status["failures"][0]["attempt"] == 1
 
 
+def lose_again(world: World, kubelet: Kubelet, seconds: float = 59) -> None:
+    """Another uncharged restart, so many seconds after all pods run."""
+    world.advance(seconds)
+    kubelet.vanish("train-worker-0")
+    recover(world, kubelet)
+
+
+def test_uncharged_restarts_that_get_a_job_nowhere_end_it(
+    world: World, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reconcile.attempt.restart.MAX_FRUITLESS_RESTARTS", 2)
+    start(world, kubelet, backoffLimit=9)
+    lose_again(world, kubelet)
+    lose_again(world, kubelet, seconds=60)
+    assert world.status()["fruitlessRestarts"] == 1, "the second attempt ran for a minute"
+    kubelet.end("train-worker-0", 1)
+    recover(world, kubelet)
+    assert world.status()["fruitlessRestarts"] == 1, "charged ones have their own limit"
+    lose_again(world, kubelet)
+    assert world.phase() == "Running"
+    lose_again(world, kubelet)
+    assert world.condition("Failed")["reason"] == "RestartLoop"
+    assert world.condition("Failed")["message"].startswith("restarted 2 times")
+
+
 def test_next_attempt_waits_for_the_last_pod_to_go(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, backoffLimit=1)
     kubelet.end("train-worker-0", 1)
