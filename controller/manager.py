@@ -34,7 +34,7 @@ from controller.work.ports import PortRanges
 from controller.work.worker import Decide, Worker
 from controller.workqueue.queue import WorkQueue
 from kube.client import Connection
-from kube.clock import Clock
+from kube.clock import MAX_DIFFERENCE, Clock
 from metrics import Metrics
 
 SYNC_SECONDS = 120.0
@@ -48,6 +48,7 @@ ENDED_SPREAD_SECONDS = 30.0
 EVENTS_SECONDS = 0.5
 """For the Events that are still to send; a successor waits meanwhile."""
 JOIN_SECONDS = 5.0
+CLOCK_LOG_SECONDS = 60.0
 EXIT_FAILED = 1
 _POLL_SECONDS = 0.05
 
@@ -91,7 +92,7 @@ class Manager:
         """Start everything, wait for `stop`, end everything; the process's exit code."""
         has_started = self._start()
         if has_started:
-            self._stop.wait()
+            self._watch_clock()
         self._end()
         return 0 if has_started or self._stop.is_set() else EXIT_FAILED
 
@@ -100,6 +101,7 @@ class Manager:
         options, threads = self._base.options, self._threads
         self._base.metrics.jobs.preset(FAILURE_REASONS, ATTEMPT_ENDS)
         self._base.metrics.count_state(lambda: take_census(self._store, self._base.clock.now()))
+        self._base.metrics.client.watch_clock(lambda: self._base.clock.ahead().total_seconds())
         # Health first: a kubelet asks while the caches still fill.
         for server in self._servers:
             threads.start(f"serve-{server.port}", server.run)
@@ -184,6 +186,16 @@ class Manager:
         elif not self._stop.is_set():
             self._base.log.error("caches_behind_lease", seconds=seconds)
         return is_current
+
+    def _watch_clock(self) -> None:
+        """Wait for the stop, and log each minute that this machine's clock is off."""
+        while True:
+            ahead = self._base.clock.ahead()
+            if abs(ahead) > MAX_DIFFERENCE:
+                seconds = round(ahead.total_seconds(), 1)
+                self._base.log.warning("clock_differs", seconds_ahead=seconds)
+            if self._stop.wait(CLOCK_LOG_SECONDS):
+                return
 
     def _wait_until(self, is_done: Callable[[], bool], seconds: float = float("inf")) -> bool:
         deadline = self._base.clock.monotonic() + seconds

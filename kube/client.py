@@ -70,6 +70,7 @@ class Client:
         self._prefix = connection.prefix
         self._host = connection.endpoint.authority
         self._credentials = connection.credentials
+        self._clock = connection.clock
         self._agent = agent
         self._timeouts = timeouts
         self._list_seconds = timeouts.read
@@ -206,13 +207,15 @@ class Client:
     def _transmit(
         self, exchange: Callable[[Request], Response], request: Request, authorization: str | None
     ) -> Response:
-        code = 0
+        code, started = 0, self._clock.monotonic()
         if authorization:
             headers = {**request.headers, "Authorization": authorization}
             request = replace(request, headers=headers)
         try:
             response = exchange(request)
             code = response.status
+            if code < 300:  # others than the API server answer with errors, too
+                self._clock.compare(response.headers.get("date", ""), started)
             return response
         except TimeoutError as error:  # connected, so somebody is there
             target = f"{request.method} {request.target}"

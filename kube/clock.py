@@ -1,12 +1,21 @@
 """Time: the only module of the operator that reads a clock or sleeps. Others get a clock passed in.
 
 `now` is for timestamps that others read. `monotonic` is for durations, deadlines and leases, which
-a change of the wall clock must not affect. The two are never mixed. Any thread may call.
+a change of the wall clock must not affect. The two meet in one place: where this machine's clock
+differs from the API server's, `now` is the API server's time, for it is compared with times that
+the API server, or another leader, has written. Any thread may call.
 """
 
 import threading
 import time
-from datetime import UTC, datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+MAX_DIFFERENCE = timedelta(seconds=5)
+"""Between this machine's clock and the API server's, before the latter counts."""
+_PROMPT_SECONDS = 1.0
+"""An answer that took longer does not say what time it is."""
 
 
 class Clock:
@@ -16,12 +25,34 @@ class Clock:
     a virtual machine that was paused past its lease must find the lease expired.
     """
 
+    _compared: tuple[datetime, float] | None = None
+    """What time it was for the API server at a moment of `monotonic`."""
+
     def __init__(self) -> None:
         self._clock_id = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
     def now(self) -> datetime:
-        """The wall clock, aware, in UTC."""
+        """The time, aware, in UTC."""
+        ahead = self.ahead()
+        return self.wall() - (ahead if abs(ahead) > MAX_DIFFERENCE else timedelta())
+
+    def wall(self) -> datetime:
+        """This machine's wall clock."""
         return datetime.now(UTC)
+
+    def ahead(self) -> timedelta:
+        """By how much this machine's clock is ahead of the API server's, as far as is known."""
+        if self._compared is None:
+            return timedelta()
+        moment, at = self._compared
+        return self.wall() - moment - timedelta(seconds=self.monotonic() - at)
+
+    def compare(self, date: str, asked_at: float) -> None:
+        """Take note of the `Date` of an answer to what was asked at this moment of `monotonic`."""
+        if self.monotonic() - asked_at <= _PROMPT_SECONDS:
+            with suppress(ValueError):
+                moment = parsedate_to_datetime(date).replace(tzinfo=UTC)
+                self._compared = moment + timedelta(seconds=0.5), asked_at  # it has whole seconds
 
     def monotonic(self) -> float:
         """Seconds since some fixed moment, suspension included."""

@@ -64,6 +64,14 @@ ALERTS = (
         (("limit", 2 * MINUTE),),
     ),
     Alert(
+        "PaddleJobOperatorClockDiffers",
+        "warning",
+        f"max {BY}, instance) (abs(paddlejob_clock_ahead_seconds)) > 5",
+        2 * MINUTE,
+        "The clock of {{ $labels.instance }} differs from the API server's",
+        "By {{ $value | humanizeDuration }}. The operator counts by the API server's meanwhile.",
+    ),
+    Alert(
         "PaddleJobReconcileErrors",
         "warning",
         f'sum {BY}) (rate(controller_runtime_reconcile_errors_total{{controller="paddlejob"}}'

@@ -121,6 +121,8 @@ class ClientMetrics:
         text = "How long this process has waited for a copy of the jobs as new as its lease"
         self.set_catch_up = gauge("paddlejob_leader_catch_up_seconds", text).set
         """A new leader has waited so many seconds before it acts."""
+        text = "By how much this machine's clock is ahead of the API server's"
+        self._clock_ahead = gauge("paddlejob_clock_ahead_seconds", text)
         self._watch_age = gauge(
             "paddlejob_watch_last_event_age_seconds",
             "Seconds since a watch last brought anything, bookmarks included",
@@ -143,6 +145,10 @@ class ClientMetrics:
     def set_leader(self, name: str, is_leader: bool) -> None:
         """Whether this process holds the lease of this name."""
         self._leader.labels(name).set(int(is_leader))
+
+    def watch_clock(self, ahead: Callable[[], float]) -> None:
+        """Ask at every scrape by how many seconds the clock is ahead."""
+        self._clock_ahead.set_function(ahead)
 
     def watch_age(self, kind: str, age: Callable[[], float]) -> None:
         """Ask a watch of this kind for its age at every scrape; the oldest of a kind counts."""

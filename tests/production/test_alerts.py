@@ -26,6 +26,7 @@ POD = 'job="paddlejob",namespace="paddle-system",instance="10.0.0.1:8080"'
 OTHER = 'job="paddlejob",namespace="paddle-system",instance="10.0.0.2:8080"'
 LEADER = "leader_election_master_status"
 LEASE = 'name="paddlejob-operator-all"'
+AHEAD = "paddlejob_clock_ahead_seconds"
 AGE = "paddlejob_watch_last_event_age_seconds"
 PASSES = "controller_runtime_reconcile_total"
 ERRORS = "controller_runtime_reconcile_errors_total"
@@ -76,6 +77,10 @@ CASES = (
         kind="pods.v1", instance="10.0.0.1:8080"),
     Case("PaddleJobWatchSilent", "bookmarks come", 10, {
         f'{AGE}{{{POD},kind="pods.v1"}}': "0 60 20 61 5 70 119 0 60 30 1"}),
+    fire("PaddleJobOperatorClockDiffers", "it is behind", 5, {
+        f"{AHEAD}{{{POD}}}": "-600x10", f"{AHEAD}{{{OTHER}}}": "1x10"},
+        instance="10.0.0.1:8080"),
+    Case("PaddleJobOperatorClockDiffers", "a few seconds", 9, {f"{AHEAD}{{{POD}}}": "4x10"}),
     fire("PaddleJobReconcileErrors", "half of them", 20, {
         f"{ERRORS}{{{POD},{C}}}": "0+30x30",
         f'{PASSES}{{{POD},{C},result="error"}}': "0+30x30",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from api.constants import Reason
+from api.objects import parse_time
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.altered import RELEASE
@@ -81,6 +82,20 @@ def test_a_list_of_endpoints_that_is_too_long_ends_the_job(
         lab.submit(paddle_job("long", WAITS))
         assert_explained(lab, "long", Reason.ENDPOINTS_TOO_LONG)
         assert lab.status("long")["phase"] == "Failed"
+
+
+def test_clock_that_is_ahead_ends_no_job(lab: Lab, tmp_path: Path) -> None:
+    with altered_operator(lab, tmp_path / "shift"):
+        lab.submit(paddle_job("train", WAITS, activeDeadlineSeconds=HOUR // 2))
+        lab.wait_phase("train", "Running")
+        (tmp_path / "shift").write_text(str(HOUR))
+        lab.kubectl("annotate", "pdj/train", "example.com/touched=yes")
+        lab.submit(paddle_job("later", WAITS))
+        lab.wait_phase("later", "Running")
+        assert lab.status("train")["phase"] == "Running"
+        made = parse_time(lab.job("later")["metadata"]["creationTimestamp"])
+        began = parse_time(lab.status("later")["startTime"])
+        assert began and made and abs((began - made).total_seconds()) < LATE_SECONDS
 
 
 @pytest.mark.parametrize("shift", [-HOUR, HOUR], ids=["back", "forward"])

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 
@@ -47,6 +48,17 @@ def test_sends_token_and_own_user_agent(server, client):
     headers = server.seen[0].headers
     assert headers["Authorization"] == "Bearer first"
     assert headers["User-Agent"] == "paddlejob-operator"
+
+
+def test_the_date_of_an_answer_says_what_time_it_is(server, client, clock, monkeypatch):
+    date = "Wed, 01 Jul 2020 12:00:00 GMT"
+    monkeypatch.setattr(BaseHTTPRequestHandler, "date_time_string", lambda *_: date)
+    server.steps = [reply(503), reply(200)]
+    with pytest.raises(Transient):
+        client.get("/p")
+    assert not clock.ahead(), "a proxy may have answered"
+    client.get("/p")
+    assert clock.ahead() > timedelta(days=365)
 
 
 def test_carries_unknown_fields_untouched(server, client):

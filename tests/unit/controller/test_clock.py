@@ -1,0 +1,64 @@
+"""The API server's time, by the `Date` of its answers, where this machine's clock is off."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from kube.clock import Clock
+
+NOW = datetime(2026, 7, 1, 12, tzinfo=UTC)
+
+
+class OffClock(Clock):
+    """The machine's clocks as the test sets them."""
+
+    shown, seconds = NOW, 100.0
+
+    def wall(self) -> datetime:
+        return self.shown
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+def answered(clock: Clock, behind_seconds: float) -> None:
+    """An API server that is so far behind this machine's clock has answered at once."""
+    date = format_datetime(NOW - timedelta(seconds=behind_seconds), usegmt=True)
+    clock.compare(date, clock.monotonic())
+
+
+@pytest.mark.parametrize("behind_seconds", [600, -600, 3600])
+def test_a_clock_that_is_off_is_put_right(behind_seconds: float) -> None:
+    clock = OffClock()
+    answered(clock, behind_seconds)
+    wanted = NOW - timedelta(seconds=behind_seconds)
+    assert abs(clock.now() - wanted) < timedelta(seconds=1)
+    assert clock.ahead().total_seconds() == pytest.approx(behind_seconds, abs=1)
+
+
+def test_a_clock_that_is_about_right_stays_as_it_is() -> None:
+    clock = OffClock()
+    answered(clock, 4)
+    assert clock.now() == NOW
+
+
+def test_a_clock_that_is_set_between_two_answers_changes_nothing() -> None:
+    clock = OffClock()
+    answered(clock, 0)
+    clock.shown, clock.seconds = NOW + timedelta(hours=1), 107.0
+    assert abs(clock.now() - NOW - timedelta(seconds=7)) < timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "Wed, 99 Jul 2026 12:00:00 GMT"])
+def test_what_is_no_time_is_not_compared_with(date: str) -> None:
+    clock = OffClock()
+    clock.compare(date, clock.monotonic())
+    assert clock.now() == NOW
+
+
+def test_an_answer_that_took_long_says_nothing_of_the_time() -> None:
+    clock = OffClock()
+    clock.seconds += 2
+    clock.compare(format_datetime(NOW - timedelta(hours=1), usegmt=True), 100.0)
+    assert clock.now() == NOW
