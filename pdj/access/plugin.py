@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from pdj.errors import Problem
-from pdj.text.terminal import plain
 
 PATIENCE_SECONDS = 5.0
 """After so long the user is told what is waited for."""
@@ -71,7 +70,7 @@ def _read(process: "subprocess.Popen[bytes]", name: str, seconds: float) -> byte
                 raise Problem(f"{name} has not answered within {seconds:g} s")
             if waited > PATIENCE_SECONDS and not is_told:
                 is_told = True
-                sys.stderr.write(plain(f"waiting for {name}, {seconds:g} s at most") + "\n")
+                sys.stderr.write(_plain(f"waiting for {name}, {seconds:g} s at most") + "\n")
 
 
 def _show_words() -> Callable[[bytes], None]:
@@ -79,10 +78,15 @@ def _show_words() -> Callable[[bytes], None]:
 
     def show(data: bytes) -> None:
         lines = decoder.decode(data, final=not data).replace("\r\n", "\n").split("\n")
-        sys.stderr.write("\n".join(map(plain, lines)))
+        sys.stderr.write("\n".join(map(_plain, lines)))
         sys.stderr.flush()
 
     return show
+
+
+def _plain(text: str) -> str:
+    """With nothing in it that a terminal obeys."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 @contextmanager

@@ -1,7 +1,8 @@
 """`python -m tests.live.altered FILE [FLAG…]`: the operator in which a few things are different.
 
 Its wall clock shows as many seconds more as the file says at that moment, it labels pods as a later
-release might, and if LONGEST_VARIABLE is set, the kernel seems to take no longer variables.
+release might, and if LONGEST_VARIABLE is set, the kernel seems to take no longer variables. With
+MOST_RESTARTS, that is how many a job may have that get it nowhere.
 """
 
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from controller import __main__ as program
 from kube.clock import Clock
+from reconcile.attempt import restart
 from reconcile.build import rendezvous, templates
 
 RELEASE = "example.com/release"
@@ -21,6 +23,7 @@ def main() -> int:
     shift_clock(Path(sys.argv.pop(1)))
     label_pods()
     shorten_variables()
+    vars(restart)["MAX_FRUITLESS_RESTARTS"] = int(os.environ.get("MOST_RESTARTS", "100"))
     return program.main()
 
 

@@ -84,6 +84,16 @@ def test_a_list_of_endpoints_that_is_too_long_ends_the_job(
         assert lab.status("long")["phase"] == "Failed"
 
 
+def test_restarts_that_get_a_job_nowhere_end_it(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MOST_RESTARTS", "1")
+    with altered_operator(lab, tmp_path / "shift"):
+        lab.submit(paddle_job("loop", {"worker": (2, shell("exit 101"))}))
+        assert_explained(lab, "loop", Reason.RESTART_LOOP)
+        assert lab.status("loop")["restartCount"] == 1
+
+
 def test_clock_that_is_ahead_ends_no_job(lab: Lab, tmp_path: Path) -> None:
     with altered_operator(lab, tmp_path / "shift"):
         lab.submit(paddle_job("train", WAITS, activeDeadlineSeconds=HOUR // 2))
