@@ -433,4 +433,4 @@ def test_a_new_leader_acts_on_no_view_older_than_its_lease(api, start):
     api.put(LEASE, a_lease(""))
     eventually(lambda: pods(api) != [])
     assert pods(api) == ["later-worker-0"]
-    assert "paddlejob_leader_catch_up_seconds 0.0" not in standby.ask("/metrics")[1]
+    assert "paddlejob_leader_catch_up_seconds 0.0\n" not in standby.ask("/metrics")[1]
