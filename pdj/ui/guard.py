@@ -1,7 +1,9 @@
 """Who may ask: the one browser that came by the printed address, from a page of this server.
 
-The address holds a token that is good for one visit, and gives a cookie in its place. Another Host
-(a name that somebody has pointed at this machine) and another Origin (a page of somebody else,
+The address holds a token that is good for one visit, and gives a cookie and a key in its place. A
+browser sends the cookie to every port of this machine, so it opens the page alone. All that the
+page asks for needs the key, too, which it keeps where no page of another port can read it. Another
+Host (a name that somebody has pointed at this machine) and another Origin (a page of somebody else,
 another port of this machine too) are refused, whatever they ask for.
 """
 
@@ -31,8 +33,9 @@ HEADERS = {
 }
 _ENTER = (
     '<!doctype html><html lang="en"><title>kubectl pdj</title>'
-    '<link rel="icon" href="/assets/icon.svg"><a href="/">kubectl pdj</a>'
+    '<link rel="icon" href="/assets/icon.svg"><a href="{url}">kubectl pdj</a>'
 )
+KEY_HEADER = "x-pdj-key"
 _READS = ("GET", "HEAD")
 _OWN_SITES = (None, "same-origin", "none")
 
@@ -47,8 +50,8 @@ class Guard:
         self._app = app
         self._on_enter = on_enter
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
-        self._cookie = f"pdj-{port}"  # a browser sends it to every port of this machine
-        self._secret = secrets.token_urlsafe(32)
+        self._cookie = f"pdj-{port}"
+        self._secret, self._key = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._is_entered = False
         self.token = secrets.token_urlsafe(32)
 
@@ -70,7 +73,7 @@ class Guard:
             return self._enter(token, is_session)
         if not _is_own(headers, request.method):
             return _refuse("another Origin than this page's")
-        if not is_session:
+        if not is_session or not self._has_key(request):
             return _refuse("no session: open the address that `kubectl pdj ui` has printed")
         if request.method not in _READS and _is_large(headers):
             return _refuse("more than this takes", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
@@ -80,13 +83,20 @@ class Guard:
         given = request.cookies.get(self._cookie, "")
         return hmac.compare_digest(given.encode(), self._secret.encode())
 
+    def _has_key(self, request: Request) -> bool:
+        """Whether it comes from the page; the page itself has no secrets, and comes before."""
+        given = request.headers.get(KEY_HEADER, "")
+        is_page = not request.url.path.startswith("/api/")
+        return is_page or hmac.compare_digest(given.encode(), self._key.encode())
+
     def _enter(self, token: str, is_session: bool) -> Response:
-        """Give the cookie for the token, once."""
+        """Give the cookie for the token, once; and the key, behind # where no server sees it."""
         is_right = hmac.compare_digest(token.encode(), self.token.encode())
         if not is_session and (self._is_entered or not is_right):
             return _refuse("this address is no longer good: start `kubectl pdj ui` again")
         # Not a redirect: coming from another page, the browser would not send a strict cookie.
-        answer = HTMLResponse(_ENTER, headers={"refresh": "0; url=/"})
+        url = f"/#key={self._key}" if is_right else "/"
+        answer = HTMLResponse(_ENTER.format(url=url), headers={"refresh": f"0; url={url}"})
         if not is_session:
             self._is_entered = True
             self._on_enter()

@@ -2,6 +2,15 @@
 
 const RETRY_MS = 1500;
 
+// The address brings a key, which only pages of this port can read.
+const [, brought] = location.hash.match(/^#key=([\w-]+)$/) || [];
+let key = brought;
+try {
+  if (brought) localStorage.setItem('key', brought);
+  key ||= localStorage.getItem('key');
+} catch { /* a browser that keeps nothing: this tab alone has it */ }
+if (brought) history.replaceState(null, '', '/');
+
 /** A request's failure in the words of whoever refused. */
 export class Refused extends Error {
   constructor(kind, text) {
@@ -20,10 +29,10 @@ async function answer(response) {
   throw new Refused(problem.kind, problem.text);
 }
 
-async function send(path, options) {
+async function send(path, options = {}) {
   let response;
   try {
-    response = await fetch(path, options);
+    response = await fetch(path, { ...options, headers: { ...options.headers, 'x-pdj-key': key || '' } });
   } catch (error) {
     throw new Refused('ended', String(error.message || error));
   }

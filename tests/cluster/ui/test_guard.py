@@ -27,14 +27,15 @@ def site(module_lab: Lab) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
-def cookie(site: Served) -> str:
-    """What the printed address gives to the first who opens it."""
+def session(site: Served) -> dict[str, str]:
+    """What the printed address gives to the first who opens it, as headers."""
     code, headers, _ = ask(site, "GET", site.url.removeprefix(site.base))
     assert code == 200
     given, *attributes = headers["set-cookie"].split("; ")
     assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(attributes)
     assert site.url.partition("token=")[2] not in headers["set-cookie"]
-    return given
+    key = headers["refresh"].partition("#key=")[2]
+    return {"cookie": given, "x_pdj_key": key}
 
 
 def ask(
@@ -52,29 +53,44 @@ def ask(
     return response.status, found, text
 
 
-def test_the_session_reads(site: Served, cookie: str) -> None:
-    code, headers, text = ask(site, "GET", "/", cookie=cookie)
+def test_the_session_reads(site: Served, session: dict[str, str]) -> None:
+    code, headers, text = ask(site, "GET", "/", **session)
     assert (code, "<!doctype html>" in text) == (200, True)
     assert {name: headers[name][: len(start)] for name, start in HEADERS.items()} == HEADERS
     assert "unsafe" not in headers["content-security-policy"]
     assert "server" not in headers
-    assert ask(site, "GET", API, cookie=cookie)[0] == 200
+    assert ask(site, "GET", API, **session)[0] == 200
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/assets/main.js", API, "/api/about", "/?token=x", "/?token="]
 )
-def test_nothing_is_for_who_has_no_session(site: Served, cookie: str, path: str) -> None:
-    for given in ({}, {"cookie": cookie[:-3] + "xyz"}):
+def test_nothing_is_for_who_has_no_session(
+    site: Served, session: dict[str, str], path: str
+) -> None:
+    for given in ({}, session | {"cookie": session["cookie"][:-3] + "xyz"}):
         code, headers, text = ask(site, "GET", path, None, **given)
         assert (code, text.startswith("refused: ")) == (403, True)
         assert "set-cookie" not in headers
 
 
-def test_the_address_is_good_once(site: Served, cookie: str) -> None:
+def test_the_cookie_that_other_ports_get_opens_the_page_alone(
+    site: Served, session: dict[str, str]
+) -> None:
+    cookie = session["cookie"]
+    assert ask(site, "GET", "/", cookie=cookie)[0] == 200
+    for path in (API, "/api/about", f"{API}/default/x/log"):
+        assert ask(site, "GET", path, cookie=cookie)[0] == 403
+        assert ask(site, "GET", path, cookie=cookie, x_pdj_key="x")[0] == 403
+    assert "#key" not in ask(site, "GET", "/?token=x", cookie=cookie)[1]["refresh"]
+    change = f"{API}/default/x/delete"
+    assert ask(site, "POST", change, b"{}", cookie=cookie, origin=site.base)[0] == 403
+
+
+def test_the_address_is_good_once(site: Served, session: dict[str, str]) -> None:
     path = site.url.removeprefix(site.base)
     assert ask(site, "GET", path)[0] == 403
-    code, headers, _ = ask(site, "GET", path, cookie=cookie)
+    code, headers, _ = ask(site, "GET", path, **session)
     assert (code, "set-cookie" in headers) == (200, False)
 
 
@@ -82,9 +98,9 @@ def test_the_address_is_good_once(site: Served, cookie: str) -> None:
     "host",
     ["evil.example", "127.0.0.1", "127.0.0.1:1", "evil.example:{port}", "0.0.0.0:{port}", ""],
 )
-def test_another_host_is_refused(site: Served, cookie: str, host: str) -> None:
+def test_another_host_is_refused(site: Served, session: dict[str, str], host: str) -> None:
     for path in ("/", API):
-        assert ask(site, "GET", path, cookie=cookie, host=host.format(port=site.port))[0] == 403
+        assert ask(site, "GET", path, **session, host=host.format(port=site.port))[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -97,21 +113,23 @@ def test_another_host_is_refused(site: Served, cookie: str, host: str) -> None:
         "https://127.0.0.1:{port}",
     ],
 )
-def test_another_origin_is_refused(site: Served, cookie: str, origin: str) -> None:
-    given = {"cookie": cookie, "origin": origin.format(port=site.port)}
+def test_another_origin_is_refused(site: Served, session: dict[str, str], origin: str) -> None:
+    given = {**session, "origin": origin.format(port=site.port)}
     assert ask(site, "GET", API, None, **given)[0] == 403
     assert ask(site, "POST", f"{API}/default/x/delete", b"{}", **given)[0] == 403
 
 
 @pytest.mark.parametrize("where", ["cross-site", "same-site"])
-def test_another_page_of_the_browser_is_refused(site: Served, cookie: str, where: str) -> None:
-    assert ask(site, "GET", API, cookie=cookie, sec_fetch_site=where)[0] == 403
+def test_another_page_of_the_browser_is_refused(
+    site: Served, session: dict[str, str], where: str
+) -> None:
+    assert ask(site, "GET", API, **session, sec_fetch_site=where)[0] == 403
 
 
-def test_a_change_needs_an_origin(site: Served, cookie: str) -> None:
+def test_a_change_needs_an_origin(site: Served, session: dict[str, str]) -> None:
     path = f"{API}/default/none/delete"
-    assert ask(site, "POST", path, b"{}", cookie=cookie)[0] == 403
-    code, _, text = ask(site, "POST", path, b"{}", cookie=cookie, origin=site.base)
+    assert ask(site, "POST", path, b"{}", **session)[0] == 403
+    code, _, text = ask(site, "POST", path, b"{}", **session, origin=site.base)
     assert (code, "there is no job none" in text) == (409, True)
 
 
@@ -119,19 +137,21 @@ def test_a_change_needs_an_origin(site: Served, cookie: str) -> None:
     ("body", "code"),
     [(b"", 409), (b"[]", 409), (b"[" * 60000, 409), (b"\xff", 409), (b" " * 70000, 413)],
 )
-def test_a_body_that_is_none_is_refused(site: Served, cookie: str, body: bytes, code: int) -> None:
+def test_a_body_that_is_none_is_refused(
+    site: Served, session: dict[str, str], body: bytes, code: int
+) -> None:
     path = f"{API}/default/x/delete"
-    assert ask(site, "POST", path, body, cookie=cookie, origin=site.base)[0] == code
+    assert ask(site, "POST", path, body, **session, origin=site.base)[0] == code
 
 
-def test_websockets_are_not_spoken(site: Served, cookie: str) -> None:
+def test_websockets_are_not_spoken(site: Served, session: dict[str, str]) -> None:
     upgrade = {"connection": "Upgrade", "upgrade": "websocket", "sec_websocket_version": "13",
                "sec_websocket_key": "AAAAAAAAAAAAAAAAAAAAAA=="}  # fmt: skip
-    assert ask(site, "GET", API, origin="http://evil.example", cookie=cookie, **upgrade)[0] == 403
+    assert ask(site, "GET", API, origin="http://evil.example", **session, **upgrade)[0] == 403
 
 
 @pytest.mark.parametrize(
     "path", ["/assets/..%2f__init__.py", "/assets/%2e%2e/guard.py", "/nothing"]
 )
-def test_only_the_page_is_served(site: Served, cookie: str, path: str) -> None:
-    assert ask(site, "GET", path, cookie=cookie)[0] == 404
+def test_only_the_page_is_served(site: Served, session: dict[str, str], path: str) -> None:
+    assert ask(site, "GET", path, **session)[0] == 404

@@ -281,7 +281,8 @@ def test_who_may_only_read_sees_no_action_and_is_refused(chromium: Browser, site
 def send(tab: Page, job: str, action: str, uid: str) -> list[Any]:
     """Send an action past the buttons; the code and the text of the answer."""
     script = """async ([path, uid]) => {
-        const answer = await fetch(path, {method: 'POST', body: JSON.stringify({uid})});
+        const headers = {'x-pdj-key': localStorage.getItem('key')};
+        const answer = await fetch(path, {method: 'POST', body: JSON.stringify({uid}), headers});
         return [answer.status, await answer.text()];
     }"""
     path = f"/api/jobs/{NAMESPACE}/{job}/{action}"
