@@ -528,7 +528,7 @@ def test_an_odd_event_does_not_end_the_watch(running, server):
 
 
 @pytest.mark.parametrize("seen_in", ["list", "watch"])
-def test_an_object_that_met_no_memory_is_listed_again(running, server, monkeypatch, seen_in):
+def test_an_object_that_met_no_memory_is_listed_again(running, monkeypatch, seen_in):
     short = [MemoryError()]
 
     def pack(*args) -> Entry:
@@ -539,7 +539,7 @@ def test_an_object_that_met_no_memory_is_listed_again(running, server, monkeypat
     monkeypatch.setattr("controller.cache.event_handler.pack", pack)
     both = reply(200, page(pod("a"), pod("b")))
     began = [both] if seen_in == "list" else [reply(200, page()), stream(event("ADDED", pod("b")))]
-    start(running, server, *began, both)
+    running.start(*began, both)
     eventually(lambda: running.names() == ["a", "b"])
 
 
