@@ -15,6 +15,8 @@ from xdist.workermanage import WorkerController
 
 ROOT = Path(__file__).parents[2]
 LONGEST = (
+    "tests/cluster/tenants/test_large_objects.py",
+    "tests/cluster/surroundings/test_process.py",
     "tests/examples/test_elastic_job.py",
     "tests/manuals/test_guide.py",
     "tests/faults/test_kill_after_each_write.py",

@@ -73,6 +73,15 @@ def assert_within(rendered: Any, made: Any, path: str) -> None:
         assert rendered == made or str(rendered) == str(made), f"{path}: {rendered!r} {made!r}"
 
 
+def keep_from_starting(job: Raw) -> None:
+    """Pods whose image cannot be had have an address, and take no CPU."""
+    for role in ("ps", "worker", "heter"):
+        template = job["spec"].get(role, {}).get("template", {"spec": {}})
+        for kind in ("initContainers", "containers"):
+            for container in template["spec"].get(kind, ()):
+                container["image"] = "localhost/none:1"
+
+
 @pytest.mark.parametrize("text", texts())
 def test_rendered_is_what_the_operator_makes(lab: Lab, text: str, tmp_path: Path) -> None:
     own = text.replace(QUICKSTART_OUTPUT, str(tmp_path))
@@ -80,6 +89,7 @@ def test_rendered_is_what_the_operator_makes(lab: Lab, text: str, tmp_path: Path
     for each in documents:
         each["metadata"].pop("namespace", None)
     job = next(each for each in documents if each["kind"] == "PaddleJob")
+    keep_from_starting(job)
     wanted = [each for each in documents if each["kind"] in ("PaddleJob", "PodGroup")]
     name = job["metadata"]["name"]
     lab.submit(*wanted)
