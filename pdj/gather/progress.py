@@ -27,7 +27,9 @@ from reconcile.words.progress import MAX_LINES, Line, Progress, read_progress
 MAX_BYTES = 64 << 10
 READ_SECONDS = 5.0
 """A node that does not answer must not hold up a command."""
-PERIOD_SECONDS = 5.0
+PERIOD_SECONDS = 4.0
+REST_SECONDS = 15.0
+"""The period of a log that could not be read or is silent: such a read takes long."""
 THREADS = 8
 SILENT_SECONDS = 60.0
 """After so long without a line the other workers are asked, too."""
@@ -102,7 +104,7 @@ def read_trainings(client: Client, jobs: Iterable[Raw], clock: Clock) -> list[Tr
 
 
 class TrainingReader:
-    """Reads one job's training again and again, at most every few seconds. For one thread."""
+    """Reads one job's training again and again, every few seconds at most. For one thread."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
@@ -114,12 +116,14 @@ class TrainingReader:
     def read(self, job: PaddleJob) -> Training | None:
         """The training as it is or was a moment ago; a checkpoint that was once seen stays."""
         key = (job.uid, job.status.attempt, job.status.phase)
-        now = self._clock.monotonic()
-        if key == self._key and now < self._read_at + PERIOD_SECONDS:
-            return self._last
+        last = self._last
+        is_slow = last and (last.problem or last.silent_seconds > SILENT_SECONDS)
+        period = REST_SECONDS if is_slow else PERIOD_SECONDS
+        if key == self._key and self._clock.monotonic() < self._read_at + period:
+            return last
         training = read_training(self._client, job, self._clock)
-        if training and self._last and key == self._key and not training.progress.checkpoint:
-            seen = self._last.progress.checkpoint
+        if training and last and key == self._key and not training.progress.checkpoint:
+            seen = last.progress.checkpoint
             training = replace(training, progress=replace(training.progress, checkpoint=seen))
         self._key, self._read_at, self._last = key, self._clock.monotonic(), training
         return training

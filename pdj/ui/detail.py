@@ -1,5 +1,6 @@
 """All that the page shows of one job, as a value."""
 
+import math
 from typing import Any
 
 from api.job import PaddleJob
@@ -8,16 +9,20 @@ from kube.client import Client
 from pdj.explain.story import Story, Why, event_time, language_module, tell
 from pdj.gather.jobs import JobPicture
 from pdj.gather.pods import Pod, read_pod
+from pdj.gather.progress import Training
+from pdj.text.progress import describe_training
 from pdj.ui.rows import failure_text, pod_order, row_of, seconds
 from pdj.ui.timeline import draw_timeline
 
 MAX_PODS = 500
 
 
-def describe_job(client: Client, picture: JobPicture, language: str) -> dict[str, Any]:
+def describe_job(
+    client: Client, picture: JobPicture, language: str, training: Training | None = None
+) -> dict[str, Any]:
     """The message of a job's feed. Raises Problem where the job cannot be read by this version."""
     job = picture.job
-    story = tell(client, picture, language)
+    story = tell(client, picture, language, training)
     return {
         "type": "job",
         "row": row_of(picture.raw),
@@ -28,6 +33,7 @@ def describe_job(client: Client, picture: JobPicture, language: str) -> dict[str
         "deleting": job.is_deleting,
         "whys": [_why(why, language) for why in story.whys],
         "facts": story.facts,
+        "training": _training(training, language) if training else None,
         "failures": _failures(job),
         "warnings": story.warnings,
         "conditions": _conditions(job),
@@ -52,6 +58,17 @@ def _why(why: Why, language: str) -> dict[str, Any]:
         "who": language_module(language).WHO[why.text.who],
         "message": why.message,
         "since": why.since.timestamp() if why.since else None,
+    }
+
+
+def _training(training: Training, language: str) -> dict[str, Any]:
+    metrics = {name.lower(): float(number) for name, number in training.progress.metrics}
+    loss = metrics.get("loss")
+    return {
+        "parts": describe_training(training, language_module(language).PROGRESS),
+        "percent": training.percent,
+        "step": training.progress.step,
+        "loss": loss if loss is not None and math.isfinite(loss) else None,
     }
 
 

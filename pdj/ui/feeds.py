@@ -17,6 +17,7 @@ from pdj.gather.live import LiveJob, result_of
 from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger
 from pdj.gather.paths import jobs_path
+from pdj.gather.progress import TrainingReader
 from pdj.gather.watch import Keeper, Watch
 from pdj.text.terminal import log_line
 from pdj.ui.detail import describe_job
@@ -113,6 +114,7 @@ class JobFeed:
         self._language = language
         self._clock = clock
         self._live = LiveJob(client, namespace, name)
+        self._training = TrainingReader(client, clock)
         self._trouble = _Trouble()
         self._shown: JobPicture | None = None
         self._is_missing = False
@@ -146,7 +148,8 @@ class JobFeed:
 
     def _look(self, picture: JobPicture) -> list[Message]:
         began = self._clock.monotonic()
-        message = describe_job(self._client, picture, self._language)
+        training = self._training.read(picture.job)
+        message = describe_job(self._client, picture, self._language, training)
         self._looked_at = self._clock.monotonic()
         self._may_look_at = self._looked_at + max(MIN_SECONDS, REST * (self._looked_at - began))
         self._shown, self._is_missing = picture, False

@@ -6,6 +6,7 @@ import { age, moment, pill } from './format.js';
 import { language, t } from './i18n.js';
 import { LogView } from './logs.js';
 import { Feed, getJson, getText } from './net.js';
+import { drawTraining, Losses } from './progress.js';
 import { drawTimeline } from './timeline.js';
 
 const SAID_MS = 6000;
@@ -20,6 +21,7 @@ export class JobView {
     this.hash = `#/jobs/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
     this.job = null;
     this.rights = {};
+    this.losses = new Losses();
     this.logs = null;
     this.tab = '';
     document.title = `${name} · PaddleJobs`;
@@ -58,6 +60,7 @@ export class JobView {
     this.state = el('div', { role: 'status' });
     this.why = el('section', { class: 'why', 'aria-label': t('why') }, el('p', {}, t('loading')));
     this.picture = el('div', { class: 'picture' });
+    this.training = el('section', { class: 'training', 'aria-label': t('training'), hidden: true });
     this.tabs = el('div', { class: 'tabs', role: 'tablist', onkeydown: (event) => this.move(event) },
       TABS.map((name) => el('button', {
         type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'panel', onclick: () => { location.hash = `${this.hash}/${name}`; },
@@ -66,7 +69,7 @@ export class JobView {
     show(main,
       el('a', { class: 'back', href: '#/' }, `← ${t('back')}`),
       el('div', { class: 'title' }, el('h1', {}, this.name), this.pill, el('span', { class: 'grow' }), this.actions),
-      this.head, this.state, this.why,
+      this.head, this.state, this.why, this.training,
       el('section', { class: 'timeline' }, el('h2', {}, t('timeline')), this.picture),
       this.tabs, this.panel);
   }
@@ -137,6 +140,8 @@ export class JobView {
   draw() {
     this.drawHead();
     this.drawWhy();
+    if (this.job.training) this.losses.add(this.job.training, `${this.job.row.uid} ${this.job.attempt}`);
+    drawTraining(this.training, this.job.training, this.losses);
     this.drawPicture();
     this.drawPanel();
   }

@@ -14,7 +14,7 @@ from tests.live.lab import CORE, SERVER, WAIT_SECONDS, Lab, paddle_job, shell
 NAMESPACE = "vision"
 """It stands in the pictures of the documents."""
 TRAIN = """i=0; while true; do i=$((i+1))
-echo "[epoch 3] step $((i*20)), loss: 0.$((900-i)), ips: 41$((i%10)).7 images/s"; sleep 1; done"""
+echo "step $((i*20))/40000, loss: 0.$((900-i)), ips: 41$((i%10)).7 images/s"; sleep 1; done"""
 OUT_OF_MEMORY = """echo 'Traceback (most recent call last):'
 echo '  File "train.py", line 88, in <module>'; sleep 3
 echo 'MemoryError: Cannot allocate 11.2GB memory on GPU 0, only 2.5GB are left.'; exit 1"""

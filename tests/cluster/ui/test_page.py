@@ -135,6 +135,21 @@ def test_why_is_told_in_both_languages(page: Page) -> None:
         page.click("#language")
 
 
+def test_the_training_is_shown_as_its_log_says(page: Page) -> None:
+    open_job(page, "resnet50")
+    training = page.locator(".training")
+    words = r"step [\d,]+/40,000 \(\d+ %\)loss 0\.\d+41\d\.7 samples/s.*last output \d+s ago"
+    expect(training).to_contain_text(re.compile(words))
+    expect(training.locator("progress")).to_have_attribute("value", re.compile(r"\d+"))
+    curve = training.locator("svg polyline")
+    expect(curve).to_have_attribute("points", re.compile(r"^2,2 .*158,30$"))  # it falls
+    page.click("#language")
+    expect(training).to_contain_text("最后输出于")
+    open_job(page, "ctr-wide-deep")
+    expect(page.locator(".why")).to_contain_text(re.compile("."))
+    expect(training).to_be_hidden()
+
+
 def test_the_timeline_shows_phases_attempts_and_what_ended_them(page: Page) -> None:
     open_job(page, "bert-large")
     names = page.locator(".picture .name title").all_text_contents()
