@@ -28,6 +28,7 @@ HARMLESS_VARIABLES = frozenset(
     {
         *("PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM", "PADDLE_PORT", "PADDLE_JOB_NAME"),
         *("PADDLE_JOB_ID", "PADDLE_LOG_DIR", "PADDLE_LOG_LEVEL", "PADDLE_LOG_OVERWRITE"),
+        *("PADDLE_RENDEZVOUS", "PADDLE_XCCL_BACKEND", "PADDLE_DISTRI_BACKEND"),
     }
 )
 """Those of them that a template may name and still leave the peers to the operator."""

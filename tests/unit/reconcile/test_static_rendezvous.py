@@ -59,6 +59,7 @@ GIVEN = {
     "script": script("cd /x && exec python3.11 -u -m paddle.distributed.launch \\\n train.py"),
     "20 processes": running(*LAUNCH, f"--nproc_per_node={PORTS_PER_POD}", "train.py"),
     "20 by variable": running(*LAUNCH, "train.py", env={"PADDLE_NPROC_PER_NODE": "20"}),
+    "backend": running(*LAUNCH, "train.py", env={"PADDLE_XCCL_BACKEND": "npu"}),
     "own MASTER_ADDR": running(*LAUNCH, "train.py", env={"MASTER_ADDR": "10.0.0.9"}),
 }
 NOT_GIVEN = {
