@@ -69,5 +69,5 @@ class EventHandler:
         job = entry.owner.key if entry.owner else named
         # No pass for a job that the store does not have. If it was deleted, thousands of its pods
         # may still send events; if it is new, its own event wakes it.
-        if job is not None and self._store.has(PADDLE_JOB, job):
+        if job is not None and self._store.entry(PADDLE_JOB, job):
             self._wake_job(job)

@@ -185,28 +185,15 @@ class Store:
         with self._lock:
             return self._versions.get((resource, self._scope_of(namespace)), 0)
 
-    def size(self, resource: Resource, key: Key) -> int:
-        """How many bytes an object takes as it is kept; 0 where there is none."""
+    def entry(self, resource: Resource, key: Key) -> Entry | None:
+        """One object as it is kept, or None."""
         with self._lock:
-            entry = self._tables[resource].get(key)
-            return len(entry.packed) if entry else 0
+            return self._tables[resource].get(key)
 
     def get(self, resource: Resource, key: Key) -> Raw | None:
-        """One object, or None."""
-        with self._lock:
-            entry = self._tables[resource].get(key)
+        """A copy of one object, or None."""
+        entry = self.entry(resource, key)
         return entry.unpack() if entry else None
-
-    def has(self, resource: Resource, key: Key) -> bool:
-        """Whether there is such an object."""
-        with self._lock:
-            return key in self._tables[resource]
-
-    def is_standing(self, resource: Resource, key: Key, uid: str) -> bool:
-        """Whether the object with this UID is there and is not being deleted."""
-        with self._lock:
-            entry = self._tables[resource].get(key)
-            return entry is not None and entry.uid == uid and not entry.is_deleting
 
     def facts(self, resource: Resource) -> list[tuple[Key, Facts]]:
         """The facts about every job, or about every pod."""

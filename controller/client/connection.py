@@ -9,6 +9,7 @@ import os
 import ssl
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -177,20 +178,12 @@ def _proxy_for(configuration: Configuration) -> str:
     # No error repeats the URL, for it may hold a password.
     if url.partition("://")[0].lower() != "http":
         raise ValueError("only proxies with http:// are supported")
-    if not _is_whole(url):
-        raise ValueError(
-            "the proxy is no http://USER:PASSWORD@HOST:PORT; "
-            "in the password, write / as %2F, ? as %3F, # as %23 and @ as %40"
-        )
-    return url
-
-
-def _is_whole(url: str) -> bool:
-    """Whether a host, perhaps with a port, is all that comes after whoever asks."""
-    try:
+    with suppress(ValueError):  # of a port that is no number
         parts = urlsplit(url)
-        has_port = parts.port != 0
-    except ValueError:
-        return False
-    beyond = parts.path.strip("/") or parts.query or parts.fragment
-    return bool(parts.hostname) and has_port and not beyond
+        is_beyond = parts.path.strip("/") or parts.query or parts.fragment
+        if parts.hostname and parts.port != 0 and not is_beyond:
+            return url
+    raise ValueError(
+        "the proxy is no http://USER:PASSWORD@HOST:PORT; "
+        "in the password, write / as %2F, ? as %3F, # as %23 and @ as %40"
+    )

@@ -242,4 +242,5 @@ class JobMemory:
         written = record.written.items()
         if any(self._store.version(r, namespace) < version for r, version in written):
             return False
-        return not any(self._store.is_standing(*at, uid) for at, uid in record.deleted.items())
+        found = ((self._store.entry(*at), uid) for at, uid in record.deleted.items())
+        return not any(e and e.uid == uid and not e.is_deleting for e, uid in found)

@@ -118,7 +118,8 @@ class Worker:
         if self.memory.awaits_writes(key):
             # The events still to come wake the job; the delay is for those that never come.
             return Filing(after_seconds=AWAIT_SECONDS)
-        if not self.large.enter(key, self.store.size(PADDLE_JOB, key)):
+        job = self.store.entry(PADDLE_JOB, key)
+        if job and not self.large.enter(key, len(job.packed)):
             return Filing(after_seconds=LARGE_WAIT_SECONDS)
         return None
 

@@ -118,7 +118,7 @@ def test_a_pod_of_nobodys_wakes_nobody(listener):
 def test_a_job_that_vanishes_is_woken(listener):
     listener.handlers[PADDLE_JOB].remove(copy.deepcopy(JOB))
     assert listener.woken == [OWNER]
-    assert not listener.store.has(PADDLE_JOB, OWNER)
+    assert not listener.store.entry(PADDLE_JOB, OWNER)
 
 
 def test_every_change_of_a_job_wakes_it(listener):

@@ -453,7 +453,7 @@ def test_a_kind_that_goes_away_leaves_an_empty_store_and_woken_owners(run, serve
     running.thread.start()
     eventually(lambda: running.reflector.has_listed and not running.reflector.is_served)
     running.stop()
-    assert not running.store.has(VOLCANO_POD_GROUP, Key("ns", "a"))
+    assert not running.store.entry(VOLCANO_POD_GROUP, Key("ns", "a"))
     assert running.keys == [OWNER, OWNER]
 
 
@@ -497,7 +497,7 @@ def test_an_answer_that_is_not_the_api_servers_makes_no_kind_absent(run, server,
     eventually(lambda: len(server.seen) > 1 + 3 * len(answers))
     running.stop()
     assert running.reflector.is_served
-    assert running.store.has(VOLCANO_POD_GROUP, Key("ns", "a"))
+    assert running.store.entry(VOLCANO_POD_GROUP, Key("ns", "a"))
 
 
 def test_a_list_that_is_none_is_not_taken_in(running, server):

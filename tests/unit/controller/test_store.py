@@ -144,7 +144,7 @@ def test_a_list_of_one_namespace_leaves_the_others():
     put(store, POD, a_pod("mine"))
     put(store, POD, a_pod("theirs", namespace="other"))
     assert [e.key for e in store.replace(POD, [], "9", "other")] == [Key("other", "theirs")]
-    assert store.has(POD, Key("ns", "mine"))
+    assert store.entry(POD, Key("ns", "mine"))
 
 
 def test_each_namespace_has_versions_of_its_own():
