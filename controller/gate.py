@@ -78,7 +78,6 @@ class Gate:
         self._readers: LRUCache[bytes, float] = LRUCache(MAX_VERDICTS)
         """Those who were allowed when they were last asked about, and until when that counts."""
         self._asked_at: dict[bytes, float] = {}
-        self._threads = 0
         self._is_closed = False
         self._numbers = itertools.count()
         self._questions: PriorityQueue[tuple[bool, int, _Question | None]] = PriorityQueue()
@@ -96,6 +95,12 @@ class Gate:
             return route(request) if verdict is ALLOWED else verdict
 
         return answer
+
+    def start(self) -> None:
+        """Start the threads that ask. They are daemons: the process does not wait for them."""
+        for number in range(THREADS):
+            name = f"review_{number}"
+            threading.Thread(target=self._answer_all, name=name, daemon=True).start()
 
     def close(self) -> None:
         """End the threads, without waiting for them: the API server may hang."""
@@ -117,27 +122,12 @@ class Gate:
             if self._is_closed:
                 return ENDING
             is_reader = key in self._readers
-            has_room = is_reader or len(self._asked_at) < MAX_ASKED
-            if not (has_room and self._has_threads_locked()):
+            if not is_reader and len(self._asked_at) >= MAX_ASKED:
                 return BUSY
             self._asked_at[key] = now
         question = _Question(key, token, path)
         self._questions.put((not is_reader, next(self._numbers), question))
         return None
-
-    def _has_threads_locked(self) -> bool:
-        """Whether there is any thread to ask. They are started when the first token comes."""
-        while self._threads < THREADS:
-            # A daemon: none is waited for at the end of the process.
-            thread = threading.Thread(
-                target=self._answer_all, name=f"review_{self._threads}", daemon=True
-            )
-            try:
-                thread.start()
-            except RuntimeError:  # the process may have no more of them
-                break
-            self._threads += 1
-        return self._threads > 0
 
     def _answer_all(self) -> None:
         while (question := self._questions.get()[2]) is not None and not self._is_closed:

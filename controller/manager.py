@@ -102,6 +102,8 @@ class Manager:
         self._base.metrics.jobs.preset(FAILURE_REASONS, ATTEMPT_ENDS)
         self._base.metrics.count_state(lambda: take_census(self._store, self._base.clock.now()))
         self._base.metrics.client.watch_clock(lambda: self._base.clock.ahead().total_seconds())
+        if self._gate is not None:
+            self._gate.start()
         # Health first: a kubelet asks while the caches still fill.
         for server in self._servers:
             threads.start(f"serve-{server.port}", server.run)

@@ -32,6 +32,7 @@ FEW = 8
 def gate(make_client, clock, log, monkeypatch) -> Iterator[Gate]:
     monkeypatch.setattr("controller.gate.MAX_VERDICTS", FEW)
     gate = Gate(make_client(), clock, log)
+    gate.start()
     yield gate
     gate.close()
 
@@ -202,18 +203,6 @@ def test_those_who_may_are_bounded_too(gate, route, server):
     for number in range(FEW + 5):
         assert ask(route, f"Bearer {number}") == SAID
     assert len(gate._readers) == FEW
-
-
-def test_without_a_thread_a_token_is_not_taken_for_asked(route, server, monkeypatch):
-    server.steps = [KNOWN, ALLOWED]
-
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", refuse)
-        assert ask(route).status == 503
-    assert ask(route) == SAID
 
 
 def test_whatever_goes_wrong_the_threads_go_on(gate, route, server, monkeypatch):
