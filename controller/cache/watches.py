@@ -25,8 +25,6 @@ from controller.client.resources import (
     Resource,
 )
 
-EVERYWHERE = ("",)
-"""The scopes of an operator of all namespaces."""
 _POLL_SECONDS = 0.05
 
 Build = Callable[[Resource, Scope], Reflector]
@@ -41,7 +39,7 @@ class Watches:
         self._stop = threading.Event()
         self._groups: dict[str, _Group] = {
             namespace: {resource: build(resource, scope) for resource, scope in watched(namespace)}
-            for namespace in namespaces or EVERYWHERE
+            for namespace in namespaces or ("",)
         }
 
     def start(self, start_thread: Callable[[str, Callable[[], None]], None]) -> None:

@@ -28,7 +28,6 @@ class Result:
     created: set[Child] = field(default_factory=set)
     deleted: set[Child] = field(default_factory=set)
     is_partial: bool = False
-    is_status_written: bool = False
     is_outdated: bool = False
     is_hopeless: bool = False
     seconds: float = 0.0

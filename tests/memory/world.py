@@ -79,7 +79,6 @@ class World:
     before_write: Callable[[str], None] = lambda verb: None
     """Called before each write with its verb; what it raises is raised to the test."""
     _number: int = 0
-    _written_at: datetime | None = None
 
     # The API server
 
@@ -227,7 +226,8 @@ class World:
         job = self.job(name)
         children = self._children(job)
         facts = self._memory.facts(self._key(name), uid_of(job))
-        written_at = self._written_at if self.spares_writes else None
+        if not self.spares_writes:
+            facts = facts._replace(status_written_at=None)
         return Observed(
             job=job,
             pods=children[POD],
@@ -241,7 +241,7 @@ class World:
             is_backlogged=self.is_backlogged,
             taken_host_ports=self.taken_host_ports,
             namespace_host_ports=self.namespace_host_ports,
-            **facts._replace(status_written_at=written_at)._asdict(),
+            **facts._asdict(),
         )
 
     def work(self, name: str = "train") -> Plan:
@@ -277,8 +277,6 @@ class World:
         owner = Owner(self._key(name_of(job)), uid_of(job))
         result = self._applier.apply(owner, Family(job, self._children(job), None), plan)
         self.error = next(iter(result.errors), None)
-        if result.is_status_written:
-            self._written_at = self.now
         self._memory.learn(self._key(name_of(job)), uid_of(job), plan, result)
 
     @cached_property
