@@ -2,6 +2,7 @@
 
 import argparse
 
+from api.accelerators import ACCELERATORS
 from pdj.commands.options import add_files, files_of
 from pdj.documents.advice import NAMES, find_advice
 from pdj.documents.checks import Whose, find_errors, is_job
@@ -16,6 +17,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     silence = f"advice that is not wanted: {', '.join(NAMES)}, or all (repeatable)"
     parser.add_argument("--silence", action="append", default=[], metavar="RULE", help=silence)
+    more = f"resources that are accelerators, beside {', '.join(ACCELERATORS)} (repeatable)"
+    parser.add_argument("--accelerator", action="append", default=[], metavar="NAME", help=more)
     parser.add_argument("--strict", action="store_true", help="advice counts as an error")
 
 
@@ -66,7 +69,8 @@ def _lint(session: Session, document: Document, silenced: frozenset[str]) -> int
         screen.write(f"{plain(document.file)}:{error.line}: {screen.paint('error', 'red')}: {text}")
     if errors:
         return len(errors)
-    advice = find_advice(document, silenced)
+    accelerators = (*ACCELERATORS, *session.options.accelerator)
+    advice = find_advice(document, silenced, accelerators)
     for each in advice:
         head = f"{plain(document.file)}:{each.line}: {screen.paint('advice', 'yellow')}"
         screen.write(f"{head}: {plain(f'{each.path}: {each.message}')} [{each.rule}]")

@@ -1,19 +1,21 @@
 """Advice about PaddleJobs that would be accepted: each rule has a name, by which it is silenced."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from api.constants import PORTS_PER_POD, TRAINER_CONTAINER, Role
-from api.objects import Raw
-from api.trainer import PORT_VARIABLE, trainer_name
+from api.accelerators import ACCELERATORS
+from api.constants import TRAINER_CONTAINER, Intranet, Role
+from api.trainer import PORT_VARIABLE
+from pdj.documents import launch
+from pdj.documents.parts import Found, Part, Rule
 from pdj.documents.reader import Document, Place
 from reconcile.build.environment import POD_VARIABLES
-from reconcile.build.launcher import count_processes
 from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES
 
-ACCELERATORS = ("nvidia.com/gpu", "amd.com/gpu", "huawei.com/Ascend910", "kunlunxin.com/xpu")
 OWNED_VARIABLES = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 SHARED_MEMORY = "/dev/shm"
+PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+INTERFACE_SUFFIX = "_SOCKET_IFNAME"
+"""Of NCCL, and of its like: HCCL, BKCL, RCCL reads NCCL's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,34 +28,11 @@ class Advice:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """One role's template, and where it stands."""
-
-    role: str
-    place: Place
-    pod: Raw
-    spec: Raw
-
-    @property
-    def containers(self) -> list[Raw]:
-        return list(self.pod.get("containers") or ())
-
-    @property
-    def trainer(self) -> Raw:
-        name = trainer_name(self.pod)
-        return next(each for each in self.containers if each["name"] == name)
-
-    @property
-    def trainer_place(self) -> Place:
-        return (*self.place, "containers", self.containers.index(self.trainer))
-
-
-_Found = Iterator[tuple[Place, str]]
-_Rule = Callable[[_Part], _Found]
-
-
-def find_advice(document: Document, silenced: frozenset[str] = frozenset()) -> list[Advice]:
+def find_advice(
+    document: Document,
+    silenced: frozenset[str] = frozenset(),
+    accelerators: tuple[str, ...] = ACCELERATORS,
+) -> list[Advice]:
     """Advice about a job without errors, in order of its lines."""
     found = []
     spec = document.value["spec"]
@@ -61,7 +40,7 @@ def find_advice(document: Document, silenced: frozenset[str] = frozenset()) -> l
         if not spec.get(role):
             continue
         place: Place = ("spec", str(role), "template", "spec")
-        part = _Part(str(role), place, spec[role]["template"]["spec"], spec)
+        part = Part(str(role), place, spec[role]["template"]["spec"], spec, accelerators)
         for name, rule in RULES.items():
             if name not in silenced:
                 found += [_advice(document, name, *each) for each in rule(part)]
@@ -77,7 +56,7 @@ def _advice(document: Document, rule: str, place: Place, message: str) -> Advice
     return Advice(document.line_of(place), rule, path_of(place), message)
 
 
-def _no_resources(part: _Part) -> _Found:
+def _no_resources(part: Part) -> Found:
     resources = part.trainer.get("resources") or {}
     if not resources.get("requests") and not resources.get("limits"):
         message = (
@@ -86,7 +65,7 @@ def _no_resources(part: _Part) -> _Found:
         yield part.trainer_place, message
 
 
-def _image_tag(part: _Part) -> _Found:
+def _image_tag(part: Part) -> Found:
     for at, container in enumerate(part.containers):
         image = str(container.get("image") or "")
         tag = image.rpartition("/")[2].partition(":")[2]
@@ -95,7 +74,7 @@ def _image_tag(part: _Part) -> _Found:
             yield place, f"{image!r} names no fixed version: a restart may run another program"
 
 
-def _no_checkpoint(part: _Part) -> _Found:
+def _no_checkpoint(part: Part) -> Found:
     limit = part.spec.get("backoffLimit")
     kept = ("persistentVolumeClaim", "nfs", "hostPath", "cephfs", "csi", "glusterfs", "ephemeral")
     volumes = part.pod.get("volumes") or ()
@@ -105,16 +84,37 @@ def _no_checkpoint(part: _Part) -> _Found:
     yield ("spec", "backoffLimit"), message
 
 
-def _shared_memory(part: _Part) -> _Found:
-    resources = part.trainer.get("resources") or {}
-    asked = {**(resources.get("requests") or {}), **(resources.get("limits") or {})}
+def _shared_memory(part: Part) -> Found:
     mounts = [each.get("mountPath") for each in part.trainer.get("volumeMounts") or ()]
-    if set(ACCELERATORS) & asked.keys() and SHARED_MEMORY not in mounts:
+    if part.devices > 1 and SHARED_MEMORY not in mounts and not part.pod.get("hostIPC"):
         message = f"{SHARED_MEMORY} has 64 MiB only, too little for NCCL: mount a Memory emptyDir"
         yield part.trainer_place, message
 
 
-def _sidecar_first(part: _Part) -> _Found:
+def _proxy(part: Part) -> Found:
+    """A value that stands elsewhere, or comes with a whole ConfigMap, may be right."""
+    env = {name.lower(): value for name, value in part.env.items()}
+    set_ = [name for name in PROXIES if env.get(name)]
+    kept = env.get("no_proxy", "")
+    is_alone = sum(int((part.spec.get(role) or {}).get("replicas") or 0) for role in Role) < 2
+    if not set_ or is_alone or kept is None or (not kept and part.trainer.get("envFrom")):
+        return
+    if not any("/" in each or each.strip() == "*" for each in kept.split(",")):
+        message = f"{set_[0]} is set, and no_proxy has no range of pods: peers may not be reached"
+        yield (*part.trainer_place, "env"), message
+
+
+def _interface(part: Part) -> Found:
+    on_host = part.pod.get("hostNetwork") or part.spec.get("intranet") == Intranet.HOST
+    is_set = any(name.endswith(INTERFACE_SUFFIX) for name in part.env)
+    if not (on_host and part.is_collective and part.devices) or is_set:
+        return
+    if not part.trainer.get("envFrom"):
+        message = "on the host's network NCCL takes any interface: set NCCL_SOCKET_IFNAME"
+        yield part.trainer_place, message
+
+
+def _sidecar_first(part: Part) -> Found:
     names = [each["name"] for each in part.containers]
     if len(names) > 1 and TRAINER_CONTAINER not in names:
         message = (
@@ -124,39 +124,28 @@ def _sidecar_first(part: _Part) -> _Found:
         yield (*part.place, "containers", 0, "name"), message
 
 
-def _owned_variable(part: _Part) -> _Found:
+def _owned_variable(part: Part) -> Found:
     for at, each in enumerate(part.trainer.get("env") or ()):
         if each.get("name") in OWNED_VARIABLES:
             place = (*part.trainer_place, "env", at)
             yield place, f"the operator sets {each['name']} itself; this value is dropped"
 
 
-def _no_command(part: _Part) -> _Found:
+def _no_command(part: Part) -> Found:
     if not part.trainer.get("image"):
         yield part.trainer_place, "the trainer has no image"
 
 
-def _processes(part: _Part) -> _Found:
-    others = {str(role) for role in Role if part.spec.get(role)} - {Role.WORKER}
-    if others or part.spec.get("elastic") or part.spec["worker"].get("replicas", 1) == 1:
-        return
-    number = count_processes(part.trainer) or 0
-    if number > PORTS_PER_POD:
-        message = (
-            f"{number} processes do not fit the {PORTS_PER_POD} ports of a pod: the launchers meet "
-            "over HTTP, seconds later, and listen on random ports"
-        )
-        yield part.trainer_place, message
-
-
-RULES: dict[str, _Rule] = {
+RULES: dict[str, Rule] = {
     "no-resources": _no_resources,
     "image-tag": _image_tag,
     "no-checkpoint": _no_checkpoint,
     "shared-memory": _shared_memory,
+    "proxy": _proxy,
+    "nccl-interface": _interface,
     "sidecar-first": _sidecar_first,
     "owned-variable": _owned_variable,
     "no-image": _no_command,
-    "processes": _processes,
+    **launch.RULES,
 }
 NAMES = (*RULES, "duplicate-key")

@@ -1,34 +1,150 @@
-"""Advice about jobs that would be accepted."""
+"""Advice of `lint`: each rule finds what it is for, and nothing else."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from api.objects import Raw
 from pdj.documents.advice import find_advice
-from pdj.documents.reader import read_documents
-from tests.memory.builders import a_job
+from pdj.documents.checks import find_errors, is_job
+from pdj.documents.launch import LAUNCHERS
+from pdj.documents.reader import Document, read_documents
+from tests.manuals.reader import printed
+from tests.memory.builders import JobBuilder, a_job, a_template
+
+Raw = dict[str, Any]
+CHECKOUT = Path(__file__).parents[3]
+OF_STYLE = frozenset({"no-resources", "image-tag", "no-checkpoint"})
+"""What examples leave out to be short."""
+LAUNCH = ["python", "-m", LAUNCHERS[0]]
+CLAIM = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+DATA = {"name": "data", "mountPath": "/data"}
+SHM = {"name": "shm", "mountPath": "/dev/shm"}
+GPUS = {"limits": {"nvidia.com/gpu": 8}}
 
 
-def advice(folder: Path, job: Raw, rule: str) -> list[str]:
-    """The messages of one rule about a job."""
+def workers(replicas: int = 2, pod: Raw | None = None, **trainer: Any) -> JobBuilder:
+    """A job whose trainers have these fields."""
+    container = {"name": "paddle", "image": "train:1", **trainer}
+    return a_job().with_workers(replicas, a_template(containers=[container], **pod or {}))
+
+
+def rules_of(job: JobBuilder, folder: Path) -> set[str]:
+    """The names of the advice, but for that about style."""
     file = folder / "job.yaml"
-    file.write_text(yaml.safe_dump(job))
+    file.write_text(yaml.safe_dump(job.build()))
     (document,) = read_documents(str(file))
-    return [each.message for each in find_advice(document) if each.rule == rule]
+    assert not find_errors(document)
+    return {each.rule for each in find_advice(document, OF_STYLE)}
 
 
-@pytest.mark.parametrize(
-    ("workers", "number", "is_said"),
-    [(2, 21, True), (2, 20, False), (1, 21, False)],
-    ids=["too many", "as many as ports", "one worker"],
-)
-def test_processes_that_do_not_fit_the_ports_are_said(
-    tmp_path: Path, workers: int, number: int, is_said: bool
-) -> None:
-    launch = ["python", "-m", "paddle.distributed.launch", f"--nproc_per_node={number}", "t.py"]
-    template = {"spec": {"containers": [{"name": "paddle", "image": "a:1", "command": launch}]}}
-    found = advice(tmp_path, a_job().with_workers(workers, template).build(), "processes")
-    assert len(found) == is_said
-    assert not is_said or found[0].startswith("21 processes do not fit the 20 ports")
+def env(**values: str) -> list[Raw]:
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def shell(script: str) -> list[str]:
+    return ["bash", "-c", script]
+
+
+CLI = ["paddleformers-cli", "train", "sft.yaml"]
+TRAINS = "import paddle; paddle.nn.Linear(1, 1)"
+MEETS = "import paddle; paddle.distributed.init_parallel_env()"
+PODS = env(https_proxy="http://p:3128", NO_PROXY="localhost,10.0.0.0/8")
+RULES: dict[str, tuple[JobBuilder, str]] = {
+    "a tool with servers": (workers(command=CLI).with_ps(1), "tool-alone"),
+    "a tool in an elastic job": (
+        workers(args=shell("erniekit train x")).with_spec(elastic=1), "tool-alone"),
+    "a tool": (workers(command=CLI), ""),
+    "a tool with peers of its own": (
+        workers(command=CLI, env=env(NNODES="2", MASTER_ADDR="a")).with_ps(1), ""),
+    "a program without peers": (workers(command=["python3", "-u", "-c", TRAINS]), "no-launcher"),
+    "a program with peers": (workers(command=["python", "-c", MEETS]), ""),
+    "a program alone": (workers(1, command=["python", "-c", TRAINS]), ""),
+    "one process for 8 devices": (
+        workers(command=["python", "tools/train.py"], resources=GPUS, volumeMounts=[SHM],
+                pod={"volumes": [{"name": "shm", "emptyDir": {}}]}), "no-launcher"),
+    "a file": (workers(command=["python", "train.py"]), ""),
+    "too many processes": (
+        workers(command=[*LAUNCH, "--nproc_per_node=21", "a.py"]), "processes"),
+    "a process for each port": (workers(command=[*LAUNCH, "--nproc_per_node=20", "a.py"]), ""),
+    "processes of one pod": (workers(1, command=[*LAUNCH, "--nproc_per_node=21", "a.py"]), ""),
+    "more nodes": (workers(command=[*LAUNCH, "--nnodes", "4", "a.py"]), "launcher-nodes"),
+    "fewer nodes": (
+        workers(args=shell(f"cd /a && python -m {LAUNCHERS[0]} \\\n --nnodes=1 a.py")),
+        "launcher-nodes"),
+    "one address": (workers(command=["fleetrun", "--ips=127.0.0.1", "a.py"]), "launcher-nodes"),
+    "as many nodes": (workers(command=[*LAUNCH, "--nnodes=2", "--log_dir=x", "a.py"]), ""),
+    "a range of nodes": (workers(command=[*LAUNCH, "--nnodes", "1:2", "a.py"]), ""),
+    "nodes of a variable": (
+        workers(command=[*LAUNCH, "--nnodes=$(NNODES)", "--ips=$IPS", "a.py"]), ""),
+    "nodes of the program": (
+        workers(command=[*LAUNCH, "a.py", "--nnodes", "9", "--master=localhost"]), ""),
+    "a master of its own": (
+        workers(command=[*LAUNCH, "--master", "127.0.0.1:8080", "a.py"]), "launcher-master"),
+    "worker 0 as master": (workers(command=[*LAUNCH, "--master=$(MASTER_ADDR):80", "a.py"]), ""),
+    "one log": (
+        workers(command=[*LAUNCH, "--log_dir", "/data/log", "a.py"], volumeMounts=[DATA],
+                pod={"volumes": [CLAIM]}), "shared-log"),
+    "one log by default": (
+        workers(command=[*LAUNCH, "a.py"], workingDir="/data", volumeMounts=[DATA],
+                pod={"volumes": [CLAIM]}), "shared-log"),
+    "logs by pod": (
+        workers(command=[*LAUNCH, "--log_dir=/data/$(POD_IP)", "a.py"], volumeMounts=[DATA],
+                pod={"volumes": [CLAIM]}), ""),
+    "folders by pod": (
+        workers(command=[*LAUNCH, "--log_dir=/data", "a.py"],
+                volumeMounts=[{**DATA, "subPathExpr": "$(POD_IP)"}], pod={"volumes": [CLAIM]}), ""),
+    "logs elsewhere": (
+        workers(command=[*LAUNCH, "a.py"], volumeMounts=[DATA], pod={"volumes": [CLAIM]}), ""),
+    "a proxy": (workers(env=env(HTTP_PROXY="http://p:3128", no_proxy="localhost")), "proxy"),
+    "a proxy around pods": (workers(env=PODS), ""),
+    "a proxy for one": (workers(1, env=env(HTTP_PROXY="http://p:3128")), ""),
+    "little shared memory": (
+        workers(command=LAUNCH, resources={"limits": {"huawei.com/Ascend910": 8}}),
+        "shared-memory"),
+    "shares of a device": (
+        workers(command=LAUNCH, resources={"limits": {"nvidia.com/gpumem": 8000}}), ""),
+    "one device": (workers(resources={"limits": {"kunlunxin.com/xpu": 1}}), ""),
+    "any interface": (
+        workers(resources={"limits": {"amd.com/gpu": 1}}, pod={"hostNetwork": True}),
+        "nccl-interface"),
+    "a known interface": (
+        workers(resources={"limits": {"amd.com/gpu": 1}}, env=env(NCCL_SOCKET_IFNAME="eth0"))
+        .with_spec(intranet="Host"), ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("job", "rule"), RULES.values(), ids=RULES.keys())
+def test_advice_is_given_where_it_is_due(job: JobBuilder, rule: str, tmp_path: Path) -> None:
+    assert rules_of(job, tmp_path) == ({rule} if rule else set())
+
+
+def test_a_flag_names_more_accelerators(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    job = workers(command=LAUNCH, resources={"limits": {"example.com/npu": 8}})
+    file.write_text(yaml.safe_dump(job.build()))
+    (document,) = read_documents(str(file))
+    assert not find_advice(document, OF_STYLE)
+    assert [each.rule for each in find_advice(document, OF_STYLE, ("*/npu",))] == ["shared-memory"]
+
+
+def published(folder: Path) -> Iterator[Document]:
+    """Every job of the examples, of the documents and, where they are here, of the manuals."""
+    for file in sorted((CHECKOUT / "examples").rglob("*.yaml")):
+        yield from read_documents(str(file))
+    pages = sorted((CHECKOUT / "docs").glob("*.md"))
+    texts = [t for page in pages for t in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)]
+    texts += [yaml.safe_dump(each.thing) for each in printed()]
+    for text in texts:
+        if "kind: PaddleJob" in text and "apiVersion" in text:
+            (folder / "job.yaml").write_text(text)
+            yield from read_documents(str(folder / "job.yaml"))
+
+
+def test_no_published_job_is_warned_of(tmp_path: Path) -> None:
+    jobs = [each for each in published(tmp_path) if is_job(each) and not find_errors(each)]
+    assert len(jobs) > 20
+    assert not [advice for job in jobs for advice in find_advice(job, OF_STYLE)]

@@ -1,0 +1,83 @@
+"""One role of a job as rules of advice see it: its template, and how its trainer is started."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from api.accelerators import ACCELERATORS, count_accelerators
+from api.constants import Role
+from api.objects import Raw
+from api.trainer import trainer_name
+from pdj.documents.reader import Place
+
+_WORD = re.compile(r"[^\s;&|()]+|[;&|]|\n")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One role's template, and where it stands."""
+
+    role: str
+    place: Place
+    pod: Raw
+    spec: Raw
+    accelerators: tuple[str, ...] = ACCELERATORS
+
+    @property
+    def containers(self) -> list[Raw]:
+        """Every container but those for the start."""
+        return list(self.pod.get("containers") or ())
+
+    @cached_property
+    def trainer(self) -> Raw:
+        """The container that trains."""
+        name = trainer_name(self.pod)
+        return next(each for each in self.containers if each["name"] == name)
+
+    @property
+    def trainer_place(self) -> Place:
+        """Where it stands."""
+        return (*self.place, "containers", self.containers.index(self.trainer))
+
+    @property
+    def program_place(self) -> Place:
+        """Where it says what it runs."""
+        return (*self.trainer_place, "args" if self.trainer.get("args") else "command")
+
+    @cached_property
+    def devices(self) -> int:
+        """The accelerators of one trainer."""
+        return count_accelerators(self.trainer, self.accelerators)
+
+    @cached_property
+    def argv(self) -> list[str]:
+        """The trainer's command with its arguments."""
+        given = (*(self.trainer.get("command") or ()), *(self.trainer.get("args") or ()))
+        return [str(each) for each in given]
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The words of it, those of a shell's script too."""
+        found = [each for arg in self.argv for each in _WORD.findall(arg.replace("\\\n", " "))]
+        return [each.strip("\"'") for each in found]
+
+    @cached_property
+    def env(self) -> dict[str, str | None]:
+        """The trainer's own variables; None where the value stands elsewhere."""
+        return {each["name"]: each.get("value") for each in self.trainer.get("env") or ()}
+
+    @property
+    def replicas(self) -> int:
+        """How many pods the role has."""
+        return int(self.spec[self.role].get("replicas") or 0)
+
+    @property
+    def is_collective(self) -> bool:
+        """Whether these are workers that reduce their gradients among themselves."""
+        has_others = self.spec.get(Role.PS) or self.spec.get(Role.HETER)
+        return self.role == Role.WORKER and not has_others and self.replicas > 1
+
+
+Found = Iterator[tuple[Place, str]]
+Rule = Callable[[Part], Found]
