@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from api.accelerators import ACCELERATORS
 from api.constants import PORTS_PER_POD, RELEASE
 from controller.health import DISABLED, parse_address
 from controller.logs import FORMATS, LEVELS
@@ -139,6 +140,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", _ports)
     share = "part of them for one namespace at most; empty: 0.25, or 1 with one --namespace"
     add("host-port-share", "", share, _share)
+    more = "resources that count as GPUs, beside those of usual device plugins: A,B; * is any text"
+    add("accelerators", "", more, _accelerators)
     return parser
 
 
@@ -195,6 +198,14 @@ def _namespaces(text: str) -> tuple[str, ...]:
     if "" in names:
         raise ValueError(f"{text!r} has an empty name in it")
     return tuple(_namespace(name) for name in names)
+
+
+def _accelerators(text: str) -> tuple[str, ...]:
+    """Patterns such as example.com/npu*, after those that are known."""
+    more = tuple(each.strip() for each in text.split(",")) if text else ()
+    if not all("/" in each for each in more):
+        raise ValueError(f"{text!r} has a name without the / of an extended resource")
+    return (*ACCELERATORS, *more)
 
 
 def _share(text: str) -> float | None:

@@ -58,7 +58,7 @@ class JobMetrics:
             Counter(f"paddlejob_{name}_total", text, ["mode", "reason"], registry=registry)
             for name, text in (
                 ("lost_seconds", "Time without training after attempts ended"),
-                ("lost_gpu_seconds", "The same, times the GPUs that the jobs ask for"),
+                ("lost_gpu_seconds", "The same, times the accelerators that the jobs ask for"),
             )
         )
         self._seconds = {

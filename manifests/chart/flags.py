@@ -40,6 +40,7 @@ _TYPES: dict[str, Raw] = {
     "config-error-after": _SECONDS,
     "image-error-after": _SECONDS,
     "host-port-range": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,5}$"},
+    "accelerators": {"type": "string"},
     "host-port-share": {
         "anyOf": [{"const": ""}, {"type": "number", "exclusiveMinimum": 0, "maximum": 1}]
     },

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from api.accelerators import count_accelerators
 from api.job import PaddleJob
 from api.objects import Raw
 from kube.client import Client
@@ -121,6 +122,8 @@ def _roles(job: PaddleJob) -> list[dict[str, Any]]:
             "wanted": spec.replicas,
             "running": job.status.roles[role].running if role in job.status.roles else 0,
             "done": job.status.roles[role].succeeded if role in job.status.roles else 0,
+            "accelerators": spec.replicas
+            * sum(map(count_accelerators, spec.pod_spec.get("containers") or ())),
         }
         for role, spec in job.spec.roles.items()
     ]

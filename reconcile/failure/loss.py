@@ -4,20 +4,15 @@ Status remembers since when and why. It counts once, with the status write that 
 pods run again, or when the job ends or is suspended before.
 """
 
-import re
 from dataclasses import replace
 
+from api.accelerators import count_accelerators
 from api.constants import ATTEMPT_ENDS
-from api.objects import Raw, format_time, parse_time
+from api.objects import format_time, parse_time
 from api.status import JobStatus
 from reconcile.failure.incident import Incident, end_time
 from reconcile.model.plan import Outcome
 from reconcile.model.view import View
-
-GPU_SUFFIX = "/gpu"
-"""nvidia.com/gpu, amd.com/gpu: extended resources, whose quantities are whole numbers."""
-_AMOUNT = re.compile("[0-9]{1,4}")
-"""A quantity may have any number of digits, and no node as many GPUs."""
 
 
 def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
@@ -48,17 +43,9 @@ def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
 
 
 def count_gpus(view: View) -> int:
-    """The GPUs that the job's pods ask for, together."""
-    roles = view.job.spec.roles.values()
-    return sum(role.replicas * _gpus_of(role.pod_spec) for role in roles)
-
-
-def _gpus_of(pod_spec: Raw) -> int:
-    found = 0
-    for container in pod_spec.get("containers") or ():
-        resources: Raw = container.get("resources") or {}
-        # An extended resource that has a limit alone is requested as well.
-        wanted: Raw = (resources.get("limits") or {}) | (resources.get("requests") or {})
-        amounts = (str(amount) for name, amount in wanted.items() if name.endswith(GPU_SUFFIX))
-        found += sum(int(amount) for amount in amounts if _AMOUNT.fullmatch(amount))
-    return found
+    """The accelerators that the job's pods ask for, together."""
+    return sum(
+        role.replicas * count_accelerators(container, view.settings.accelerators)
+        for role in view.job.spec.roles.values()
+        for container in role.pod_spec.get("containers") or ()
+    )

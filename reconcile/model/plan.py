@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from api.accelerators import ACCELERATORS
 from api.objects import Raw, is_deleting, name_of, uid_of
 
 EventType = Literal["Normal", "Warning"]
@@ -208,7 +209,7 @@ class Settings:
     each namespace have an etcd of their own. `host_port_range` is inclusive, and the jobs of one
     namespace may hold `host_port_share` of it.
     The graces are how long a pod may wait for an image or a configuration that cannot heal by
-    itself before the job fails.
+    itself before the job fails. `accelerators` are patterns of resources' names.
     """
 
     scheduling: str = "none"
@@ -219,3 +220,4 @@ class Settings:
     image_pull_grace_seconds: float = 600.0
     host_port_range: tuple[int, int] = (30000, 60999)
     host_port_share: float = 0.25
+    accelerators: tuple[str, ...] = ACCELERATORS

@@ -127,6 +127,7 @@ def test_every_flag_reaches_the_operator() -> None:
     assert settings.config_error_grace_seconds == 30
     assert settings.image_pull_grace_seconds == 86400
     assert (settings.host_port_range, settings.host_port_share) == ((40000, 50000), 0.5)
+    assert settings.accelerators[-1] == "example.com/npu"
 
 
 def test_ports_follow_the_addresses() -> None:

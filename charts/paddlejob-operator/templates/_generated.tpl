@@ -182,4 +182,5 @@
 "image-error-after": "600"
 "host-port-range": "30000-60999"
 "host-port-share": ""
+"accelerators": ""
 {{- end }}

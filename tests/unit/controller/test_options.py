@@ -4,6 +4,7 @@ import operator
 
 import pytest
 
+from api.accelerators import ACCELERATORS
 from controller.options import parse_options
 
 
@@ -35,6 +36,7 @@ READ = [
     ("image-error-after", "3.5", "settings.image_pull_grace_seconds", 3.5),
     ("host-port-range", "100-200", "settings.host_port_range", (100, 200)),
     ("host-port-share", "0.5", "settings.host_port_share", 0.5),
+    ("accelerators", "a.b/c*, d.e/f", "settings.accelerators", (*ACCELERATORS, "a.b/c*", "d.e/f")),
 ]
 
 
@@ -92,6 +94,7 @@ WRONG = {
     "a range too narrow": ["--host-port-range", "40000-40018"],
     "a range too high": ["--host-port-range", "1-70000"],
     "no share": ["--host-port-share", "0"],
+    "no extended resource": ["--accelerators", "cpu"],
     "more than all": ["--host-port-share", "1.5"],
     "a share of nothing": ["--host-port-share", "nan"],
     "seconds": ["--force-delete-after", "-1"],

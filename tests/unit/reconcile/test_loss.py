@@ -150,6 +150,10 @@ def test_a_reason_that_no_operator_has_written_makes_no_series(world: World, kub
         ({"requests": {"amd.com/gpu": 1}, "limits": {"amd.com/gpu": 1}}, 1),
         ({"limits": {"cpu": 64, "nvidia.com/gpu.shared": 1}}, 0),
         ({"limits": {"nvidia.com/gpu": "many"}}, 0),
+        ({"limits": {"kunlunxin.com/xpu": 1, "huawei.com/Ascend910B3": 8}}, 9),
+        ({"limits": {"metax-tech.com/gpu": 2, "metax-tech.com/vmemory": 64}}, 2),
+        ({"limits": {"iluvatar.ai/gpu": 1, "hygon.com/dcu": 1, "cambricon.com/mlu370": 1}}, 3),
+        ({"limits": {"huawei.com/Ascend910-memory": 8192, "example.com/dpu": 1}}, 0),
         ({"limits": None}, 0),
     ],
 )
