@@ -130,6 +130,7 @@ class Condition(StrEnum):
     COMPLETED = "Completed"  # True once the workers have ended well; final
     FAILED = "Failed"  # True once the job has ended without its result; says why; final
     ADOPTED = "Adopted"  # True while the pods are those that another operator has made
+    TRAINED_ALONE = "TrainedAlone"  # True once a job of several workers is known to have done so
     FINISHED = "Finished"  # True once the job has ended, well or not; final
 
 
@@ -187,6 +188,7 @@ class Reason(StrEnum):
     ENDPOINTS_TOO_LONG = "EndpointsTooLong"  # no environment variable may hold so many endpoints
     # Only reported
     OWNED_VARIABLE = "OwnedVariable"  # a template's value of a variable that the operator sets
+    TRAINED_ALONE = "TrainedAlone"  # worker 0's launcher knew of no other node
     FORCE_DELETED = "ForceDeleted"  # pods on lost nodes were deleted without waiting for the nodes
 
 

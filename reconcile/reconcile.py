@@ -314,9 +314,9 @@ def _force_delete_event(stuck: tuple[Delete, ...]) -> EmitEvent:
 
 
 def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[EmitEvent]:
-    """Events about what has happened to the PodGroup of a job that runs, and about refusals."""
+    """Events about a running job's PodGroup, about refusals, and of workers that train alone."""
     events = []
-    for type_ in (Condition.RUNNING, Condition.PENDING):
+    for type_ in (Condition.RUNNING, Condition.PENDING, Condition.TRAINED_ALONE):
         old, new = view.job.status.condition(type_), status.condition(type_)
         if new is None or not new.status or new.reason == Reason.ALL_PODS_RUNNING:
             continue

@@ -5,11 +5,12 @@ import math
 import re
 from collections.abc import Callable
 
-from api.constants import Condition, Phase, Role
+from api.constants import Condition, Phase, Reason, Role
 from api.objects import Raw, name_of
 from api.status import JobStatus, headline_condition
 from pdj.commands.options import job_name, natural, seconds
 from pdj.errors import OK, Problem
+from pdj.gather.alone import find_alone
 from pdj.gather.joblog import Choice, JobLog, choose
 from pdj.gather.jobs import JobPicture, look
 from pdj.gather.live import Deadline, LiveJob, gone, result_of
@@ -78,6 +79,7 @@ def _print(session: Session, log: JobLog, printer: "Printer") -> int:
     while not log.is_done:
         printer.print(log.take(TAKE_SECONDS))
     log.take(0)
+    _tell_alone(session, picture)
     return OK
 
 
@@ -193,7 +195,14 @@ def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) 
         )
 
 
+def _tell_alone(session: Session, picture: JobPicture) -> None:
+    """Of workers that look well and have each trained by themselves."""
+    if alone := find_alone(session.client, picture):
+        session.notes.write(plain(f"--- {Reason.TRAINED_ALONE}: {alone}"))
+
+
 def _tell_end(session: Session, picture: JobPicture) -> None:
+    _tell_alone(session, picture)
     status = picture.job.status
     told = headline_condition(status)
     why = f": {told.reason}: {told.message}" if told else ""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from pdj.commands.options import job_name, seconds
 from pdj.commands.output import add_output, print_objects
 from pdj.errors import OK, Usage
+from pdj.gather.alone import find_alone
 from pdj.gather.jobs import JobPicture, look
 from pdj.session import Session
 from pdj.text.status import draw_job
@@ -38,14 +39,17 @@ def run(session: Session) -> int:
     else:
         from pdj.gather.progress import read_training  # takes time to import
 
+        alone = find_alone(session.client, picture)
         training = read_training(session.client, picture.job, session.clock)
-        session.screen.write(*_draw(session, picture, training))
+        session.screen.write(*_draw(session, picture, training, alone))
     return OK
 
 
-def _draw(session: Session, picture: JobPicture, training: "Training | None") -> list[str]:
+def _draw(
+    session: Session, picture: JobPicture, training: "Training | None", alone: str
+) -> list[str]:
     screen = session.screen
-    return draw_job(picture, screen.paint, session.now, screen.columns(), training)
+    return draw_job(picture, screen.paint, session.now, screen.columns(), training, alone)
 
 
 def _watch(session: Session) -> int:
@@ -54,6 +58,7 @@ def _watch(session: Session) -> int:
 
     name = session.options.job
     shown: JobPicture | None = None
+    alone = ""
     deadline = Deadline(session.options.timeout, name, session.clock)
     reader = TrainingReader(session.client, session.clock)
     with LiveJob(session.client, session.namespace, name) as live:
@@ -64,8 +69,10 @@ def _watch(session: Session) -> int:
             if picture is not None:
                 is_news = shown is None or picture != shown
                 shown = picture
+                alone = alone or (find_alone(session.client, picture) if is_news else "")
                 if is_news or session.screen.is_terminal:
-                    session.screen.redraw(_draw(session, picture, reader.read(picture.job)))
+                    training = reader.read(picture.job)
+                    session.screen.redraw(_draw(session, picture, training, alone))
                 result = result_of(picture.raw)
                 if result is not None:
                     return result

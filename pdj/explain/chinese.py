@@ -298,6 +298,11 @@ TEXTS: Texts = {
     Reason.OWNED_VARIABLE: Text(
         "模板设置了由 operator 自己设置的变量；模板中的值被丢弃。", "从模板中去掉该变量。", Who.USER
     ),
+    Reason.TRAINED_ALONE: Text(
+        "worker 0 的 launcher 只知道一个节点：每个 worker 各自单独训练，还可能互相覆盖文件。",
+        "启动 launcher 时不要自带 --nnodes、--master、--ips，并查看 `kubectl pdj lint` 的建议。",
+        Who.USER,
+    ),
     Reason.FORCE_DELETED: Text(
         "失联节点上的 Pod 已被直接删除，没有等待节点。",
         "作业无需操作；请管理员检查节点。",

@@ -353,6 +353,13 @@ TEXTS: Texts = {
         "Remove the variable from the template.",
         Who.USER,
     ),
+    Reason.TRAINED_ALONE: Text(
+        "The launcher of worker 0 knew of one node: each worker has trained by itself, and perhaps "
+        "overwritten the others' files.",
+        "Start the launcher without --nnodes, --master and --ips of its own, and see what "
+        "`kubectl pdj lint` says.",
+        Who.USER,
+    ),
     Reason.FORCE_DELETED: Text(
         "Pods on lost nodes were deleted without waiting for their nodes.",
         "Nothing for the job; have the nodes looked at.",

@@ -18,6 +18,7 @@ from kube.client import Client
 from kube.errors import ApiError, Forbidden
 from pdj.explain import chinese, english
 from pdj.explain.texts import Text
+from pdj.gather.alone import find_alone
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
 from pdj.gather.progress import Training
@@ -85,6 +86,9 @@ def tell(
     whys = [_narrow(why, job, warned, texts) for why in _whys(job, events, texts)]
     if training and training.is_suspicious:
         whys = [_doubt(why, texts) for why in whys]
+    if alone := find_alone(client, picture):
+        text = text_of(Reason.TRAINED_ALONE, texts)
+        whys.append(Why(Reason.TRAINED_ALONE, text, alone, None))
     reasons = {why.reason for why in whys}
     history = _history(job, events, texts, reasons)
     warnings = tuple(_warnings(picture, events)) or ((problem,) if problem else ())

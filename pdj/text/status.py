@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from api.constants import Phase, Role
+from api.constants import Phase, Reason, Role
 from api.objects import parse_time
 from api.signals import signal_name
 from api.status import Failure, JobCondition, JobStatus, RoleStatus, headline_condition
@@ -38,8 +38,9 @@ def draw_job(
     now: datetime,
     columns: int,
     training: "Training | None" = None,
+    alone: str = "",
 ) -> list[str]:
-    """The lines of the tree."""
+    """The lines of the tree; `alone` says that its workers train by themselves."""
     job = picture.job
     lines = [_head(picture, paint, now)]
     told = headline_condition(job.status)
@@ -50,6 +51,8 @@ def draw_job(
     if training is not None:
         words = wrap(describe_training(training), columns - len("│  "))
         lines += [shorten(f"│  {line}", columns) for line in words]
+    if alone:
+        lines.append(shorten(f"│  {paint(Reason.TRAINED_ALONE, 'red')}: {plain(alone)}", columns))
     pods = read_pods(list(picture.pods))
     branches: list[Branch] = []
     for role, spec in job.spec.roles.items():

@@ -13,6 +13,7 @@ from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE, TRAINER_CONTAI
 from api.objects import Raw, condition_of, is_deleting, labels_of, name_of, parse_time, uid_of
 from api.signals import signal_of
 from api.trainer import container_status, container_statuses, has_started, terminated_of
+from reconcile.words.alone import trains_alone
 from reconcile.words.cause import LastWords, read_message
 
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -60,6 +61,11 @@ class ContainerEnd:
     def words(self) -> LastWords:
         """What its termination message says, read once for all who ask."""
         return read_message(self.message)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether it was a launcher that knew of no other node."""
+        return trains_alone(self.message.splitlines())
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from reconcile.model.indexes import format_indexes
 from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.pods import PodState
 from reconcile.model.view import View
+from reconcile.status.alone import note_alone
 
 FIRST_STATUS_SECONDS = 30.0
 """A job's first status is deferred no longer, whatever other jobs there are."""
@@ -23,7 +24,7 @@ FIRST_STATUS_SECONDS = 30.0
 
 def summarize(view: View, hold: Hold | None) -> JobStatus:
     """The status of a job whose state does not change in this pass, and that waits for this."""
-    status = note_request(view, _with_facts(view, view.job.status))
+    status = note_request(view, _with_facts(view, note_alone(view, view.job.status)))
     if view.attempt > 1:
         status = end_conditions(status, view.now, Condition.ADOPTED)
     if view.job.is_deleting:

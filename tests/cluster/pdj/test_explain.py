@@ -53,6 +53,9 @@ LINGERS = "lingers"
 MANY_GPUS = {"limits": {GPUS: "1"}}
 ELSEWHERE = template(nodeSelector={"no": "such-node"})
 
+LAUNCH = "LAUNCH INFO 2026-01-02 03:04:05,678"
+ALONE = f"echo '{LAUNCH} ips: None'; echo '{LAUNCH} nnodes: 1'; test $RANK = 0 && exit 3; sleep 600"
+
 JOBS: dict[str, tuple[Raw, tuple[Reason, ...]]] = {
     job["metadata"]["name"]: (job, reasons)
     for job, reasons in (
@@ -63,6 +66,10 @@ JOBS: dict[str, tuple[Raw, tuple[Reason, ...]]] = {
         (one("nowhere", ELSEWHERE), (Reason.UNSCHEDULABLE, Reason.NOT_ALL_SCHEDULED)),
         (one("done", shell("exit 0")), (Reason.WORKERS_SUCCEEDED, Reason.ENDED, Reason.COMPLETED)),
         (one("fails", shell("echo oops; exit 3")), (Reason.POD_FAILED, Reason.FAILED)),
+        (
+            paddle_job("alone", {"worker": (2, shell(ALONE))}),
+            (Reason.TRAINED_ALONE,),
+        ),
         (one("spent", shell("exit 3"), backoffLimit=1), (Reason.BACKOFF_LIMIT_EXCEEDED,)),
         (one("backs-off", shell("exit 3"), backoffLimit=9), (Reason.BACK_OFF,)),
         (one("held", SERVER, suspend=True), (Reason.SUSPENDED,)),

@@ -14,6 +14,8 @@ from release.build import build
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.pdj import Tool
 
+LAUNCH = "LAUNCH INFO 2026-01-02 03:04:05,678"
+ALONE = f"echo '{LAUNCH} ips: None'; echo '{LAUNCH} nnodes: 1'"
 MAX_CPU_SECONDS = 0.3
 MAX_SECONDS = 0.5
 """Of a `status`; of several the cheapest counts, and the quickest: the machine is shared."""
@@ -71,6 +73,18 @@ def floor() -> tuple[float, float]:
     subprocess.run([sys.executable, "-c", "import argparse, http.client, ssl, yaml"], check=True)
     seconds, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, seconds
+
+
+def test_completed_job_whose_workers_trained_alone_is_told_of(module_lab: Lab, tool: Tool) -> None:
+    module_lab.submit(paddle_job("apart", {"worker": (2, shell(ALONE))}, cleanPodPolicy="Never"))
+    module_lab.wait_completed("apart")
+    for command in ("status", "logs", "explain"):
+        done = tool.run(command, "apart")
+        said = done.out + done.notes
+        assert "TrainedAlone" in said and "worker 0's launcher knew of 1 node" in said, (
+            command,
+            done,
+        )
 
 
 def test_the_one_file_runs_in_an_empty_environment(

@@ -1,0 +1,36 @@
+"""Whether a job's workers have trained alone: by its status, or by worker 0's log."""
+
+from api.constants import LABEL_INDEX, LABEL_ROLE, Condition, Role
+from api.objects import labels_of, name_of
+from api.trainer import trainer_name
+from kube.client import Client
+from kube.errors import ApiError
+from pdj.gather.jobs import JobPicture
+from pdj.gather.logs import has_started
+from pdj.gather.paths import log_path
+from reconcile.words.alone import describe_alone, may_be_alone, trains_alone
+
+HEAD_BYTES = 64 << 10
+"""Of a log: the launcher says it as it starts."""
+
+
+def find_alone(client: Client, picture: JobPicture) -> str:
+    """The sentence about it; empty where they train together, or where that is not known."""
+    job = picture.job
+    condition = job.status.condition(Condition.TRAINED_ALONE)
+    if condition and condition.status:
+        return condition.message
+    if not may_be_alone(job):
+        return ""
+    for pod in picture.pods:
+        labels, container = labels_of(pod), trainer_name(pod.get("spec") or {})
+        is_first = (labels.get(LABEL_ROLE), labels.get(LABEL_INDEX)) == (Role.WORKER, "0")
+        if is_first and has_started(pod, container):
+            query = {"container": container, "limitBytes": HEAD_BYTES}
+            try:
+                log = client.text(log_path(job.namespace, name_of(pod)), query)
+            except ApiError:
+                continue
+            if trains_alone(log.splitlines()):
+                return describe_alone(job)
+    return ""

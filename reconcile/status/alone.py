@@ -1,0 +1,22 @@
+"""The condition TrainedAlone: each worker of a job of several has trained by itself.
+
+The operator reads no logs. It knows of this where worker 0 has left the launcher's words in its
+termination message; `kubectl pdj` reads the log.
+"""
+
+from api.constants import Condition, Reason, Role
+from api.status import JobStatus
+from reconcile.model.move import set_condition
+from reconcile.model.view import View
+from reconcile.words.alone import describe_alone, may_be_alone
+
+
+def note_alone(view: View, status: JobStatus) -> JobStatus:
+    """The status with the condition, once worker 0 has said so, in this attempt or the last."""
+    if not may_be_alone(view.job) or status.is_true(Condition.TRAINED_ALONE):
+        return status
+    firsts = (p for p in view.all_pods if (p.role, p.index) == (Role.WORKER, 0))
+    if not any(pod.end and pod.end.is_alone for pod in firsts):
+        return status
+    reason, message = Reason.TRAINED_ALONE, describe_alone(view.job)
+    return set_condition(status, Condition.TRAINED_ALONE, True, reason, message, view.now)
