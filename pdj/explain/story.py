@@ -23,6 +23,7 @@ from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
 from pdj.gather.progress import Training
 from reconcile.failure.ending import OUT_OF_MEMORY
+from reconcile.words.fault import fault_of
 
 MAX_WARNINGS = 5
 MAX_NODES = 10
@@ -146,6 +147,8 @@ def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Wh
             text = texts.SHARED_MEMORY_FULL
         elif _DISK_FULL in last.message:
             text = texts.DISK_FULL
+        elif fault := fault_of(last.message.partition("\n")[0]):
+            text = texts.FAULTS[fault]
     elif why.reason == Reason.WAITING_FOR_PODS and warned & _SET_UP:
         text = texts.NOT_SET_UP
     return replace(why, text=text)

@@ -6,6 +6,7 @@ from datetime import datetime
 from api.constants import Condition, Phase, Reason
 from api.objects import parse_time
 from api.status import MAX_AVOID_NODES, JobStatus, RoleStatus
+from reconcile.failure.blame import is_of_hardware
 from reconcile.failure.incident import Incident, build_failure, forget_noted
 from reconcile.failure.loss import note_loss
 from reconcile.model.move import Move, end_conditions, fail_job, set_condition
@@ -100,9 +101,13 @@ def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> 
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
-    """The nodes where this job failed, the latest last. A restart on request adds none."""
+    """The nodes where this job failed, the latest last. A restart on request adds none.
+
+    A device at fault counts whatever else the incident is: a rule may leave it uncharged.
+    """
     node = incident.node
     blames_node = incident.reason in (Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_FAILED)
+    blames_node |= incident.pod is not None and is_of_hardware(incident.pod)
     if not node or not blames_node:
         return status.avoid_nodes
     kept = tuple(name for name in status.avoid_nodes if name != node)

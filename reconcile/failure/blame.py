@@ -19,8 +19,17 @@ A launcher notices after 1 s and gives its other processes 3 s; a kubelet report
 
 
 def find_culprit(failed: Sequence[PodView]) -> PodView:
-    """The pod to name, of those that have failed, the first to end first."""
-    return next((pod for pod in failed if not tells_of_lost_peer(pod)), failed[0])
+    """The pod to name, of those that have failed, the first to end first.
+
+    A device's error ends peers with errors of their own, and not the other way round.
+    """
+    broken = next((pod for pod in failed if is_of_hardware(pod)), None)
+    return broken or next((pod for pod in failed if not tells_of_lost_peer(pod)), failed[0])
+
+
+def is_of_hardware(pod: PodView) -> bool:
+    """Whether it said that its node's device is at fault."""
+    return pod.end is not None and pod.end.words.is_of_hardware
 
 
 def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from api.signals import signal_name
+from reconcile.words.fault import Fault, fault_of
 from reconcile.words.launcher_log import CUT_LENGTH, clean, complaint, programs_lines, stop_signal
 
 MAX_LINE_CHARACTERS = 500
@@ -92,6 +93,11 @@ class LastWords:
     is_error: bool = False
     is_consequence: bool = False
     lines: tuple[str, ...] = ()
+
+    @property
+    def is_of_hardware(self) -> bool:
+        """Whether the node's device is at fault."""
+        return fault_of(self.cause) is Fault.HARDWARE
 
 
 @dataclass(frozen=True, slots=True)

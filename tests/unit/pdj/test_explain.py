@@ -16,6 +16,7 @@ from pdj.explain.texts import Text, Who
 from pdj.gather.jobs import JobPicture
 from pdj.text.explain import draw_story
 from pdj.text.terminal import Screen
+from reconcile.words.fault import Fault
 from tests.cluster.pdj.test_explain import JOBS
 from tests.memory.builders import NOW, a_job, stamp
 
@@ -37,6 +38,7 @@ def test_every_reason_has_a_text_in_both_languages(reason: Reason) -> None:
 
 def test_texts_are_of_reasons_that_exist() -> None:
     assert english.TEXTS.keys() == chinese.TEXTS.keys() == set(Reason)
+    assert english.FAULTS.keys() == chinese.FAULTS.keys() == set(Fault)
 
 
 def test_words_around_them_are_the_same() -> None:
@@ -78,6 +80,8 @@ def next_step(job: Raw, language: str, *events: Raw) -> Text:
         ({"exitCode": 1, "reason": "PodFailed"}, ""),
         ({"exitCode": 135, "signal": 7, "reason": "PodFailed"}, "SHARED_MEMORY_FULL"),
         ({"exitCode": 1, "message": "ERROR: Unexpected BUS error"}, "SHARED_MEMORY_FULL"),
+        ({"exitCode": 1, "message": "OSError: CUDA error(214), uncorrectable ECC"}, "HARDWARE"),
+        ({"exitCode": 1, "message": "fine\nCUDA error(214)"}, ""),
         ({"exitCode": 1, "message": "OSError: [Errno 28] No space left on device"}, "DISK_FULL"),
     ],
 )
@@ -87,7 +91,8 @@ def test_want_of_memory_is_no_error_of_the_program(
     record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, **ended}
     job = a_job().with_workers(1).with_status(phase="Failed", failures=[record])
     job.with_condition("Failed", True, reason=reason)
-    expected = getattr(texts, text) if text else texts.TEXTS[reason]
+    named = texts.FAULTS[Fault.HARDWARE] if text == "HARDWARE" else getattr(texts, text, None)
+    expected = named or texts.TEXTS[reason]
     assert next_step(job.build(), language) == expected
 
 

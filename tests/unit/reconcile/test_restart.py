@@ -243,6 +243,20 @@ def test_node_of_a_failure_is_avoided(world: World, kubelet: Kubelet) -> None:
     assert term["matchExpressions"][0]["values"] == ["node-1"]
 
 
+@pytest.mark.parametrize(
+    ("said", "is_avoided"), [("CUDA error(214), uncorrectable ECC error", True), ("Error", False)]
+)
+def test_node_of_a_broken_device_is_avoided_though_a_rule_does_not_charge_it(
+    world: World, kubelet: Kubelet, said: str, is_avoided: bool
+) -> None:
+    rule = {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [7]}}
+    start(world, kubelet, podFailurePolicy={"rules": [rule]})
+    kubelet.end("train-worker-0", 7, message=f"OSError: {said}")
+    recover(world, kubelet)
+    assert world.status()["attempt"] == 2
+    assert world.status().get("avoidNodes", []) == ["node-1"] * is_avoided
+
+
 def test_avoided_nodes_are_bounded(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, backoffLimit=1)
     many = [f"node-{number}" for number in range(2, 2 + MAX_AVOID_NODES)]

@@ -1,0 +1,44 @@
+"""What kind of fault a line of a log tells of, in the words of PaddlePaddle and of drivers.
+
+`PaddleRecall error(N)` is what PaddlePaddle and PaddleFormers write for the platform that restarts
+them. CUDA's numbers are those of cudaError_t.
+"""
+
+import re
+from enum import StrEnum
+
+
+class Fault(StrEnum):
+    """Kinds of faults that ask for something else than a look into the program."""
+
+    HARDWARE = "hardware"
+    DEVICE_MEMORY = "device memory"
+    NETWORK = "network"
+    NUMBERS = "numbers"
+    CHECKPOINT = "checkpoint"
+    DEVICE = "device"
+
+
+_WORDS = (
+    (
+        Fault.HARDWARE,  # 101: two computations of the same differ
+        r"PaddleRecall error\(101\)|uncorrect\w* ecc|\becc (?:error|uncorrect)|-bit ecc|\bhbm ecc"
+        r"|\bxid\b.{0,30}\d|fallen off the bus|gpu is lost|(?:cuda|hip) error ?\((?:214|714|802)\)"
+        r"|hardware stack error|devices? (?:are|is) busy or unavailable",
+    ),
+    (
+        Fault.DEVICE_MEMORY,
+        r"out of memory error on [gxnd][pc]u|(?:cuda|hip) (?:error ?\(2\)|out of memory)"
+        r"|cudaErrorMemoryAllocation|STATUS_ALLOC_FAILED",
+    ),
+    (Fault.NETWORK, r"nccl.*unhandled system error|ncclSystemError|\b(?:hccl|bkcl)\b.*error"),
+    (Fault.NUMBERS, r"PaddleRecall error\(10[234]\)"),
+    (Fault.CHECKPOINT, r"PaddleRecall error\(10[567]\)"),
+    (Fault.DEVICE, r"(?:cuda|cudnn|cublas|hip|xpu|acl) error"),
+)
+_PATTERNS = tuple((fault, re.compile(words, re.IGNORECASE)) for fault, words in _WORDS)
+
+
+def fault_of(text: str) -> Fault | None:
+    """The kind of fault that a line tells of; None where it is of no such kind."""
+    return next((fault for fault, pattern in _PATTERNS if pattern.search(text)), None)
