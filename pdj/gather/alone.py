@@ -6,9 +6,7 @@ from api.trainer import trainer_name
 from kube.client import Client
 from kube.errors import ApiError
 from pdj.gather.jobs import JobPicture
-from pdj.gather.logs import has_started
 from pdj.gather.paths import log_path
-from reconcile.words.alone import describe_alone, may_be_alone, trains_alone
 
 HEAD_BYTES = 64 << 10
 """Of a log: the launcher says it as it starts."""
@@ -20,8 +18,12 @@ def find_alone(client: Client, picture: JobPicture) -> str:
     condition = job.status.condition(Condition.TRAINED_ALONE)
     if condition and condition.status:
         return condition.message
-    if not may_be_alone(job):
+    if not job.spec.has_workers_only or job.spec.total_replicas < 2 or not picture.pods:
         return ""
+    # Here, so that the status of other jobs does without them.
+    from pdj.gather.logs import has_started
+    from reconcile.words.alone import describe_alone, trains_alone
+
     for pod in picture.pods:
         labels, container = labels_of(pod), trainer_name(pod.get("spec") or {})
         is_first = (labels.get(LABEL_ROLE), labels.get(LABEL_INDEX)) == (Role.WORKER, "0")

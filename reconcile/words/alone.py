@@ -7,7 +7,7 @@ which stays 1 where the nodes are named by ips.
 import re
 from collections.abc import Iterable
 
-from api.constants import Mode, Role
+from api.constants import Role
 from api.job import PaddleJob
 
 _SETTING = re.compile(r"LAUNCH INFO [-\d]+ [\d:,]+ (ips|nnodes): (\S+)\s*$")
@@ -18,11 +18,6 @@ def trains_alone(lines: Iterable[str]) -> bool:
     matches = (match for line in lines if (match := _SETTING.match(line)))
     settings = {match[1]: match[2] for match in matches}
     return settings.get("nnodes") == "1" and "," not in settings.get("ips", ",")
-
-
-def may_be_alone(job: PaddleJob) -> bool:
-    """Whether its workers should train together, and their launchers know from the start."""
-    return job.spec.mode is Mode.COLLECTIVE and not job.spec.is_elastic
 
 
 def describe_alone(job: PaddleJob) -> str:
