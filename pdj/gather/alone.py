@@ -2,7 +2,7 @@
 
 from api.constants import LABEL_INDEX, LABEL_ROLE, Condition, Role
 from api.objects import labels_of, name_of
-from api.trainer import trainer_name
+from api.trainer import container_status, has_started, trainer_name
 from kube.client import Client
 from kube.errors import ApiError
 from pdj.gather.jobs import JobPicture
@@ -21,13 +21,12 @@ def find_alone(client: Client, picture: JobPicture) -> str:
     if not job.spec.has_workers_only or job.spec.total_replicas < 2 or not picture.pods:
         return ""
     # Here, so that the status of other jobs does without them.
-    from pdj.gather.logs import has_started
     from reconcile.words.alone import describe_alone, trains_alone
 
     for pod in picture.pods:
         labels, container = labels_of(pod), trainer_name(pod.get("spec") or {})
         is_first = (labels.get(LABEL_ROLE), labels.get(LABEL_INDEX)) == (Role.WORKER, "0")
-        if is_first and has_started(pod, container):
+        if is_first and has_started(container_status(pod, container)):
             query = {"container": container, "limitBytes": HEAD_BYTES}
             try:
                 log = client.text(log_path(job.namespace, name_of(pod)), query)

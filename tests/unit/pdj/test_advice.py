@@ -12,7 +12,6 @@ from pdj.documents.advice import find_advice
 from pdj.documents.checks import find_errors, is_job
 from pdj.documents.launch import LAUNCHERS
 from pdj.documents.reader import Document, read_documents
-from tests.manuals.reader import printed
 from tests.memory.builders import JobBuilder, a_job, a_template
 
 Raw = dict[str, Any]
@@ -132,12 +131,12 @@ def test_a_flag_names_more_accelerators(tmp_path: Path) -> None:
 
 
 def published(folder: Path) -> Iterator[Document]:
-    """Every job of the examples, of the documents and, where they are here, of the manuals."""
-    for file in sorted((CHECKOUT / "examples").rglob("*.yaml")):
-        yield from read_documents(str(file))
+    """Every job of the examples, of the manuals and of our own documents."""
+    for place in ("examples", "tests/manuals/printed"):
+        for file in sorted((CHECKOUT / place).rglob("*.yaml")):
+            yield from read_documents(str(file))
     pages = sorted((CHECKOUT / "docs").glob("*.md"))
     texts = [t for page in pages for t in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)]
-    texts += [yaml.safe_dump(each.thing) for each in printed()]
     for text in texts:
         if "kind: PaddleJob" in text and "apiVersion" in text:
             (folder / "job.yaml").write_text(text)
