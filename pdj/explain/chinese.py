@@ -1,8 +1,8 @@
 """The texts in Chinese, and the words around them."""
 
 from api.constants import Reason
+from pdj.explain import faults
 from pdj.explain.texts import Text, Texts, Who
-from reconcile.words.fault import Fault
 
 UNKNOWN = Text(
     "本工具不认识该原因：operator 的版本更新。",
@@ -46,38 +46,7 @@ DISK_FULL = Text(
     "emptyDir。",
     Who.USER,
 )
-FAULTS = {
-    Fault.HARDWARE: Text(
-        "记录所指节点上的加速卡或其显存有故障。",
-        "请管理员检查该节点；下一次尝试会优先选择其他节点（status.avoidNodes）。",
-        Who.ADMIN,
-    ),
-    Fault.DEVICE_MEMORY: Text(
-        "加速卡的显存已满。",
-        "减小 batch，或使用重计算、sharding、更多 worker；并确认没有其他程序占用该卡。",
-        Who.USER,
-    ),
-    Fault.NETWORK: Text(
-        "加速卡之间的网络出错，或没有配置好。",
-        "用 NCCL_DEBUG=INFO 运行一次；检查 NCCL_SOCKET_IFNAME、NCCL_IB_HCA 及记录所指节点的网络。",
-        Who.USER,
-    ),
-    Fault.NUMBERS: Text(
-        "loss 或参数为 NaN、无穷，或不符合预期。",
-        "从此前的 checkpoint 恢复，降低学习率或跳过这部分数据。",
-        Who.USER,
-    ),
-    Fault.CHECKPOINT: Text(
-        "无法写入或读取 checkpoint。",
-        "检查卷的空间与权限，从最后一个完整的 checkpoint 恢复。",
-        Who.USER,
-    ),
-    Fault.DEVICE: Text(
-        "对加速卡或其库的调用失败。",
-        "用 CUDA_LAUNCH_BLOCKING=1 运行一次以找出是哪个调用；若只在一个节点上失败，请检查该节点。",
-        Who.USER,
-    ),
-}
+FAULTS = faults.CHINESE
 """按程序所说的内容。"""
 NOT_SET_UP = Text(
     "节点无法准备好某个 Pod：原因见下面的警告。",

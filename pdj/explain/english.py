@@ -1,8 +1,8 @@
 """The texts in English, and the words around them."""
 
 from api.constants import Reason
+from pdj.explain import faults
 from pdj.explain.texts import Text, Texts, Who
-from reconcile.words.fault import Fault
 
 UNKNOWN = Text(
     "This tool does not know the reason: the operator is newer.",
@@ -46,41 +46,7 @@ DISK_FULL = Text(
     "emptyDir with medium: Memory.",
     Who.USER,
 )
-FAULTS = {
-    Fault.HARDWARE: Text(
-        "A device or its memory is at fault on the node that the record names.",
-        "Have the node looked at; the next attempt prefers others (status.avoidNodes).",
-        Who.ADMIN,
-    ),
-    Fault.DEVICE_MEMORY: Text(
-        "The memory of an accelerator is full.",
-        "Make batches smaller, or use recomputation, sharding or more workers; check that nothing "
-        "else uses the device.",
-        Who.USER,
-    ),
-    Fault.NETWORK: Text(
-        "The network between the accelerators failed, or is not set up.",
-        "Run once with NCCL_DEBUG=INFO; check NCCL_SOCKET_IFNAME and NCCL_IB_HCA, and the network "
-        "of the nodes that the records name.",
-        Who.USER,
-    ),
-    Fault.NUMBERS: Text(
-        "The loss or a parameter is NaN, infinite, or not what it must be.",
-        "Resume from a checkpoint before it, with a lower learning rate or without that data.",
-        Who.USER,
-    ),
-    Fault.CHECKPOINT: Text(
-        "A checkpoint could not be written or read.",
-        "Check the volume's room and rights, and resume from the last whole checkpoint.",
-        Who.USER,
-    ),
-    Fault.DEVICE: Text(
-        "A call to an accelerator or its library failed.",
-        "Run once with CUDA_LAUNCH_BLOCKING=1 to see which; where it fails on one node alone, have "
-        "that node looked at.",
-        Who.USER,
-    ),
-}
+FAULTS = faults.ENGLISH
 """By what the program said of it."""
 NOT_SET_UP = Text(
     "A node cannot set a pod up: the warnings below say why.",

@@ -59,7 +59,7 @@ def picture_of(job: JobBuilder) -> JobPicture:
 def test_log_of_worker_0_shows_it(job: JobBuilder, logs: dict[str, str], is_alone: bool) -> None:
     client, picture = cast("Client", Logs(**logs)), picture_of(job)
     alone = find_alone(client, picture)
-    drawn = draw_job(picture, Screen(has_colour=False).paint, at(9), 200, alone)
+    drawn = draw_job(picture, Screen(has_colour=False).paint, at(9), 200, alone=alone)
     assert any(Reason.TRAINED_ALONE in line for line in drawn) == is_alone
     told = [why.reason for why in tell(client, picture, "en").whys]
     assert told == [Reason.WORKERS_SUCCEEDED, *[Reason.TRAINED_ALONE] * is_alone]
