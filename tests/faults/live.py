@@ -133,7 +133,7 @@ class LiveWorld(World):
         metadata = {"name": name_of(raw), "namespace": self.namespace}
         return self.put({**raw, "metadata": metadata, "status": None})
 
-    def edit_spec(self, name: str = "train", **fields: object) -> Raw:
+    def edit_spec(self, name: str = "train", /, **fields: object) -> Raw:
         """A merge patch of the job's spec."""
         path = PADDLE_JOB.path(self.namespace, name)
         done = self.client.merge_patch(path, {"spec": fields})

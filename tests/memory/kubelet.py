@@ -7,6 +7,7 @@ that told it: `told` maps a pod's UID to the variables that its trainer began wi
 from dataclasses import dataclass, field
 
 from api.objects import Raw, format_time, is_deleting, name_of, uid_of
+from reconcile import Plan
 from tests.memory.builders import JobBuilder
 from tests.memory.world import World
 
@@ -109,6 +110,12 @@ class Kubelet:
         for pod in self.world.of_kind("Pod"):
             if is_deleting(pod):
                 self.reap(name_of(pod))
+
+    def let_go(self) -> Plan:
+        """Settle, end what is being deleted, and settle; the plan of the last pass."""
+        self.world.settle()
+        self.reap_all()
+        return self.world.settle()
 
     def place_all(self) -> None:
         """Give every pod that has none a node and an address."""

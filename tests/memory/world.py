@@ -183,7 +183,7 @@ class World:
         raw["metadata"]["creationTimestamp"] = format_time(self.now)
         return self.put(raw)
 
-    def edit_spec(self, name: str = "train", **fields: object) -> Raw:
+    def edit_spec(self, name: str = "train", /, **fields: object) -> Raw:
         """Change fields of a job's spec, as an update that the schema accepts would."""
 
         def edit(job: Raw) -> None:
@@ -266,6 +266,11 @@ class World:
     def begin(self, job: JobBuilder | Raw) -> Plan:
         """Create a job, and settle; the plan of the last pass."""
         return self.settle(name_of(self.submit(job)))
+
+    def amend(self, **fields: object) -> Plan:
+        """Change fields of the job's spec, and settle; the plan of the last pass."""
+        self.edit_spec(**fields)
+        return self.settle()
 
     def after(self, seconds: float) -> Plan:
         """Let time pass, and settle; the plan of the last pass."""

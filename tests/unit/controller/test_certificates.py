@@ -121,18 +121,21 @@ def test_one_of_its_own_is_renewed_when_the_clock_was_wrong(clock: SteppedClock)
     assert served(source.context()).not_valid_before_utc < clock.now()
 
 
-def test_files_are_read_again_when_they_change(tmp_path: Path, clock, lines):
+@pytest.fixture
+def source(tmp_path: Path, clock, lines) -> CertificateFiles:
+    """Files that hold the certificate of `first`."""
     write_pair(tmp_path, "first")
-    source = CertificateFiles(str(tmp_path), clock, lines.log)
+    return CertificateFiles(str(tmp_path), clock, lines.log)
+
+
+def test_files_are_read_again_when_they_change(tmp_path: Path, lines, source):
     assert name_of(source.context()) == "first"
     write_pair(tmp_path, "second")
     assert name_of(source.context()) == "second"
     assert lines.events == ["metrics_certificate_read"]
 
 
-def test_what_cannot_be_used_is_told_once_and_the_last_stays(tmp_path: Path, clock, lines):
-    write_pair(tmp_path, "first")
-    source = CertificateFiles(str(tmp_path), clock, lines.log)
+def test_what_cannot_be_used_is_told_once_and_the_last_stays(tmp_path: Path, lines, source):
     put(tmp_path / "tls.crt", b"half")
     assert name_of(source.context()) == "first"
     assert name_of(source.context()) == "first"
@@ -145,9 +148,7 @@ def refuse_memory(*_: object) -> int:
     raise OSError(errno.EMFILE, "Too many open files")
 
 
-def test_what_was_refused_is_tried_again(tmp_path: Path, clock, lines, monkeypatch):
-    write_pair(tmp_path, "first")
-    source = CertificateFiles(str(tmp_path), clock, lines.log)
+def test_what_was_refused_is_tried_again(tmp_path: Path, lines, source, monkeypatch):
     write_pair(tmp_path, "second")
     with monkeypatch.context() as patched:
         patched.setattr(os, "memfd_create", refuse_memory)
@@ -159,18 +160,14 @@ def test_what_was_refused_is_tried_again(tmp_path: Path, clock, lines, monkeypat
     assert lines.events == ["metrics_certificate_refused", "metrics_certificate_read"]
 
 
-def test_a_pair_that_was_half_written_heals(tmp_path: Path, clock, lines):
-    write_pair(tmp_path, "first")
-    source = CertificateFiles(str(tmp_path), clock, lines.log)
+def test_a_pair_that_was_half_written_heals(tmp_path: Path, source):
     put(tmp_path / "tls.key", b"half")
     assert name_of(source.context()) == "first"
     write_pair(tmp_path, "second")
     assert name_of(source.context()) == "second"
 
 
-def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, clock, lines):
-    write_pair(tmp_path, "first")
-    source = CertificateFiles(str(tmp_path), clock, lines.log)
+def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, lines, source):
     path = tmp_path / "tls.key"
     before = path.stat()
     path.write_bytes(b"-" * before.st_size)
@@ -179,17 +176,13 @@ def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, clock, lines)
     assert lines.events == ["metrics_certificate_refused"]
 
 
-def test_files_that_go_leave_the_last(tmp_path: Path, clock, lines):
-    write_pair(tmp_path, "first")
-    source = CertificateFiles(str(tmp_path), clock, lines.log)
+def test_files_that_go_leave_the_last(tmp_path: Path, lines, source):
     (tmp_path / "tls.key").unlink()
     assert name_of(source.context()) == "first"
     assert lines.events == ["metrics_certificate_refused"]
 
 
-def test_one_that_expires_meanwhile_is_told_once(tmp_path: Path, clock, lines):
-    write_pair(tmp_path, "first")
-    source = CertificateFiles(str(tmp_path), clock, lines.log)
+def test_one_that_expires_meanwhile_is_told_once(tmp_path: Path, clock, lines, source):
     clock.step(2 * DAY.total_seconds())
     source.context()
     source.context()

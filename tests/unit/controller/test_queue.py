@@ -27,6 +27,12 @@ def queue(clock, metrics) -> WorkQueue:
     return an_open_queue(clock, metrics, MANY_WORKERS)
 
 
+def take(queue: WorkQueue, key: Key) -> None:
+    """A worker gets the key as soon as it comes."""
+    queue.add(key)
+    assert queue.get() == key
+
+
 def take_all(queue: WorkQueue) -> list[Key]:
     """What is due in the namespace of these tests. Two marks, for it enters behind the first."""
     taken: list[Key] = []
@@ -56,8 +62,7 @@ def test_a_key_added_often_comes_out_once(queue):
 
 
 def test_a_key_that_changes_while_worked_on_runs_once_more(queue):
-    queue.add(A)
-    assert queue.get() == A
+    take(queue, A)
     queue.add(A)
     queue.add(A)
     assert take_all(queue) == []
@@ -66,8 +71,7 @@ def test_a_key_that_changes_while_worked_on_runs_once_more(queue):
 
 
 def test_a_key_is_never_with_two_workers(queue):
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     queue.add(A)
     queue.add(B)
     assert queue.get() == B
@@ -104,8 +108,7 @@ def test_a_key_that_changes_does_not_lose_its_delay(queue, clock):
 
 
 def test_a_delay_that_ends_during_a_pass_is_not_lost(queue, clock):
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     queue.add_after(A, 1)
     clock.step(1)
     assert take_all(queue) == []
@@ -152,8 +155,7 @@ def test_jobs_that_are_made_and_deleted_leave_no_memory_behind(queue, clock):
 
 
 def test_a_key_that_is_added_while_it_is_forgotten_comes_out(queue):
-    queue.add(A)
-    assert queue.get() == A
+    take(queue, A)
     queue.add(A)
     queue.forget(A)
     queue.done(A)
@@ -217,8 +219,7 @@ def test_a_namespace_that_comes_back_stands_behind_the_others(queue):
 
 
 def test_a_key_rests_after_its_pass(queue, clock):
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     queue.add(A)
     queue.done(A, rest_seconds=0.5)
     queue.add(A)
@@ -228,8 +229,7 @@ def test_a_key_rests_after_its_pass(queue, clock):
 
 
 def test_a_rest_holds_up_no_other_key(queue):
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     queue.done(A, rest_seconds=0.5)
     queue.add(A)
     queue.add(B)
@@ -237,8 +237,7 @@ def test_a_rest_holds_up_no_other_key(queue):
 
 
 def test_a_delay_that_ends_during_a_rest_is_not_lost(queue, clock):
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     queue.add_after(A, 0.2)
     queue.done(A, rest_seconds=0.5)
     clock.step(0.2)
@@ -248,8 +247,7 @@ def test_a_delay_that_ends_during_a_rest_is_not_lost(queue, clock):
 
 
 def test_a_rest_is_a_second_at_most(queue, clock):
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     queue.done(A, rest_seconds=60)
     queue.add(A)
     clock.step(MAX_REST_SECONDS)
@@ -257,8 +255,7 @@ def test_a_rest_is_a_second_at_most(queue, clock):
 
 
 def test_a_key_that_has_rested_is_as_any_other(queue, clock):
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     queue.done(A, rest_seconds=0.5)
     clock.step(0.5)
     assert take_all(queue) == []
@@ -288,8 +285,7 @@ def test_a_waiting_worker_sleeps_on_when_a_key_comes_that_it_may_not_have(metric
             return super().monotonic()
 
     queue = an_open_queue(Clock(), metrics, shared=1)
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     worker = threading.Thread(target=queue.get, name="spare")
     worker.start()
     eventually(lambda: "spare" in looks)
@@ -450,8 +446,7 @@ def test_shut_down_drops_what_waits(queue):
 
 
 def test_drain_waits_for_the_work_under_way(queue):
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     queue.shut_down()
     assert not queue.drain(0.01)
     finisher = threading.Timer(0.01, lambda: queue.done(A))
@@ -531,8 +526,7 @@ def test_keys_that_wait_for_the_share_of_their_namespace_are_a_backlog_for_it_al
 
 
 def test_keys_that_are_delayed_or_rest_make_no_backlog(queue, clock):
-    queue.add(A)
-    queue.get()
+    take(queue, A)
     queue.add(A)
     queue.done(A, rest_seconds=1)
     queue.add_after(B, 1)

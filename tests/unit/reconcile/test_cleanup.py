@@ -25,9 +25,7 @@ def end(world: World, kubelet: Kubelet, policy: str | None, outcome: str) -> Non
         kubelet.end_all("worker")
     else:
         kubelet.end(ENDED, 1)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert world.phase() == outcome
 
 
@@ -108,8 +106,7 @@ def test_remains_of_other_attempts_go_whatever_the_policy() -> None:
 
 def test_policy_may_change_after_the_end(world: World, kubelet: Kubelet) -> None:
     end(world, kubelet, "Never", "Completed")
-    world.edit_spec(cleanPodPolicy="Always")
-    world.settle()
+    world.amend(cleanPodPolicy="Always")
     kubelet.reap_all()
     assert world.names("Pod") == []
 

@@ -49,9 +49,7 @@ def test_server_that_exits_0_completes_nothing() -> None:
 def test_ended_job_frees_its_servers(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_ps(1).with_workers(1))
     kubelet.end_all("worker")
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert world.names("Pod") == []
     assert world.status()["ps"] == world.status()["ps"] | {"running": 0, "failed": 0}
     assert world.status()["worker"]["succeeded"] == 1

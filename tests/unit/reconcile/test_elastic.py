@@ -136,9 +136,7 @@ def test_worker_that_dies_again_is_replaced_later(world: World, kubelet: Kubelet
     for _ in range(2):
         world.advance(1)
         kubelet.end("train-worker-2", 1)
-        world.settle()
-        kubelet.reap_all()
-        plan = world.settle()
+        plan = kubelet.let_go()
         kubelet.place_all()
         kubelet.start_all()
     assert "train-worker-2" not in world.names("Pod")
@@ -227,9 +225,7 @@ def test_removed_worker_is_no_failure(world: World, kubelet: Kubelet, code: int)
     scale(world, 2)
     world.settle()
     kubelet.end("train-worker-2", code)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert "failures" not in world.status()
     assert world.phase() == "Running"
 
@@ -248,9 +244,7 @@ def test_no_worker_is_made_once_one_has_ended_well(world: World, kubelet: Kubele
     start(world, kubelet, replicas=3)
     kubelet.end("train-worker-0", 0)
     kubelet.end("train-worker-2", 139)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert world.names("Pod") == ["train-worker-0", "train-worker-1"]
     kubelet.end("train-worker-1", 0)
     world.settle()

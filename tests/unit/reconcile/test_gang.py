@@ -196,8 +196,7 @@ def test_job_waits_for_volcano(world: World) -> None:
 def test_least_members_follow_the_replicas(world: World) -> None:
     submit_for_volcano(world, a_job().with_workers(2).with_spec(suspend=True))
     world.settle()
-    world.edit_spec(suspend=False)
-    world.settle()
+    world.amend(suspend=False)
     world.change("PodGroup", OWN, lambda group: group["spec"].update(minMember=1))
     world.settle()
     assert world.get("PodGroup", OWN)["spec"]["minMember"] == 2

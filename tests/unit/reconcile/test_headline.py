@@ -57,9 +57,7 @@ def test_restart_refused_by_quota_has_one_reason_in_all_tools(
     run_job(world, kubelet, a_job().with_workers(2).with_spec(backoffLimit=1))
     world.refused_kinds.add("Pod")
     kubelet.end("train-worker-1", 3)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert headline(world)[0] == "QuotaExceeded"
     job = world.job()
     status = {key: value for key, value in job["status"].items() if key not in missing}

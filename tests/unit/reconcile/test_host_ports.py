@@ -169,8 +169,7 @@ def test_a_job_that_waits_for_its_gang_holds_no_ranges(world: World) -> None:
 
 def test_a_suspended_job_holds_no_ranges(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_workers(2).with_spec(**HOST))
-    world.edit_spec(suspend=True)
-    world.settle()
+    world.amend(suspend=True)
     assert "hostPorts" not in world.status()
 
 
@@ -182,9 +181,7 @@ def test_an_elastic_job_gets_as_many_ranges_as_there_are(world: World, kubelet: 
     assert plan.requeue_after == 30
     kubelet.start_all()
     world.edit_spec(worker=a_job().with_elastic_workers(2, 2, 5).build()["spec"]["worker"])
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert sorted(world.status()["hostPorts"]) == ["train-worker-0", "train-worker-1"]
 
 

@@ -29,9 +29,7 @@ def start(world: World, kubelet: Kubelet, **spec: object) -> None:
 def lose(world: World, kubelet: Kubelet, seconds: float = 30) -> None:
     """A worker fails, its peers go, and time passes before the next attempt's pods run."""
     kubelet.end("train-worker-0", 1)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     world.advance(seconds)
 
 
@@ -64,9 +62,7 @@ def test_failures_before_all_run_again_go_on_with_the_first(world: World, kubele
     world.settle()
     kubelet.start_all()
     kubelet.vanish("train-worker-1")
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     world.advance(30)
     run_job(world, kubelet)
     (outcome,) = lost(world)
@@ -113,8 +109,7 @@ def test_a_job_that_fails_for_good_has_lost_nothing_that_would_come_back(
 def test_suspension_is_not_lost_time(world: World, kubelet: Kubelet):
     start(world, kubelet)
     lose(world, kubelet, 10)
-    world.edit_spec(suspend=True)
-    world.settle()
+    world.amend(suspend=True)
     world.advance(1000)
     world.edit_spec(suspend=False)
     run_job(world, kubelet)

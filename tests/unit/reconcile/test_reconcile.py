@@ -49,9 +49,7 @@ def test_settled_job_costs_nothing(world: World, kubelet: Kubelet, stage: str) -
         kubelet.end_all("worker", 0 if stage == "Completed" else 1)
     if stage == "Suspended":
         world.edit_spec(suspend=True)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert world.phase() == stage
     world.advance(3600)
     assert writes_nothing(world.work())

@@ -65,9 +65,7 @@ def test_later_attempt_has_a_grace_of_its_own(world: World, kubelet: Kubelet) ->
     world.advance(1000)
     refuse(world, "Pod", "train-worker-0")
     kubelet.end("train-worker-0", 1)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     world.after(GRACE_SECONDS - 1)
     assert world.phase() == "Restarting"
     world.after(1)

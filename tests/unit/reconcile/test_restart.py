@@ -21,9 +21,7 @@ def start(world: World, kubelet: Kubelet, **spec: object) -> None:
 
 def recover(world: World, kubelet: Kubelet) -> None:
     """Let the pods of the ended attempt go, the back-off pass, and the next attempt run."""
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     world.advance(360)
     run_job(world, kubelet)
 
@@ -147,9 +145,7 @@ def test_next_attempt_waits_for_its_back_off(world: World, kubelet: Kubelet) -> 
     kubelet.end("train-worker-0", 1)
     recover(world, kubelet)
     kubelet.end("train-worker-0", 1)
-    world.settle()
-    kubelet.reap_all()
-    plan = world.settle()
+    plan = kubelet.let_go()
     assert world.names("Pod") == []
     assert plan.requeue_after == 10.0
     assert world.condition("Pending")["reason"] == "BackOff"
@@ -164,9 +160,7 @@ def test_first_restart_comes_as_soon_as_the_last_pod_is_gone(
 ) -> None:
     start(world, kubelet)
     kubelet.delete("train-worker-0")
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert len(world.names("Pod")) == 3
 
 
@@ -179,9 +173,7 @@ def test_attempt_that_ran_for_ten_minutes_begins_the_count_anew(
     recover(world, kubelet)
     world.advance(ran_seconds)
     kubelet.end("train-worker-0", 1)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert len(world.names("Pod")) == made
     assert world.status()["restartCount"] == 2
 
@@ -209,9 +201,7 @@ def test_so_does_one_that_its_user_ended(
     world.advance(600)
     end(world, kubelet)
     kubelet.end("train-worker-0", 1)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     assert len(world.names("Pod")) == 3
 
 

@@ -21,9 +21,7 @@ def ask(world: World, value: str = MONDAY) -> None:
 def restart(world: World, kubelet: Kubelet, value: str = MONDAY) -> None:
     """Ask, and see the new attempt run."""
     ask(world, value)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
     run_job(world, kubelet)
 
 

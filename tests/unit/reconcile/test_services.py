@@ -59,10 +59,7 @@ def test_service_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> N
 
 def test_service_of_a_worker_that_is_no_more_goes(world: World, kubelet: Kubelet) -> None:
     world.begin(a_job().with_workers(2).with_spec(suspend=True, **SERVICE))
-    world.edit_spec(suspend=False)
-    world.settle()
-    world.edit_spec(suspend=True)
-    world.settle()
-    world.edit_spec(suspend=False, worker=world.job()["spec"]["worker"] | {"replicas": 1})
-    world.settle()
+    world.amend(suspend=False)
+    world.amend(suspend=True)
+    world.amend(suspend=False, worker=world.job()["spec"]["worker"] | {"replicas": 1})
     assert world.names("Service") == ["train-worker-0"]

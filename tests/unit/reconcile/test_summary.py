@@ -133,8 +133,7 @@ def test_transition_time_stays_until_the_status_flips(world: World, kubelet: Kub
 
 def test_generation_is_observed_everywhere(world: World) -> None:
     world.begin(a_job().with_workers(1))
-    world.edit_spec(backoffLimit=3)
-    world.settle()
+    world.amend(backoffLimit=3)
     assert world.status()["observedGeneration"] == 2
     assert {c["observedGeneration"] for c in world.status()["conditions"]} == {2}
 

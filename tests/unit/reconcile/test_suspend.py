@@ -8,9 +8,7 @@ from tests.memory.world import World
 def suspend(world: World, kubelet: Kubelet) -> None:
     """Suspend the job and let its pods go."""
     world.edit_spec(suspend=True)
-    world.settle()
-    kubelet.reap_all()
-    world.settle()
+    kubelet.let_go()
 
 
 def test_job_created_suspended_makes_nothing(world: World) -> None:
@@ -60,19 +58,15 @@ def test_resumed_job_never_meets_the_config_map_of_before(world: World, kubelet:
     """The pods were gone already when the job was suspended, their ConfigMap was not."""
     run_job(world, kubelet, a_job().with_workers(1))
     kubelet.vanish("train-worker-0")
-    world.edit_spec(suspend=True)
-    world.settle()
-    world.edit_spec(suspend=False)
-    world.settle()
+    world.amend(suspend=True)
+    world.amend(suspend=False)
     assert world.names("ConfigMap") == []
 
 
 def test_resume_waits_for_the_last_pod_to_go(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_workers(1))
-    world.edit_spec(suspend=True)
-    world.settle()
-    world.edit_spec(suspend=False)
-    world.settle()
+    world.amend(suspend=True)
+    world.amend(suspend=False)
     labels = world.get("Pod", "train-worker-0")["metadata"]["labels"]
     assert labels["batch.paddlepaddle.org/attempt"] == "1"
     kubelet.reap_all()
@@ -94,8 +88,7 @@ def test_job_whose_workers_have_ended_completes_all_the_same(
 ) -> None:
     run_job(world, kubelet, a_job().with_workers(2))
     kubelet.end_all("worker")
-    world.edit_spec(suspend=True)
-    world.settle()
+    world.amend(suspend=True)
     assert world.phase() == "Completed"
 
 
@@ -103,6 +96,5 @@ def test_ended_job_is_not_suspended(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_workers(1))
     kubelet.end_all("worker")
     world.settle()
-    world.edit_spec(suspend=True)
-    world.settle()
+    world.amend(suspend=True)
     assert world.phase() == "Completed"
