@@ -75,6 +75,11 @@ class Kubelet:
         phase = "Failed" if code else "Succeeded"
         self._set_container(name, phase, {"terminated": terminated})
 
+    def see_end(self, name: str, code: int, **fields: object) -> Plan:
+        """The trainer exits, and the job settles; the plan of the last pass."""
+        self.end(name, code, **fields)
+        return self.world.settle()
+
     def restart(self, name: str, code: int = 1) -> None:
         """The trainer exits and is started again in place, as OnFailure has it."""
         status = self._container(name)

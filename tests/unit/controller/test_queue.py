@@ -454,34 +454,6 @@ def test_drain_waits_for_the_work_under_way(queue):
     assert queue.drain(30)
 
 
-def test_no_key_is_lost_or_doubled_among_many_workers(queue):
-    keys = [Key("ns", str(n)) for n in range(200)]
-    seen: list[Key] = []
-    busy: set[Key] = set()
-    lock = threading.Lock()
-
-    def work() -> None:
-        while (key := queue.get()) is not None:
-            with lock:
-                assert key not in busy
-                busy.add(key)
-            with lock:
-                busy.discard(key)
-                seen.append(key)
-            queue.done(key)
-
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for key in keys:
-        queue.add(key)
-    eventually(lambda: len(seen) >= 200)
-    queue.shut_down()
-    for worker in workers:
-        worker.join(30)
-    assert sorted(set(seen)) == sorted(keys)
-
-
 def test_metrics_tell_depth_adds_and_retries(queue, metrics, clock):
     for key in (A, A, C):
         queue.add(key)

@@ -11,15 +11,12 @@ from pdj.text.status import draw_job
 from pdj.ui.encoding import clean_text, encode
 from pdj.ui.rows import pod_order, row_of
 from pdj.ui.timeline import MAX_PODS, draw_timeline
+from tests.memory import builders
+from tests.memory.builders import NOW
+from tests.memory.builders import stamp as at
 
 Raw = dict[str, Any]
-T0 = 1767225600.0
-"""2026-01-01T00:00:00Z."""
-
-
-def at(second: int) -> str:
-    """So many seconds after the job's creation."""
-    return f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z"
+T0 = NOW.timestamp()
 
 
 def condition(type_: str, second: int, reason: str = "R", status: str = "True") -> Raw:
@@ -30,33 +27,19 @@ def condition(type_: str, second: int, reason: str = "R", status: str = "True") 
 
 def a_job(phase: str, *conditions: Raw, workers: int = 1, **status: Any) -> Raw:
     """A job of workers."""
-    worker = {"replicas": workers, "template": {"spec": {"containers": [{"name": "paddle"}]}}}
-    return {
-        "metadata": {"name": "job", "namespace": "n", "uid": "u", "creationTimestamp": at(0)},
-        "spec": {"worker": worker},
-        "status": {"phase": phase, "attempt": 1, "conditions": [*conditions], **status},
-    }
+    status = {"phase": phase, "attempt": 1, "conditions": [*conditions]} | status
+    return builders.a_job("job").with_workers(workers).with_status(**status).build()
 
 
 def a_pod(
     index: int, *, attempt: int = 1, created: int = 0, scheduled: int = 1, **state: Raw
 ) -> Raw:
     """A worker whose trainer is in this state."""
-    labels = {"role": "worker", "index": str(index), "attempt": str(attempt)}
-    return {
-        "metadata": {
-            "name": f"job-worker-{index}",
-            "uid": f"{index}-{attempt}",
-            "creationTimestamp": at(created),
-            "labels": {f"batch.paddlepaddle.org/{name}": each for name, each in labels.items()},
-        },
-        "spec": {"nodeName": "node", "containers": [{"name": "paddle"}]},
-        "status": {
-            "phase": "Running",
-            "conditions": [condition("PodScheduled", scheduled)],
-            "containerStatuses": [{"name": "paddle", "restartCount": 0, **state}],
-        },
-    }
+    trainer = {"name": "paddle", "restartCount": 0, **state}
+    pod = builders.a_pod(a_job("Running"), index=index, attempt=attempt).bound("node", scheduled)
+    raw = pod.with_status(phase="Running", containerStatuses=[trainer]).build()
+    raw["metadata"] |= {"uid": f"{index}-{attempt}", "creationTimestamp": at(created)}
+    return raw
 
 
 def running(second: int) -> Raw:

@@ -11,12 +11,10 @@ HOUR = 3600.0
 
 def test_next_attempt_comes_after_its_back_off(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_workers(1).with_spec(backoffLimit=3))
-    kubelet.end("train-worker-0", 1)
-    world.settle()
+    kubelet.see_end("train-worker-0", 1)
     kubelet.reap_all()
     run_job(world, kubelet)
-    kubelet.end("train-worker-0", 1)
-    world.settle()
+    kubelet.see_end("train-worker-0", 1)
     kubelet.reap_all()
     world.set_clock_back(HOUR)
     assert world.settle().requeue_after == 10

@@ -22,8 +22,7 @@ def test_active_deadline_spans_attempts(world: World, kubelet: Kubelet) -> None:
     world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60, backoffLimit=9))
     run_job(world, kubelet)
     world.advance(50)
-    kubelet.end("train-worker-0", 1)
-    world.settle()
+    kubelet.see_end("train-worker-0", 1)
     world.after(10)
     assert world.condition("Failed")["reason"] == "DeadlineExceeded"
 
@@ -92,8 +91,7 @@ def test_starting_deadline_does_not_hurry_a_restart(world: World, kubelet: Kubel
     world.advance(2)
     run_job(world, kubelet)
     world.advance(20)
-    kubelet.end("train-worker-0", 1)
-    world.settle()
+    kubelet.see_end("train-worker-0", 1)
     world.after(60)
     assert world.phase() != "Failed"
 

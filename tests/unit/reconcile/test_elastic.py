@@ -40,8 +40,7 @@ def test_job_grows_at_the_top(world: World, kubelet: Kubelet) -> None:
     assert world.names("Pod") == [f"train-worker-{index}" for index in range(3)]
     assert world.phase() == "Scaling"
     run_job(world, kubelet)
-    assert world.phase() == "Running"
-    assert world.status()["attempt"] == 1
+    assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
 
 
 def test_job_shrinks_from_the_top(world: World, kubelet: Kubelet) -> None:
@@ -61,8 +60,7 @@ def test_dead_worker_is_replaced_alone(world: World, kubelet: Kubelet, index: in
     start(world, kubelet, replicas=3)
     name = f"train-worker-{index}"
     before = {other: kubelet.uid(other) for other in world.names("Pod") if other != name}
-    kubelet.end(name, 137)
-    world.settle()
+    kubelet.see_end(name, 137)
     kubelet.reap_all()
     run_job(world, kubelet)
     assert world.phase() == "Running"
@@ -74,16 +72,14 @@ def test_dead_worker_is_replaced_alone(world: World, kubelet: Kubelet, index: in
 
 def test_too_few_workers_restart_the_gang(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_elastic_workers(2, 2, 4).with_spec(backoffLimit=1))
-    kubelet.end("train-worker-0", 1)
-    world.settle()
+    kubelet.see_end("train-worker-0", 1)
     status = world.status()
     assert (status["attempt"], status["failureCount"]) == (2, 1)
 
 
 def test_launcher_that_gave_up_forming_anew_is_not_charged(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet)
-    kubelet.end("train-worker-0", 241)
-    world.settle()
+    kubelet.see_end("train-worker-0", 241)
     status = world.status()
     assert (status["phase"], status["attempt"]) == ("Restarting", 2)
     assert "failureCount" not in status
@@ -126,8 +122,7 @@ def test_every_failure_is_recorded_before_its_pod_goes(world: World, kubelet: Ku
     start(world, kubelet, replicas=4, least=1)
     kubelet.end("train-worker-3", 1)
     world.work()
-    kubelet.end("train-worker-2", 1)
-    world.settle()
+    kubelet.see_end("train-worker-2", 1)
     assert {f["pod"] for f in world.status()["failures"]} == {"train-worker-2", "train-worker-3"}
 
 
@@ -155,12 +150,10 @@ def test_vanished_worker_comes_back_alone(world: World, kubelet: Kubelet) -> Non
 
 def test_workers_that_trained_together_complete_the_job(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet)
-    kubelet.end("train-worker-0", 0)
-    world.settle()
+    kubelet.see_end("train-worker-0", 0)
     assert world.phase() == "Completing"
     world.advance(5)
-    kubelet.end("train-worker-1", 0)
-    world.settle()
+    kubelet.see_end("train-worker-1", 0)
     assert world.phase() == "Completed"
 
 
@@ -170,8 +163,7 @@ def test_launcher_that_found_no_peers_is_no_success(world: World, kubelet: Kubel
     kubelet.start("train-worker-0")
     world.settle()
     world.advance(TIMEOUT)
-    kubelet.end("train-worker-0", 0)
-    world.settle()
+    kubelet.see_end("train-worker-0", 0)
     assert world.phase() == "Restarting"
     assert world.condition("Restarting")["reason"] == "ElasticUntrained"
     assert "failureCount" not in world.status()
@@ -186,18 +178,15 @@ def test_launcher_that_was_left_alone_is_no_success(world: World, kubelet: Kubel
     world.advance(TIMEOUT - 1)
     kubelet.start("train-worker-1")
     world.advance(1)
-    kubelet.end("train-worker-0", 0)
-    world.settle()
+    kubelet.see_end("train-worker-0", 0)
     world.advance(TIMEOUT)
-    kubelet.end("train-worker-1", 0)
-    world.settle()
+    kubelet.see_end("train-worker-1", 0)
     assert world.condition("Restarting")["reason"] == "ElasticUntrained"
 
 
 def test_late_worker_does_not_hold_the_end(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, replicas=3)
-    kubelet.end("train-worker-2", 1)
-    world.settle()
+    kubelet.see_end("train-worker-2", 1)
     kubelet.reap_all()
     for index in range(2):
         kubelet.end(f"train-worker-{index}", 0)
@@ -210,12 +199,10 @@ def test_worker_that_ended_well_counts_after_its_pod_is_gone(
     world: World, kubelet: Kubelet
 ) -> None:
     start(world, kubelet)
-    kubelet.end("train-worker-0", 0)
-    world.settle()
+    kubelet.see_end("train-worker-0", 0)
     kubelet.vanish("train-worker-0")
     world.settle()
-    kubelet.end("train-worker-1", 0)
-    world.settle()
+    kubelet.see_end("train-worker-1", 0)
     assert world.phase() == "Completed"
 
 
@@ -232,11 +219,9 @@ def test_removed_worker_is_no_failure(world: World, kubelet: Kubelet, code: int)
 
 def test_worker_that_saves_the_model_for_long_has_trained(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet)
-    kubelet.end("train-worker-1", 0)
-    world.settle()
+    kubelet.see_end("train-worker-1", 0)
     world.advance(3 * TIMEOUT)
-    kubelet.end("train-worker-0", 0)
-    world.settle()
+    kubelet.see_end("train-worker-0", 0)
     assert world.phase() == "Completed"
 
 
@@ -246,6 +231,5 @@ def test_no_worker_is_made_once_one_has_ended_well(world: World, kubelet: Kubele
     kubelet.end("train-worker-2", 139)
     kubelet.let_go()
     assert world.names("Pod") == ["train-worker-0", "train-worker-1"]
-    kubelet.end("train-worker-1", 0)
-    world.settle()
+    kubelet.see_end("train-worker-1", 0)
     assert world.phase() == "Completed"

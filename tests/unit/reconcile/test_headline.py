@@ -43,8 +43,7 @@ def test_running_job_waits_for_nothing(world: World, kubelet: Kubelet) -> None:
 
 def test_restarting_job_tells_what_failed(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_workers(2).with_spec(backoffLimit=1))
-    kubelet.end("train-worker-1", 3)
-    world.settle()
+    kubelet.see_end("train-worker-1", 3)
     reason, message = headline(world)
     assert reason == "PodFailed"
     assert message.startswith("train-worker-1 on node-1 exited with code 3")
@@ -103,8 +102,7 @@ def test_job_that_ended_under_an_older_operator_is_not_written(
     world: World, kubelet: Kubelet
 ) -> None:
     run_job(world, kubelet, a_job().with_workers(1))
-    kubelet.end("train-worker-0", 0)
-    world.settle()
+    kubelet.see_end("train-worker-0", 0)
     job = world.job()
     kept = {k: v for k, v in world.status().items() if k not in ("reason", "message")}
     kept["conditions"] = [c for c in kept["conditions"] if c["type"] != Condition.FINISHED]

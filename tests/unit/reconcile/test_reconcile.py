@@ -146,8 +146,7 @@ def test_status_written_on_an_old_view_is_refused(world: World, kubelet: Kubelet
     """A new leader's cache shows the job as it ran; its predecessor has completed it since."""
     run_job(world, kubelet, a_job().with_workers(1))
     stale = world.observe()
-    kubelet.end("train-worker-0", 0)
-    world.settle()
+    kubelet.see_end("train-worker-0", 0)
     kubelet.reap_all()
     without_pods = replace(stale, pods=())
     world.apply(stale.job, reconcile(without_pods, world.now, world.settings))

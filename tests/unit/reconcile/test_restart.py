@@ -28,8 +28,7 @@ def recover(world: World, kubelet: Kubelet) -> None:
 
 def test_failure_without_a_limit_fails_the_job(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet)
-    kubelet.end("train-worker-0", 1, message="boom")
-    world.settle()
+    kubelet.see_end("train-worker-0", 1, message="boom")
     assert world.phase() == "Failed"
     assert world.condition("Failed")["reason"] == "PodFailed"
     assert (
@@ -41,8 +40,7 @@ def test_failure_without_a_limit_fails_the_job(world: World, kubelet: Kubelet) -
 def test_failure_within_the_limit_restarts_the_gang(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, backoffLimit=1)
     before = {pod["metadata"]["uid"] for pod in world.of_kind("Pod")}
-    kubelet.end("train-worker-0", 1)
-    world.settle()
+    kubelet.see_end("train-worker-0", 1)
     assert world.phase() == "Restarting"
     recover(world, kubelet)
     assert world.phase() == "Running"
@@ -63,8 +61,7 @@ def test_incident_that_fails_all_pods_is_charged_once(world: World, kubelet: Kub
 
 def test_echo_of_an_incident_is_not_charged(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, backoffLimit=3)
-    kubelet.end("train-worker-0", 1)
-    world.settle()
+    kubelet.see_end("train-worker-0", 1)
     kubelet.end("train-ps-0", 1)
     kubelet.end("train-worker-1", 15)
     recover(world, kubelet)
@@ -75,8 +72,7 @@ def test_failure_beyond_the_limit_fails_the_job(world: World, kubelet: Kubelet) 
     start(world, kubelet, backoffLimit=1)
     kubelet.end("train-worker-0", 1)
     recover(world, kubelet)
-    kubelet.end("train-worker-1", 1)
-    world.settle()
+    kubelet.see_end("train-worker-1", 1)
     assert world.phase() == "Failed"
     assert world.condition("Failed")["reason"] == "BackoffLimitExceeded"
     assert world.status()["failureCount"] == 1
@@ -131,8 +127,7 @@ def test_uncharged_restarts_that_get_a_job_nowhere_end_it(
 
 def test_next_attempt_waits_for_the_last_pod_to_go(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, backoffLimit=1)
-    kubelet.end("train-worker-0", 1)
-    world.settle()
+    kubelet.see_end("train-worker-0", 1)
     world.after(3600)
     assert {
         pod["metadata"]["labels"]["batch.paddlepaddle.org/attempt"] for pod in world.of_kind("Pod")
@@ -251,16 +246,14 @@ def test_avoided_nodes_are_bounded(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, backoffLimit=1)
     many = [f"node-{number}" for number in range(2, 2 + MAX_AVOID_NODES)]
     world.change("PaddleJob", "train", lambda job: job["status"].update(avoidNodes=many))
-    kubelet.end("train-worker-0", 1)
-    world.settle()
+    kubelet.see_end("train-worker-0", 1)
     assert world.status()["avoidNodes"] == [*many[1:], "node-1"]
 
 
 def test_fatal_policy_ends_a_job_with_restarts_left(world: World, kubelet: Kubelet) -> None:
     rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
     start(world, kubelet, backoffLimit=5, podFailurePolicy={"rules": [rule]})
-    kubelet.end("train-worker-0", 42)
-    world.settle()
+    kubelet.see_end("train-worker-0", 42)
     assert world.condition("Failed")["reason"] == "PodFailurePolicy"
 
 
@@ -296,5 +289,4 @@ def test_in_place_restart_is_no_incident(world: World, kubelet: Kubelet) -> None
     run_job(world, kubelet, a_job().with_workers(2, template))
     kubelet.restart("train-worker-1")
     world.settle()
-    assert world.phase() == "Running"
-    assert world.status()["attempt"] == 1
+    assert (world.phase(), world.status()["attempt"]) == ("Running", 1)

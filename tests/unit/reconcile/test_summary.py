@@ -95,13 +95,11 @@ def test_roles_are_counted() -> None:
 
 def test_worker_that_ended_well_is_counted_after_it_is_gone(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_workers(2))
-    kubelet.end("train-worker-0", 0)
-    world.settle()
+    kubelet.see_end("train-worker-0", 0)
     kubelet.vanish("train-worker-0")
     world.settle()
     assert world.phase() == "Completing"
-    kubelet.end("train-worker-1", 0)
-    world.settle()
+    kubelet.see_end("train-worker-1", 0)
     assert world.phase() == "Completed"
     assert world.status()["worker"]["succeeded"] == 2
 

@@ -26,8 +26,7 @@ def test_job_created_suspended_begins_with_its_first_attempt(
     world.begin(a_job().with_workers(2).with_spec(suspend=True))
     world.edit_spec(suspend=False)
     run_job(world, kubelet)
-    assert world.phase() == "Running"
-    assert world.status()["attempt"] == 1
+    assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
     assert "restartCount" not in world.status()
 
 
