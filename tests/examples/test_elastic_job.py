@@ -7,7 +7,6 @@ and the tests look at that.
 import json
 import os
 import re
-import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,11 +17,10 @@ import pytest
 import yaml
 
 from api.constants import EXIT_CODE_ELASTIC_RESTART
-from localcluster import Cluster
 from tests.examples.pods import EXAMPLES, python
 from tests.live.history import History
 from tests.live.lab import PADDLE_JOBS, Lab
-from tests.live.nodepods import descendants, parents_by_process
+from tests.live.nodepods import kill_processes
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(1800)]
 
@@ -135,7 +133,7 @@ class Story:
     def kill(self, name: str) -> None:
         """kill -9 of a worker: of its launcher and all below it."""
         (pod,) = (pod for pod in self._live() if pod["metadata"]["name"] == name)
-        kill_processes(self.lab.cluster, pod["spec"]["nodeName"], pod["status"]["podIP"])
+        kill_processes(self.lab.cluster, pod)
 
     def _trains(self, before: dict[str, int], count: int) -> bool:
         """Whether every live pod has since begun, and reported, training of that many."""
@@ -292,15 +290,3 @@ def kill_and_scale(lab: Lab, story: Story) -> None:
     """Kill the worker at the top, and have no other made in its place."""
     story.kill(f"{JOB}-worker-2")
     scale(lab, 2)
-
-
-def kill_processes(cluster: Cluster, node: str, address: str) -> None:
-    """SIGKILL to every process of the pod that has the address."""
-    told = f"POD_IP={address}".encode()
-    for process in descendants(cluster.process(node).pid, parents_by_process()):
-        try:
-            environment = Path(f"/proc/{process}/environ").read_bytes()
-            if told in environment.split(b"\0"):
-                os.kill(process, signal.SIGKILL)
-        except OSError:
-            continue

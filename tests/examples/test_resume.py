@@ -1,8 +1,6 @@
 """A worker is killed in the middle of an epoch: the job restarts, and the epoch goes on."""
 
-import os
 import re
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import yaml
 
 from tests.examples.pods import EXAMPLES
 from tests.live.lab import CORE, Lab
+from tests.live.nodepods import kill_processes
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
 
@@ -46,7 +45,8 @@ def jobs(module_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
 
     def are_hit() -> bool:
         for name in [name for name in whole if is_in_mid_epoch(volume, name)]:
-            kill(module_lab, f"{name}-worker-1")
+            pod = module_lab.get(CORE, f"pods/{name}-worker-1")
+            kill_processes(module_lab.cluster, pod)
             whole.remove(name)
         return not whole
 
@@ -78,26 +78,6 @@ def on_volume(job: Raw, folder: Path) -> Raw:
 def is_in_mid_epoch(volume: Path, name: str) -> bool:
     """Whether there is a checkpoint from amid the second epoch."""
     return bool(list((volume / name / "checkpoints").glob(IN_MID_EPOCH[name])))
-
-
-def kill(lab: Lab, pod: str) -> None:
-    """Kill all of a pod's processes with kill -9."""
-    for process in processes_of(lab.get(CORE, f"pods/{pod}")["status"]["podIP"]):
-        os.kill(process, signal.SIGKILL)
-
-
-def processes_of(address: str) -> list[int]:
-    """The processes of the pod with this address."""
-    wanted, found = f"POD_IP={address}".encode(), []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            variables = (folder / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if wanted in variables:
-            found.append(int(folder.name))
-    assert found
-    return found
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -1,5 +1,8 @@
 """Pods for the tests of the node: made, waited for, asked, and seen to be gone."""
 
+import contextlib
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +155,16 @@ def descendants(process: int, parents: dict[int, int]) -> list[int]:
         front = sorted(child for child, parent in parents.items() if parent in front)
         found += front
     return found
+
+
+def kill_processes(cluster: Cluster, pod: Raw) -> None:
+    """kill -9 of all that runs in a pod: another cluster's pods may have the same address."""
+    mark = f"POD_IP={pod['status']['podIP']}".encode()
+    node = cluster.process(pod["spec"]["nodeName"])
+    for process in descendants(node.pid, parents_by_process()):
+        with contextlib.suppress(OSError):
+            if mark in Path(f"/proc/{process}/environ").read_bytes().split(b"\0"):
+                os.kill(process, signal.SIGKILL)
 
 
 def command_line(process: int) -> str:

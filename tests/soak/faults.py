@@ -5,7 +5,6 @@ away itself, does not happen.
 """
 
 import contextlib
-import os
 import shutil
 import signal
 import socket
@@ -22,7 +21,7 @@ from kube.errors import AlreadyExists
 from localcluster.cluster.components import API_SERVER, CONTROLLER_MANAGER, ETCD, SCHEDULER
 from tests.live.faulty import webhook
 from tests.live.lab import CORE, ENDED
-from tests.live.nodepods import descendants, parents_by_process
+from tests.live.nodepods import kill_processes
 from tests.live.operated import DEPLOYMENT
 from tests.live.proxy import Act, FaultProxy, answer, cut, delay, refuse
 from tests.soak.ledger import Ledger
@@ -242,14 +241,9 @@ def pod_path(pod: Raw, subresource: str = "") -> str:
 def pod_killed(scene: Scene, fault: Fault) -> End:
     """All processes of a pod are killed."""
     pod = scene.child("Pod", fault.pick, "Running")
-    node = scene.place.process(pod["spec"]["nodeName"])
-    if node is None:
+    if scene.place.process(pod["spec"]["nodeName"]) is None:
         raise NothingToHitError
-    mark = f"POD_IP={pod['status']['podIP']}\0".encode()
-    for pid in descendants(node.pid, parents_by_process()):
-        with contextlib.suppress(OSError):
-            if mark in Path(f"/proc/{pid}/environ").read_bytes():
-                os.kill(pid, signal.SIGKILL)
+    kill_processes(scene.place.cluster, pod)
     return nothing
 
 

@@ -10,8 +10,6 @@ import pytest
 from api.objects import Raw
 from localcluster import Cluster, ClusterConfig
 from localcluster.cluster.components import COMPONENTS
-from localcluster.machine import clock
-from tests.live.proxy import audit_entries
 
 DEADLINE_SECONDS = 120.0
 
@@ -73,40 +71,6 @@ def test_blocking_an_owners_deletion_takes_a_right_over_the_owner(
         "create", "-f", "-", stdin=json.dumps(child), check=False, kubeconfig=kubeconfig
     )
     assert "cannot set blockOwnerDeletion" in refused.stderr
-
-
-def test_children_go_with_their_owner(cluster: Cluster, namespace: str) -> None:
-    metadata = {"name": "owner", "namespace": namespace}
-    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "none"}]}}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata}
-    job["spec"] = {"template": template, "parallelism": 2}
-    cluster.kubectl("create", "-f", "-", stdin=json.dumps(job))
-
-    def count() -> int:
-        return len(cluster.get(f"/api/v1/namespaces/{namespace}/pods")["items"])
-
-    assert clock.wait_until(lambda: count() == 2, DEADLINE_SECONDS)
-    cluster.kubectl("delete", "job", "owner", "-n", namespace)
-    assert clock.wait_until(lambda: count() == 0, DEADLINE_SECONDS)
-
-
-def test_gangs_are_served(cluster: Cluster) -> None:
-    served = cluster.get("/apis/scheduling.k8s.io/v1alpha2")["resources"]
-    assert {"podgroups", "workloads"} <= {each["name"] for each in served}
-
-
-def test_audit_log_tells_who_did_what(cluster: Cluster, namespace: str) -> None:
-    done = {
-        (each["user"]["username"], each["verb"], each["objectRef"].get("name"))
-        for each in audit_entries(cluster)
-        if each.get("objectRef", {}).get("resource") == "namespaces"
-    }
-    assert ("admin", "create", namespace) in done
-
-
-@pytest.mark.parametrize("name", COMPONENTS)
-def test_each_component_has_a_log(cluster: Cluster, name: str) -> None:
-    assert cluster.log(name).stat().st_size > 0
 
 
 def test_two_clusters_know_nothing_of_each_other(cluster: Cluster, namespace: str) -> None:

@@ -5,7 +5,6 @@ too, where the shared cluster ends.
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +15,7 @@ from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
-from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, install_without_deployment
+from tests.live.operated import NAMESPACE, install_without_deployment, run_operator
 from tests.live.processes import listening_ports
 from tests.live.rights import Right, granted, used
 from tests.live.scrape import scrape
@@ -34,12 +33,9 @@ def scene() -> Iterator[Lab]:
     with Cluster(ClusterConfig(nodes=1)) as running:
         install_without_deployment(running)
         volcano.install_pod_groups(running)
-        kubeconfig = running.kubeconfig_for(NAMESPACE, DEPLOYMENT)
-        command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
-        command += ["--leader-elect", f"--leader-election-namespace={NAMESPACE}"]
-        command += ["--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=0"]
-        command += ["--metrics-secure", "--scheduling=kubernetes"]
-        running.run_beside("operator", command, CHECKOUT)
+        election = ("--leader-elect", f"--leader-election-namespace={NAMESPACE}")
+        metrics = ("--metrics-bind-address=127.0.0.1:0", "--metrics-secure")
+        run_operator(running, "", *election, *metrics, "--scheduling=kubernetes")
         with new_namespace(running) as namespace:
             yield Lab(running, namespace)
 
@@ -79,7 +75,7 @@ def one(template: Raw) -> dict[str, tuple[int, Raw]]:
 
 def read_metrics(lab: Lab) -> None:
     """Prometheus reads the metrics: the operator asks who that is."""
-    operator = lab.cluster.process("operator")
+    operator = lab.cluster.process("operator-")
     (port,) = lab.wait(lambda: listening_ports(operator.pid), "it listens")
     assert scrape(f"127.0.0.1:{port}", lab.cluster.plane.token)[0] == 200
 

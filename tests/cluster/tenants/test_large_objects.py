@@ -1,6 +1,5 @@
 """However large the objects of a tenant are, the operator stays below its limit of memory."""
 
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -24,7 +23,7 @@ from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.apiserver import ApiServer, jobs_path
 from tests.live.lab import CORE, Lab, paddle_job, shell
-from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, install_without_deployment
+from tests.live.operated import install_without_deployment, run_operator
 from tests.live.processes import http_get, listening_ports, status_of
 from tests.live.tenant import Tenant
 
@@ -37,7 +36,7 @@ CHAINS, LINKS = 6_000, 100
 """Lists in lists, which take thirty times as much when they are read as they do as text."""
 MAX_PEAK_MB = 400
 """The manifests limit the operator to 512 MiB."""
-OPERATOR = "operator"
+OPERATOR = "operator-"
 READY_SECONDS = 120
 LOOK_SECONDS = 15.0
 """Meanwhile each of them has had a pass."""
@@ -67,10 +66,7 @@ def neighbour(plane: Cluster) -> Iterator[Lab]:
 
 def start(plane: Cluster) -> Process:
     """The operator of all namespaces, when it is ready."""
-    kubeconfig = plane.kubeconfig_for(NAMESPACE, DEPLOYMENT)
-    command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
-    command += ["--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:0"]
-    process = plane.run_beside(OPERATOR, command, CHECKOUT)
+    process = run_operator(plane, "", "--health-probe-bind-address=127.0.0.1:0")
     assert clock.wait_until(lambda: bool(listening_ports(process.pid)), READY_SECONDS)
     (port,) = listening_ports(process.pid)
     url = f"http://127.0.0.1:{port}/readyz"

@@ -1,7 +1,6 @@
 """Objects of one tenant, nested as deeply as the API server takes them, cost another nothing."""
 
 import json
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,10 +17,8 @@ from localcluster.machine.process import Process
 from tests.conftest import new_namespace
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import (
-    CHECKOUT,
-    DEPLOYMENT,
-    NAMESPACE,
     install_without_deployment,
+    run_operator,
 )
 from tests.live.processes import http_get, listening_ports
 
@@ -29,7 +26,7 @@ Raw = dict[str, Any]
 DEPTHS = (1_100, 5_000, 9_000)
 CALM_SECONDS = 5.0
 """From a neighbour's submission until its job runs."""
-OPERATOR = "operator"
+OPERATOR = "operator-"
 TENANT = "tenant"
 WAITS = shell("exec sleep 3600")
 POD_GROUPS = f"/apis/{GANG_API_VERSION}"
@@ -107,10 +104,7 @@ class Operator:
 
     def start(self) -> None:
         """Start it, and wait until it is ready."""
-        kubeconfig = self._cluster.kubeconfig_for(NAMESPACE, DEPLOYMENT)
-        command = [sys.executable, "-m", "controller", f"--kubeconfig={kubeconfig}"]
-        command += ["--metrics-bind-address=0", "--health-probe-bind-address=127.0.0.1:0"]
-        process = self._cluster.run_beside(OPERATOR, command, CHECKOUT)
+        process = run_operator(self._cluster, "", "--health-probe-bind-address=127.0.0.1:0")
         self._probe = Probe(f"http://127.0.0.1:{port_of(process)}/readyz")
 
     def stop(self) -> None:
