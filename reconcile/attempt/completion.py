@@ -14,12 +14,9 @@ JOIN_SECONDS = 60.0
 
 
 def find_completion(view: View) -> Move | None:
-    """The end of a job whose workers have ended well, or None."""
-    return _end_elastic(view) if view.job.spec.is_elastic else _end_usual(view)
-
-
-def _end_usual(view: View) -> Move | None:
-    """The end of a job whose every worker has ended well."""
+    """The end of a job whose every worker has ended well, or None."""
+    if view.job.spec.is_elastic:
+        return _end_elastic(view)
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is None or len(view.completed[Role.WORKER]) < worker.replicas:
         return None

@@ -1,7 +1,7 @@
 """The children that are to go: those in the way of a live job, and what cleanPodPolicy says."""
 
-from api.constants import CleanPodPolicy, Condition, Phase
-from api.objects import Raw, name_of
+from api.constants import LABEL_ATTEMPT, CleanPodPolicy, Condition, Phase
+from api.objects import Raw, labels_of, name_of
 from reconcile.attempt.elastic import is_recorded
 from reconcile.build.gang import find_gang
 from reconcile.model.plan import Delete, deletes_of
@@ -32,7 +32,9 @@ def wanted_deletes(view: View) -> tuple[Delete, ...]:
 def _obsolete_deletes(view: View) -> tuple[Delete, ...]:
     pods = view.all_pods if view.job.status.is_true(Condition.SUSPENDED) else view.obsolete
     services = (each for each in view.observed.services if name_of(each) not in view.wanted)
-    return deletes_of((*(pod.raw for pod in pods), *services, *view.old_config_maps()))
+    attempt = str(view.attempt)
+    maps = (m for m in view.observed.config_maps if labels_of(m).get(LABEL_ATTEMPT) != attempt)
+    return deletes_of((*(pod.raw for pod in pods), *services, *maps))
 
 
 def _replaced_deletes(view: View) -> tuple[Delete, ...]:

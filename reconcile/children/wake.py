@@ -7,6 +7,7 @@ waits gets another one. A pod that waits for something else, such as a Secret, l
 """
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
 
 from api.constants import ANNOTATION_WOKEN
@@ -26,25 +27,25 @@ _VALUE = re.compile(r"attempt=\d+,call=(\d),at=(\S+Z)")
 
 def wake_patches(view: View) -> tuple[Patch, ...]:
     """One annotation for each pod that is to be woken now."""
-    return tuple(_call(view, pod) for pod in _sleepers(view) if _seconds_left(view, pod) <= 0)
+    return tuple(_call(view, pod, number) for pod, number, left in _calls(view) if left <= 0)
 
 
 def seconds_to_wake(view: View) -> float | None:
     """Seconds until a pod that waits then is to be woken once more, or None."""
-    waits = [_seconds_left(view, pod) or CALL_SECONDS for pod in _sleepers(view)]
-    return min(waits, default=None)
+    return min((left or CALL_SECONDS for _, _, left in _calls(view)), default=None)
 
 
-def _sleepers(view: View) -> list[PodView]:
-    """The pods that wait though the ConfigMap exists, and have not had all their calls."""
+def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
+    """(pod, number, seconds left) of each next call to a pod that waits though it need not."""
     if view.config_map is None:
-        return []
-    waiting = (pod for pod in view.pods.values() if pod.is_live and _is_waiting(pod))
-    return [pod for pod in waiting if _last_call(pod)[0] < MAX_CALLS]
-
-
-def _is_waiting(pod: PodView) -> bool:
-    return any(reason == WAITING for _, reason, _ in waiting_states(pod.raw))
+        return
+    for pod in view.pods.values():
+        if pod.is_live and any(reason == WAITING for _, reason, _ in waiting_states(pod.raw)):
+            count, called_at = _last_call(pod)
+            # abs: a clock that was set back does not make the pod wait until it has caught up.
+            waited = abs((view.now - called_at).total_seconds()) if called_at else CALL_SECONDS
+            if count < MAX_CALLS:
+                yield pod, count + 1, max(0.0, CALL_SECONDS - waited)
 
 
 def _last_call(pod: PodView) -> tuple[int, datetime | None]:
@@ -57,16 +58,7 @@ def _last_call(pod: PodView) -> tuple[int, datetime | None]:
         return 0, None
 
 
-def _seconds_left(view: View, pod: PodView) -> float:
-    _, called_at = _last_call(pod)
-    if called_at is None:
-        return 0.0
-    # abs: a clock that was set back does not make the pod wait until it has caught up.
-    return max(0.0, CALL_SECONDS - abs((view.now - called_at).total_seconds()))
-
-
-def _call(view: View, pod: PodView) -> Patch:
-    count = _last_call(pod)[0] + 1
-    value = f"attempt={view.attempt},call={count},at={format_time(view.now)}"
+def _call(view: View, pod: PodView, number: int) -> Patch:
+    value = f"attempt={view.attempt},call={number},at={format_time(view.now)}"
     body = {"metadata": {"annotations": {ANNOTATION_WOKEN: value}}}
     return Patch(ObjectReference.of(pod.raw), body)

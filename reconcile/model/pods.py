@@ -82,7 +82,6 @@ class PodView:
     address: str
     node: str
     is_deleting: bool
-    is_scheduled: bool
     has_started: bool
     started_at: datetime | None
     end: ContainerEnd | None
@@ -139,7 +138,6 @@ def view_pod(raw: Raw, trainer_names: dict[Role, str]) -> PodView:
         address=status.get("podIP") or "",
         node=(raw.get("spec") or {}).get("nodeName") or "",
         is_deleting=is_deleting(raw),
-        is_scheduled=_is_scheduled(raw),
         has_started=has_started(container) or status.get("phase") == "Succeeded",
         started_at=_started_at(container),
         end=_trainer_end(container) or _init_end(raw),
@@ -160,7 +158,7 @@ def _state(raw: Raw, container: Raw) -> PodState:
         return PodState.UNKNOWN
     if "running" in state or (phase == "Running" and not container):
         return PodState.RUNNING
-    return PodState.STARTING if _is_scheduled(raw) else PodState.PENDING
+    return PodState.STARTING if (raw.get("spec") or {}).get("nodeName") else PodState.PENDING
 
 
 def _ended_state(raw: Raw, phase: str | None, exit_code: int) -> PodState:
@@ -171,10 +169,6 @@ def _ended_state(raw: Raw, phase: str | None, exit_code: int) -> PodState:
 
 def _restarts_in_place(raw: Raw) -> bool:
     return (raw.get("spec") or {}).get("restartPolicy") == "OnFailure"
-
-
-def _is_scheduled(raw: Raw) -> bool:
-    return bool((raw.get("spec") or {}).get("nodeName"))
 
 
 def _trainer_end(container: Raw) -> ContainerEnd | None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from api.constants import LABEL_ATTEMPT, Condition, Phase, Role
+from api.constants import Condition, Phase, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
-from api.objects import Raw, is_deleting, labels_of, name_of
+from api.objects import Raw, is_deleting, name_of
 from api.status import RoleStatus
 from api.trainer import trainer_name
 from reconcile.model.indexes import parse_indexes
@@ -94,7 +94,7 @@ class View:
     @cached_property
     def is_placed(self) -> bool:
         """Whether every wanted pod has a node, or has ended well before."""
-        return not self.missing and all(pod.is_scheduled for pod in self.pods.values())
+        return not self.missing and all(pod.node for pod in self.pods.values())
 
     @cached_property
     def lacking(self) -> tuple[str, ...]:
@@ -170,14 +170,6 @@ class View:
     def role_status(self, role: Role) -> RoleStatus:
         """The stored counts of a role."""
         return self.job.status.roles.get(role) or RoleStatus()
-
-    def old_config_maps(self) -> tuple[Raw, ...]:
-        """ConfigMaps of ended attempts."""
-        return tuple(
-            config_map
-            for config_map in self.observed.config_maps
-            if labels_of(config_map).get(LABEL_ATTEMPT) != str(self.attempt)
-        )
 
     def _is_wanted(self, pod: PodView) -> bool:
         return pod.attempt == self.attempt and self.wanted.get(pod.name) == (pod.role, pod.index)

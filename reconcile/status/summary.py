@@ -124,7 +124,9 @@ def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobSta
     runs = status.phase in (Phase.RUNNING, Phase.COMPLETING)
     status = forget_loss(status) if runs else status
     status = _set_pending(view, status, None if runs else hold, Reason.ALL_PODS_RUNNING)
-    status = _set_scheduled(view, status)
+    placed = view.is_placed
+    where = Reason.ALL_PODS_SCHEDULED if placed else Reason.NOT_ALL_SCHEDULED
+    status = set_condition(status, Condition.PODS_SCHEDULED, placed, where, "", view.now)
     reason, message = _explain_running(view) if runs else (Reason.NOT_ALL_RUNNING, "")
     since = view.now if runs else _first_look(view)  # a later change shows that the job has run
     status = set_condition(status, Condition.RUNNING, runs, reason, message, since)
@@ -157,8 +159,3 @@ def _set_pending(view: View, status: JobStatus, hold: Hold | None, over: Reason)
     waiting = hold.waiting(status, view.now)
     status = set_condition(status, Condition.PENDING, True, hold.reason, hold.message, view.now)
     return replace(status, waiting=waiting)
-
-
-def _set_scheduled(view: View, status: JobStatus) -> JobStatus:
-    reason = Reason.ALL_PODS_SCHEDULED if view.is_placed else Reason.NOT_ALL_SCHEDULED
-    return set_condition(status, Condition.PODS_SCHEDULED, view.is_placed, reason, "", view.now)
