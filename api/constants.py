@@ -200,18 +200,9 @@ def _reasons(first: Reason, last: Reason) -> tuple[Reason, ...]:
 
 FAILURE_REASONS: Final = (
     Reason.POD_FAILED,
-    Reason.BACKOFF_LIMIT_EXCEEDED,
-    Reason.RESTART_LOOP,
-    Reason.POD_FAILURE_POLICY,
-    Reason.DEADLINE_EXCEEDED,
-    Reason.STARTING_DEADLINE_EXCEEDED,
-    Reason.IMAGE_ERROR,
-    Reason.CONFIG_ERROR,
-    Reason.INVALID_SPEC,
-    Reason.ENDPOINTS_TOO_LONG,
+    *_reasons(Reason.BACKOFF_LIMIT_EXCEEDED, Reason.ENDPOINTS_TOO_LONG),
 )
 """The reasons with which a job may fail: the values of a metric's label."""
-
 ATTEMPT_ENDS: Final = _reasons(Reason.POD_FAILED, Reason.RESTART_REQUESTED)
 """The reasons with which an attempt may end and another follow: the same of another metric."""
 WAITS: Final = (

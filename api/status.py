@@ -30,7 +30,7 @@ MAX_ENTRIES = 64
 """The bound of every list: more than this operator keeps, for a newer one may keep more."""
 COUNTERS = ("attempt", "restartCount", "quickRestarts", "fruitlessRestarts", "failureCount")
 CLOCK_SKEW = timedelta(seconds=5)
-"""So far ahead may a status be: another leader wrote it, by another clock."""
+"""How far ahead a status may be: another leader wrote it, by another clock."""
 MAX_MESSAGE_CHARACTERS = 1024
 """A condition's message is cut to this; metav1.Condition allows 32768."""
 MAX_HEADLINE_CHARACTERS = 100

@@ -1,7 +1,6 @@
 """Gang restarts: a new attempt of the whole job, charged or not, after a back-off."""
 
 from dataclasses import replace
-from datetime import datetime
 
 from api.constants import Condition, Phase, Reason
 from api.objects import parse_time
@@ -21,7 +20,7 @@ MAX_FRUITLESS_RESTARTS = 100
 USEFUL_SECONDS = 60.0
 """An attempt that ran for so long may have got the program on."""
 STABLE_SECONDS = 600.0
-"""An attempt that ran for so long is not to blame for the ones before, as for a kubelet."""
+"""After an attempt that ran this long, the back-off starts anew, as a kubelet's does."""
 
 
 def answer_incident(view: View, incident: Incident) -> Move:
@@ -83,15 +82,9 @@ def quick_restarts(view: View) -> int:
     return 0 if _has_run_for(view, STABLE_SECONDS) else view.job.status.quick_restarts
 
 
-def restarting_since(status: JobStatus) -> datetime | None:
-    """When the restart that is under way began, or None."""
-    condition = status.condition(Condition.RESTARTING)
-    return parse_time(condition.last_transition_time) if condition and condition.status else None
-
-
 def _has_run_for(view: View, seconds: float) -> bool:
-    running = view.job.status.condition(Condition.RUNNING)
-    since = parse_time(running.last_transition_time) if running and running.status else None
+    running = view.job.status.true_condition(Condition.RUNNING)
+    since = parse_time(running.last_transition_time) if running else None
     return since is not None and (view.now - since).total_seconds() >= seconds
 
 
