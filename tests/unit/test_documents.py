@@ -60,7 +60,9 @@ def test_architecture_says_where_things_are() -> None:
     assert len(table.splitlines()) > 5
 
 
-@pytest.mark.parametrize("page", ["guide", "migration", "own-program", "production", "alerts"])
+@pytest.mark.parametrize(
+    "page", ["guide", "migration", "own-program", "production", "alerts", "progress"]
+)
 def test_both_languages_show_the_same(page: str) -> None:
     english = BLOCK.findall((ROOT / "docs" / f"{page}.md").read_text())
     chinese = BLOCK.findall((ROOT / "docs" / f"{page}.zh.md").read_text())
