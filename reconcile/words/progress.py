@@ -22,18 +22,8 @@ MAX_QUIET_SECONDS = 6 * 3600
 MAX_MARKED_DIGITS = 12
 _PATH = re.compile(r"[ -~]{1,256}")
 _COUNTS = frozenset(
-    [
-        "step",
-        "global_step",
-        "iter",
-        "iteration",
-        "batch",
-        "batch_id",
-        "epoch",
-        "total",
-        "eta",
-        "quiet",
-    ]
+    {"step", "global_step", "iter", "iteration", "batch", "batch_id"}
+    | {"epoch", "total", "eta", "quiet"}
 )
 """Names of counts, which are not metrics."""
 
