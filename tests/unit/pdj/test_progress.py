@@ -22,6 +22,7 @@ from pdj.text.explain import draw_story
 from pdj.text.progress import describe_training, wrap
 from pdj.text.status import draw_job
 from pdj.text.terminal import Screen
+from pdj.ui.detail import describe_job
 from tests.memory.builders import NOW, a_job, at
 
 CLOCK_SECONDS = 100.0
@@ -287,6 +288,16 @@ def test_list_reads_a_line_for_each_running_job_only_if_asked(
         ["1,239/40,000 (3 %)", "11s ago"],
     ]
     assert notes == f"progress unknown: {FORBIDDEN}\n"
+
+
+@pytest.mark.parametrize(("loss", "drawn"), [("0.5", 0.5), ("nan", None), ("inf", None)])
+def test_the_page_draws_only_a_loss_that_is_a_number(loss: str, drawn: float | None) -> None:
+    logs = Logs(worker_0=log((99, f"step 3/9 loss: {loss}")))
+    message = describe_job(cast("Client", logs), a_picture(), "en", read(logs))
+    assert message["training"] == {
+        "parts": ["step 3/9 (33 %)", f"loss {loss}", "last output 1s ago"],
+        "percent": 33, "step": 3, "loss": drawn,
+    }  # fmt: skip
 
 
 def test_parts_are_wrapped_whole() -> None:
