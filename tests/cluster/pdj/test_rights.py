@@ -48,7 +48,9 @@ def assert_refused(done: Done, what: str) -> None:
 @pytest.mark.parametrize("words", [["logs", "steady"], ["logs", "steady", "-f"]], ids=" ".join)
 def test_who_may_see_jobs_and_pods_but_no_logs(running: Lab, words: list[str]) -> None:
     assert_refused(run_as(running, "guest", *words), 'cannot get resource "pods/log"')
-    assert "1/1 running" in run_as(running, "guest", "status", "steady").out
+    shown = run_as(running, "guest", "status", "steady").out
+    assert "1/1 running" in shown
+    assert 'progress unknown: pods "steady-worker-0" is forbidden' in shown
     assert run_as(running, "guest", "list").code == 0
 
 
