@@ -8,11 +8,13 @@ import pytest
 import yaml
 
 from localcluster import Cluster
+from pdj.documents.advice import find_advice
 from pdj.documents.checks import Whose, find_errors, is_job
 from pdj.documents.reader import Document, read_documents
+from pdj.documents.render import render
 from tests.live.apiserver import DRY_RUN, ApiServer, jobs_path
 from tests.memory import bad_jobs
-from tests.memory.builders import a_job
+from tests.memory.builders import NOW, a_job
 from tests.pod_corpus import RUNTIME_CLASS, all_pods
 
 Raw = dict[str, Any]
@@ -81,6 +83,8 @@ def test_examples(server: ApiServer, namespace: str, file: Path) -> None:
         if is_job(document):
             assert_agrees(server, namespace, file.name, document)
             assert not find_errors(document)
+            assert file.parent.name != "recipes" or not find_advice(document)
+            assert {each["kind"] for each in render(document.value, NOW)} >= {"Pod"}
 
 
 WORDS: list[Raw] = [
