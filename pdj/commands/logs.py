@@ -1,6 +1,7 @@
 """`logs JOB`: the logs of all pods in order of time, as far as they are there or until the end."""
 
 import argparse
+import dataclasses
 import math
 import re
 from collections.abc import Callable
@@ -83,9 +84,13 @@ def _print(session: Session, log: JobLog, printer: "Printer") -> int:
     return OK
 
 
+class NoPods(Problem):
+    """The pods cannot be seen."""
+
+
 def _need_pods(picture: JobPicture) -> None:
     if picture.pods_problem:
-        raise Problem(f"the pods cannot be seen: {picture.pods_problem}")
+        raise NoPods(f"the pods cannot be seen: {picture.pods_problem}")
 
 
 def _tell_of_the_gone(session: Session, picture: JobPicture) -> None:
@@ -127,6 +132,15 @@ def _refuse_unknown(session: Session, picture: JobPicture) -> None:
             "no container of the job's pods is meant by --role, --index, --attempt or --container; "
             f"its pods, of attempt {now}: {', '.join(names[:MAX_NAMES])}{more}"
         )
+
+
+def follow_job(session: Session, name: str, on_turn: OnTurn = lambda _picture: None) -> int:
+    """What `logs NAME --follow` does, for another command."""
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    given = vars(parser.parse_args([name, "--follow"])) | {"timeout": session.options.timeout}
+    options = argparse.Namespace(**{**vars(session.options), **given})
+    return follow(dataclasses.replace(session, options=options), on_turn)
 
 
 def follow(session: Session, on_turn: OnTurn = lambda _picture: None) -> int:

@@ -42,7 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(f"--{kind}", type=_pairs, default={}, metavar="K=V,...", help=help_)
     parser.add_argument("--backoff-limit", type=natural, help="charged restarts")
     parser.add_argument("--intranet", choices=[str(each) for each in Intranet])
-    parser.add_argument("--clean-pod-policy", choices=[str(each) for each in CleanPodPolicy])
+    clean = "when pods go (Never: their logs stay)"
+    parser.add_argument("--clean-pod-policy", choices=list(map(str, CleanPodPolicy)), help=clean)
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="a field")
     local.configure(parser)
     add_dry_run(parser)
@@ -84,7 +85,7 @@ def build_job(options: argparse.Namespace) -> Raw:
     optional = {
         "backoffLimit": options.backoff_limit,
         "intranet": options.intranet,
-        "cleanPodPolicy": options.clean_pod_policy,
+        "cleanPodPolicy": options.clean_pod_policy or str(CleanPodPolicy.NEVER),
     }
     spec |= {name: value for name, value in optional.items() if value is not None}
     workers = WORKERS if options.workers is None else options.workers

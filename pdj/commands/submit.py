@@ -6,15 +6,16 @@ from api.constants import API_VERSION, KIND
 from api.objects import Raw
 from kube.client import STRICT, Client
 from kube.errors import AlreadyExists, ApiError, Invalid
+from pdj.commands import logs
 from pdj.commands.complaints import for_each
 from pdj.commands.options import add_files, files_of
 from pdj.commands.output import add_output, as_list, given_name, print_objects
 from pdj.commands.restart import replace_job
-from pdj.commands.wait import add_wait, wait_for_end
+from pdj.commands.wait import add_wait, tell_phase, wait_for_end
 from pdj.documents.changes import set_field
 from pdj.documents.reader import Document, read_documents
 from pdj.errors import OK, Problem, Usage
-from pdj.gather.jobs import check_served, get_job
+from pdj.gather.jobs import JobPicture, check_served, get_job
 from pdj.gather.paths import jobs_path
 from pdj.session import Session
 from pdj.text.terminal import plain
@@ -72,8 +73,25 @@ def create_jobs(session: Session, jobs: list[Raw]) -> int:
     results = [code]
     for job in made:
         session.options.namespace = job["metadata"]["namespace"]
-        results.append(wait_for_end(session, job["metadata"]["name"]))
+        results.append(_await_end(session, job["metadata"]["name"]))
     return max(results)
+
+
+def _await_end(session: Session, name: str) -> int:
+    """Print the log until the job has ended, but beside an object only the phases."""
+    if session.options.output:
+        return wait_for_end(session, name)
+    phases = [""]
+
+    def news(picture: JobPicture | None) -> None:
+        if picture is not None and not picture.job.status.is_terminal:
+            phases.append(tell_phase(session, picture.raw, phases.pop()))
+
+    try:
+        return logs.follow_job(session, name, news)
+    except logs.NoPods as error:
+        session.notes.write(plain(error))
+        return wait_for_end(session, name)
 
 
 def _job(document: Document) -> Raw:

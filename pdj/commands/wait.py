@@ -41,7 +41,7 @@ def wait_for(
                 raise gone(name)
             if picture is not None:
                 known = True
-                phase = _tell(session, picture.raw, phase)
+                phase = tell_phase(session, picture.raw, phase)
                 if holds(picture.raw):
                     return result(picture.raw) or 0
                 if result_of(picture.raw) is not None:
@@ -71,7 +71,8 @@ def wait_until_gone(session: Session, name: str, uid: str, namespace: str = "") 
             deadline.wait(live.changed, NEWS_SECONDS)
 
 
-def _tell(session: Session, raw: Raw, before: str) -> str:
+def tell_phase(session: Session, raw: Raw, before: str) -> str:
+    """The job's phase, printed where it is another than before."""
     phase = str((raw.get("status") or {}).get("phase") or "")
     if phase and phase != before:
         session.notes.write(plain(f"{raw['metadata']['name']}: {phase}{_why(raw, phase)}"))

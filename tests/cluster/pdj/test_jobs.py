@@ -114,10 +114,12 @@ def test_suspend_resume_restart_and_delete_wait_for_their_end(running: Lab, tool
 
 
 def test_exit_code_is_the_jobs(module_lab: Lab, tool: Tool) -> None:
-    for name, script, code in (("good", "exit 0", 0), ("bad", "exit 3", 1)):
+    for name, script, code in (("good", "echo done", 0), ("bad", "echo done; exit 3", 1)):
         job = paddle_job(name, {"worker": (1, shell(script))})
         done = tool.run("submit", "-", "--wait", stdin=yaml.safe_dump(job).encode())
         assert done.code == code, done
+        assert done.out.splitlines()[-1].endswith("done")
+        assert f"{name}: Pending" in done.notes or f"{name}: Starting" in done.notes
         assert tool.run("status", name, "--watch").code == code
         restarted = tool.run("restart", name)
         assert restarted.code == 1
@@ -130,6 +132,13 @@ def test_waiting_ends_at_the_timeout(module_lab: Lab, tool: Tool) -> None:
     assert done.code == 124, done
     assert "slow: not within 2 s" in done.notes
     tool.ok("delete", "slow")
+
+
+def test_log_of_a_job_that_run_has_made_stays(module_lab: Lab, tool: Tool) -> None:
+    done = tool.run("run", "busybox", "--name", "stays", "--wait", "--", "echo", "trained")
+    assert (done.code, done.out.splitlines()[-1].split()[-1]) == (0, "trained"), done
+    assert tool.ok("logs", "stays").split()[-1] == "trained"
+    tool.ok("delete", "stays")
 
 
 def test_run_builds_a_job_that_the_api_server_takes(module_lab: Lab, tool: Tool) -> None:
