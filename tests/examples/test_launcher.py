@@ -1,0 +1,86 @@
+"""Real launchers meet, however they know where: two workers train as one, restarted too."""
+
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.constants import ANNOTATION_STATIC_RENDEZVOUS, PORT, PORTS_PER_POD
+from localcluster.build.environments import (
+    CHECKOUT,
+    WHEELS,
+    Recipe,
+    cache_folder,
+    ensure_installed,
+)
+from tests.examples.pods import python
+from tests.live.lab import Lab, paddle_job
+
+pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(900)]
+
+PROGRAMS = Path(__file__).parent / "launched"
+LOCK_3 = CHECKOUT / "requirements" / "examples-3.txt"
+SECONDS = 400.0
+DELAY_SECONDS = 10
+SUM = re.compile(r"^rank (\d) of (\d): sum (\d) on ([\d,]*)$", re.MULTILINE)
+COMMANDS = {
+    "list": "-m paddle.distributed.launch /programs/sum_up.py",
+    "endpoints": "-m paddle.distributed.launch /programs/sum_up.py",
+    "command-line": "/programs/command_line.py /programs/sum_up.py",
+}
+
+
+def python_3() -> str:
+    """That of an environment with PaddlePaddle 3."""
+    path = cache_folder() / f"examples-3-{hashlib.sha256(LOCK_3.read_bytes()).hexdigest()[:12]}"
+    wanted = [*WHEELS, "--require-hashes", "--requirement", str(LOCK_3)]
+    return str(ensure_installed(path, Recipe("examples-3", wanted), print) / "bin" / "python")
+
+
+PYTHONS = {"2.6.2": python, "3.3.1": python_3}
+
+
+def a_job(name: str, command: str, **spec: Any) -> dict[str, Any]:
+    """Two workers of a job that fails once; rank 0 comes late to the second attempt."""
+    late = f'[ "$RANK$PADDLE_RENDEZVOUS" != 02 ] || sleep {DELAY_SECONDS}'
+    script = f"{late}; export LAUNCHED=$(date +%s.%N); exec {command}"
+    trainer = {
+        "name": "paddle",
+        "image": "busybox",
+        "command": ["sh", "-c", script],
+        "workingDir": "/logs",
+        "volumeMounts": [
+            {"name": "programs", "mountPath": "/programs"},
+            {"name": "logs", "mountPath": "/logs"},
+        ],
+    }
+    volumes = [
+        {"name": "programs", "hostPath": {"path": str(PROGRAMS)}},
+        {"name": "logs", "emptyDir": {}},
+    ]
+    template = {"spec": {"containers": [trainer], "volumes": volumes}}
+    return paddle_job(name, {"worker": (2, template)}, backoffLimit=1, **spec)
+
+
+@pytest.mark.parametrize("intranet", ["PodIP", "Service"])
+@pytest.mark.parametrize("version", PYTHONS)
+def test_two_workers_train_as_one(lab: Lab, version: str, intranet: str) -> None:
+    program = PYTHONS[version]()
+    for way, command in COMMANDS.items():
+        job = a_job(way, f"{program} {command}", intranet=intranet, cleanPodPolicy="Never")
+        if way == "endpoints":
+            job["metadata"]["annotations"] = {ANNOTATION_STATIC_RENDEZVOUS: "false"}
+        lab.submit(job)
+    for way in COMMANDS:
+        status = lab.wait_completed(way, timeout_seconds=SECONDS)
+        assert status["attempt"] == 2, "the first attempt fails once it has trained"
+        logs = [lab.log(f"{way}-worker-{index}") for index in (0, 1)]
+        found = [SUM.findall(log) for log in logs]
+        sums = [each[:3] for group in found for each in group]
+        assert sums == [("0", "2", "3"), ("1", "2", "3")], "\n\n".join(logs)
+        if way == "list":
+            ports = {int(port) for ((*_, told),) in found for port in told.split(",") if port}
+            assert PORT in ports
+            assert ports <= set(range(PORT, PORT + PORTS_PER_POD))
