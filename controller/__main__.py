@@ -1,5 +1,6 @@
 """`python -m controller`: the operator as a process."""
 
+import faulthandler
 import gc
 import signal
 import sys
@@ -17,6 +18,7 @@ from reconcile import reconcile
 def main() -> int:
     """Run until SIGTERM or SIGINT; the exit code."""
     options = parse_options(sys.argv[1:])
+    faulthandler.register(signal.SIGUSR1)  # prints the stacks of all threads
     log = build_log(options.log_format, options.log_level)
     forward_library_warnings(log)
     clock = Clock()

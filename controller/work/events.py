@@ -155,6 +155,9 @@ class EventRecorder:
         if not budget.try_take():
             self._metrics.event_dropped("rate_limited")
             return
+        if note not in self._sent:
+            about = {"job": f"{note.namespace}/{note.job}", "reason": str(note.event.reason)}
+            self._log.info("job_event", **about, message=note.event.message)
         for _ in range(_TRIES):
             try:
                 self._send_timed(note)

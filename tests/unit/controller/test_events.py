@@ -1,6 +1,7 @@
 """Events: merged, bounded, and never in anyone's way."""
 
 import io
+import json
 from collections.abc import Callable
 from functools import partial
 
@@ -93,6 +94,18 @@ def test_the_same_again_raises_the_count(api, recorder, clock):
 def test_what_differs_is_another_event(api, recorder, other):
     send(recorder, event(), other)
     assert len(stored(api)) == 2
+
+
+def test_what_a_job_goes_through_is_one_line_each(server, client, clock, metrics):
+    MemoryApi(server)
+    stream = io.StringIO()
+    recorder = EventRecorder(client, clock, metrics, build_log("json", "info", stream))
+    send(recorder, event(), event(), event("PodFailed", "worker-0 exited 1"))
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [(line["event"], line["job"], line["reason"], line["message"]) for line in lines] == [
+        ("job_event", "ns/train", "Created", "made"),
+        ("job_event", "ns/train", "PodFailed", "worker-0 exited 1"),
+    ]
 
 
 def test_a_namesake_with_another_uid_has_its_own(api, recorder):

@@ -1,5 +1,8 @@
 """A thread that ends when it should not is never overlooked."""
 
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -78,3 +81,23 @@ def test_the_kernel_knows_the_name(threads):
     )
     assert threads.join(30) == []
     assert told == ["watch-of-a-long\n"]
+
+
+def test_sigusr1_prints_what_every_thread_is_doing(tmp_path: Path) -> None:
+    config = tmp_path / "kubeconfig"
+    config.write_text(
+        "{apiVersion: v1, kind: Config, current-context: c, users: [{name: u, user: {}}], "
+        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:9'}}], "
+        "contexts: [{name: c, context: {cluster: c, user: u}}]}"
+    )
+    ports = ("--metrics-bind-address=0", "--health-probe-bind-address=0")
+    command = [sys.executable, "-m", "controller", f"--kubeconfig={config}", *ports]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as operator:
+        assert operator.stderr is not None
+        try:
+            assert "error" in operator.stderr.readline()  # it asks a server that is not there
+            operator.send_signal(signal.SIGUSR1)
+            line = next(line for line in operator.stderr if "/controller/cache/" in line)
+        finally:
+            operator.kill()
+    assert line.startswith("  File ")
