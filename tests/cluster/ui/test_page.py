@@ -208,7 +208,7 @@ def test_logs_of_all_pods_follow(page: Page) -> None:
     page.locator(".panel select").select_option("worker/1")
     expect(lines.first).to_contain_text("worker-1")
     assert page.locator(".log .who", has_text="worker-0").count() == 0
-    page.fill(".panel input[type=search]", "step 20,")
+    page.fill(".panel input[type=search]", "step 20/")
     expect(page.locator(".line:visible")).to_have_count(1)
 
 
