@@ -16,6 +16,10 @@ MAX_DIFFERENCE = timedelta(seconds=5)
 """Between this machine's clock and the API server's, before the latter counts."""
 _PROMPT_SECONDS = 1.0
 """An answer that took longer does not say what time it is."""
+_BLUR = timedelta(seconds=2)
+"""`Date` has whole seconds, and an answer takes up to one: such a difference is none."""
+_VALID_SECONDS = 60.0
+"""For so long an answer counts against others that are further from this machine's clock."""
 
 
 class Clock:
@@ -27,6 +31,8 @@ class Clock:
 
     _compared: tuple[datetime, float] | None = None
     """What time it was for the API server at a moment of `monotonic`."""
+    _confirmed_at = 0.0
+    """When an answer last said the same."""
 
     def __init__(self) -> None:
         self._clock_id = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
@@ -42,17 +48,28 @@ class Clock:
 
     def ahead(self) -> timedelta:
         """By how much this machine's clock is ahead of the API server's, as far as is known."""
-        if self._compared is None:
-            return timedelta()
-        moment, at = self._compared
-        return self.wall() - moment - timedelta(seconds=self.monotonic() - at)
+        return self._ahead_of(*self._compared) if self._compared else timedelta()
 
     def compare(self, date: str, asked_at: float) -> None:
-        """Take note of the `Date` of an answer to what was asked at this moment of `monotonic`."""
-        if self.monotonic() - asked_at <= _PROMPT_SECONDS:
-            with suppress(ValueError):
-                moment = parsedate_to_datetime(date).replace(tzinfo=UTC)
-                self._compared = moment + timedelta(seconds=0.5), asked_at  # it has whole seconds
+        """Take note of the `Date` of an answer to what was asked at this moment of `monotonic`.
+
+        Of API servers that differ from each other, the one nearest to this machine's clock counts.
+        """
+        answered_at = self.monotonic()
+        if answered_at - asked_at > _PROMPT_SECONDS:
+            return
+        with suppress(ValueError, OverflowError):
+            moment = parsedate_to_datetime(date).replace(tzinfo=UTC) + timedelta(seconds=0.5)
+            known, found = self.ahead(), self._ahead_of(moment, asked_at)
+            is_same = self._compared is not None and abs(found - known) <= _BLUR
+            is_old = answered_at - self._confirmed_at > _VALID_SECONDS
+            if self._compared is None or (not is_same and (abs(found) < abs(known) or is_old)):
+                self._compared, is_same = (moment, asked_at), True
+            if is_same:
+                self._confirmed_at = answered_at
+
+    def _ahead_of(self, moment: datetime, at: float) -> timedelta:
+        return self.wall() - moment - timedelta(seconds=self.monotonic() - at)
 
     def monotonic(self) -> float:
         """Seconds since some fixed moment, suspension included."""

@@ -24,7 +24,7 @@ class OffClock(Clock):
 
 def answered(clock: Clock, behind_seconds: float) -> None:
     """An API server that is so far behind this machine's clock has answered at once."""
-    date = format_datetime(NOW - timedelta(seconds=behind_seconds), usegmt=True)
+    date = format_datetime(clock.wall() - timedelta(seconds=behind_seconds), usegmt=True)
     clock.compare(date, clock.monotonic())
 
 
@@ -50,7 +50,39 @@ def test_a_clock_that_is_set_between_two_answers_changes_nothing() -> None:
     assert abs(clock.now() - NOW - timedelta(seconds=7)) < timedelta(seconds=1)
 
 
-@pytest.mark.parametrize("date", ["", "yesterday", "Wed, 99 Jul 2026 12:00:00 GMT"])
+def test_of_api_servers_that_differ_the_one_nearest_to_this_clock_counts() -> None:
+    clock = OffClock()
+    answered(clock, -600)
+    for _ in range(20):
+        clock.shown, clock.seconds = clock.shown + timedelta(seconds=7), clock.seconds + 7
+        answered(clock, 0)
+        answered(clock, -600)
+        assert clock.now() == clock.shown
+
+
+def test_an_api_server_whose_clock_is_set_is_followed_after_a_minute() -> None:
+    clock = OffClock()
+    answered(clock, 0)
+    clock.shown, clock.seconds = NOW + timedelta(seconds=61), 161.0
+    answered(clock, -600)
+    assert abs(clock.now() - clock.shown - timedelta(seconds=600)) < timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("behind_seconds", [4.6, 600])
+def test_time_neither_jumps_nor_runs_backwards_from_answer_to_answer(behind_seconds: float) -> None:
+    """`Date` has whole seconds: of one clock it shows up to one second more or less."""
+    clock, differences = OffClock(), set()
+    for _ in range(20):
+        clock.shown, clock.seconds = clock.shown + timedelta(seconds=0.3), clock.seconds + 0.3
+        answered(clock, behind_seconds)
+        differences.add(clock.shown - clock.now())
+    assert len(differences) == 1
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["", "yesterday", "Wed, 99 Jul 2026 12:00:00 GMT", "Wed, 01 Jul 2026 99999999999:00:00 GMT"],
+)
 def test_what_is_no_time_is_not_compared_with(date: str) -> None:
     clock = OffClock()
     clock.compare(date, clock.monotonic())
