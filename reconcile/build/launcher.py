@@ -21,6 +21,9 @@ HARMLESS_OPTIONS = frozenset(
 )
 """Options that do not say where the peers are; each takes a value."""
 PEER_OPTIONS = re.compile(r"--(?:master|ips|nnodes|rank|legacy|auto_\w+)(?:=|$)")
+MAX_READ_CHARACTERS = 8192
+"""Of a command: to read a script takes time that grows with the square of a word's length."""
+PYTHON = re.compile(r"\bpython[\d.]*(?:\s|$)")
 SIZES = {"PADDLE_NPROC_PER_NODE": "--nproc_per_node", "PADDLE_DEVICES": "--devices"}
 """Variables by which a template says how many processes the launcher starts."""
 READ_VARIABLES = re.compile(r"\b(?:PADDLE_\w+|POD_IP|DISTRIBUTED_TRAINER_ENDPOINTS)\b")
@@ -42,13 +45,15 @@ def count_processes(trainer: Raw) -> int | None:
     env = {each["name"]: each.get("value") for each in trainer.get("env") or ()}
     sizes = {SIZES[name]: env.pop(name) for name in tuple(env) if name in SIZES}
     command = [*(trainer.get("command") or ()), *(trainer.get("args") or ())]
+    if sum(map(len, command)) > MAX_READ_CHARACTERS:
+        return None
     named = READ_VARIABLES.findall(" ".join([*command, *(f"{k} {v}" for k, v in env.items())]))
     options = _options(_words(command))
     if trainer.get("envFrom") or options is None or set(named) - HARMLESS_VARIABLES:
         return None
     options |= {name: value or "$" for name, value in sizes.items()}
     if number := options.get("--nproc_per_node"):
-        return int(number) if number.isdecimal() else None
+        return int(number) if re.fullmatch("[0-9]{1,4}", number) else None
     devices = options.get("--devices", "")
     return devices.count(",") + 1 if _is_literal(devices) else None
 
@@ -66,8 +71,9 @@ def _words(command: list[str]) -> list[str]:
 def _options(words: list[str]) -> dict[str, str] | None:
     """The launcher's options; None if it is not the one program, or has others than plain ones."""
     launchers = [at for at, word in enumerate(words) if _is_launcher(word)]
-    pythons = [word for word in words if re.fullmatch(r"(?:.*/)?python[\d.]*", word)]
-    if len(launchers) != 1 or len(pythons) > 1 or any(map(PEER_OPTIONS.match, words)):
+    if len(launchers) != 1 or any(map(PEER_OPTIONS.match, words)):
+        return None
+    if any(map(PYTHON.search, _others(words, launchers[0]))):
         return None
     options: dict[str, str] = {}
     rest = iter(words[launchers[0] + 1 :])
@@ -79,6 +85,17 @@ def _options(words: list[str]) -> dict[str, str] | None:
             return None
         options["--devices" if name.endswith("pus") else name] = value
     return None
+
+
+def _others(words: list[str], launcher: int) -> list[str]:
+    """The words of other programs, which may need the endpoints.
+
+    Options alone stand between a Python and the launcher that it runs.
+    """
+    before = words[:launcher]
+    while before and before[-1].startswith("-"):
+        before.pop()
+    return [*before[:-1], *words[launcher + 1 :]]
 
 
 def _option(word: str, rest: Iterator[str]) -> tuple[str, str]:
