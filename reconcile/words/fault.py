@@ -7,6 +7,9 @@ them. CUDA's numbers are those of cudaError_t.
 import re
 from enum import StrEnum
 
+MAX_READ_CHARACTERS = 1000
+"""A launcher's complaint may be 4 KB: repeated words would keep the operator busy."""
+
 
 class Fault(StrEnum):
     """Kinds of faults that ask for something else than a look into the program."""
@@ -23,8 +26,9 @@ _WORDS = (
     (
         Fault.HARDWARE,  # 101: two computations of the same differ
         r"PaddleRecall error\(101\)|uncorrect\w* ecc|\becc (?:error|uncorrect)|-bit ecc|\bhbm ecc"
-        r"|\bxid\b.{0,30}\d|fallen off the bus|gpu is lost|(?:cuda|hip) error ?\((?:214|714|802)\)"
-        r"|hardware stack error|devices? (?:are|is) busy or unavailable",
+        r"|nvrm: xid|\bxid (?:\(pci|error)|fallen off the bus|gpu is lost"
+        r"|(?:cuda|hip) error ?\((?:214|714|802)\)|hardware stack error"
+        r"|devices? (?:are|is) busy or unavailable",
     ),
     (
         Fault.DEVICE_MEMORY,
@@ -40,5 +44,6 @@ _PATTERNS = tuple((fault, re.compile(words, re.IGNORECASE)) for fault, words in 
 
 
 def fault_of(text: str) -> Fault | None:
-    """The kind of fault that a line tells of; None where it is of no such kind."""
-    return next((fault for fault, pattern in _PATTERNS if pattern.search(text)), None)
+    """The kind of fault that a line tells of, as far as it is read; None where it is of none."""
+    read = text[:MAX_READ_CHARACTERS]
+    return next((fault for fault, pattern in _PATTERNS if pattern.search(read)), None)

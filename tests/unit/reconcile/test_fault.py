@@ -1,5 +1,7 @@
 """Kinds of faults, by lines as PaddlePaddle, PaddleFormers and drivers write them."""
 
+import time
+
 import pytest
 
 from reconcile.failure.blame import find_culprit
@@ -19,6 +21,8 @@ LINES: dict[str, Fault | None] = {
     "OSError: (External) NCCL error(2), unhandled system error.": Fault.NETWORK,
     "ValueError: invalid ECC key for the curve": None,
     "ModuleNotFoundError: No module named 'xid'": None,
+    "OperationalError: FATAL: transaction xid 17 is not known": None,
+    "CUDA Xid error 79 on GPU 3": Fault.HARDWARE,
     "ValueError: bad batch 17": None,
 }
 
@@ -33,3 +37,9 @@ def test_pod_with_a_broken_device_is_named_before_one_that_failed_first() -> Non
     said = ("RuntimeError: step failed", "OSError: CUDA error(214), uncorrectable ECC error")
     pods = [a_pod(job, index=n).ended(1, n, message=said[n]) for n in range(2)]
     assert find_culprit(list(view_of(job, *pods).pods.values())).index == 1
+
+
+def test_long_line_of_a_launcher_is_read_within_a_moment() -> None:
+    began = time.process_time()
+    assert fault_of("LAUNCH ERROR " + "nccl" * 1000) is None
+    assert time.process_time() - began < 0.01
