@@ -12,9 +12,11 @@ TOOLS = ("paddleformers-cli", "erniekit")
 """They forget their peers' addresses, and start the launcher by NNODES, RANK and MASTER_ADDR."""
 LAUNCHERS = ("paddle.distributed.launch", "fleetrun")
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
+_BEFORE = re.compile(r"|[;&|\n]|-\w+|exec|then|do|\w+=.*|(?:.*/)?python[\d.]*")
+"""What a program follows in a command or a script."""
 _MEETS = re.compile(r"fleet|distributed|init_parallel_env")
 _LOOPBACK = re.compile(r"(?:\w+://)?(?:127\.\d+\.\d+\.\d+|localhost)(?::\d+)?")
-_NODES = re.compile(r"(\d+)(?::(\d+))?")
+_NODES = re.compile(r"([0-9]{1,6})(?::([0-9]{1,6}))?")
 SHARED_VOLUMES = ("persistentVolumeClaim", "nfs", "cephfs", "glusterfs")
 LOG_FOLDER = "log"
 """The launcher's default for --log_dir."""
@@ -22,7 +24,8 @@ LOG_FOLDER = "log"
 
 def _launcher_options(part: Part) -> dict[str, str] | None:
     """The launcher's own options, up to the program that it starts; None without a launcher."""
-    at = next((n for n, word in enumerate(part.words) if word.endswith(LAUNCHERS)), None)
+    pairs = enumerate(zip(("", *part.words), part.words, strict=False))
+    at = next((n for n, pair in pairs if _is_launcher(*pair)), None)
     if at is None:
         return None
     found: dict[str, str] = {}
@@ -33,6 +36,14 @@ def _launcher_options(part: Part) -> dict[str, str] | None:
         name, equals, value = word.partition("=")
         found[name.lstrip("-")] = value if equals else next(words, "")
     return found
+
+
+def _is_launcher(before: str, word: str) -> bool:
+    """Whether the word is a program that runs, and not an argument or in a comment."""
+    module, program = LAUNCHERS
+    if word == module:
+        return before == "-m"
+    return word.rpartition("/")[2] == program and bool(_BEFORE.fullmatch(before))
 
 
 def _tool_alone(part: Part) -> Found:

@@ -77,6 +77,13 @@ RULES: dict[str, tuple[JobBuilder, str]] = {
     "one address": (workers(command=["fleetrun", "--ips=127.0.0.1", "a.py"]), "launcher-nodes"),
     "as many nodes": (workers(command=[*LAUNCH, "--nnodes=2", "--log_dir=x", "a.py"]), ""),
     "a range of nodes": (workers(command=[*LAUNCH, "--nnodes", "1:2", "a.py"]), ""),
+    "a launcher of words": (
+        workers(args=shell("# fleetrun --nnodes 4\necho fleetrun --nnodes 4; python a.py")), ""),
+    "a launcher as an option": (
+        workers(command=["python", "a.py", "--by", "fleetrun", "--nnodes", "4"]), ""),
+    "nodes after a variable": (
+        workers(args=shell("set -e; A=1 /opt/fleetrun --nnodes 4 a.py")), "launcher-nodes"),
+    "nodes beyond number": (workers(command=[*LAUNCH, f"--nnodes={'9' * 5000}", "a.py"]), ""),
     "nodes of a variable": (
         workers(command=[*LAUNCH, "--nnodes=$(NNODES)", "--ips=$IPS", "a.py"]), ""),
     "nodes of the program": (
