@@ -24,6 +24,8 @@ PEER_OPTIONS = re.compile(r"--(?:master|ips|nnodes|rank|legacy|auto_\w+)(?:=|$)"
 MAX_READ_CHARACTERS = 8192
 """Of a command: to read a script takes time that grows with the square of a word's length."""
 PYTHON = re.compile(r"\bpython[\d.]*(?:\s|$)")
+OTHERS = re.compile(rf"{PYTHON.pattern}|\.sh\b|(?:^|\s)#")
+"""What may run a program that needs the endpoints, or leave the launcher out by a comment."""
 SIZES = {"PADDLE_NPROC_PER_NODE": "--nproc_per_node", "PADDLE_DEVICES": "--devices"}
 """Variables by which a template says how many processes the launcher starts."""
 READ_VARIABLES = re.compile(r"\b(?:PADDLE_\w+|POD_IP|DISTRIBUTED_TRAINER_ENDPOINTS)\b")
@@ -73,7 +75,7 @@ def _options(words: list[str]) -> dict[str, str] | None:
     launchers = [at for at, word in enumerate(words) if _is_launcher(word)]
     if len(launchers) != 1 or any(map(PEER_OPTIONS.match, words)):
         return None
-    if any(map(PYTHON.search, _others(words, launchers[0]))):
+    if any(map(OTHERS.search, _others(words, launchers[0]))):
         return None
     options: dict[str, str] = {}
     rest = iter(words[launchers[0] + 1 :])
@@ -88,14 +90,13 @@ def _options(words: list[str]) -> dict[str, str] | None:
 
 
 def _others(words: list[str], launcher: int) -> list[str]:
-    """The words of other programs, which may need the endpoints.
-
-    Options alone stand between a Python and the launcher that it runs.
-    """
+    """The words but for the launcher and the Python that runs it, with options alone between."""
     before = words[:launcher]
     while before and before[-1].startswith("-"):
         before.pop()
-    return [*before[:-1], *words[launcher + 1 :]]
+    if before and PYTHON.search(before[-1]):
+        before.pop()
+    return [*before, *words[launcher + 1 :]]
 
 
 def _option(word: str, rest: Iterator[str]) -> tuple[str, str]:
