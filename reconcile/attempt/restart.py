@@ -35,7 +35,7 @@ def answer_incident(view: View, incident: Incident) -> Move:
             reason = Reason.BACKOFF_LIMIT_EXCEEDED if limit else incident.reason
             return _fail(view, recorded, incident, reason)
         recorded = replace(recorded, failure_count=recorded.failure_count + 1)
-    fruitless = 0 if _has_run_for(view, USEFUL_SECONDS) else recorded.fruitless_restarts
+    fruitless = fruitless_restarts(view)
     if not incident.is_charged and fruitless >= MAX_FRUITLESS_RESTARTS:
         times = f"restarted {fruitless} times and has not run for a minute since"
         incident = replace(incident, message=f"{times}; now {incident.message}")
@@ -80,6 +80,11 @@ def restart_delay(restarts: int) -> float:
 def quick_restarts(view: View) -> int:
     """Restarts in a row, of which there are none any more once an attempt ran for long enough."""
     return 0 if _has_run_for(view, STABLE_SECONDS) else view.job.status.quick_restarts
+
+
+def fruitless_restarts(view: View) -> int:
+    """Uncharged restarts in a row, of which there are none once an attempt may have been of use."""
+    return 0 if _has_run_for(view, USEFUL_SECONDS) else view.job.status.fruitless_restarts
 
 
 def _has_run_for(view: View, seconds: float) -> bool:

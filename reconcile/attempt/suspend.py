@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from api.constants import Condition, Phase, Reason
 from api.objects import format_time
-from reconcile.attempt.restart import quick_restarts, with_attempt
+from reconcile.attempt.restart import fruitless_restarts, quick_restarts, with_attempt
 from reconcile.failure.loss import forget_loss
 from reconcile.model.move import Move, end_conditions, set_condition
 from reconcile.model.plan import EmitEvent
@@ -42,6 +42,7 @@ def _suspend(view: View) -> Move:
         phase=Phase.SUSPENDED,
         mode=str(view.job.spec.mode),
         quick_restarts=quick_restarts(view),
+        fruitless_restarts=fruitless_restarts(view),
         start_time="",
         roles={},
     )

@@ -125,6 +125,24 @@ def test_uncharged_restarts_that_get_a_job_nowhere_end_it(
     assert world.condition("Failed")["message"].startswith("restarted 2 times")
 
 
+@pytest.mark.parametrize("way", ["suspended", "asked"])
+def test_a_run_that_a_user_interrupts_counts_as_one(
+    world: World, kubelet: Kubelet, way: str
+) -> None:
+    start(world, kubelet)
+    lose_again(world, kubelet)
+    assert world.status()["fruitlessRestarts"] == 1
+    world.advance(3600)
+    if way == "asked":
+        restart_on_request(world, kubelet)
+    else:
+        world.edit_spec(suspend=True)
+        kubelet.let_go()
+        world.edit_spec(suspend=False)
+    recover(world, kubelet)
+    assert (world.phase(), world.status().get("fruitlessRestarts", 0)) == ("Running", 0)
+
+
 def test_next_attempt_waits_for_the_last_pod_to_go(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, backoffLimit=1)
     kubelet.see_end("train-worker-0", 1)
