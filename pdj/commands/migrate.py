@@ -113,7 +113,9 @@ class Kubectl:
     def _run(self, arguments: Sequence[str]) -> str:
         command = ["kubectl", *self._where, *arguments]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+            done = subprocess.run(
+                command, capture_output=True, encoding="utf-8", errors="replace", timeout=SECONDS
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise KubectlError(f"kubectl: {error}") from error
         if done.returncode:

@@ -1,16 +1,19 @@
 """What the move from paddle-operator 0.3 says of jobs, and what it does in which order."""
 
 import json
+from argparse import Namespace
 from collections.abc import Callable
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from manifests.operator import Variant as Ours
 from manifests.operator import build_operator
-from pdj.commands.migrate import CRD_FILE, KubectlError, lift_finalizers
+from pdj.commands.migrate import CRD_FILE, Kubectl, KubectlError, lift_finalizers
 from pdj.documents.migration import Files, Step, examine, find_owners, find_strays, plan
+from pdj.session import Session
 from tests.memory.builders import JobBuilder, a_job, a_template
 from tests.memory.former import FINALIZER, former_status
 
@@ -240,3 +243,14 @@ def test_our_own_helm_release_is_in_nobodys_way() -> None:
     (ours,) = (obj for obj in build_operator(Ours()) if obj["kind"] == "Deployment")
     crd = {"kind": "CustomResourceDefinition", "metadata": {"name": "pdj", "annotations": HELM}}
     assert not [*find_owners([ours], [crd])]
+
+
+def test_what_kubectl_prints_is_read_in_every_locale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl = tmp_path / "kubectl"
+    kubectl.write_bytes(b'#!/bin/sh\ncat <<E\n{"items": [{"a": "\xe8\xae\xad\xff"}]}\nE\n')
+    kubectl.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    asks = Kubectl(Session(Namespace(kubeconfig="", context="")))
+    assert asks.list("paddlejobs") == [{"a": "训\ufffd"}]
