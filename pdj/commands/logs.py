@@ -1,7 +1,7 @@
 """`logs JOB`: the logs of all pods in order of time, as far as they are there or until the end."""
 
 import argparse
-import dataclasses
+import copy
 import math
 import re
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from api.status import JobStatus, headline_condition
 from pdj.commands.options import job_name, natural, seconds
 from pdj.errors import OK, Problem
 from pdj.gather.alone import find_alone
-from pdj.gather.joblog import Choice, JobLog, choose
+from pdj.gather.joblog import Choice, JobLog, NoLogs, choose
 from pdj.gather.jobs import JobPicture, look
 from pdj.gather.live import Deadline, LiveJob, gone, result_of
 from pdj.gather.logs import Wish
@@ -84,13 +84,9 @@ def _print(session: Session, log: JobLog, printer: "Printer") -> int:
     return OK
 
 
-class NoPods(Problem):
-    """The pods cannot be seen."""
-
-
 def _need_pods(picture: JobPicture) -> None:
     if picture.pods_problem:
-        raise NoPods(f"the pods cannot be seen: {picture.pods_problem}")
+        raise NoLogs(f"the pods cannot be seen: {picture.pods_problem}")
 
 
 def _tell_of_the_gone(session: Session, picture: JobPicture) -> None:
@@ -139,8 +135,9 @@ def follow_job(session: Session, name: str, on_turn: OnTurn = lambda _picture: N
     parser = argparse.ArgumentParser()
     configure(parser)
     given = vars(parser.parse_args([name, "--follow"])) | {"timeout": session.options.timeout}
-    options = argparse.Namespace(**{**vars(session.options), **given})
-    return follow(dataclasses.replace(session, options=options), on_turn)
+    following = copy.copy(session)  # with its client: another would have to log in again
+    following.options = argparse.Namespace(**{**vars(session.options), **given})
+    return follow(following, on_turn)
 
 
 def follow(session: Session, on_turn: OnTurn = lambda _picture: None) -> int:
@@ -180,8 +177,7 @@ def _follow(session: Session, log: JobLog, printer: "Printer", on_turn: OnTurn) 
                 _drain(session, log, printer)
                 _tell_end(session, picture)
                 return result
-            if not lines:
-                deadline.wait(live.changed, TAKE_SECONDS)
+            deadline.wait(live.changed, 0 if lines else TAKE_SECONDS)
 
 
 def _tell_awaited(session: Session) -> None:

@@ -5,7 +5,7 @@ import argparse
 from api.constants import API_VERSION, KIND
 from api.objects import Raw
 from kube.client import STRICT, Client
-from kube.errors import AlreadyExists, ApiError, Invalid
+from kube.errors import AlreadyExists, ApiError, Forbidden, Invalid
 from pdj.commands import logs
 from pdj.commands.complaints import for_each
 from pdj.commands.options import add_files, files_of
@@ -15,6 +15,7 @@ from pdj.commands.wait import add_wait, tell_phase, wait_for_end
 from pdj.documents.changes import set_field
 from pdj.documents.reader import Document, read_documents
 from pdj.errors import OK, Problem, Usage
+from pdj.gather.joblog import NoLogs
 from pdj.gather.jobs import JobPicture, check_served, get_job
 from pdj.gather.paths import jobs_path
 from pdj.session import Session
@@ -89,7 +90,7 @@ def _await_end(session: Session, name: str) -> int:
 
     try:
         return logs.follow_job(session, name, news)
-    except logs.NoPods as error:
+    except (NoLogs, Forbidden) as error:  # it can be waited for without them
         session.notes.write(plain(error))
         return wait_for_end(session, name)
 

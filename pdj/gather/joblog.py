@@ -15,6 +15,10 @@ MAX_LOGS = 256
 """Read at once; each takes a connection and a thread."""
 
 
+class NoLogs(Problem):
+    """The logs cannot be followed, whatever becomes of the job."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Which logs are wanted; what is None or empty does not matter."""
@@ -86,7 +90,7 @@ class JobLog:
             reader.join()
 
     def follow(self, pods: list[Raw]) -> None:
-        """Read the logs of these pods as well. Raises Problem where they are too many."""
+        """Read the logs of these pods as well. Raises NoLogs where they are too many."""
         for pod, source in choose(pods, self._choice):
             reader = self._readers.get(source)
             if reader is not None:
@@ -97,7 +101,7 @@ class JobLog:
     def _start(self, source: Source) -> None:
         live = sum(not reader.is_done for reader in self._readers.values())
         if live >= MAX_LOGS:
-            raise Problem(f"more than {MAX_LOGS} logs at once: --role, --index or --attempt")
+            raise NoLogs(f"more than {MAX_LOGS} logs at once: --role, --index or --attempt")
         wish = self._wish
         reader = LogReader(self._client, self._namespace, source, self._merger, wish)
         self._readers[source] = reader

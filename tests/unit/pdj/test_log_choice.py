@@ -9,7 +9,9 @@ import pytest
 from api.constants import Role
 from pdj.commands import logs
 from pdj.errors import Problem, TimedOut
+from pdj.gather.joblog import JobLog
 from pdj.gather.jobs import JobPicture
+from pdj.gather.merge import Line, Source
 from pdj.session import Session
 from tests.memory.builders import a_job, a_pod, stamp
 
@@ -115,3 +117,14 @@ def test_following_says_that_it_waits_for_the_job(
     said = capsys.readouterr()
     assert said.err == "--- there is no job train in namespace team yet: waiting for it\n"
     assert said.out == ""
+
+
+def test_a_log_that_never_pauses_is_followed_until_the_timeout(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = Line(0, "", Source("train-worker-0", "uid", "worker", 0, 1, "main"), b"on and on")
+    monkeypatch.setattr(logs, "LiveJob", Nothing)
+    monkeypatch.setattr(JobLog, "take", lambda *_: [line])
+    with pytest.raises(TimedOut):
+        logs.run(session("-f", "--timeout", "0.1"))
+    assert "on and on" in capsys.readouterr().out

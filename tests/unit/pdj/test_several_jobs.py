@@ -18,10 +18,12 @@ from kube.errors import (
     Unauthorized,
     error_from_status,
 )
-from pdj.commands import delete, restart, resume, submit, suspend, wait
+from pdj.commands import delete, logs, restart, resume, submit, suspend, wait
 from pdj.errors import Problem, TimedOut
+from pdj.gather import joblog
 from pdj.gather.jobs import JobPicture, NoOperator, get_job
 from pdj.session import Session
+from tests.memory.builders import a_job, a_pod
 
 JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/team/paddlejobs"
 GROUP = "batch.paddlepaddle.org/v1"
@@ -201,6 +203,33 @@ def test_waiting_tells_why_a_job_has_failed(
     monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Live())
     assert wait.wait_for_end(session(Cluster()), "bad") == 1
     assert capsys.readouterr().err == "bad: Failed: PodFailed: oh\\x1b …\n"
+
+
+@pytest.mark.parametrize("has_right", [True, False])
+def test_a_job_whose_logs_cannot_be_followed_is_waited_for(
+    has_right: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Live:
+        changed, is_known = threading.Event(), True
+        __enter__, __exit__ = (lambda self: self), (lambda *_: None)
+
+        def __init__(self, phase: str) -> None:
+            self.phase = phase
+
+        def picture(self) -> JobPicture:
+            if self.phase == "Running" and not has_right:
+                raise Forbidden("no pods/log")
+            job = a_job("new").with_workers(1).with_status(phase=self.phase).build()
+            return JobPicture(job, (a_pod(job).running().build(),))
+
+    monkeypatch.setattr(joblog, "MAX_LOGS", 0)
+    monkeypatch.setattr(logs, "LiveJob", lambda *_: Live("Running"))
+    monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Live("Completed"))
+    job = {"metadata": {"name": "new"}, "spec": {}}
+    made = session(Cluster(), dry_run="none", output=None, wait=True)
+    assert submit.create_jobs(made, [job]) == 0
+    why = "more than 0 logs at once" if has_right else "no pods/log"
+    assert why in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("why", [KeyboardInterrupt(), TimedOut("late"), Forbidden("no", code=403)])
