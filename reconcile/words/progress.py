@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from reconcile.words import step_patterns as tools
 from reconcile.words.launcher_log import clean
@@ -20,6 +20,8 @@ MAX_LINE_CHARACTERS = 500
 MAX_METRICS = 8
 MAX_QUIET_SECONDS = 6 * 3600
 MAX_MARKED_DIGITS = 12
+SAME_MOMENT = timedelta(seconds=0.2)
+"""Lines this close come together: PaddlePaddle's launcher copies a log every 2 s."""
 _PATH = re.compile(r"[ -~]{1,256}")
 _COUNTS = frozenset(
     {"step", "global_step", "iter", "iteration", "batch", "batch_id"}
@@ -75,7 +77,7 @@ class Progress:
             return None
         seconds = (self.last_step_time - self.first_step_time).total_seconds()
         steps = self.step - self.first_step
-        return (self.total - self.step) * seconds / steps if steps > 0 and seconds > 0 else None
+        return (self.total - self.step) * seconds / steps if steps > 0 and seconds >= 1 else None
 
 
 def read_progress(lines: Iterable[Line]) -> Progress:
@@ -116,9 +118,11 @@ class _Reader:
             epochs = int(head["epochs"])
             self.progress = replace(self.progress, epoch=int(head["epoch"]), epochs=epochs)
             return True
-        if text.startswith((tools.EVALUATION_BEGINS, tools.EVALUATION_ENDS)):
-            self._is_evaluating = text.startswith(tools.EVALUATION_BEGINS)
-        return self._is_evaluating or bool(tools.EVALUATION.search(text))
+        if tools.EVALUATION_BEGINS.search(text):
+            self._is_evaluating = True
+        elif tools.EVALUATION_ENDS.search(text):
+            self._is_evaluating = False
+        return self._is_evaluating or bool(tools.ASIDE.search(text))
 
     def _read_step(self, time: datetime, text: str) -> None:
         for pattern in tools.STEP_PATTERNS:
@@ -157,6 +161,9 @@ def _after_step(before: Progress, time: datetime, step: int, total: int | None) 
     after = replace(before, step=step, total=total if total and step <= total else None)
     if step == before.step:
         return after
+    began = before.first_step_time
+    if began and time - began < SAME_MOMENT and step > (before.step or 0):
+        return replace(after, last_step_time=time, first_step=step)
     after = replace(after, last_step_time=time)
     if before.step is None or step < before.step:
         return replace(after, first_step=step, first_step_time=time)

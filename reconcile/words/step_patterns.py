@@ -7,7 +7,8 @@ The first expression that matches counts; a narrow format stands before a wide o
 import re
 from typing import NamedTuple
 
-COUNT = r"\d{1,12}(?![\d.])"
+COUNT = r"\d{1,12}(?![\w.]|,\d{3}(?!\d))"
+"""Not 1e5, 12ms, or the first part of 1,200."""
 NUMBER = r"[-+]?(?:\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,4})?|nan|inf)(?![\w.:])"
 
 
@@ -66,11 +67,19 @@ STEP_PATTERNS = (
 )
 EPOCH = re.compile(rf"^epoch:? ?\[?(?P<epoch>{COUNT})/(?P<epochs>{COUNT})\]?", re.IGNORECASE)
 """The head of an epoch, on a line of its own (hapi, keras)."""
-EVALUATION = re.compile(r"\b(?:eval|evaluat(?:ing|ion)|validati(?:ng|on)|predicting)\b", re.I)
-"""Counts in such a line are not steps of the training."""
-EVALUATION_BEGINS = "Eval begin"
-EVALUATION_ENDS = "Eval samples"
-"""Around the lines of hapi's evaluation, which look like those of its training."""
+ASIDE = re.compile(
+    r"\b(?:eval|evaluat(?:ing|ion)|validati(?:ng|on)|predicting)\b"
+    r"|^[\[ ]{0,8}(?:test|testing|val|valid)\b(?!['\"=])"
+    r"|^ {0,8}epochs?:? {1,4}\d{1,3}%\|"
+    r"|^ {0,8}(?:map|filter|(?:down)?loading|tokenizing|generating|extracting)\b[^|]{0,80}\d%\|"
+    r"|\.(?:safetensors|pdparams|json|txt|model|zip|gz|tgz|tar): {1,4}\d{1,3}%\|"
+    r"|\d%\|[^|]{0,300}\|[^|]{0,60}[\d?] ?[kMG]?i?B/s",
+    re.IGNORECASE,
+)
+"""Counts in such a line are no steps of the training: evaluation, bars of epochs, data, files."""
+EVALUATION_BEGINS = re.compile(r"^Eval begin|\bStart evaluating\b|\*\*\* Running (?:Eval|Predict)")
+EVALUATION_ENDS = re.compile(r"^Eval samples|\[EVAL\]|\beval_\w{1,40}['\"]?: ")
+"""Around the lines of hapi, PaddleSeg and Trainer that look like those of their training."""
 SAVING = re.compile(
     r"\bSaving model checkpoint to (?P<path>.{0,400}?checkpoint-(?P<step>\d{1,12}))\b"
 )
@@ -84,6 +93,6 @@ MARK = re.compile(r"(?:^|(?<=[\s\]]))paddlejob: ")
 MARKED_VALUE = re.compile(r"(?<!\S)([A-Za-z0-9_/-]{1,40})=(\S{1,256})(?!\S)")
 METRIC = re.compile(
     rf"(?<![\w/.-])(?:([A-Za-z_][A-Za-z0-9_/-]{{0,39}})['\"]?(?: is)? ?[:=] ?"
-    rf"|(loss|acc|accuracy|lr|ips|ppl) )({NUMBER})",
+    rf"|(loss|acc|accuracy|lr|ips|ppl) )({NUMBER})(?!%\|)",
     re.IGNORECASE,
 )

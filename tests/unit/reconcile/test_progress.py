@@ -108,6 +108,25 @@ ODD: dict[str, tuple[list[str], int | None, int | None]] = {
     "too-many-digits": (["step " + "9" * 400], None, None),
     "evaluation": (["step 7/9", f"Evaluating: 50%{BAR}1/2 [0:1]"], 7, 9),
     "evaluation-of-hapi": (["step 7 loss 1", "Eval begin...", "step 1/2 - loss: 3"], 7, None),
+    "evaluation-of-seg": (["step 7/9", "INFO Start evaluating (total: 2)", "1/2 [==>] - 1s"], 7, 9),
+    "evaluation-of-trainer": (
+        ["step 7/9", "INFO - ***** Running Evaluation *****", f" 50%{BAR}1/2 [0:1]"],
+        *(7, 9),
+    ),
+    "evaluation-has-ended": (
+        ["***** Running Evaluation *****", "eval_loss: 3, eval_runtime: 1", f" 50%{BAR}7/9 [0:1]"],
+        *(7, 9),
+    ),
+    "testing": (["step 7/9", f"Testing: 50%{BAR}1/2 [0:1]", "[Test] step 1/2"], 7, 9),
+    "bar-of-epochs": (["step 7/9", f"Epochs: 50%{BAR}1/2 [0:1]"], 7, 9),
+    "loading": ([f"Loading examples: 50%{BAR}1/2 [0:1]"], None, None),
+    "mapping": ([f"Map (num_proc=4): 50%{BAR}1/2 [0:1, 9 examples/s]"], None, None),
+    "file": ([f"model.safetensors: 50%{BAR}1/2 [0:1]"], None, None),
+    "bytes": ([f" 50%{BAR}1/2 [00:01<00:02, 3.1MB/s]"], None, None),
+    "thousands": (["step 1,200/40,000 loss 1"], None, None),
+    "exponent": (["step 1e5"], None, None),
+    "duration": (["step: 12ms"], None, None),
+    "list": (["step 7,0.5"], 7, None),
     "nothing": (["loading data"], None, None),
     "empty": ([], None, None),
     "marked-first": (["paddlejob: step=3 total=9", "step 7/8"], 3, 9),
@@ -138,6 +157,22 @@ def test_the_end_is_reckoned_from_the_steps_own_times(ahead: timedelta) -> None:
     assert progress.remaining_seconds == 80
     assert progress.last_step_time == START + ahead + timedelta(seconds=10)
     assert progress.last_output_time == START + ahead + timedelta(seconds=20)
+
+
+def test_lines_that_come_together_say_nothing_of_the_pace() -> None:
+    """PaddlePaddle's launcher copies a log every 2 s."""
+
+    def chunk(first: int, seconds: float) -> list[Line]:
+        times = (START + timedelta(seconds=seconds + i / 1000) for i in range(20))
+        return [Line(time, f"step {first + i}/1000") for i, time in enumerate(times)]
+
+    assert read_progress(chunk(1, 0)).remaining_seconds is None
+    left = read_progress(chunk(1, 0) + chunk(21, 2)).remaining_seconds
+    assert left == pytest.approx(96, rel=0.02)
+
+
+def test_a_percentage_of_a_bar_is_no_number_of_the_training() -> None:
+    assert read(f"train: 33%{BAR}2/6 [0:1, loss=0.3]").metrics == (("loss", "0.3"),)
 
 
 def test_after_a_step_back_the_pace_is_unknown() -> None:
@@ -173,6 +208,7 @@ HOSTILE = {
     "steps": "step ",
     "epochs": "epoch 1/",
     "bars": "9%|",
+    "loads": "loading ",
     "saves": "Saving model checkpoint to ",
     "pairs": "a:1 ",
     "marks": "paddlejob: a=1 ",
