@@ -1,6 +1,7 @@
 """Gang restarts: a new attempt of the whole job, charged or not, after a back-off."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 from api.constants import Condition, Phase, Reason
 from api.objects import parse_time
@@ -83,8 +84,15 @@ def quick_restarts(view: View) -> int:
 
 
 def fruitless_restarts(view: View) -> int:
-    """Uncharged restarts in a row, of which there are none once an attempt may have been of use."""
-    return 0 if _has_run_for(view, USEFUL_SECONDS) else view.job.status.fruitless_restarts
+    """Uncharged restarts in a row, of which there are none once an attempt may have been of use.
+
+    An elastic job trains with the workers that it has, while it is Scaling or Starting, too.
+    """
+    starts = (pod.started_at for pod in view.pods.values() if view.job.spec.is_elastic)
+    useful = timedelta(seconds=USEFUL_SECONDS)
+    has_run = _has_run_for(view, USEFUL_SECONDS)
+    has_run |= any(start and view.now - start >= useful for start in starts)
+    return 0 if has_run else view.job.status.fruitless_restarts
 
 
 def _has_run_for(view: View, seconds: float) -> bool:

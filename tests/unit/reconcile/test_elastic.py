@@ -233,3 +233,22 @@ def test_no_worker_is_made_once_one_has_ended_well(world: World, kubelet: Kubele
     assert world.names("Pod") == ["train-worker-0", "train-worker-1"]
     kubelet.see_end("train-worker-1", 0)
     assert world.phase() == "Completed"
+
+
+def test_a_run_with_fewer_workers_than_wanted_is_not_fruitless(
+    world: World, kubelet: Kubelet
+) -> None:
+    world.begin(a_job().with_elastic_workers(3, 2, 3))
+    for _ in range(2):
+        for name in ("train-worker-0", "train-worker-1"):
+            kubelet.bind(name)
+            kubelet.start(name)
+        world.after(3600)
+        assert world.phase() not in ("Running", "Restarting")
+        kubelet.evict("train-worker-0")
+        kubelet.evict("train-worker-1")
+        world.settle()
+        kubelet.let_go()
+        world.after(360)
+        assert world.status()["fruitlessRestarts"] == 1
+    assert world.status()["attempt"] == 3
