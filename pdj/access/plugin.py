@@ -91,9 +91,10 @@ def _plain(text: str) -> str:
 
 @contextmanager
 def _ended_with_us(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """End a plugin that still runs, also where a signal ends this process."""
+    """End a plugin that still runs, also where a signal ends this process; nohup ignores one."""
     is_main = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, _exit) for number in _ENDS if is_main}
+    ends = [each for each in _ENDS if is_main and signal.getsignal(each) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _exit) for number in ends}
     try:
         yield
     finally:

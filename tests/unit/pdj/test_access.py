@@ -223,6 +223,13 @@ def test_a_plugin_ends_with_the_tool(tmp_path: Path) -> None:
     eventually(lambda: not Path(f"/proc/{began.read_text().strip()}").exists())
 
 
+def test_a_login_under_nohup_outlives_the_terminal() -> None:
+    hang_up = 'sleep 0.5; kill -HUP $PPID; echo \'{"status": {"token": "t"}}\''
+    program = f"from pdj.access.credentials import *; read_identity({plugin(hang_up)!r}, {{}})"
+    done = subprocess.run(["nohup", sys.executable, "-c", program], capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_plugin_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     witness = tmp_path / "alive"
     started = time.monotonic()
