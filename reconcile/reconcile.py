@@ -1,7 +1,7 @@
-"""One pass over one job: from what was observed to what is to be done.
+"""One pass over one job: turns an observation into a plan.
 
-The pass either moves the job to another state, and then writes status and nothing else, or it makes
-the children match the state that the job is in. Its decisions follow from the observation alone,
+The pass either moves the job to another state, and then writes only status, or it makes the
+children match the current state. Its decisions follow from the observation alone,
 so a pass may be repeated, interrupted and resumed at any point.
 """
 
@@ -46,7 +46,7 @@ Policy = Callable[[View], Move | Hold | None]
 
 
 class State(Flag):
-    """What a job is in, as far as it decides which policies apply."""
+    """The states of a job that decide which policies apply."""
 
     LIVE = auto()
     SUSPENDED = auto()
@@ -96,7 +96,7 @@ QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
 def reconcile(observed: Observed, now: datetime, settings: Settings) -> Plan:
-    """What to do about one job now.
+    """Decide what to do about one job now.
 
     Raises KeyError, TypeError or ValueError on a job whose spec the schema would have refused.
     """
@@ -143,7 +143,7 @@ def _state(view: View) -> State:
 
 
 def _ask(view: View, state: State) -> tuple[Move | None, list[Hold]]:
-    """The first move that a policy makes, or else every hold, the most telling one first."""
+    """The first move that a policy makes, or else every hold, the most informative one first."""
     holds: list[Hold] = []
     for policy, states in POLICIES:
         answer = policy(view) if state in states else None
@@ -155,14 +155,14 @@ def _ask(view: View, state: State) -> tuple[Move | None, list[Hold]]:
 
 
 def holds_of(view: View) -> list[Hold]:
-    """What a job that has just moved to another state waits for."""
+    """The holds of a job that has just moved to another state."""
     state = _state(view)
     answers = (policy(view) for policy, states in POLICIES if state in states)
     return [answer for answer in answers if isinstance(answer, Hold)]
 
 
 def told_hold(holds: list[Hold]) -> Hold | None:
-    """The hold that the job names."""
+    """The hold that the job's status reports."""
     return next((hold for hold in holds if hold.reason), None)
 
 
@@ -191,7 +191,7 @@ def _tend_ended(view: View, holds: list[Hold]) -> Plan:
 
 
 def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
-    """Add the status that follows from the children to a plan, if it is time to write it."""
+    """Add the status that results from the children to a plan, if it is time to write it."""
     told = told_hold(holds)
     status = _stamp(summarize(view, told), view.job.generation)
     patch = diff_status(view.job.raw_status, status)
@@ -214,7 +214,7 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
 
 
 def _next_look(holds: list[Hold], *times: float | None) -> float | None:
-    """The earliest time to come. Where one has passed without effect, only news wakes the job."""
+    """The earliest future time. If one has passed without effect, only an event wakes the job."""
     return earliest(*times, *(hold.seconds for hold in holds))
 
 
@@ -224,7 +224,7 @@ def _stamp(status: JobStatus, generation: int) -> JobStatus:
 
 
 def _status_wait(view: View, status: JobStatus) -> float:
-    """Seconds for which a change of counts alone is deferred; 0 for one that users must see."""
+    """Seconds by which to defer a status change; 0 unless only counts have changed."""
     if not _is_minor(view.job.status, status):
         return 0.0
     if not view.job.status.phase:
@@ -238,11 +238,11 @@ def _status_wait(view: View, status: JobStatus) -> float:
 
 
 def _first_status_wait(view: View, status: JobStatus) -> float:
-    """Seconds for which the first status is deferred: while other jobs wait for a worker.
+    """Seconds by which to defer the first status, while other jobs wait for a worker.
 
     A job with pods was deferred before, and then waits for them. A status costs the API server
-    about as much as two pods, and a job that runs by then writes only the one that says so.
-    Deadlines count from the start in this status; half of one leaves time to look again.
+    about as much as two pods, and a job that runs by then writes just one status.
+    Deadlines count from the start in this status; half of one leaves time for another pass.
     """
     if not view.observed.is_backlogged and not view.pods:
         return 0.0
@@ -255,7 +255,7 @@ def _first_status_wait(view: View, status: JobStatus) -> float:
 
 
 def _is_on_its_way(status: JobStatus) -> bool:
-    """Whether nothing is known that holds the pods up."""
+    """Whether nothing is known to hold up the pods."""
     pending = status.condition(Condition.PENDING)
     return pending is None or pending.reason == Reason.WAITING_FOR_PODS
 
@@ -297,7 +297,7 @@ def _describe(view: View) -> str:
 
 
 def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEvent]:
-    """Events about a new job. If it already runs, none says that it was seen."""
+    """Events about a new job; none about having seen it if it already runs."""
     events = [] if now_runs else [EmitEvent("Normal", Reason.CREATED, _describe(view))]
     overridden = [] if status.is_terminal else overridden_variables(view)
     if overridden:

@@ -1,17 +1,18 @@
 """Jobs that another operator has started, taken over while their pods run.
 
 paddle-operator 0.3 has the same kind and gives children the same names, but its pods carry none of
-our labels, so no watch shows them. A status with a phase and without an attempt is its: ours has
-both. Its pods are asked for by name and given our labels. Once the store shows all of them, status
+our labels, so no watch shows them. A status with a phase but no attempt is that operator's: ours
+has both. We read its pods by name and add our labels. Once the store shows all of them, status
 says attempt 1 and the condition Adopted. These pods keep the ConfigMap and the Services that they
 were started with; nothing is created beside them, and the next attempt is one like any other.
 
-A job of ours looks the same once that operator's CRD has been applied over ours: it drops what it
-does not know of a status. Such a job is known by its attempt's pods and ConfigMap, and goes on.
+A job of ours looks the same once that operator's CRD has been applied over ours, because that CRD
+drops status fields that it does not know. We recognise it by its attempt's pods and ConfigMap, and
+it continues.
 
-A job without workers is left alone. Where no worker has begun, servers may wait, and there is
-nothing to lose: such pods are made anew. They may even have to be: that operator starts them one by
-one, through an init container.
+A job without workers is left alone. If no worker has begun, there is nothing to lose, and the pods
+are recreated. They may be stuck otherwise: that operator starts servers one by one, through an init
+container.
 """
 
 from dataclasses import replace
@@ -46,8 +47,8 @@ _ENDED = (PodState.SUCCEEDED, PodState.FAILED)
 def names_to_ask_for(job: Raw) -> tuple[str, ...]:
     """The pods that another operator may have made for this job; none for a job of ours.
 
-    Those that the job controls are its own, whatever labels they have by now: what is not adopted
-    would be in the way of pods of ours, and would be deleted.
+    Pods that the job controls count, whatever labels they have by now. A pod that is not adopted
+    would block one of ours and be deleted.
     """
     status: Any = job.get("status")
     if not isinstance(status, dict) or not status.get("phase") or status.get("attempt"):
@@ -60,7 +61,7 @@ def names_to_ask_for(job: Raw) -> tuple[str, ...]:
 
 
 def leave_alone(view: View) -> Plan | None:
-    """A condition and nothing else for a job without workers, which would never be complete."""
+    """Only set a condition on a job without workers: it would never complete."""
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is not None and worker.replicas > 0:
         return None
@@ -74,7 +75,7 @@ def leave_alone(view: View) -> Plan | None:
 
 
 def take_pods(view: View) -> Plan | None:
-    """Our labels for the pods that no watch shows, or their end; None when there are none."""
+    """Label the pods that no watch shows, or delete them; None when there are none."""
     pods = tuple(_with_labels(view, pod) for pod in view.observed.unseen_pods)
     if not pods:
         return None
@@ -108,6 +109,6 @@ def _with_labels(view: View, pod: Raw) -> Raw:
 
 
 def _has_begun(view: View) -> bool:
-    """Whether any worker has ever run; an evicted pod may not say so any more."""
+    """Whether any worker has ever run; an evicted pod may no longer show it."""
     workers = view.of_role(Role.WORKER)
     return any(pod.has_started or pod.state in _ENDED for pod in workers)

@@ -10,7 +10,7 @@ from reconcile.model.view import View
 
 
 def await_back_off(view: View) -> Hold | None:
-    """The wait before the pods of a restarting job may be made; None when they may be now."""
+    """The wait before a restarting job's pods can be created; None if there is no wait."""
     restarting = view.job.status.true_condition(Condition.RESTARTING)
     since = parse_time(restarting.last_transition_time) if restarting else None
     if restarting is None or since is None or restarting.reason == Reason.RESTART_REQUESTED:

@@ -1,9 +1,9 @@
-"""Has a status that is older than the job's pods follow them.
+"""Brings a status that is older than the job's pods up to date with them.
 
-The cache shows each kind as of another moment, so a status may be behind for a moment. It stays so
-where etcd was restored from a snapshot while the next attempt began: the job's status is that of
-the snapshot, its pods are of now. Then status takes over their attempt, and they run on. Where the
-status is old in the cache alone, the write meets another version of the job and changes nothing.
+The cache shows each kind as of a different moment, so a status may lag briefly. It stays behind if
+etcd was restored from a snapshot while the next attempt began: the status is from the snapshot, the
+pods are newer. Then the status takes the attempt of the pods, and they keep running. If the status
+is old only in the cache, the write hits a version conflict and changes nothing.
 """
 
 from api.objects import parse_time
@@ -13,15 +13,15 @@ from reconcile.model.move import Move
 from reconcile.model.view import View
 
 BEHIND_SECONDS = 10.0
-"""Far longer than a watch that works lags behind another one."""
+"""Much longer than one working watch lags behind another."""
 MAX_ATTEMPT = 2**31 - 1
 """The highest number that status holds; a label may have any."""
 
 
 def follow_pods(view: View) -> Move | Hold | None:
-    """The job in the attempt of its pods, once they have been there for long enough.
+    """Move the job to the attempt of its pods, once they have existed for long enough.
 
-    Until then nothing changes: the status may only be late, or a pod may pretend.
+    Until then nothing changes: the status may just be late, or a pod's label may be false.
     """
     if not view.is_behind:
         return None
@@ -32,7 +32,7 @@ def follow_pods(view: View) -> Move | Hold | None:
 
 
 def _seconds_left(view: View) -> float | None:
-    """Seconds until status is to follow the pods; None where it cannot."""
+    """Seconds until the status follows the pods; None if it cannot."""
     attempt = _later_attempt(view)
     created = [
         parse_time(pod.raw["metadata"].get("creationTimestamp"))

@@ -1,4 +1,4 @@
-"""When a job has its result: its workers have ended well. Servers never end by themselves."""
+"""When a job is complete: all workers have succeeded. Servers never exit by themselves."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,7 +14,7 @@ JOIN_SECONDS = 60.0
 
 
 def find_completion(view: View) -> Move | None:
-    """The end of a job whose every worker has ended well, or None."""
+    """Complete the job if every worker has succeeded, else None."""
     if view.job.spec.is_elastic:
         return _end_elastic(view)
     worker = view.job.spec.roles.get(Role.WORKER)
@@ -24,7 +24,7 @@ def find_completion(view: View) -> Move | None:
 
 
 def _end_elastic(view: View) -> Move | None:
-    """The end of an elastic job: enough workers trained together, and all of those ended well.
+    """Complete an elastic job if enough workers trained together and all of those succeeded.
 
     A worker that started after the first one ended trains alone: the job does not wait for it.
     """
@@ -40,10 +40,10 @@ def _end_elastic(view: View) -> Move | None:
 
 
 def find_untrained(view: View) -> Incident | None:
-    """A launcher that exited 0 because its peers never came: an end without training.
+    """Find a launcher that exited 0 without training, because its peers never came.
 
-    An elastic launcher that does not find its least number of peers within its timeout exits 0. So
-    where fewer workers than that ran at the same time, none of them can have trained.
+    An elastic launcher that does not find its least number of peers within its timeout exits 0. If
+    fewer workers than that ran at the same time, none of them can have trained.
     """
     ended = _succeeded(view)
     if not ended:
@@ -75,10 +75,10 @@ def _peers(view: View, ended: list[PodView]) -> list[PodView]:
 
 
 def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
-    """Whether a launcher came too late to meet the one that gave up first.
+    """Whether a launcher started too late to meet the one that gave up first.
 
     Such a launcher waits for its whole timeout, then exits 0 too. A worker that saves the model may
-    outlast its peers by as much, so it must also have started too late to have met the first.
+    run that much longer than its peers, so we also check that it started too late.
     """
     if pod.started_at is None or _success_time(pod) - first < timeout:
         return False
@@ -86,13 +86,13 @@ def _was_left_alone(pod: PodView, first: datetime, timeout: timedelta) -> bool:
 
 
 def _ended_and_gone(view: View) -> frozenset[int]:
-    """Indexes of workers that ended well, as status remembers, and whose pods are gone."""
+    """Indexes of workers that succeeded, according to status, and whose pods are gone."""
     there = {pod.index for pod in view.of_role(Role.WORKER)}
     return view.completed[Role.WORKER] - there
 
 
 def _success_time(pod: PodView) -> datetime:
-    """When the pod's trainer ended well; the beginning of time where it has not."""
+    """When the pod's trainer succeeded; the earliest possible time if it has not."""
     ended = pod.end.finished_at if pod.end and pod.state is PodState.SUCCEEDED else None
     return ended or datetime.min.replace(tzinfo=UTC)
 
@@ -103,7 +103,7 @@ def _first_end(pods: list[PodView]) -> datetime | None:
 
 
 def _overlaps(pod: PodView, moment: datetime | None) -> bool:
-    """Whether the pod's trainer ran at that moment; without times, whether it ran at all."""
+    """Whether the pod's trainer ran at that moment; if times are missing, whether it ran at all."""
     if not pod.has_started:
         return False
     return moment is None or pod.started_at is None or pod.started_at < moment

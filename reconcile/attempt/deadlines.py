@@ -1,4 +1,4 @@
-"""Deadlines of a job, computed from timestamps in status: a restart of the operator loses none."""
+"""A job's deadlines, computed from timestamps in status so that they survive operator restarts."""
 
 from api.constants import Condition, Reason
 from api.objects import parse_time
@@ -8,7 +8,7 @@ from reconcile.model.view import View
 
 
 def await_deadlines(view: View) -> Move | Hold | None:
-    """The end of a job whose time is up, or the wait until then; None where none is set."""
+    """Fail the job if its time is up, or wait until then; None if no deadline is set."""
     spec = view.job.spec
     if spec.suspend:
         return None
@@ -27,7 +27,7 @@ def await_deadlines(view: View) -> Move | Hold | None:
 
 
 def seconds_to_ttl(view: View) -> float | None:
-    """Seconds until an ended job is to be deleted; None where it is kept."""
+    """Seconds until an ended job is deleted; None if it is kept."""
     ttl = view.job.spec.ttl_seconds_after_finished
     return _seconds_left(view, view.job.status.completion_time, ttl)
 
@@ -40,9 +40,9 @@ def _seconds_left(view: View, since: str, limit: int | None) -> float | None:
 
 
 def _seconds_to_start(view: View) -> float | None:
-    """Seconds until all pods must run; None where they have, since the start or the last resume.
+    """Seconds until all pods must run; None if they have, since the start or the last resume.
 
-    The condition is false from the start on, so a later change of it shows that they ran.
+    The condition starts out false, so a later transition shows that they ran.
     """
     status = view.job.status
     running = status.condition(Condition.RUNNING)

@@ -1,4 +1,4 @@
-"""A dead worker of an elastic job is replaced alone, while enough of its peers live."""
+"""Replaces just the failed worker of an elastic job, while enough of its peers are alive."""
 
 from api.constants import Role
 from api.objects import parse_time
@@ -21,12 +21,12 @@ from reconcile.model.view import View
 
 
 def find_elastic_move(view: View) -> Move | None:
-    """The move that a failed or untrained worker leads to, or None."""
+    """The move for a worker that failed or exited without training, or None."""
     untrained = find_untrained(view)
     if untrained is not None:
         return answer_incident(view, untrained)
     failed = failed_pods(view)
-    # First those that are recorded are deleted: status keeps few records, and must not drop that of
+    # Delete the recorded ones first: status keeps few records, and must not drop that of
     # a pod that still exists, or the same failure would be recorded again.
     if not failed or any(is_recorded(view, pod) for pod in failed):
         return None
@@ -44,8 +44,8 @@ def is_recorded(view: View, pod: PodView) -> bool:
 def replacement_delay(view: View, name: str) -> float:
     """Seconds until a worker that failed may be created again; 0 after its first failure.
 
-    Status keeps few records, so where many workers fail, one's own may be gone. Then none is
-    created before the oldest that is left is as old as the shortest back-off.
+    Status keeps few records, so if many workers fail, the record of this one may be gone. Then the
+    worker is not created until the oldest remaining record is as old as the shortest back-off.
     """
     records = [f for f in view.job.status.failures if f.attempt == view.attempt]
     ends = [f for f in records if f.pod == name]
@@ -56,13 +56,13 @@ def replacement_delay(view: View, name: str) -> float:
 
 
 def _seconds_left(view: View, failure: Failure, delay: float) -> float:
-    """Seconds left of a delay that began with a failure."""
+    """Seconds left of a delay that started at a failure."""
     since = parse_time(failure.time)
     return max(0.0, delay - (view.now - since).total_seconds()) if since else 0.0
 
 
 def _answer_failures(view: View, incidents: list[Incident]) -> Move:
-    """Record the failures, so that the pods may be replaced; or end the attempt: too few live."""
+    """Record the failures so that the pods can be replaced, or end the attempt if too few live."""
     fatal = next((incident for incident in incidents if incident.is_fatal), None)
     first = describe(view, fatal) if fatal else name_culprit(view, incidents)
     live = sum(peer.is_live for peer in view.of_role(Role.WORKER))

@@ -1,4 +1,4 @@
-"""The answer to failures: they restart the gang, replace a worker, or end the job."""
+"""Responds to failures: restarts the gang, replaces a worker, or ends the job."""
 
 from reconcile.attempt.elastic import find_elastic_move
 from reconcile.attempt.restart import answer_incident
@@ -9,7 +9,7 @@ from reconcile.model.view import View
 
 
 def answer_failures(view: View) -> Move | Hold | None:
-    """The answer to pods that failed, vanished or moved; a wait while a peer may know more."""
+    """Respond to pods that failed, vanished or moved; wait while a peer may still say why."""
     if view.job.spec.is_elastic and not view.is_adopted:
         return find_elastic_move(view)
     incident = find_incident(view)

@@ -5,11 +5,11 @@ from reconcile.model.move import Move, fail_job
 from reconcile.model.view import View
 
 IN_PLACE_LIMIT = 6
-"""In-place restarts where backoffLimit is unset: batch/v1's default limit."""
+"""The limit of in-place restarts if backoffLimit is unset: batch/v1's default."""
 
 
 def find_exhausted_in_place(view: View) -> Move | None:
-    """The end of a job whose containers the kubelet has restarted too often."""
+    """Fail a job whose containers the kubelet has restarted too often."""
     pods = [pod for pod in view.pods.values() if pod.restarts and pod.restarts_in_place]
     count = sum(pod.restarts for pod in pods)
     limit = view.job.spec.backoff_limit

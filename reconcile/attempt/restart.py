@@ -17,9 +17,9 @@ SECOND_DELAY_SECONDS = 10.0
 MAX_DELAY_SECONDS = 360.0
 """The first restart comes at once, the next ones after 10 s doubling to 6 min, as in batch/v1."""
 MAX_FRUITLESS_RESTARTS = 100
-"""In a row and uncharged. With the back-offs between them they take nine and a half hours."""
+"""Uncharged restarts in a row. With the back-offs between them they take nine and a half hours."""
 USEFUL_SECONDS = 60.0
-"""An attempt that ran for so long may have got the program on."""
+"""An attempt that ran this long may have made progress."""
 STABLE_SECONDS = 600.0
 """After an attempt that ran this long, the back-off starts anew, as a kubelet's does."""
 
@@ -46,7 +46,7 @@ def answer_incident(view: View, incident: Incident) -> Move:
 
 
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
-    """Begin the next attempt. Its number alone makes the pods of this one obsolete."""
+    """Begin the next attempt. The new number is enough to make this attempt's pods obsolete."""
     status = note_loss(view, status, incident)
     # Restarting ends too, so that an incident during a back-off starts a back-off of its own.
     ended = (Condition.RUNNING, Condition.PODS_SCHEDULED, Condition.RESTARTING)
@@ -79,7 +79,7 @@ def restart_delay(restarts: int) -> float:
 
 
 def quick_restarts(view: View) -> int:
-    """Restarts in a row, of which there are none any more once an attempt ran for long enough."""
+    """The number of restarts in a row; 0 again once an attempt has run for long enough."""
     return 0 if _has_run_for(view, STABLE_SECONDS) else view.job.status.quick_restarts
 
 
@@ -109,7 +109,7 @@ def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
     """The nodes where this job failed, the latest last. A restart on request adds none.
 
-    A device at fault counts whatever else the incident is: a rule may leave it uncharged.
+    A faulty device counts for every kind of incident, even one that a rule leaves uncharged.
     """
     node = incident.node
     blames_node = incident.reason in (Reason.POD_EVICTED, Reason.NODE_LOST, Reason.POD_FAILED)

@@ -1,8 +1,8 @@
 """A new attempt because a user asks for one, by the annotation `restarted-at`.
 
 As with `kubectl rollout restart`, each new value means one new attempt. It is not charged and
-begins without a back-off. Status remembers the value that was answered, in the same write that
-begins the attempt, so that it happens once, whatever dies in between.
+begins without a back-off. Status stores the handled value in the same write that
+begins the attempt, so each value takes effect once, even if the operator crashes.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from reconcile.model.view import View
 
 
 def find_requested_restart(view: View) -> Move | None:
-    """The next attempt of a job whose user asks for it, or None."""
+    """The next attempt if the user has asked for one, or None."""
     if not _asks(view) or not _can_restart(view):
         return None
     message = f"a user asked for a restart: {view.job.restarted_at}"
@@ -30,9 +30,9 @@ def find_requested_restart(view: View) -> Move | None:
 
 
 def note_request(view: View, status: JobStatus) -> JobStatus:
-    """The status with a request noted for which there is nothing to restart.
+    """Record a request as handled when there is nothing to restart.
 
-    A new job may come with the annotation, and a suspended one begins anew when it is resumed.
+    A new job may already have the annotation, and a suspended one starts a new attempt on resume.
     """
     if not _asks(view) or _can_restart(view) or status.is_terminal:
         return status
@@ -44,5 +44,5 @@ def _asks(view: View) -> bool:
 
 
 def _can_restart(view: View) -> bool:
-    """Whether an attempt is under way of which status knows."""
+    """Whether an attempt is under way and status knows it."""
     return bool(view.job.status.phase) and not view.job.status.is_true(Condition.SUSPENDED)

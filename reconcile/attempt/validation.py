@@ -1,4 +1,4 @@
-"""The end of a job whose spec cannot be carried out, though the API server let it through."""
+"""Fails a job whose spec cannot be carried out, although the API server accepted it."""
 
 from api.constants import Reason
 from api.validation import validate_job
@@ -7,7 +7,7 @@ from reconcile.model.view import View
 
 
 def find_invalid_spec(view: View) -> Move | None:
-    """The end of a job that validation refuses; looked at once, before its first child."""
+    """Fail a job that does not pass validation; checked once, before its first child."""
     if view.job.status.phase:
         return None
     errors = validate_job(view.observed.job)

@@ -1,1 +1,1 @@
-"""What each child is: addresses, environment, and the manifests of pods, Services and PodGroups."""
+"""Builds the children: addresses, environment, and manifests of pods, Services and PodGroups."""

@@ -1,7 +1,8 @@
-"""Under which address and port each pod is reached, by `intranet`.
+"""The address and port of each pod, depending on `intranet`.
 
-PodIP: the pod's IP. Service: the name of its Service with the namespace, for PaddlePaddle's
-launcher ignores a POD_IP without a dot. Host: the node's IP and a port range of the pod's own.
+PodIP: the pod's IP. Service: the name of its Service with the namespace, because
+PaddlePaddle's launcher ignores a POD_IP without a dot. Host: the node's IP and the pod's own port
+range.
 """
 
 from api.constants import PORT, Intranet, Role
@@ -14,7 +15,7 @@ from reconcile.model.view import View
 def job_port(spec: JobSpec) -> int:
     """The first port of every pod: the templates' literal PADDLE_PORT, else 36000.
 
-    Validation has made sure that all roles say the same.
+    Validation has checked that all roles use the same port.
     """
     for role in spec.roles.values():
         for variable in trainer_of(role.pod_spec).get("env") or ():
@@ -32,7 +33,7 @@ def port_of(view: View, name: str) -> int:
 
 
 def host_of(view: View, name: str) -> str:
-    """The address under which peers reach the pod; empty while it has none."""
+    """The address that peers use for the pod; empty while it has none."""
     if view.job.spec.intranet is Intranet.SERVICE:
         return f"{name}.{view.job.namespace}"
     pod = view.pods.get(name)

@@ -1,7 +1,7 @@
 """The trainer container's own environment, and the names that the operator owns.
 
 The operator's entries come before the user's, so that `$(VAR)` in the user's env, args and
-command resolves. A user's entry of a name that the operator owns is dropped.
+command resolves. A user's entry is dropped if the operator owns the name.
 """
 
 from api.constants import Intranet, Role
@@ -13,7 +13,7 @@ from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES, RENDEZVOUS_VARIABLE
 from reconcile.model.view import View
 
 TRAINING_ROLES = {Role.PS: "PSERVER", Role.WORKER: "TRAINER", Role.HETER: "HETER_TRAINER"}
-"""Fleet's PaddleCloudRoleMaker refuses other words."""
+"""Fleet's PaddleCloudRoleMaker accepts only these words."""
 
 POD_VARIABLES = frozenset(
     {
@@ -51,7 +51,7 @@ def owned_variables(view: View) -> frozenset[str]:
 
 
 def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
-    """The operator's entries for one pod, in an order in which `$(VAR)` resolves."""
+    """The operator's entries for one pod, ordered so that `$(VAR)` resolves."""
     if view.job.spec.is_elastic:
         return _elastic_env(view, name)
     source = _from_config_map(_config_map(view), rendezvous_key(view.job))
@@ -77,7 +77,7 @@ def build_env_from(view: View) -> list[Raw]:
 
 
 def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
-    """Own entries first, then the template's, less those of owned names."""
+    """Our entries first, then the template's, except for names that we own."""
     owned = owned_variables(view)
     kept = [entry for entry in template if entry.get("name") not in owned]
     named = {entry.get("name") for entry in kept}
@@ -85,7 +85,7 @@ def merge_env(view: View, own: list[Raw], template: list[Raw]) -> list[Raw]:
 
 
 def overridden_variables(view: View) -> list[str]:
-    """Owned names that a template sets to another value than the operator's, sorted."""
+    """Owned names that a template sets to a different value, sorted."""
     found: set[str] = set()
     owned = owned_variables(view)
     for name, (role, index) in view.wanted.items():
@@ -157,12 +157,12 @@ def _elastic_env(view: View, name: str) -> list[Raw]:
 
 
 def _master(view: View) -> str:
-    """The etcd's URL, in a form that PaddlePaddle's launcher reads right.
+    """The etcd's URL, in a form that PaddlePaddle's launcher parses correctly.
 
-    Unless the operator names another, it is that of manifests/elastic in the job's own namespace.
+    The default is the etcd of manifests/elastic in the job's namespace.
 
     The launcher strips the letters of `etcd://` from the front of the URL one by one, and with them
-    the whole of a host named `etcd`. It does not strip capitals, and a host's name may have them.
+    the whole of a host named `etcd`. It does not strip capitals, and a host name may contain them.
     """
     server = view.settings.elastic_server or f"paddle-elastic-etcd.{view.job.namespace}:2379"
     if server[:1] in LETTERS_OF_THE_SCHEME:

@@ -1,8 +1,8 @@
-"""The gang: whether a job is scheduled whole, by whom, and the PodGroup that says so.
+"""Gang scheduling: whether a job wants it, which scheduler does it, and the job's PodGroup.
 
-A PodGroup named as the job belongs to the user: used as it is, never changed, never deleted.
-The operator's own has part of the job's UID in its name, so that it never takes the name of one
-that a user is about to create.
+A PodGroup with the job's name belongs to the user: it is used as it is, never changed or deleted.
+The operator's own has part of the job's UID in its name, so it never takes a name that a user is
+about to use.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from reconcile.model.view import View
 
 
 class GangKind(StrEnum):
-    """Which API forms the gang."""
+    """The API that provides the PodGroup."""
 
     VOLCANO = "volcano"
     KUBERNETES = "kubernetes"
@@ -41,7 +41,7 @@ class Gang:
 
 
 def wanted_kind(view: View) -> GangKind | None:
-    """Which kind of gang the job is to be, by its worker template, its policy, or the flag."""
+    """The kind of gang that the worker template, the job's policy or the flag asks for."""
     spec = view.job.spec
     if names_volcano(view):
         return GangKind.VOLCANO
@@ -59,9 +59,9 @@ def names_volcano(view: View) -> bool:
 
 
 def find_gang(view: View) -> Gang | None:
-    """The gang of the job as it stands, or None where it asks for none.
+    """The job's gang as it is now, or None if it asks for none.
 
-    Adopted pods were held together by their own operator's PodGroup, which goes with them.
+    Adopted pods belong to the former operator's PodGroup, which is deleted with them.
     """
     kind = wanted_kind(view)
     if kind is None or view.is_adopted:
@@ -75,7 +75,7 @@ def find_gang(view: View) -> Gang | None:
 def _joins_users(view: View) -> bool:
     """Whether the pods belong to the user's PodGroup.
 
-    Pods that exist decide: an attempt's pods must not be split between two PodGroups.
+    Existing pods decide, because an attempt's pods must not be split between two PodGroups.
     """
     for pod in view.pods.values():
         annotations = pod.raw["metadata"].get("annotations") or {}
@@ -103,7 +103,7 @@ def users_pod_group(view: View) -> Raw | None:
 
 
 def own_pod_group_creates(view: View, gang: Gang) -> tuple[Create, ...]:
-    """The create of the operator's PodGroup where it is missing."""
+    """The create of the operator's PodGroup, if it is missing."""
     if gang.is_users or gang.exists:
         return ()
     return (Create("PodGroup", gang.name, partial(_build_pod_group, view, gang)),)

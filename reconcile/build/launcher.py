@@ -1,10 +1,10 @@
 """PaddlePaddle's launcher as the command of a trainer.
 
-With PADDLE_IPS and PADDLE_START_PORT it knows every endpoint and asks nobody (2.6.2 and 3.3.1:
+With PADDLE_IPS and PADDLE_START_PORT it knows every endpoint and contacts nobody (2.6.2 and 3.3.1:
 `_build_pod_with_args` in launch/controllers/collective.py). With PADDLE_TRAINER_ENDPOINTS it first
 meets its peers over HTTP, which takes seconds. But a program without the launcher needs the
-endpoints, and trains alone where it has none. A command that is not plain to read therefore counts
-as such a program.
+endpoints and trains alone without them, so any command that we cannot parse counts as such a
+program.
 """
 
 import re
@@ -19,7 +19,7 @@ HARMLESS_OPTIONS = frozenset(
         *("--log_dir", "--log_level", "--log_overwrite", "--job_id", "--max_restart"),
     }
 )
-"""Options that do not say where the peers are; each takes a value."""
+"""Options that do not name peers; each takes a value."""
 PEER_OPTIONS = re.compile(r"--(?:master|ips|nnodes|rank|legacy|auto_\w+)(?:=|$)")
 MAX_READ_CHARACTERS = 8192
 """Of a command: to read a script takes time that grows with the square of a word's length."""
@@ -27,7 +27,7 @@ PYTHON = re.compile(r"\bpython[\d.]*(?:\s|$)")
 OTHERS = re.compile(rf"{PYTHON.pattern}|\.sh\b|(?:^|\s)#")
 """What may run a program that needs the endpoints, or leave the launcher out by a comment."""
 SIZES = {"PADDLE_NPROC_PER_NODE": "--nproc_per_node", "PADDLE_DEVICES": "--devices"}
-"""Variables by which a template says how many processes the launcher starts."""
+"""Variables with which a template sets how many processes the launcher starts."""
 READ_VARIABLES = re.compile(r"\b(?:PADDLE_\w+|POD_IP|DISTRIBUTED_TRAINER_ENDPOINTS)\b")
 HARMLESS_VARIABLES = frozenset(
     {
@@ -42,7 +42,7 @@ HARMLESS_VARIABLES = frozenset(
 def count_processes(trainer: Raw) -> int | None:
     """How many processes the launcher starts in this container.
 
-    None where the container runs anything else, or may have been given its peers by the template.
+    None if the container runs anything else, or if the template may already name its peers.
     """
     env = {each["name"]: each.get("value") for each in trainer.get("env") or ()}
     sizes = {SIZES[name]: env.pop(name) for name in tuple(env) if name in SIZES}
@@ -61,7 +61,7 @@ def count_processes(trainer: Raw) -> int | None:
 
 
 def _words(command: list[str]) -> list[str]:
-    """The words of the command, those of a shell's script too."""
+    """The words of the command, including those of a shell script."""
     if any(map(_is_launcher, command)):
         return command
     try:
@@ -71,7 +71,7 @@ def _words(command: list[str]) -> list[str]:
 
 
 def _options(words: list[str]) -> dict[str, str] | None:
-    """The launcher's options; None if it is not the one program, or has others than plain ones."""
+    """The launcher's options; None if other programs run too, or an option is not a known one."""
     launchers = [at for at, word in enumerate(words) if _is_launcher(word)]
     if len(launchers) != 1 or any(map(PEER_OPTIONS.match, words)):
         return None
@@ -109,5 +109,5 @@ def _is_launcher(word: str) -> bool:
 
 
 def _is_literal(word: str) -> bool:
-    """Whether no shell and no kubelet makes another word of it."""
+    """Whether neither a shell nor the kubelet expands the word."""
     return not set("$`*?;&|<>(){}") & set(word)

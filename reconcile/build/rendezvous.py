@@ -1,11 +1,11 @@
 """The attempt's ConfigMap: the one place where processes learn who their peers are.
 
 It is created when every pod of the attempt has its address, and never changed. Containers cannot
-start before it exists, so no process ever reads an incomplete list, or that of another attempt.
+start before it exists, so no process ever reads an incomplete list or another attempt's list.
 
-Nor does a process read another job's list. Trainers also need a key with the job's UID in its name,
-which is missing in a ConfigMap that a user made under the job's name, and in one that a deleted job
-of the same name left behind.
+A process never reads another job's list either. Trainers also need a key with the job's UID in its
+name, which is missing in a ConfigMap that a user made under the job's name, and in one that a
+deleted job of the same name left behind.
 """
 
 from api.constants import (
@@ -38,7 +38,7 @@ GLOO_RENDEZVOUS_HTTP = "3"
 """Fleet's role maker: 1 is HDFS, 2 a file, 3 an HTTP server on the first server."""
 
 RENDEZVOUS_VARIABLE = "PADDLE_RENDEZVOUS"
-"""In a trainer's environment: the attempt, from the key that only its job's ConfigMaps have."""
+"""A trainer's variable with the attempt, read from the key that only its job's ConfigMaps have."""
 
 CONFIG_MAP_VARIABLES = frozenset(
     {
@@ -50,10 +50,10 @@ CONFIG_MAP_VARIABLES = frozenset(
         "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST",
     }
 )
-"""Names that the ConfigMap may hold; a template's own entries of them are dropped."""
+"""Names that the ConfigMap can contain; a template's entries with these names are dropped."""
 
 PLAIN_VARIABLES = ("NNODES", "MASTER_ADDR", "MASTER_PORT")
-"""What paddleformers-cli and erniekit start the launcher from; a template's own entries win."""
+"""paddleformers-cli and erniekit start the launcher from these; the template's entries win."""
 
 ENDPOINT_LISTS = {
     Role.PS: "PADDLE_PSERVERS_IP_PORT_LIST",
@@ -63,10 +63,10 @@ ENDPOINT_LISTS = {
 """The variables of the ConfigMap with each role's endpoints, in index order."""
 
 HOST_LIST = "PADDLE_IPS"
-"""The workers' hosts, where their launchers meet by it instead of by their endpoints."""
+"""The workers' hosts, if their launchers use this list instead of their endpoints."""
 
 PUBLISHED_LISTS = (*ENDPOINT_LISTS.values(), HOST_LIST)
-"""Where a pod's address stands for its peers."""
+"""The variable in which peers find a pod's address."""
 
 
 def rendezvous_key(job: PaddleJob) -> str:
@@ -75,9 +75,9 @@ def rendezvous_key(job: PaddleJob) -> str:
 
 
 def all_have_addresses(view: View) -> bool:
-    """Whether every wanted pod exists and has its address, and lives or has ended well.
+    """Whether every wanted pod exists, has its address, and is alive or has succeeded.
 
-    One that has ended well was told its peers; others may wait for a ConfigMap deleted since.
+    A pod that succeeded had its peers; others may wait for a ConfigMap deleted since.
     """
     return len(view.pods) == len(view.wanted) and all(
         pod.address and (pod.is_live or pod.state is PodState.SUCCEEDED)
@@ -86,7 +86,7 @@ def all_have_addresses(view: View) -> bool:
 
 
 def build_config_map(view: View) -> Raw:
-    """The attempt's ConfigMap; call it when `all_have_addresses`."""
+    """The attempt's ConfigMap; call this only when `all_have_addresses`."""
     job, name = view.job, config_map_name(view.job.name, view.attempt)
     return {
         "apiVersion": "v1",
@@ -145,10 +145,10 @@ def moved_pods(view: View) -> list[str]:
 
 
 def has_moved(view: View, pod: PodView) -> bool:
-    """Whether the pod has another address than the attempt's ConfigMap tells its peers.
+    """Whether the pod's address differs from the one in the attempt's ConfigMap.
 
-    It counts as not moved where the store has no endpoints: those of a namespace whose ConfigMaps
-    take too much memory.
+    False if the store has dropped the endpoints because the namespace's ConfigMaps take too much
+    memory.
     """
     if view.config_map is None or not pod.address:
         return False
@@ -163,9 +163,9 @@ def has_moved(view: View, pod: PodView) -> bool:
 
 
 def has_static_rendezvous(view: View) -> bool:
-    """Whether the workers' launchers find each other by a list and ask nobody.
+    """Whether the workers' launchers get a fixed list of peers instead of meeting over HTTP.
 
-    It has no room for IPv6, and its ports are fixed: on a node's network they may be another's.
+    The list cannot hold IPv6, and its ports are fixed, so on a node's network they may be taken.
     """
     spec = view.job.spec
     worker = spec.roles.get(Role.WORKER)
@@ -183,9 +183,9 @@ def has_static_rendezvous(view: View) -> bool:
 
 
 def _peer_list(view: View) -> dict[str, str]:
-    """What the launcher reads instead of endpoints; with these it would not read the list.
+    """The variables that the launcher reads if it finds no endpoints.
 
-    By PADDLE_NNODES a launcher too old to know the list waits, and does not train alone.
+    PADDLE_NNODES makes a launcher that is too old for the list wait, rather than train alone.
     """
     if not has_static_rendezvous(view):
         return {}

@@ -11,7 +11,7 @@ from reconcile.model.view import View
 
 
 def build_service(view: View, name: str) -> Raw:
-    """The Service of the pod with this wanted name. One serves all attempts."""
+    """The Service of the pod with this name. All attempts use the same one."""
     role, index = view.wanted[name]
     labels = child_labels(view.job, 1) | {LABEL_ROLE: str(role), LABEL_INDEX: str(index)}
     first = port_of(view, name)

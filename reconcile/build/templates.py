@@ -1,9 +1,9 @@
 """The pod that a role's template becomes.
 
-The template passes through as it is, except for what is set here: names, owner, our labels and
-annotations, hostname and subdomain, hostNetwork and ports (Host), the gang's scheduler and
-group, restartPolicy and terminationMessagePolicy where they are unset, affinity where a rule below
-asks for it, and the trainer container's environment.
+The template is used as it is, except for names, owner, our labels and annotations, hostname and
+subdomain, hostNetwork and ports (Host), the gang's scheduler and group, restartPolicy and
+terminationMessagePolicy if they are unset, affinity if a rule below asks for it, and the trainer
+container's environment.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ MESSAGE_POLICY = "FallbackToLogsOnError"
 
 
 def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
-    """The pod with this wanted name, ready to be created."""
+    """The pod with this name, ready to be created."""
     role, index = view.wanted[name]
     template = view.job.spec.roles[role].template
     metadata = template.get("metadata") or {}

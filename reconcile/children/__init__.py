@@ -1,1 +1,1 @@
-"""Which children are made and which are deleted, and when."""
+"""Which children to create and delete, and when."""

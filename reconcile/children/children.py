@@ -1,4 +1,4 @@
-"""Changes to the children of a live job: delete those in the way, create the missing ones."""
+"""Changes the children of a live job: deletes unwanted ones, creates missing ones."""
 
 from functools import partial
 
@@ -18,11 +18,11 @@ from reconcile.model.plan import Create, Plan
 from reconcile.model.view import View
 
 SERVICES_AHEAD = 32
-"""Services are made for this many pods at a time: where a quota refuses pods, more are useless."""
+"""Services are created for this many pods at a time: if a quota refuses pods, more are useless."""
 
 
 def change_children(view: View, stop: Stop) -> Plan:
-    """A plan without a status: deletes, and the creates that nothing stops."""
+    """A plan without a status: the deletes, and the creates that no hold stops."""
     deletes = wanted_deletes(view)
     if view.job.status.is_true(Condition.SUSPENDED) or view.is_adopted:
         return Plan(deletes)

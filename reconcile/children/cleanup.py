@@ -1,4 +1,4 @@
-"""The children that are to go: those in the way of a live job, and what cleanPodPolicy says."""
+"""The children to delete: unwanted ones of a live job, and those that cleanPodPolicy names."""
 
 from api.constants import LABEL_ATTEMPT, CleanPodPolicy, Condition, Phase
 from api.objects import Raw, labels_of, name_of
@@ -13,7 +13,7 @@ CLEANED_WHEN_FAILED = (CleanPodPolicy.ALWAYS, CleanPodPolicy.ON_FAILURE)
 
 
 def wanted_deletes(view: View) -> tuple[Delete, ...]:
-    """The children that are to go now."""
+    """The children to delete now."""
     if view.job.is_deleting:
         return ()  # the garbage collector deletes them
     if view.job.status.is_terminal:
@@ -38,7 +38,7 @@ def _obsolete_deletes(view: View) -> tuple[Delete, ...]:
 
 
 def _replaced_deletes(view: View) -> tuple[Delete, ...]:
-    """Failed workers of an elastic job whose failure stands in status."""
+    """Failed workers of an elastic job whose failure is recorded in status."""
     if not view.job.spec.is_elastic:
         return ()
     failed = (pod for pod in view.pods.values() if pod.state is PodState.FAILED)
@@ -63,7 +63,7 @@ def _pods_to_go(view: View) -> list[PodView]:
 
 
 def _pod_groups_to_go(view: View) -> tuple[Raw, ...]:
-    """An ended job's PodGroup stays only while kept pods of it still run."""
+    """The PodGroups to delete: an ended job keeps its own only while kept pods still run."""
     going = {pod.uid for pod in _pods_to_go(view)}
     if any(pod.uid not in going and not _has_ended(pod) for pod in view.all_pods):
         return ()
@@ -78,5 +78,5 @@ def _cleans_all(view: View) -> bool:
 
 
 def _has_ended(pod: PodView) -> bool:
-    """Whether all of its containers have ended: a sidecar that runs on still takes up resources."""
+    """Whether all of its containers have ended: a running sidecar still takes up resources."""
     return (pod.raw.get("status") or {}).get("phase") in ("Succeeded", "Failed")

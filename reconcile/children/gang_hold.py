@@ -1,4 +1,4 @@
-"""What keeps a gang's pods from being made, or from being placed: its PodGroup, or its absence."""
+"""Reports why a gang's pods are not created or placed: its PodGroup is missing or not ready."""
 
 from api.constants import Reason
 from api.objects import Raw, condition_of, parse_time
@@ -15,7 +15,7 @@ from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop
 from reconcile.model.view import View
 
 USER_POD_GROUP_WAIT_SECONDS = 5.0
-"""How long a job waits for its user's PodGroup, which often follows it in the same file."""
+"""How long a job waits for its user's PodGroup, which often comes after it in the same file."""
 UNSERVED_RETRY_SECONDS = 5.0
 """No event says that the API server has begun to serve PodGroups."""
 
@@ -28,7 +28,7 @@ _INSTALL = {
 
 
 def await_gang(view: View) -> Hold | None:
-    """The wait for the gang's PodGroup, or for the room that its scheduler looks for."""
+    """Wait for the gang's PodGroup, or for its scheduler to find room."""
     gang = find_gang(view)
     if gang is None:
         return None
@@ -84,14 +84,14 @@ def _unplaced(view: View, gang: Gang) -> Hold | None:
 def _waited_seconds(view: View) -> float:
     """Seconds since the operator wrote the job's start.
 
-    Not since the job's creation: an operator that comes late has not yet looked for a PodGroup.
+    The job's creation would be wrong: an operator started later has not looked for a PodGroup yet.
     """
     started = parse_time(view.job.status.start_time)
     return (view.now - started).total_seconds() if started else 0.0
 
 
 def _group_message(group: Raw) -> str:
-    """What the batch scheduler says of a PodGroup that it has not let in, or not placed."""
+    """The batch scheduler's message about a PodGroup that it has not admitted or placed."""
     status: Raw = group.get("status") or {}
     is_out = status.get("phase") == "Pending"
     what = "enqueued" if is_out else "scheduled"

@@ -1,7 +1,7 @@
-"""Port ranges for `intranet: Host`, one per pod, written to status right before pods are made.
+"""Port ranges for `intranet: Host`, one per pod, written to status right before pods are created.
 
-A job that waits for anything else holds none: it gives them back when it is suspended, when an
-attempt ends, and when creates are refused. A namespace may hold a share of all ranges.
+A job that waits for anything else has none: it returns them when it is suspended, when an attempt
+ends, and when creates are refused. A namespace can use at most its share of all ranges.
 
 Ranges start at multiples of their size above the configured start, so two of them are equal or
 disjoint. The scheduler keeps equal ones off the same node: the first port of each is a hostPort.
@@ -23,7 +23,7 @@ PORTS_RETRY_SECONDS = 30.0
 
 
 def allocate_ports(view: View) -> Move | Hold | None:
-    """The status with the ranges that the job is to hold now, or the wait for free ones."""
+    """The status with the ranges that the job gets now, or the wait for free ones."""
     if view.job.spec.intranet is not Intranet.HOST or view.is_adopted:
         return None
     ports = _kept(view)
@@ -43,19 +43,19 @@ def allocate_ports(view: View) -> Move | Hold | None:
 
 
 def seconds_to_ports(view: View, name: str) -> float:
-    """Seconds until the job looks for a range for this pod again; 0 where it has or needs none."""
+    """Seconds until the job tries again to get this pod's range; 0 if it has or needs none."""
     if view.job.spec.intranet is not Intranet.HOST or name in view.job.status.host_ports:
         return 0.0
     return retry_seconds(view)
 
 
 def retry_seconds(view: View) -> float:
-    """Seconds until a job that lacks ranges looks for some again."""
+    """Seconds until a job that lacks ranges tries again."""
     return pause_seconds(view) or PORTS_RETRY_SECONDS
 
 
 def _explain_shortage(view: View) -> str:
-    """Why a job without ranges gets none."""
+    """Why the job gets no ranges."""
     low, high = view.settings.host_port_range
     limit, others = _namespace_limit(view), view.observed.namespace_host_ports
     least = view.job.spec.least_replicas
@@ -71,7 +71,7 @@ def _explain_shortage(view: View) -> str:
 
 
 def free_bases(view: View) -> list[int]:
-    """Free first ports, beginning at a place that depends on the job, so that jobs spread."""
+    """Free first ports, starting at an offset derived from the job, so that jobs spread out."""
     bases = _all_bases(view)
     if not bases:
         return []
@@ -81,9 +81,9 @@ def free_bases(view: View) -> list[int]:
 
 
 def _kept(view: View) -> dict[str, int]:
-    """Ranges of pods that exist or may still be made: what is refused holds none meanwhile.
+    """Ranges of pods that exist or can still be created; a pod that was refused keeps none.
 
-    Addresses that were published stay as they are.
+    Published addresses do not change.
     """
     pausing = pause_seconds(view) > 0 and view.config_map is None
     refused = frozenset(view.missing) if pausing else frozenset()
@@ -92,7 +92,7 @@ def _kept(view: View) -> dict[str, int]:
 
 
 def _may_create(view: View) -> bool:
-    """Whether pods would be created now, if they had their ranges."""
+    """Whether pods would be created now if they had their ranges."""
     if view.previous_pods or pause_seconds(view) or await_back_off(view):
         return False
     held = await_gang(view)
@@ -100,7 +100,7 @@ def _may_create(view: View) -> bool:
 
 
 def _given(view: View, kept: dict[str, int]) -> dict[str, int]:
-    """New ranges for all pods without one; of an elastic job for as many as there are."""
+    """New ranges for all pods without one; an elastic job takes as many as are free."""
     new = [name for name in view.wanted if name not in kept]
     bases = [base for base in free_bases(view) if base not in kept.values()]
     others = view.observed.namespace_host_ports
@@ -111,7 +111,7 @@ def _given(view: View, kept: dict[str, int]) -> dict[str, int]:
 
 
 def _namespace_limit(view: View) -> int:
-    """How many ranges the jobs of one namespace may hold: one at least."""
+    """How many ranges the jobs of one namespace can use; at least one."""
     return max(1, int(len(_all_bases(view)) * view.settings.host_port_share))
 
 

@@ -1,4 +1,4 @@
-"""A list of endpoints that is longer than the kernel takes for one environment variable."""
+"""Fails a job whose endpoint list is too long for one environment variable."""
 
 from api.constants import Reason
 from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
@@ -7,7 +7,7 @@ from reconcile.model.view import View
 
 
 def find_oversize(view: View) -> Move | None:
-    """The end of a job whose processes could not read where their peers are."""
+    """Fail a job whose list of peers does not fit into the environment."""
     if view.job.spec.is_elastic or view.config_map is not None or not all_have_addresses(view):
         return None
     name = oversized_variable(build_variables(view))

@@ -1,7 +1,7 @@
 """Which refusals still matter, and for how long creates pause because of them.
 
-A job may want less than when it was refused: it was scaled down, suspended or restarted, or it has
-ended. Then it neither waits for that child nor should it say so.
+A job may need less than when it was refused: it was scaled down, suspended or restarted, or it has
+ended. Then it does not wait for that child, and should not say that it does.
 """
 
 from collections.abc import Set as AbstractSet
@@ -18,18 +18,18 @@ from reconcile.model.view import View
 FIRST_PAUSE_SECONDS = 10.0
 USUAL_PAUSE_SECONDS = 30.0
 MAX_PAUSE_SECONDS = 300.0
-"""Creates pause for 10 s, then for 20 s and for 30 s each time; longer where many jobs pause."""
+"""Creates pause for 10 s, then 20 s, then 30 s each time; longer if many jobs pause."""
 PAUSE_SECONDS_PER_JOB = 0.1
-"""The jobs of a namespace that pause try ten creates a second together, and no more."""
+"""All paused jobs of a namespace together try at most ten creates a second."""
 UNTRIED_PAUSE_SECONDS = 2.0
-"""The pause of a job that was refused nothing itself: it tries soon."""
+"""The pause of a job that was not refused anything itself: it tries soon."""
 
 Names = dict[str, AbstractSet[str]]
 """The names of children, by their kind."""
 
 
 def standing_refusals(view: View) -> tuple[Refusal, ...]:
-    """Refusals of children that the job still lacks, or still wants to be rid of."""
+    """Refusals of children that the job still wants to create or delete."""
     if not view.observed.refusals:
         return ()
     lacking, leaving = lacking_children(view), _leaving_children(view)
@@ -47,9 +47,9 @@ def moot_refusals(view: View) -> frozenset[Child]:
 
 
 def pause_seconds(view: View) -> float:
-    """For how many seconds nothing is created, because the API server has refused a child.
+    """Seconds for which nothing is created because the API server refused a child.
 
-    To the millisecond: the rest that rounding leaves of a float would be one more pass.
+    Rounded to milliseconds: a tiny remainder of a float would cost one more pass.
     """
     seen = view.observed
     if not standing_refusals(view):
@@ -59,7 +59,7 @@ def pause_seconds(view: View) -> float:
 
 
 def pause_after(times: int, jobs: int) -> float:
-    """The pause after so many refusals in a row, where so many jobs of the namespace pause."""
+    """The pause after this many refusals in a row, with this many paused jobs in the namespace."""
     if not times:
         return UNTRIED_PAUSE_SECONDS
     longest = min(MAX_PAUSE_SECONDS, max(USUAL_PAUSE_SECONDS, jobs * PAUSE_SECONDS_PER_JOB))
@@ -67,7 +67,7 @@ def pause_after(times: int, jobs: int) -> float:
 
 
 def lacking_children(view: View) -> Names:
-    """Children that are to be created sooner or later, once the previous pods are gone."""
+    """Children still to be created, now or once the previous pods are gone."""
     has_ended = view.job.status.phase in TERMINAL_PHASES
     if has_ended or view.job.status.is_true(Condition.SUSPENDED) or view.previous_pods:
         return {}

@@ -1,9 +1,9 @@
-"""Children that the API server does not let the operator create or delete.
+"""Handles children that the API server does not let the operator create or delete.
 
-Most refusals may heal: a quota is raised, a webhook is fixed, a right is given. The job waits, and
-its creates pause. But what the API server's own validation says of a child as it was sent stays
-true. It follows from the spec, and ends the job after a grace, which counts from a field of the
-status, however often the operator starts anew.
+Most refusals can be fixed: a quota is raised, a webhook repaired, a right granted. The job waits,
+and its creates pause. But a child that fails the API server's own validation stays invalid, because
+it follows from the spec. That ends the job after a grace, which counts from a field of the status,
+so it survives restarts of the operator.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ RETRIES = "the operator retries by itself"
 
 
 def await_permission(view: View) -> Move | Hold | None:
-    """The end of a job whose child is invalid for good, or the wait for what was refused."""
+    """Fail a job whose child can never be valid, or wait for what was refused."""
     standing = standing_refusals(view)
     invalid = next((each for each in standing if each.is_final), None)
     if invalid is not None:
@@ -46,7 +46,7 @@ def explain_refusals(refusals: Sequence[Refusal]) -> Hold:
 
 
 def _pausing(view: View, hold: Hold) -> Hold:
-    """The hold, with the pause of creates; the earlier of its own time and the pause's end."""
+    """The hold with creates paused; it ends at its own time or with the pause, if earlier."""
     left = pause_seconds(view)
     stops = Stop.CREATES if left else Stop.NOTHING
     return replace(hold, stops=stops, seconds=earliest(hold.seconds, left))
@@ -75,7 +75,7 @@ def _invalid(view: View, invalid: Refusal) -> Hold:
 
 
 def _still_invalid(view: View) -> Hold | None:
-    """The stored condition, while this process has not tried the invalid child itself."""
+    """The stored condition, until this process has tried the invalid child itself."""
     if grace_since(view.job.status, Reason.INVALID_SPEC, CONFIG_FLAG) is None:
         return None
     lacking, (kind, _, name) = lacking_children(view), view.job.status.waiting.child.partition("/")

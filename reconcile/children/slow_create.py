@@ -1,8 +1,8 @@
-"""A create of another job of the namespace that took long to fail, as with a webhook that hangs.
+"""Delays creates after one of the same namespace took long to fail, as with a hanging webhook.
 
-Each try takes a worker for as long. Such a create therefore counts for the other jobs of its
-namespace for a while: a job that lacks a child of the same kind, and was refused none itself, says
-so before it tries, and tries a moment later.
+Each try blocks a worker for as long. So for a while, a job of that namespace that lacks a child of
+the same kind, and was not refused one itself, reports this before it tries, and tries a moment
+later.
 """
 
 from dataclasses import replace
@@ -13,11 +13,11 @@ from reconcile.model.hold import Hold, Stop
 from reconcile.model.view import View
 
 SPEAKS_SECONDS = 30.0
-"""For how long it speaks for the other jobs of its namespace."""
+"""How long such a create delays the other jobs of its namespace."""
 
 
 def await_slow_create(view: View) -> Hold | None:
-    """The wait for a kind of child that nobody in the namespace could create a moment ago."""
+    """Wait if another job of the namespace just failed slowly to create the same kind of child."""
     slow = view.observed.slow_create
     if slow is None or view.observed.refusals or view.observed.slow_seconds >= SPEAKS_SECONDS:
         return None

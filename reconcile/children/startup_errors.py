@@ -1,7 +1,7 @@
-"""Pods that cannot start: a wrong image name, or a configuration that names a missing object.
+"""Handles pods that cannot start: a wrong image name, or a reference to a missing object.
 
-Every pod waits in CreateContainerConfigError until its attempt's ConfigMap exists. That is how a
-job starts, and it is never an error here.
+Every pod waits in CreateContainerConfigError until its attempt's ConfigMap exists. Every
+job starts that way, so it is no error here.
 
 The grace counts from when the status first reports such an error, as for an invalid child in
 `refused.py`: a large image may take longer than the grace before its pull fails.
@@ -40,8 +40,8 @@ CONFIG_ERRORS = ("CreateContainerConfigError", "CreateContainerError")
 class _Error:
     """A pod that cannot start, and when that ends the job.
 
-    `heals`: a pull may yet succeed, and a missing object may be created. A wrong name or key stays
-    wrong.
+    `heals` says whether this can still pass: a pull may succeed, and a missing object may be
+    created. A wrong name or key stays wrong.
     """
 
     pod: PodView
@@ -58,7 +58,7 @@ class _Error:
 
 
 def await_startup(view: View) -> Move | Hold | None:
-    """The end of a job with a pod past its grace, or the wait for the pods that cannot start."""
+    """Fail a job with a pod past its grace, or wait for the pods that cannot start."""
     found = (_find_error(view, pod) for pod in view.pods.values())
     errors = [error for error in found if error is not None]
     due = [error for error in errors if error.due <= view.now]
@@ -69,9 +69,9 @@ def await_startup(view: View) -> Move | Hold | None:
 
 
 def _as_reported(view: View, errors: Sequence[_Error]) -> _Error:
-    """The error that ends the job first; among equals the one that status names already.
+    """The error that ends the job first; if several do, the one that status already names.
 
-    The kubelet no longer says why a pull failed once it backs off; status still does.
+    Once the kubelet backs off, it no longer reports why a pull failed; status still has it.
     """
     waiting = view.job.status.waiting
     soonest = min(error.due for error in errors)
@@ -125,7 +125,7 @@ def _find_error(view: View, pod: PodView) -> _Error | None:
 
 
 def _due(view: View, reason: Reason, heals: bool, since: datetime) -> datetime:
-    """When such an error ends the job: its grace counts from when status first reported it."""
+    """When the error ends the job; its grace counts from when status first reported it."""
     settings = view.settings
     grace = settings.image_pull_grace_seconds if heals else settings.config_error_grace_seconds
     reported = grace_since(view.job.status, reason, IMAGE_FLAG if heals else CONFIG_FLAG)
@@ -134,7 +134,7 @@ def _due(view: View, reason: Reason, heals: bool, since: datetime) -> datetime:
 
 
 def _began_at(view: View, pod: PodView) -> datetime:
-    """When the kubelet began with the containers, or began anew after the last one ended."""
+    """When the kubelet began to start the containers, or began again after the last one ended."""
     condition = condition_of(pod.raw, "PodScheduled") or {}
     scheduled = parse_time(condition.get("lastTransitionTime")) or view.job.created_at
     ended = pod.end.finished_at if pod.end else None
@@ -142,7 +142,7 @@ def _began_at(view: View, pod: PodView) -> datetime:
 
 
 def _is_normal_wait(view: View, text: str) -> bool:
-    """Whether the pod waits for its ConfigMap, or its kubelet has not seen yet that it exists."""
+    """Whether the pod waits for its ConfigMap, or for its kubelet to see that it exists."""
     if view.config_map is None and not view.job.spec.is_elastic:
         return True
     name = config_map_name(view.job.name, view.attempt)

@@ -1,7 +1,8 @@
-"""Children that are to go and stay: which one, held by what, since when.
+"""Reports children that should be gone but stay: which one, since when, and what holds it.
 
-Kubelets and collectors need a moment, and a pod has its grace, so a usual end is not reported. A
-pod that stays Terminating because its node is lost is deleted by force after a while.
+Kubelets and the garbage collector need a moment, and a pod has its grace period, so a normal
+deletion is not reported. A pod that stays Terminating because its node is lost is force-deleted
+after a while.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,12 +25,12 @@ from reconcile.model.pods import PodView
 from reconcile.model.view import View
 
 HANG_SECONDS = 10.0
-"""A child that is still there this long after it was due is reported."""
+"""A child that is still there this long after it should be gone is reported."""
 MAX_GRACE_SECONDS = 366 * 86400
-"""A pod may have any int64, which is beyond the calendar."""
+"""A pod's grace period can be any int64, which may be beyond the calendar."""
 FOREGROUND = "foregroundDeletion"
 OWN_FINALIZERS = frozenset({FOREGROUND, "orphan"})
-"""Those of the garbage collector, on the job itself. The first waits for the children."""
+"""The garbage collector's finalizers on the job itself. The first one waits for the children."""
 LIFTED_BY = {
     "scheduling.k8s.io/podgroup-protection": "set the gates GenericWorkload and GangScheduling for "
     "the controller-manager, too",
@@ -40,7 +41,7 @@ LIFTED_BY = {
 
 @dataclass(frozen=True, slots=True)
 class _Leaver:
-    """Something that is to go: since when, and when it is due to be gone."""
+    """Something being deleted: since when, and when it should be gone."""
 
     what: str
     since: datetime
@@ -52,14 +53,14 @@ class _Leaver:
 
 
 def await_leavers(view: View) -> Hold | None:
-    """The wait for children that are to go: of a deleted job, or of the last attempt."""
+    """Wait for children that are being deleted: of a deleted job, or of the last attempt."""
     if view.job.is_deleting:
         return _await_children(view)
     return _await_previous(view) if view.previous_pods else None
 
 
 def _await_children(view: View) -> Hold:
-    """What keeps a job that is being deleted; nothing while that takes no longer than usual."""
+    """What blocks the deletion of a job; nothing while it takes no longer than usual."""
     leavers = list(_of_job(view))
     hanging = _hanging(view, leavers)
     if not hanging:
@@ -75,7 +76,7 @@ def _await_children(view: View) -> Hold:
 
 
 def _await_previous(view: View) -> Hold:
-    """The wait for the last attempt's pods, with the first that stays."""
+    """Wait for the last attempt's pods; names the first that stays."""
     leavers = list(_of_attempt(view))
     cause = f"waiting for the {count(len(view.previous_pods), 'pod')} of the last attempt to go"
     next_step = "nothing to do: they are within their grace period"
@@ -88,7 +89,7 @@ def _await_previous(view: View) -> Hold:
 
 
 def _seconds_to_hang(view: View, leavers: Iterable[_Leaver]) -> float | None:
-    """Seconds until the next of them is reported, or None."""
+    """Seconds until the next one is reported, or None."""
     return earliest(*(_seconds_left(view, each) for each in leavers))
 
 
@@ -106,10 +107,10 @@ def _of_attempt(view: View) -> Iterator[_Leaver]:
 
 
 def _of_job(view: View) -> Iterator[_Leaver]:
-    """The children that the job waits for; without any, the job itself, if somebody else holds it.
+    """The children that the job waits for; with none left, the job itself if a finalizer holds it.
 
-    The collector deletes the children first only where somebody asked for that. Otherwise they stay
-    as long as the job does.
+    The collector deletes the children first only if somebody asked for that. Otherwise they stay as
+    long as the job does.
     """
     seen, finalizers = view.observed, _finalizers(view.observed.job)
     children = (*seen.pods, *seen.services, *seen.config_maps, *seen.pod_groups)
@@ -148,10 +149,10 @@ def _finalizers(obj: Raw) -> list[str]:
 
 
 def force_deletes(view: View) -> tuple[Delete, ...]:
-    """Deletes without a grace period of pods past theirs on a node that is NotReady or gone.
+    """Force-deletes of pods that are past their grace period on a node that is NotReady or gone.
 
-    The node may still run them, and two pods may then write the same checkpoint. So the operator
-    waits, and deletes nothing if it may not read nodes.
+    The node may still run them, and two pods may then write the same checkpoint. So the
+    operator waits, and deletes nothing if it has no permission to read nodes.
     """
     return tuple(
         Delete(ObjectReference.of(pod.raw), grace_seconds=0)
@@ -161,7 +162,7 @@ def force_deletes(view: View) -> tuple[Delete, ...]:
 
 
 def seconds_to_force_delete(view: View) -> float | None:
-    """Seconds until the first pod that is stuck now is to be force-deleted, or None."""
+    """Seconds until the first stuck pod is force-deleted, or None."""
     return earliest(
         *(_seconds_to_force(view, pod) for pod in view.all_pods if _is_stuck(view, pod))
     )
@@ -175,6 +176,6 @@ def _is_stuck(view: View, pod: PodView) -> bool:
 
 
 def _seconds_to_force(view: View, pod: PodView) -> float:
-    """Counted from the deletion timestamp, which includes the pod's own grace period."""
+    """Seconds from the deletion timestamp, which already includes the pod's grace period."""
     due = parse_time(pod.raw["metadata"].get("deletionTimestamp")) or view.now
     return view.settings.force_delete_after_seconds - (view.now - due).total_seconds()

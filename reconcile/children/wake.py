@@ -1,9 +1,9 @@
-"""Wakes pods that wait for the ConfigMap that has been created meanwhile.
+"""Wakes pods that wait for the ConfigMap after it was created.
 
-A kubelet that has met a missing ConfigMap tries again after 10 to 15 s, but at once when the pod's
-annotations change (`podsDifferSemantically` in its config.go). So each pod that says it waits gets
-an annotation. The kubelet's own copy of the ConfigMap may come later than ours, so a pod that still
-waits gets another one. A pod that waits for something else, such as a Secret, loses nothing by it.
+A kubelet that found a ConfigMap missing tries again after 10 to 15 s, but at once when the pod's
+annotations change (`podsDifferSemantically` in its config.go). So each waiting pod gets an
+annotation. The kubelet may see the ConfigMap later than we do, so a pod that still waits gets
+another one. This does no harm to a pod that waits for something else, such as a Secret.
 """
 
 import re
@@ -19,24 +19,24 @@ from reconcile.model.view import View
 
 WAITING = "CreateContainerConfigError"
 MAX_CALLS = 3
-"""A kubelet that misses three of them looks by itself soon after."""
+"""A kubelet that misses three of them tries again by itself soon after."""
 CALL_SECONDS = 2.0
-"""Between two calls of a pod."""
+"""The time between two calls of a pod."""
 _VALUE = re.compile(r"attempt=\d+,call=(\d),at=(\S+Z)")
 
 
 def wake_patches(view: View) -> tuple[Patch, ...]:
-    """One annotation for each pod that is to be woken now."""
+    """One annotation for each pod to wake now."""
     return tuple(_call(view, pod, number) for pod, number, left in _calls(view) if left <= 0)
 
 
 def seconds_to_wake(view: View) -> float | None:
-    """Seconds until a pod that waits then is to be woken once more, or None."""
+    """Seconds until the next pod, if it still waits, is woken again, or None."""
     return min((left or CALL_SECONDS for _, _, left in _calls(view)), default=None)
 
 
 def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
-    """(pod, number, seconds left) of each next call to a pod that waits though it need not."""
+    """(pod, number, seconds left) of the next call for each pod that still waits."""
     if view.config_map is None:
         return
     for pod in view.pods.values():
@@ -49,7 +49,7 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
 
 
 def _last_call(pod: PodView) -> tuple[int, datetime | None]:
-    """How often the pod was called, and when last. A value that somebody else wrote is no call."""
+    """How often the pod was called, and when last. Ignores a value that somebody else wrote."""
     value = (pod.raw["metadata"].get("annotations") or {}).get(ANNOTATION_WOKEN, "")
     match = _VALUE.fullmatch(value)
     try:

@@ -1,1 +1,1 @@
-"""What failed, which pod is to blame, what it said, and how much time was lost."""
+"""Finds out what failed, which pod caused it, what it logged, and how much time was lost."""

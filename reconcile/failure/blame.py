@@ -1,8 +1,8 @@
-"""Which of several failed pods is named: the first whose log has a cause.
+"""Chooses the failed pod to name: the first one whose log has a cause.
 
 When a trainer dies, Gloo, NCCL or brpc ends its peers within moments, and these often end first:
-the launcher of the dead trainer looks at it once a second, and finish times are whole seconds.
-Where all logs are about a lost peer, the other pods have some seconds to say more.
+the launcher of the dead trainer checks it once a second, and finish times are whole seconds.
+If all logs are about a lost peer, we give the other pods some seconds to report a cause.
 """
 
 from collections.abc import Sequence
@@ -19,23 +19,23 @@ A launcher notices after 1 s and gives its other processes 3 s; a kubelet report
 
 
 def find_culprit(failed: Sequence[PodView]) -> PodView:
-    """The pod to name, of those that have failed, the first to end first.
+    """The failed pod to name; `failed` is sorted by when they ended.
 
-    A device's error ends peers with errors of their own, and not the other way round.
+    A device error makes peers fail with errors of their own, never the other way round.
     """
     broken = next((pod for pod in failed if is_of_hardware(pod)), None)
     return broken or next((pod for pod in failed if not tells_of_lost_peer(pod)), failed[0])
 
 
 def is_of_hardware(pod: PodView) -> bool:
-    """Whether it said that its node's device is at fault."""
+    """Whether its log says that its node's device is at fault."""
     return pod.end is not None and pod.end.words.is_of_hardware
 
 
 def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:
-    """Seconds for which the pods that still run may report a cause; 0 when none is to come.
+    """Seconds for which pods that still run may report a cause; 0 if we expect none.
 
-    A pod that is gone or going is a cause by itself.
+    A pod that is gone or being deleted is a cause by itself.
     """
     names = {pod.name for pod in failed}
     others = [pod for pod in view.pods.values() if pod.name not in names]
@@ -51,5 +51,5 @@ def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:
 
 
 def tells_of_lost_peer(pod: PodView) -> bool:
-    """Whether what it said is a consequence of another's end."""
+    """Whether its last words are a consequence of another pod's end."""
     return pod.end is not None and pod.end.words.is_consequence

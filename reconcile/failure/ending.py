@@ -9,7 +9,7 @@ from reconcile.words.cause import NOTHING_KEPT, LastWords
 
 MAX_CAUSE_CHARACTERS = 400
 MAX_RECORD_CHARACTERS = 1024
-"""Bounds a record's message: the line that says why, and as many of the last ones as fit."""
+"""Limits a record's message: the line that says why, and as many of the last lines as fit."""
 OUT_OF_MEMORY = "OOMKilled"
 PLAIN_REASONS = ("", "Error", "Completed")
 """The program ended by itself, or a signal ended it. With others the kubelet says what happened."""
@@ -41,9 +41,10 @@ def describe_record(record: Failure) -> str:
 
 
 def record_words(view: View, pod: PodView) -> tuple[str, str]:
-    """A record's message, and how the pod ended where the message does not say so.
+    """A record's message, plus how the pod ended if the message does not say.
 
-    The message is what says why, then the last lines of the log; without a log, how the pod ended.
+    The message has the line that says why, then the last log lines; without a log, how the pod
+    ended.
     """
     if pod.end is None:
         return "", ""
@@ -60,7 +61,7 @@ def record_words(view: View, pod: PodView) -> tuple[str, str]:
 
 
 def last_words(pod: PodView) -> LastWords:
-    """What its container's termination message says."""
+    """The last words in its container's termination message."""
     return pod.end.words if pod.end else LastWords()
 
 
@@ -79,7 +80,7 @@ def _how(view: View, pod: PodView, end: ContainerEnd) -> str:
 
 
 def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
-    """What the log says, where that can be the reason: nobody logs why SIGKILL came."""
+    """The cause in the log; empty for SIGKILL, which no log explains, or if its end says enough."""
     words = end.words
     cause = words.cause
     if cause == NOTHING_KEPT:
@@ -95,7 +96,7 @@ def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
 
 
 def _says_enough(end: ContainerEnd) -> bool:
-    """Whether the way in which it ended says something by itself, as an exit code does not."""
+    """Whether how it ended explains something by itself; a plain exit code does not."""
     return end.signal is not None or end.reason not in PLAIN_REASONS
 
 

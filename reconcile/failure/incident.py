@@ -1,7 +1,7 @@
 """Incidents: what ended an attempt, whether it is charged, and which pod caused it.
 
-One incident often fails many pods. The pod that ended first decides what is charged; which one is
-named is `blame`'s to say.
+One incident often fails many pods. The pod that ended first decides what is charged; `blame`
+chooses which one is named.
 """
 
 from dataclasses import dataclass, replace
@@ -33,8 +33,8 @@ its peers."""
 class Incident:
     """Why an attempt is over. `is_fatal` ends the job; `is_charged` counts against backoffLimit.
 
-    `pod` caused it, where one pod did; of one that is gone there may be a `record`, or only its
-    `name`. `verify_gone` is as in `Plan`.
+    `pod` is the pod that caused it, if one did; a pod that is gone has only a `record` or a `name`.
+    `verify_gone` is as in `Plan`.
     """
 
     reason: Reason
@@ -69,7 +69,7 @@ def find_incident(view: View) -> Incident | None:
 
 
 def seconds_to_verdict(view: View) -> float:
-    """Seconds until it is said what ended the attempt, while a failed pod's peer may know more."""
+    """Seconds until we decide what ended the attempt, while a failed pod's peer may know more."""
     failed = failed_pods(view)
     if view.job.spec.is_elastic or not failed or not _is_programs_own(judge_pod(view, failed[0])):
         return 0.0
@@ -77,9 +77,9 @@ def seconds_to_verdict(view: View) -> float:
 
 
 def note_failure(view: View) -> JobStatus:
-    """The status with a record of the failure that waits for a verdict: its pod may go meanwhile.
+    """Record the failure while it waits for a verdict, because its pod may be deleted meanwhile.
 
-    Until the attempt's end this is its only record, and is replaced by the one of the verdict.
+    It is the attempt's only record until the verdict's record replaces it.
     """
     if noted_failure(view) is not None:
         return view.job.status
@@ -88,7 +88,7 @@ def note_failure(view: View) -> JobStatus:
 
 
 def noted_failure(view: View) -> Failure | None:
-    """The failure of this attempt that was seen first, while there is no verdict."""
+    """The failure of this attempt that was seen first, if there is no verdict yet."""
     if view.job.spec.is_elastic:
         return None  # there each lost worker has a record
     return next((each for each in view.job.status.failures if each.attempt == view.attempt), None)
@@ -118,12 +118,12 @@ def _of_record(record: Failure) -> Incident:
 
 
 def describe(view: View, incident: Incident) -> Incident:
-    """The incident of a pod with its sentence."""
+    """The pod's incident with its message filled in."""
     return replace(incident, message=describe_end(view, incident.pod)) if incident.pod else incident
 
 
 def name_culprit(view: View, failures: list[Incident]) -> Incident:
-    """The incident that ended first; of programs that failed, with the one to name."""
+    """The first incident; if programs failed, with the pod to name."""
     if not _is_programs_own(failures[0]):
         return describe(view, failures[0])
     pod = find_culprit([each.pod for each in failures if _is_programs_own(each) and each.pod])
@@ -141,8 +141,8 @@ def failed_pods(view: View) -> list[PodView]:
 
 
 def judge_pod(view: View, pod: PodView) -> Incident:
-    """What a failed pod means for the job. The sentence is left to `describe`: there may be
-    thousands, with as many logs to read."""
+    """The incident of a failed pod. `describe` adds the message later, because there may be
+    thousands of pods, each with a log to read."""
     action = match_policy(view.job.spec.pod_failure_policy, pod.raw)
     if action is PolicyAction.FAIL_JOB:
         return Incident(Reason.POD_FAILURE_POLICY, "", False, is_fatal=True, pod=pod)
@@ -153,7 +153,7 @@ def judge_pod(view: View, pod: PodView) -> Incident:
     if action is None and pod.is_disrupted:
         return Incident(_disruption(pod), "", False, pod=pod)
     if action is None and has_moved(view, pod):
-        # Its node has made it anew, and the program did not find itself among its peers.
+        # Its node has recreated it, and the program did not find itself among its peers.
         return Incident(Reason.ADDRESS_CHANGED, "", False, pod=pod)
     return Incident(Reason.POD_FAILED, "", True, pod=pod)
 
@@ -164,7 +164,7 @@ def _launcher_codes(view: View) -> tuple[int, ...]:
 
 
 def end_time(pod: PodView) -> str:
-    """When the pod ended, as text that sorts; each pass finds the same text for the same pod."""
+    """When the pod ended, as sortable text that is the same in every pass."""
     moment: datetime | None = pod.end.finished_at if pod.end else None
     if moment is None:
         disruption = condition_of(pod.raw, DISRUPTION_TARGET) or {}
@@ -199,7 +199,7 @@ def build_failure(view: View, incident: Incident) -> Failure:
 
 
 def _record_words(view: View, incident: Incident) -> tuple[str, str]:
-    """As `record_words`; of a pod that the cluster ended without a log, the incident says more."""
+    """As `record_words`, but the incident's message if the cluster ended a pod without a log."""
     pod = incident.pod
     if pod is None or not (_is_programs_own(incident) or last_words(pod).cause):
         return "", ""
@@ -207,12 +207,12 @@ def _record_words(view: View, incident: Incident) -> tuple[str, str]:
 
 
 def record_time(view: View, pod: PodView | None) -> str:
-    """When it was, by its record."""
+    """The time in the record."""
     return (end_time(pod) if pod else "") or format_time(view.now)
 
 
 def _find_loss(view: View) -> Incident | None:
-    """The incident of a pod that is gone, going, or moved: its peers hold its old address."""
+    """The incident of a pod that is gone, being deleted, or moved (peers have its old address)."""
     going = [
         _vanishing(view, pod)
         for pod in view.pods.values()

@@ -1,7 +1,7 @@
-"""Time without training: from what ended an attempt until all pods of a later one run.
+"""Time without training: from the end of an attempt until all pods of a later one run.
 
-Status remembers since when and why. It counts once, with the status write that forgets it: when all
-pods run again, or when the job ends or is suspended before.
+Status stores since when and why. The loss is counted once, with the status write that clears this:
+when all pods run again, or when the job ends or is suspended before that.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from reconcile.model.view import View
 
 
 def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
-    """The status with the end of training noted, if this is it: else it was lost before."""
+    """Note in status when training stopped, unless an earlier stop is noted already."""
     if status.lost_since or not view.has_started:
         return status
     now, pod = format_time(view.now), incident.pod
@@ -27,12 +27,12 @@ def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
 
 
 def forget_loss(status: JobStatus) -> JobStatus:
-    """The status of a job that trains again, or is not to train any more."""
+    """Clear the note of a job that trains again, or will not train any more."""
     return replace(status, lost_since="", lost_reason="")
 
 
 def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
-    """What was lost, if the step from the stored status to this one forgets it."""
+    """The lost time, if this status clears the note in the stored one."""
     old = view.job.status
     since = parse_time(old.lost_since)
     if since is None or status.lost_since or old.lost_reason not in ATTEMPT_ENDS:

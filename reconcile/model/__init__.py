@@ -1,1 +1,1 @@
-"""What there is and what may be asked for: the plan, the views of a job and its pods, waits."""
+"""The data of a pass: views of a job and its pods, holds, moves and the plan."""

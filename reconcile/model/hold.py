@@ -1,8 +1,8 @@
-"""What a policy answers when the job stays in its state, and why the job waits, in one sentence.
+"""A policy's answer when the job stays in its state: what to wait for, and why, in one sentence.
 
 The sentence is for people: the cause, and after it what to do or what comes next. It holds no
-elapsed time, which would change, and be written, with every pass. No code reads it back: what a
-later pass needs is in `JobStatus.waiting`.
+elapsed time, which would change, and be written, with every pass. No code reads it back:
+later passes use `JobStatus.waiting`.
 """
 
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ class Stop(IntEnum):
 class Hold:
     """Why the job waits, and what follows from it.
 
-    Without a `reason` there is nothing to say: it only stops something or asks for another pass.
-    `seconds` is when to look again, None where an event wakes the job. `child` is what is in the
-    way, `state` how its kubelet calls that, `more` how many others there are. `grace` is the flag
-    whose grace runs: when it is over, the job fails. `warns`: an Event says so, too. `keeps`: the
-    condition stays as it is stored. `note` is a status to write instead of everything else,
-    `assumed` a refusal that this job has not met itself.
+    A hold without a `reason` only stops something or asks for another pass. `seconds` is the time
+    until the next pass, None if an event wakes the job. `child` is the object that blocks, `state`
+    the kubelet's name for its state, `more` the number of other such objects. `grace` is the flag
+    whose grace runs: when it is over, the job fails. `warns`: also emit an Event. `keeps`: leave
+    the stored condition as it is. `note` is a status to write instead of everything else, `assumed`
+    a refusal that this job has not met itself.
     """
 
     reason: Reason | None = None
@@ -64,7 +64,7 @@ class Hold:
         return f"{self.cause}{self.more}; next: {self.next_step[:MAX_NEXT_CHARACTERS]}"
 
     def waiting(self, status: JobStatus, now: datetime) -> Waiting:
-        """What later passes need of it. A grace that runs already goes on."""
+        """The part that later passes need. A grace that is already running continues."""
         since = grace_since(status, self.reason, self.grace) if self.grace else None
         return Waiting(
             cause=self.cause,
@@ -77,7 +77,7 @@ class Hold:
 
 
 def grace_since(status: JobStatus, reason: Reason | None, flag: str) -> datetime | None:
-    """Since when this grace runs by the stored status; None where it does not run yet."""
+    """When this grace began, according to the stored status; None if it has not begun."""
     pending = status.true_condition(Condition.PENDING)
     if pending is None or pending.reason != reason:
         return None
@@ -87,7 +87,7 @@ def grace_since(status: JobStatus, reason: Reason | None, flag: str) -> datetime
 
 
 def earliest(*times: float | None) -> float | None:
-    """The first of these times that is still to come, in seconds; None where there is none."""
+    """The earliest of these times, in seconds, that is still ahead; None if there is none."""
     return min((each for each in times if each is not None and each > 0), default=None)
 
 
@@ -102,5 +102,5 @@ def count(number: int, noun: str) -> str:
 
 
 def clock_time(moment: datetime) -> str:
-    """A time of day, as sentences show it."""
+    """A time of day as messages show it."""
     return f"{moment.astimezone(UTC):%H:%M:%SZ}"

@@ -8,7 +8,7 @@ from api.constants import MAX_REPLICAS
 def parse_indexes(text: str) -> frozenset[int]:
     """The indexes that the text lists. Raises ValueError on anything but `0-2,5`.
 
-    Anyone who may write a status may write this text: runs without a bound would take all memory.
+    Anyone who can write a status can write this text, and an unbounded run would exhaust memory.
     """
     indexes: set[int] = set()
     for part in filter(None, text.split(",")):

@@ -1,8 +1,8 @@
-"""What a policy answers when it moves the job to another state: the status that is written
-first, and acted on by the next pass.
+"""A policy's answer when it moves the job to another state: the status to write first. The next
+pass acts on it.
 
-Because the status is written first, an incident counts once: a later pass knows by the attempt in
-status that the old pods are not this attempt's, however often the operator died in between.
+Because the status is written first, an incident counts once: a later pass sees from the attempt in
+status that the old pods are not this attempt's, even if the operator crashed in between.
 """
 
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ def set_condition(
 
 
 def end_conditions(status: JobStatus, now: datetime, *types: Condition) -> JobStatus:
-    """The status with those of the conditions that were true set to false."""
+    """The status with each of these conditions set to false if it was true."""
     for type_ in types:
         if status.is_true(type_):
             status = set_condition(status, type_, False, Reason.ENDED, "", now)
@@ -44,17 +44,17 @@ def end_conditions(status: JobStatus, now: datetime, *types: Condition) -> JobSt
 
 
 def complete_job(view: View, message: str) -> Move:
-    """The job has its result."""
+    """Complete the job."""
     return _end_job(view, view.job.status, Phase.COMPLETED, Reason.WORKERS_SUCCEEDED, message)
 
 
 def fail_job(view: View, reason: Reason, message: str, status: JobStatus | None = None) -> Move:
-    """The job ends without its result; its status before the end is the stored one, or this."""
+    """Fail the job; `status` replaces the stored one as the status before the end."""
     return _end_job(view, status or view.job.status, Phase.FAILED, reason, message)
 
 
 def fail_with_record(view: View, reason: Reason, message: str, pod: str, node: str = "") -> Move:
-    """The job ends because of a child that can never be. The record names it if it is a pod."""
+    """Fail the job because of a child that can never start. The record names it if it is a pod."""
     role, index = view.wanted.get(pod, ("", 0))
     record = Failure(
         attempt=view.attempt,

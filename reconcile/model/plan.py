@@ -1,4 +1,4 @@
-"""A pass as data: what it observes, and the changes that it asks the controller to apply."""
+"""A pass as data: its observations, and the changes that the controller should apply."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Delete:
 
 
 def deletes_of(objects: Iterable[Raw]) -> tuple[Delete, ...]:
-    """Deletes of those of the children that are not being deleted."""
+    """Deletes of the children that are not being deleted already."""
     return tuple(Delete(ObjectReference.of(obj)) for obj in objects if not is_deleting(obj))
 
 
@@ -45,8 +45,8 @@ def deletes_of(objects: Iterable[Raw]) -> tuple[Delete, ...]:
 class Create:
     """Create one child, whose full manifest `build` returns.
 
-    `build` is pure and is called just before the create: a pass creates a few hundred of ten
-    thousand missing pods at most, and none if a quota allows none.
+    `build` is pure and is called just before the create, because a pass creates at most a few
+    hundred of ten thousand missing pods, and none if a quota refuses them.
     """
 
     kind: str
@@ -76,8 +76,8 @@ class Outcome:
     """Something that metrics count once, after the status write that records it.
 
     `kind` is one of created, running, completed, failed, restarted, lost; `seconds` is the time
-    since the job's creation, where the kind has a histogram, or the time that was lost; `reason`
-    comes from a bounded list. `gpus` are those of the job, where time was lost.
+    since the job's creation, if the kind has a histogram, or the time that was lost; `reason`
+    comes from a bounded list. `gpus` is the job's number of GPUs, if time was lost.
     """
 
     kind: str
@@ -88,19 +88,18 @@ class Outcome:
 
 
 FORMER_JOB = "FormerJob"
-"""Reason of a refusal: the name is held by a child of a deleted job of the same name."""
+"""Reason of a refusal: a child of a deleted job of the same name still has the name."""
 YOUNG_KIND = "YoungKind"
 """Reason of a refusal: the API server's admission does not know PaddleJobs yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A create or a delete that the API server refused, as the last pass met it.
+    """A create or a delete that the API server refused in the last pass.
 
     `reason` is the API server's (Invalid, Forbidden, AlreadyExists, ...) or one of those above.
-    AlreadyExists stands here only when the name is held by an object that this job does not
-    control.
-    `is_final`: the child as the spec makes it is invalid, which no waiting mends.
+    AlreadyExists is used only when an object that this job does not control has the name.
+    `is_final`: the child that the spec asks for is invalid, and waiting does not help.
     """
 
     kind: str
@@ -122,15 +121,15 @@ class Plan:
     """The changes that a pass wants, in the order of the fields.
 
     `creates` holds groups in order; the members of one group are created in parallel.
-    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`. It holds only
-    for the version of the job that was observed, and is to be refused on another.
-    `requeue_after` is in seconds; None means that only an event wakes the job again.
+    `status` is a JSON merge patch for the status subresource: `{"status": {...}}`. It applies
+    only to the observed version of the job; the API server must refuse it for any other.
+    `requeue_after` is in seconds; None means that only an event triggers the next pass.
     `delete_job` asks for the deletion of the job itself (ttlSecondsAfterFinished).
-    `is_move` says that the status moves the job to another state, on which the next pass acts.
-    `verify_gone` names pods that the plan takes for gone. The cache may lag behind: they are
-    read from the API server first, and where one lives, nothing is applied and the key retries.
-    `moot` names children whose refusals matter no more, `assumed` are refusals that the job has not
-    met itself. `is_paused`: creates pause, so what is refused meanwhile makes no pause longer.
+    `is_move`: the status moves the job to another state, and the next pass acts on it.
+    `verify_gone` names pods that the plan assumes gone. The cache may lag, so they are read from
+    the API server first; if one is alive, nothing is applied and the key is retried.
+    `moot` names children whose refusals no longer matter, `assumed` are refusals that the job has
+    not met itself. `is_paused`: creates pause, so refusals meanwhile do not lengthen the pause.
     """
 
     deletes: tuple[Delete, ...] = ()
@@ -156,26 +155,26 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """All that a pass may look at, as of one moment of the store. Every object is read-only.
+    """Everything that a pass reads, from one moment of the store. Every object is read-only.
 
     `pods`, `services`, `config_maps` and `pod_groups` are controlled by the job (UID checked).
     `named_pod_group` is the PodGroup with the job's own name, whoever made it.
     `volcano_served` and `gang_served` say whether the API server serves PodGroups of
     scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
-    `nodes` maps names to nodes, as far as pods on them are being deleted, or is None where the
-    operator may not read nodes.
-    `refusals` holds what the previous passes could not create or delete, and why; `refused_times`
-    says how often in a row creates were refused, 0 where the job itself has tried none, and
-    `refused_seconds` how long ago that was last noted.
+    `nodes` maps names to nodes that have pods being deleted; None if the operator has no
+    permission to read nodes.
+    `refusals` holds the children that previous passes could not create or delete, and why.
+    `refused_times` counts refused creates in a row, 0 if the job itself has tried none;
+    `refused_seconds` is how long ago the last one was noted.
     `paused_in_namespace` counts the jobs of the namespace that have refusals.
     `slow_create` is the namespace's latest create that took seconds to fail, `slow_seconds` how
     long ago it failed.
     `status_written_at` is when this process last wrote the job's status.
     `is_backlogged`: jobs of the namespace wait for a worker, or did a moment ago.
     `taken_host_ports` are the values of `hostPorts` in the statuses of all other jobs that have
-    not ended, `namespace_host_ports` how many of them are held in the job's namespace; gathered
-    only for jobs with `intranet: Host`.
-    `unseen_pods` are those that another operator has made: asked for while the job's status is
+    not ended, `namespace_host_ports` how many of them the job's namespace uses; gathered only
+    for jobs with `intranet: Host`.
+    `unseen_pods` are pods that another operator created; they are read while the job's status is
     that operator's.
     """
 
@@ -203,13 +202,13 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the command line decides for every job.
+    """Options of the command line that apply to every job.
 
-    `scheduling` is none, volcano or kubernetes. `elastic_server` is empty where the elastic jobs of
-    each namespace have an etcd of their own. `host_port_range` is inclusive, and the jobs of one
-    namespace may hold `host_port_share` of it.
-    The graces are how long a pod may wait for an image or a configuration that cannot heal by
-    itself before the job fails. `accelerators` are patterns of resources' names.
+    `scheduling` is none, volcano or kubernetes. `elastic_server` is empty if the elastic jobs of
+    each namespace have their own etcd. `host_port_range` is inclusive; the jobs of one namespace
+    can use `host_port_share` of it.
+    The graces are how long a pod can wait for an image, or for a configuration that will not fix
+    itself, before the job fails. `accelerators` are patterns for resource names.
     """
 
     scheduling: str = "none"

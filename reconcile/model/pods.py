@@ -1,4 +1,4 @@
-"""One view of each existing pod, in which the trainer container decides.
+"""A view of each existing pod, based on its trainer container.
 
 A pod's phase is about all of its containers; a job is about its trainers. A sidecar that
 outlives the trainer, or fails after it, changes nothing here.
@@ -47,7 +47,7 @@ class PodState(StrEnum):
 
 @dataclass(frozen=True)
 class ContainerEnd:
-    """How a container ended. `signal` ended it, or a process of it, by what its exit code says."""
+    """How a container ended. `signal` ended it or one of its processes, by its exit code."""
 
     container: str
     exit_code: int
@@ -59,7 +59,7 @@ class ContainerEnd:
 
     @cached_property
     def words(self) -> LastWords:
-        """What its termination message says, read once for all who ask."""
+        """The words of its termination message, parsed once."""
         return read_message(self.message)
 
     @property
@@ -89,7 +89,7 @@ class PodView:
 
     @property
     def is_live(self) -> bool:
-        """Whether its trainer runs or is still to come."""
+        """Whether its trainer runs or has yet to start."""
         return not self.is_deleting and self.state in (
             PodState.PENDING,
             PodState.STARTING,
@@ -114,7 +114,7 @@ class PodView:
 
     @property
     def has_lost_node(self) -> bool:
-        """Whether it is ended because its node is gone or does not answer."""
+        """Whether it was ended because its node is gone or does not respond."""
         condition = condition_of(self.raw, DISRUPTION_TARGET) or {}
         status = self.raw.get("status") or {}
         return condition.get("reason") in LOST_NODE_REASONS or status.get("reason") == "NodeLost"

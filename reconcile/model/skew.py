@@ -1,4 +1,4 @@
-"""A status that is ahead of the clock: the clock was set back, or another leader's runs ahead."""
+"""Corrects a status ahead of the clock: the clock was set back, or another leader's is fast."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -8,10 +8,10 @@ from api.status import CLOCK_SKEW, JobStatus
 
 
 def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
-    """The status, with its times moved back where the newest has yet to come.
+    """The status, with all its times moved back if the newest is in the future.
 
-    The clock was set back, then, and whoever waits since one of these times would wait until it has
-    caught up. They are moved together: what lies between them is what deadlines are read off.
+    Otherwise, anything that counts from one of these times would wait until the clock catches up.
+    They are moved together, because deadlines depend on the differences between them.
     """
     times = [status.start_time, status.completion_time, status.lost_since, status.waiting.since]
     times += [condition.last_transition_time for condition in status.conditions]

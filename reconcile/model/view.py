@@ -1,4 +1,4 @@
-"""All that a pass derives from what it observed: computed once, read by every step."""
+"""Everything that a pass derives from its observation: computed once, read by every step."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -27,33 +27,33 @@ class View:
 
     @cached_property
     def attempt(self) -> int:
-        """The attempt that runs or is to run: by status, or by the pods where status is empty."""
+        """The current attempt, from status, or from the pods if status is empty."""
         return self.job.status.attempt or max((1, *(pod.attempt for pod in self.all_pods)))
 
     @cached_property
     def is_behind(self) -> bool:
-        """Whether there are pods of an attempt that status does not know yet.
+        """Whether there are pods of an attempt that is not in status yet.
 
-        The cache shows each kind as of another moment: a standby that takes over may see its
-        predecessor's last pods before the status that they follow from.
+        The cache shows each kind as of a different moment, so a standby that takes over may see its
+        predecessor's last pods before the status that led to them.
         """
         return any(pod.attempt > self.attempt for pod in self.all_pods)
 
     @cached_property
     def is_inherited(self) -> bool:
-        """Whether the status is another operator's: ours has an attempt wherever it has a phase."""
+        """Whether another operator wrote the status: ours has an attempt if it has a phase."""
         return bool(self.job.status.phase) and not self.job.status.attempt
 
     @cached_property
     def is_adopted(self) -> bool:
-        """Whether the pods of this attempt are another operator's, which has made all of them."""
+        """Whether another operator created the pods of this attempt."""
         return self.attempt == 1 and self.job.status.is_true(Condition.ADOPTED)
 
     @cached_property
     def all_pods(self) -> tuple[PodView, ...]:
         """Every pod that the job controls, whatever its attempt, in order of their names.
 
-        The cache has them in the order of their latest events, and no message must depend on that.
+        The cache orders them by their latest events, and no message must depend on that.
         """
         names = {role: trainer_name(spec.pod_spec) for role, spec in self.job.spec.roles.items()}
         return tuple(view_pod(raw, names) for raw in sorted(self.observed.pods, key=name_of))
@@ -84,7 +84,7 @@ class View:
 
     @cached_property
     def missing(self) -> tuple[str, ...]:
-        """Names of wanted pods that do not exist and have not ended well before."""
+        """Names of wanted pods that do not exist and have not succeeded before."""
         return tuple(
             name
             for name, (role, index) in self.wanted.items()
@@ -93,23 +93,23 @@ class View:
 
     @cached_property
     def is_placed(self) -> bool:
-        """Whether every wanted pod has a node, or has ended well before."""
+        """Whether every wanted pod has a node or has succeeded."""
         return not self.missing and all(pod.node for pod in self.pods.values())
 
     @cached_property
     def lacking(self) -> tuple[str, ...]:
-        """Names of missing pods that are to be created, sooner or later.
+        """Names of missing pods that will be created, now or later.
 
-        Once a worker of an elastic job has ended well, no pod is created any more. A new launcher
-        would wipe its peers' entries in etcd, also the one that training is over: they would train
-        again.
+        Once a worker of an elastic job has succeeded, no more pods are created. A new launcher
+        would wipe its peers' entries in etcd, including the one that says that training is over,
+        and they would train again.
         """
         is_over = self.job.spec.is_elastic and self.completed[Role.WORKER]
         return () if is_over else self.missing
 
     @cached_property
     def completed(self) -> dict[Role, frozenset[int]]:
-        """Indexes that ended well in this attempt: seen now, or remembered in status."""
+        """Indexes that succeeded in this attempt: seen now, or stored in status."""
         done: dict[Role, frozenset[int]] = {}
         for role in self.job.spec.roles:
             remembered = self.role_status(role).completed_indexes
@@ -127,13 +127,13 @@ class View:
 
     @cached_property
     def published(self) -> dict[str, list[str]]:
-        """The lists of that ConfigMap by their names, split once: every pod looks into one."""
+        """The lists of that ConfigMap by name, split once because every pod needs one."""
         data: dict[str, str] = (self.config_map or {}).get("data") or {}
         return {name: told.split(",") for name, told in data.items()}
 
     @cached_property
     def all_run(self) -> bool:
-        """Whether every wanted pod runs or has ended well, and none is still in the way."""
+        """Whether every wanted pod runs or has succeeded, and no previous pod is left."""
         up_or_done = (PodState.RUNNING, PodState.SUCCEEDED)
         return (
             not self.missing
@@ -148,7 +148,7 @@ class View:
 
     @cached_property
     def was_whole(self) -> bool:
-        """Whether every pod of this attempt has existed, so that one that is missing has vanished.
+        """Whether every pod of this attempt has existed, so that a missing one must have vanished.
 
         Until then a missing pod is still to be created, even if others run already: the pods of a
         wide job are created over several passes.

@@ -1,1 +1,1 @@
-"""What the job says of itself: counts, phase, conditions and the reason for which it waits."""
+"""The job's status: counts, phase, conditions and why it waits."""

@@ -1,7 +1,7 @@
-"""The condition TrainedAlone: each worker of a job of several has trained by itself.
+"""The condition TrainedAlone: a job has several workers, but each has trained by itself.
 
-The operator reads no logs. It knows of this where worker 0 has left the launcher's words in its
-termination message; `kubectl pdj` reads the log.
+The operator reads no logs. It detects this if worker 0's termination message contains the
+launcher's lines; `kubectl pdj` reads the log.
 """
 
 from api.constants import Condition, Reason, Role

@@ -10,14 +10,14 @@ from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
 
 INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
-"""The scheduler's word for a resource of which no node has enough left."""
+"""The scheduler's phrase for a resource that no node has enough of."""
 CLAIM_MISSING = re.compile(r'persistentvolumeclaim "[^"]*" not found')
 CLAIM_UNBOUND = "unbound immediate PersistentVolumeClaims"
 DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def await_start(view: View) -> Hold | None:
-    """The wait for pods that have no node yet, or that their nodes have not started."""
+    """Wait for pods that have no node yet, or that their nodes have not started."""
     if view.all_run:
         return None
     hold = _unscheduled(view) or _overlooked(view) or _without_sandbox(view)
@@ -39,7 +39,7 @@ def _explain_start(view: View) -> str:
 
 
 def _without_sandbox(view: View) -> Hold | None:
-    """A node says why it makes no container yet, as one does that waits for the ports of others."""
+    """A hold if a node reports why it cannot create a container yet, such as ports in use."""
     for pod in view.pods.values():
         for _, reason, text in waiting_states(pod.raw):
             if reason == "ContainerCreating" and text:
@@ -63,7 +63,7 @@ def _unscheduled(view: View) -> Hold | None:
 
 
 def _overlooked(view: View) -> Hold | None:
-    """A scheduler that is missing, or whose name is misspelt, says nothing about any pod."""
+    """A hold if no scheduler has commented on a pod: it may be missing or its name misspelt."""
     for role, wanted in view.job.spec.roles.items():
         scheduler = wanted.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
         pods = (pod for pod in view.pods.values() if pod.role == role)
@@ -80,7 +80,7 @@ def _is_overlooked(pod: PodView) -> bool:
 
 
 def _make_room(view: View, pod: PodView, text: str) -> str:
-    """What to do: how much the pod asks for of what is too short, or how its claim binds."""
+    """A hint for the user: the pod's request for a scarce resource, or how its claim binds."""
     if CLAIM_MISSING.search(text):
         return "create the claim, or correct claimName and submit again"
     if CLAIM_UNBOUND in text:

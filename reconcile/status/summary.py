@@ -1,4 +1,4 @@
-"""The status that follows from the children: counts, phase and conditions."""
+"""The status that results from the children: counts, phase and conditions."""
 
 from collections import Counter
 from dataclasses import replace
@@ -23,7 +23,7 @@ FIRST_STATUS_SECONDS = 30.0
 
 
 def summarize(view: View, hold: Hold | None) -> JobStatus:
-    """The status of a job whose state does not change in this pass, and that waits for this."""
+    """The status of a job that stays in its state in this pass and waits for `hold`."""
     status = note_request(view, _with_facts(view, note_alone(view, view.job.status)))
     if view.attempt > 1:
         status = end_conditions(status, view.now, Condition.ADOPTED)
@@ -40,7 +40,7 @@ def summarize(view: View, hold: Hold | None) -> JobStatus:
 
 
 def _with_deletion(view: View, status: JobStatus, hold: Hold | None) -> JobStatus:
-    """A deleted job's status says what keeps it; until something does, how it last stood."""
+    """A deleted job's status says what blocks its deletion, or stays as it was if nothing does."""
     status = _set_pending(view, status, hold, Reason.ENDED)
     return status.with_headline(status.condition(Condition.PENDING)) if hold else status
 
@@ -63,14 +63,14 @@ def _with_facts(view: View, status: JobStatus) -> JobStatus:
 
 
 def _first_look(view: View) -> datetime:
-    """When the job was first seen, which was before now if its first status was deferred."""
+    """When the job was first seen: earlier than now if its first status was deferred."""
     if view.job.status.phase:
         return view.now
     return view.now - timedelta(seconds=max(0.0, min(view.age_seconds, FIRST_STATUS_SECONDS)))
 
 
 def _count_role(view: View, role: Role) -> RoleStatus:
-    """The counts of a role; after the job's end with `failed` and `succeeded` as they were then.
+    """The counts of a role; once the job has ended, `failed` and `succeeded` stay as they were.
 
     Later counts would mislead: pods are deleted, and servers exit with an error when they are.
     """
@@ -94,9 +94,9 @@ def _count_role(view: View, role: Role) -> RoleStatus:
 
 
 def _has_ended(view: View) -> bool:
-    """Whether the stored status is that of an ended job, and not what this pass makes of it.
+    """Whether the job had already ended in the stored status, before this pass.
 
-    Such a status is hardly changed: all ended jobs' would be written after an upgrade.
+    Such a status is hardly changed, or an upgrade would rewrite those of all ended jobs.
     """
     return view.job.raw_status.get("phase") in TERMINAL_PHASES
 
@@ -138,7 +138,7 @@ def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobSta
 
 
 def _explain_running(view: View) -> tuple[Reason, str]:
-    """Why a running job counts as such, and what has happened to its PodGroup meanwhile."""
+    """Why the job counts as running, and what has happened to its PodGroup since."""
     hold = await_gang(view)
     if hold is None or hold.reason is None or not hold.stops:
         return Reason.ALL_PODS_RUNNING, ""
@@ -146,7 +146,7 @@ def _explain_running(view: View) -> tuple[Reason, str]:
 
 
 def _set_pending(view: View, status: JobStatus, hold: Hold | None, over: Reason) -> JobStatus:
-    """The job waits for this; or for nothing any more, for the reason `over`."""
+    """Set Pending for this hold; without one, set it to false for the reason `over`."""
     if hold is None or hold.reason is None:
         status = replace(status, waiting=Waiting())
         if status.is_true(Condition.PENDING):

@@ -1,8 +1,8 @@
-"""A stored status that this operator cannot have written: the job says what is wrong with it.
+"""Reports a stored status that this operator cannot have written.
 
-Another tool may write a status that the API server lets through and that no pass can go on from,
-such as a time without a zone. What it remembers is then unknown: nothing is created or deleted, and
-the job waits until somebody has put it right.
+Another tool may write a status that the API server accepts but no pass can use, such as a time
+without a zone. As we cannot read it, nothing is created or deleted, and the job waits until
+somebody corrects it.
 """
 
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ _schema = cache(status_schema)
 
 
 def find_unreadable(status: Any) -> str | None:
-    """What is wrong with a stored status, as `startTime is 'x', which is no time`, or None."""
+    """The error in a stored status, such as `startTime is 'x', which is no time`, or None."""
     return next(_wrong(_schema(), {} if status is None else status, "status"), None)
 
 
 def tell_unreadable(job: Raw, wrong: str, now: datetime) -> Plan:
-    """Say so in the condition Pending, and do nothing else."""
+    """Report it in the condition Pending, and do nothing else."""
     if (job["spec"].get("managedBy") or "") not in OWN_MANAGERS:
         return Plan()
     next_step = "correct or remove it; until then the operator does nothing"
@@ -47,14 +47,14 @@ def tell_unreadable(job: Raw, wrong: str, now: datetime) -> Plan:
 
 
 def _readable(conditions: Any) -> JobStatus:
-    """Conditions as they are stored, or none where one of them cannot be read."""
+    """The stored conditions, or none if one of them cannot be read."""
     schema = _schema()["properties"]["conditions"]
     is_well = conditions is not None and not any(_wrong(schema, conditions, ""))
     return parse_status({"conditions": conditions if is_well else []})
 
 
 def _wrong(schema: Raw, value: Any, path: str) -> Iterator[str]:
-    """Each value below the path that is not of its type."""
+    """Each value below the path that has the wrong type."""
     kind = schema["type"]
     if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
         yield _say(path, value, f"no {kind}")

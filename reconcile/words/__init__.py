@@ -1,1 +1,1 @@
-"""What a program said before it ended: its last lines, and the one that says why."""
+"""Reads a program's last lines, and finds the one that says why it ended."""

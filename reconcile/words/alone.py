@@ -1,7 +1,7 @@
-"""Whether PaddlePaddle's launcher knew of no node but its own, by what it prints as it starts.
+"""Finds out from the launcher's first lines whether it knew of no node but its own.
 
 Its configuration (`paddle/distributed/launch/context` of 2.6 and 3.3) has `ips` before `nnodes`,
-which stays 1 where the nodes are named by ips.
+which stays 1 if ips names the nodes.
 """
 
 import re
@@ -14,7 +14,7 @@ _SETTING = re.compile(r"LAUNCH INFO [-\d]+ [\d:,]+ (ips|nnodes): (\S+)\s*$")
 
 
 def trains_alone(lines: Iterable[str]) -> bool:
-    """Whether the last launcher of these lines says so; False where it does not say enough."""
+    """Whether the last launcher in these lines shows it; False if the lines are not enough."""
     matches = (match for line in lines if (match := _SETTING.match(line)))
     settings = {match[1]: match[2] for match in matches}
     return settings.get("nnodes") == "1" and "," not in settings.get("ips", ",")

@@ -1,8 +1,8 @@
 """Finds the line that says why a program failed in the last lines of its log.
 
-The last exception of Python counts, or what a C++ library says as it aborts; else the last line
-that sounds like an error. A line about a lost peer is a consequence: Gloo, NCCL and brpc end the
-peers of a trainer that has died.
+The last Python exception counts, or the message of a C++ library that aborts; otherwise the last
+line that looks like an error. A line about a lost peer is a consequence: Gloo, NCCL and brpc end
+the peers of a trainer that has died.
 """
 
 import re
@@ -25,10 +25,10 @@ _NESTED = re.compile(r"[\s|]+([\w.]+(?:Error|Exception): .+)")
 """In a group of exceptions, or below the frames of PaddlePaddle's translation to a static graph."""
 _TRANSLATED = ": In transformed code:"
 _ASSERTION = "AssertionError"
-"""Without a message; what was asserted stands above it."""
+"""An assertion without a message; the asserted expression is on the line above."""
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _ASIDE = ("Exception ignored in", "Error in atexit", "Error in sys.excepthook")
-"""Before a traceback of what Python went on from."""
+"""Precedes a traceback that Python chained to another one."""
 _ELSEWHERE = re.compile(
     r"subprocess\.CalledProcessError: .* returned non-zero exit status"
     r"|SystemError: \(Fatal\) Blocking queue is killed because the data reader raises"
@@ -37,7 +37,7 @@ _ELSEWHERE = re.compile(
 _BEGINS_BELOW = re.compile(r".*(?::|: \([A-Z]\w+\)\.?)$")
 """An error whose message is on the next line."""
 _INTERPRETER = re.compile(r"^/\S+/(python[\d.]*: )")
-"""Its folder may take as much room as a column has, and the reason stands behind it."""
+"""The folder may fill a whole column, and the reason comes after it."""
 _LAUNCHER_FILES = "paddle/distributed/launch/"
 
 NOTHING_KEPT = "its node kept only what PaddlePaddle's launcher wrote"
@@ -83,10 +83,10 @@ _CONSEQUENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LastWords:
-    """What a program said before it failed.
+    """A program's last lines before it failed.
 
-    `cause` is the line that says why; where none sounds like it, the last one (`is_error` is
-    False). `lines` are all that it wrote.
+    `cause` is the line that says why; if no line looks like an error, the last one (`is_error` is
+    False). `lines` are all lines of the program.
     """
 
     cause: str = ""
@@ -118,7 +118,7 @@ class _Candidate:
 
 
 def read_message(message: str) -> LastWords:
-    """What the termination message of a failed container says."""
+    """The last words in the termination message of a failed container."""
     every = clean(message)
     own = programs_lines(every, len(message) >= CUT_LENGTH)
     lines = tuple(_INTERPRETER.sub(r"\1", line[:MAX_LINE_CHARACTERS]) for line in own)
@@ -136,9 +136,9 @@ def read_message(message: str) -> LastWords:
 
 
 def _find(lines: Sequence[str]) -> _Candidate | None:
-    """The best candidate: the last of the best kind there is.
+    """The best candidate: the last one of the best kind.
 
-    An abort over a lost peer after an exception comes of the process's end.
+    If an abort over a lost peer follows an exception, the process's exit caused it.
     """
     raised = list(_exceptions(lines))
     launchers = [each for each in raised if each.is_launchers]
@@ -184,7 +184,7 @@ def _exceptions(lines: Sequence[str]) -> Iterator[_Candidate]:
 
 
 def _with_next(lines: Sequence[str], index: int) -> str:
-    """An error's line; with the line after it, where its message begins there."""
+    """An error's line, with the next line if the message begins there."""
     line = lines[index]
     if line.endswith(_TRANSLATED):
         nested = (match[1] for each in lines[index:] if (match := _NESTED.match(each)))
@@ -196,7 +196,7 @@ def _with_next(lines: Sequence[str], index: int) -> str:
 
 
 def _native_errors(lines: Sequence[str]) -> Iterator[_Candidate]:
-    """What C++ code says as it throws or aborts."""
+    """Messages of C++ code that throws or aborts."""
     thrown = before = ""
     for index, line in enumerate(lines):
         if match := _THROWN.match(line):
@@ -214,7 +214,7 @@ def _matching(pattern: re.Pattern[str], lines: Sequence[str]) -> Iterator[_Candi
 
 
 def _complaints(lines: Sequence[str], but: set[int]) -> Iterator[_Candidate]:
-    """Lines that sound like an error; code in a traceback is indented."""
+    """Lines that look like an error; code in a traceback is indented."""
     for index, line in enumerate(lines):
         if index in but or _OBITUARY.match(line) or line.startswith(_ASIDE):
             continue

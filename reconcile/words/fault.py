@@ -1,7 +1,7 @@
-"""What kind of fault a line of a log tells of, in the words of PaddlePaddle and of drivers.
+"""Classifies the fault in a log line, by the words of PaddlePaddle and of drivers.
 
-`PaddleRecall error(N)` is what PaddlePaddle and PaddleFormers write for the platform that restarts
-them. CUDA's numbers are those of cudaError_t.
+PaddlePaddle and PaddleFormers write `PaddleRecall error(N)` for the platform that restarts them.
+CUDA's numbers are those of cudaError_t.
 """
 
 import re
@@ -12,7 +12,7 @@ MAX_READ_CHARACTERS = 1000
 
 
 class Fault(StrEnum):
-    """Kinds of faults that ask for something else than a look into the program."""
+    """Kinds of faults that are not bugs in the program."""
 
     HARDWARE = "hardware"
     DEVICE_MEMORY = "device memory"

@@ -1,14 +1,14 @@
-"""The lines of a program's log, without those that PaddlePaddle's launcher puts among them.
+"""Extracts a program's own log lines from those of PaddlePaddle's launcher.
 
 A termination message is the end of a log: a kubelet keeps the last 2,048 bytes or 80 lines of it
-(FallbackToLogsOnError), or 4,096 bytes of a file that the program wrote. So it may begin amid
-anything, a character included.
+(FallbackToLogsOnError), or 4,096 bytes of a file that the program wrote. So it may begin in
+the middle of anything, even of a character.
 
-The launcher (`paddle/distributed/launch` of 2.6: controllers/controller.py, job/container.py) heads
-its lines with LAUNCH. When a process fails, it writes that process's command and environment to
-stderr, secrets included, and the end of the process's log to stdout, for the second time. The two
-streams reach the log in any order. An environment must not get into a status, so nothing of a dump
-is kept, however short.
+The launcher (`paddle/distributed/launch` of 2.6: controllers/controller.py, job/container.py)
+starts its lines with LAUNCH. When a process fails, it writes that process's command and environment
+to stderr, secrets included, and the end of the process's log to stdout, for the second time. The
+two streams reach the log in any order. An environment must not get into a status, so every part of
+a dump is dropped.
 """
 
 import re
@@ -22,7 +22,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _RULE = re.compile(r"[-=*+|#\s]*")
 """An empty line, or one that separates others."""
 _UNENDED = re.compile(r"(?=LAUNCH [A-Z]+ \d{4}-\d\d-\d\d )")
-"""Where the launcher has gone on in a line that a program has not ended."""
+"""Where the launcher continued on a line that a program left unfinished."""
 _QUOTED_FRAME = r"\n  File "
 """In a line that quotes a traceback: a KeyError of a DataLoader's worker, or a log in JSON."""
 _LAUNCHER = re.compile(
@@ -44,7 +44,7 @@ _COMPLAINT = re.compile(
 
 
 def clean(message: str) -> list[str]:
-    """The lines that have text, without colours and what a progress bar has overwritten."""
+    """The non-empty lines, without colours and text that a progress bar has overwritten."""
     text = _ESCAPES.sub("", message[-MAX_READ:].lstrip("\ufffd"))
     text = _UNENDED.sub("\n", text).replace("\r\n", "\n")
     parts = (part for line in text.split("\n") for part in _written_out(line))
@@ -53,7 +53,7 @@ def clean(message: str) -> list[str]:
 
 
 def _written_out(line: str) -> list[str]:
-    """The lines that are quoted in this one, or this one."""
+    """The lines quoted in this one, or this one."""
     if _QUOTED_FRAME not in line:
         return [line]
     return line.replace(r"\n", "\n").replace(r"\'", "'").split("\n")
@@ -65,7 +65,7 @@ def is_launched(lines: list[str]) -> bool:
 
 
 def programs_lines(lines: list[str], is_cut: bool) -> list[str]:
-    """What the program itself wrote, once, out of the lines that `clean` has left."""
+    """The program's own lines, without repeats; takes the lines that `clean` returns."""
     has_launcher = is_launched(lines)
     kept: list[str] = []
     in_dump = False
@@ -85,12 +85,12 @@ def stop_signal(lines: list[str]) -> int | None:
 
 
 def complaint(lines: list[str]) -> str:
-    """The last error that the launcher itself reports, except that a process has failed."""
+    """The last error of the launcher itself, other than that a process has failed."""
     return next((match[1] for line in reversed(lines) if (match := _COMPLAINT.match(line))), "")
 
 
 def _after_cut_dump(lines: list[str], is_cut: bool) -> list[str]:
-    """Without a first line that is a piece of the launcher's, and the rest of a dump after it."""
+    """Drop a first line that is the tail of a launcher's line, and the rest of a dump after it."""
     first, following = [*lines, "", ""][:2]
     start = int(bool(first) and _is_launchers(first, following, is_cut))
     while start < len(lines) and _FIRST_ENTRY.match(lines[start]):
@@ -113,7 +113,7 @@ def _ends_dump(line: str) -> bool:
 
 
 def _once(lines: list[str]) -> list[str]:
-    """Without a first copy of the last lines; of its first line only the end may be left."""
+    """Drop the first copy of the last lines; its first line may be cut off at the beginning."""
     for size in range(len(lines) // 2, 0, -1):
         copy, original = lines[:size], lines[-size:]
         if original[0].endswith(copy[0]) and original[1:] == copy[1:]:

@@ -1,7 +1,7 @@
 """Reads the progress of a training from the lines of its log.
 
-A log is a tenant's text. Only numbers, short names and one path come out of it, by allow-list, and
-what no line says stays None. Durations come from the lines' own times, so a node whose clock is
+A log is a tenant's text. Only numbers, short names and one path are taken from it, by allow-list;
+what no line reports is None. Durations come from the lines' own times, so a node whose clock is
 wrong does not change them.
 """
 
@@ -16,7 +16,7 @@ from reconcile.words.launcher_log import clean
 
 MAX_LINES = 40
 MAX_LINE_CHARACTERS = 500
-"""The end of a longer line counts: a bar that overwrites itself has its last state there."""
+"""Of a longer line, only the end is read: a progress bar has its last state there."""
 MAX_METRICS = 8
 MAX_QUIET_SECONDS = 6 * 3600
 MAX_MARKED_DIGITS = 12
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A finished checkpoint. The path is empty where no line gives one that can be shown."""
+    """A finished checkpoint. The path is empty if no line has one that can be shown."""
 
     step: int
     path: str
@@ -49,10 +49,10 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Progress:
-    """What the lines say of the training. None means that no line says it.
+    """The progress that the lines report. None means that no line reports it.
 
-    `metrics` has at most 8 pairs of a name and a number, as text. `first_step` and its time are
-    those since which the steps have only grown; `last_step_time` is when the step last changed.
+    `metrics` has at most 8 pairs of a name and a number, as text. `first_step` and its time
+    are from when the steps began to only grow; `last_step_time` is when the step last changed.
     """
 
     step: int | None = None
@@ -90,7 +90,7 @@ def read_progress(lines: Iterable[Line]) -> Progress:
 
 
 class _Reader:
-    """Goes through the lines; a marked line goes before the tools' own for all that follows."""
+    """Goes through the lines; after a marked line, the tools' own formats are ignored."""
 
     def __init__(self) -> None:
         self.progress = Progress()

@@ -1,7 +1,7 @@
 """The lines in which training tools report a step: one linear expression per tool.
 
 Every repeat in these expressions is bounded, so a search costs at most a constant per character.
-The first expression that matches counts; a narrow format stands before a wide one.
+The first expression that matches counts, so narrow formats come before wide ones.
 """
 
 import re
@@ -13,7 +13,7 @@ NUMBER = r"[-+]?(?:\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,4})?|nan|inf)(?![\w.:
 
 
 class StepPattern(NamedTuple):
-    """The format of one tool. Groups: step, and where the line has them total, epoch, epochs."""
+    """The format of one tool. Groups: step, and, if the line has them, total, epoch and epochs."""
 
     tool: str
     expression: re.Pattern[str]
