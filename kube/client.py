@@ -1,7 +1,7 @@
 """Requests to an API server as raw objects, on a pool of connections.
 
-Always: every request has a connect and a read timeout, and every failure is an `errors.ApiError`.
-Nothing is retried here, with one exception: when the credentials are refused, they are read again
+Every request has a connect and a read timeout, and every failure is an `errors.ApiError`.
+Nothing is retried here, with one exception: when the credentials are refused, they are reloaded
 and the request is sent once more. Any thread may call; the threads of one client share its
 connections.
 """
@@ -44,7 +44,7 @@ class Credentials(Protocol):
     """Who we are, as an Authorization header."""
 
     def header(self) -> str | None:
-        """The header's value; None where the connection itself proves who we are."""
+        """The header's value; None if the connection itself authenticates us, by a certificate."""
 
     def renew(self, refused: str | None) -> None:
         """Read the credentials again: the API server has refused this header."""
@@ -61,7 +61,7 @@ class Connection:
 
 
 class Client:
-    """Requests on one pool of connections, of which `pool_size` are kept when idle."""
+    """Sends requests over a pool that keeps up to `pool_size` idle connections."""
 
     def __init__(
         self, connection: Connection, pool_size: int, agent: str, timeouts: Timeouts
@@ -94,7 +94,7 @@ class Client:
         return self._decode(response)
 
     def find(self, path: str) -> Raw | None:
-        """The object, or None where the API server says that there is none."""
+        """The object, or None if the API server says that it does not exist."""
         try:
             return self.get(path)
         except NotFound:
@@ -120,7 +120,7 @@ class Client:
     def stream(
         self, path: str, query: Query, read_seconds: float, accept: str = ANYTHING
     ) -> Stream:
-        """An answer that goes on: a watch (see `read_events`) or a log. The caller releases it."""
+        """A streamed answer: a watch (see `read_events`) or a log. The caller releases it."""
         request = Request("GET", self._url(path, query), self._headers(accept))
         response = self._send(request, read_seconds, is_stream=True)
         if response.stream is None:
@@ -128,23 +128,23 @@ class Client:
         return response.stream
 
     def create(self, path: str, body: Raw, query: Query | None = None) -> Raw:
-        """POST to a collection; the object as the API server made it."""
+        """POST to a collection; returns the object as the API server created it."""
         return self._decode(self.send("POST", self._url(path, query), dump_json(body)))
 
     def replace(self, path: str, body: Raw) -> Raw:
-        """PUT a whole object. With a resourceVersion in it, only over that version."""
+        """PUT a whole object. If it has a resourceVersion, only that version is replaced."""
         return self._decode(self.send("PUT", self._url(path), dump_json(body)))
 
     def patch(self, path: str, body: Raw, content_type: str = STRATEGIC_MERGE_PATCH) -> Raw:
-        """Apply a patch of this kind; the object that it made."""
+        """Apply a patch of this kind; returns the patched object."""
         return self._decode(self.send("PATCH", self._url(path), dump_json(body), content_type))
 
     def merge_patch(self, path: str, body: Raw) -> Raw:
-        """Apply a JSON merge patch (RFC 7386); the object that it made."""
+        """Apply a JSON merge patch (RFC 7386); returns the patched object."""
         return self.patch(path, body, MERGE_PATCH)
 
     def delete(self, path: str, uid: str | None = None, grace_seconds: int | None = None) -> Raw:
-        """Delete, with a UID only the object that has it; dependents follow by themselves."""
+        """Delete an object, with `uid` only if it has that UID; dependents are deleted later."""
         options: Raw = {"propagationPolicy": "Background"}
         if uid is not None:
             options["preconditions"] = {"uid": uid}
@@ -160,18 +160,18 @@ class Client:
         content_type: str = JSON,
         accept: str = JSON,
     ) -> Response:
-        """A request of any kind, sent as it is given: the target has the prefix and the query."""
+        """Send any request unchanged; the target must include the prefix and the query."""
         self._allowed_seconds()  # not even a connection where nothing may be sent
         headers = {**self._headers(accept), "Content-Type": content_type}
         request = Request(method, target, headers, body, self._allowed_seconds)
         return self._send(request, self._timeouts.read)
 
     def close(self) -> None:
-        """Close the connections that lie idle."""
+        """Close the idle connections."""
         self._pool.close()
 
     def _allowed_seconds(self) -> float:
-        """How long a write may take; raises ApiError where none is allowed."""
+        """How long a write may take; raises ApiError if no write is allowed now."""
         return math.inf
 
     def _decode(self, response: Response) -> Raw:
@@ -190,7 +190,7 @@ class Client:
         is_stream: bool = False,
         max_bytes: int | None = None,
     ) -> Response:
-        """Send; if the credentials are refused, read them again and send once more."""
+        """Send; if the credentials are refused, reload them and send once more."""
         timeouts = Timeouts(self._timeouts.connect, read_seconds)
         exchange = partial(
             self._pool.exchange, timeouts=timeouts, is_stream=is_stream, max_bytes=max_bytes
@@ -236,10 +236,10 @@ class Client:
 
 
 def is_served(client: Client, api_version: str, plural: str) -> bool:
-    """Whether the API server names the kind. Raises ApiError where it does not answer that.
+    """Whether the API server lists the kind. Raises ApiError if it does not answer.
 
-    A kind that is not served answers `404 page not found` in plain text, and so does a proxy that
-    has lost its backend. Discovery answers in objects.
+    For a kind that is not served it returns `404 page not found` in plain text, as does a proxy
+    without a backend. So we ask discovery, which returns objects.
     """
 
     def ask(path: str, kind: str) -> Raw:
@@ -259,16 +259,16 @@ def is_served(client: Client, api_version: str, plural: str) -> bool:
 
 
 def read_events(stream: Stream) -> Iterator[Raw]:
-    """Every event of a watch in JSON as it comes; raises as `read_parts` does."""
+    """The events of a JSON watch as they come; raises as `read_parts` does."""
     return map(parse_json, read_parts(stream, split_lines))
 
 
 def read_parts(
     stream: Stream, split: Callable[[Iterable[bytes]], Iterator[bytes]]
 ) -> Iterator[bytes]:
-    """The parts into which `split` takes a stream's bytes as they come; ends with the answer.
+    """The stream's bytes as they come, divided into parts by `split`; ends with the answer.
 
-    Raises Transient when it breaks, Silent where nothing has come for the read timeout.
+    Raises Transient if the stream breaks, Silent if nothing has come for the read timeout.
     """
     try:
         yield from split(stream.chunks())
@@ -279,7 +279,7 @@ def read_parts(
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Every line that is ended and not empty; one of a megabyte comes in a hundred chunks."""
+    """Every complete line that is not empty. A line of a megabyte comes in a hundred chunks."""
     begun: list[bytes] = []
     for chunk in chunks:
         first, *others = chunk.split(b"\n")

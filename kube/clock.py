@@ -1,9 +1,9 @@
 """Time: the only module of the operator that reads a clock or sleeps. Others get a clock passed in.
 
 `now` is for timestamps that others read. `monotonic` is for durations, deadlines and leases, which
-a change of the wall clock must not affect. The two meet in one place: where this machine's clock
-differs from the API server's, `now` is the API server's time, for it is compared with times that
-the API server, or another leader, has written. Any thread may call.
+a change of the wall clock must not affect. If this machine's clock differs from the API
+server's, `now` is the API server's time, because it is compared with times that the API server or
+another leader has written. Any thread may call.
 """
 
 import threading
@@ -25,8 +25,8 @@ _VALID_SECONDS = 60.0
 class Clock:
     """The machine's clock; tests have one that they step.
 
-    Where the kernel has it, `monotonic` also counts the time that the machine was suspended:
-    a virtual machine that was paused past its lease must find the lease expired.
+    If the kernel supports it, `monotonic` includes the time that the machine was suspended: a
+    virtual machine that was paused past its lease must find the lease expired.
     """
 
     _compared: tuple[datetime, float] | None = None
@@ -38,7 +38,7 @@ class Clock:
         self._clock_id = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
     def now(self) -> datetime:
-        """The time, aware, in UTC."""
+        """The time as an aware datetime in UTC."""
         ahead = self.ahead()
         return self.wall() - (ahead if abs(ahead) > MAX_DIFFERENCE else timedelta())
 
@@ -47,13 +47,13 @@ class Clock:
         return datetime.now(UTC)
 
     def ahead(self) -> timedelta:
-        """By how much this machine's clock is ahead of the API server's, as far as is known."""
+        """How far this machine's clock is known to be ahead of the API server's."""
         return self._ahead_of(*self._compared) if self._compared else timedelta()
 
     def compare(self, date: str, asked_at: float) -> None:
-        """Take note of the `Date` of an answer to what was asked at this moment of `monotonic`.
+        """Use the `Date` of an answer to a request sent at this `monotonic` time.
 
-        Of API servers that differ from each other, the one nearest to this machine's clock counts.
+        If API servers differ, the one nearest to this machine's clock counts.
         """
         answered_at = self.monotonic()
         if answered_at - asked_at > _PROMPT_SECONDS:
@@ -76,5 +76,5 @@ class Clock:
         return time.clock_gettime(self._clock_id)
 
     def wait(self, event: threading.Event, seconds: float) -> bool:
-        """Wait until the event is set, or for so many seconds; whether it is set."""
+        """Wait for the event, at most this many seconds; returns whether it is set."""
         return event.wait(max(0.0, seconds))

@@ -1,10 +1,11 @@
 """Everything that can go wrong between the operator and the API server.
 
-The client raises nothing else, whatever http.client, ssl or the server raise. Each class says which
-answers it stands for.
+The client turns every exception of http.client and ssl, and every error answer, into one of these.
+Each class lists the answers that it covers.
 
-Only a Status object comes from the API server. A load balancer without a backend says 404 as well,
-and it knows nothing of the object: such an answer is Transient whatever its code.
+Only a Status object comes from the API server. A load balancer without a backend
+returns 404 as well, but says nothing about the object: an answer without a Status is Transient,
+whatever its code.
 """
 
 import re
@@ -13,12 +14,11 @@ from typing import Any
 
 
 class ApiError(Exception):
-    """A request that did not do what was asked.
+    """A request that failed.
 
-    `code` is the HTTP status, 0 without an answer; `reason` the API server's word for it;
-    `details` is `details` of the Status object that the API server answered with; `retry_after`
-    is in seconds, None where the server did not say when to come back. `is_final`: no retry mends
-    it, for the object is invalid as it was sent.
+    `code` is the HTTP status, 0 without an answer; `reason` is the API server's; `details` is
+    that of the Status object in the answer; `retry_after` is in seconds, None if the server gave
+    none. `is_final`: no retry helps, because the object is invalid as it was sent.
     """
 
     is_final = False
@@ -40,7 +40,7 @@ class ApiError(Exception):
         self.retry_after = retry_after
 
     def has_cause(self, reason: str) -> bool:
-        """Whether the API server named this among the causes."""
+        """Whether the API server listed this cause."""
         return any(cause.get("reason") == reason for cause in self.details.get("causes") or ())
 
 
@@ -49,11 +49,11 @@ class Invalid(ApiError):
 
 
 class Unauthorized(ApiError):
-    """401, also after the token was read again."""
+    """401, even after the token was reloaded."""
 
 
 class Forbidden(ApiError):
-    """403: RBAC, a quota, pod security, a webhook, a namespace that is going away."""
+    """403: RBAC, a quota, pod security, a webhook, a namespace being deleted."""
 
 
 class NotFound(ApiError):
@@ -65,31 +65,31 @@ class AlreadyExists(ApiError):
 
 
 class Conflict(ApiError):
-    """409 otherwise: a UID or version precondition does not hold."""
+    """Any other 409: a UID or version precondition does not hold."""
 
 
 class Gone(ApiError):
-    """410: the resource version is too old to go on from."""
+    """410: the resource version is too old to resume from."""
 
 
 class TooLarge(ApiError):
-    """The answer is longer than the caller takes."""
+    """The answer is longer than the caller accepts."""
 
 
 class Throttled(ApiError):
-    """429, 503 with Retry-After: come back later."""
+    """429, or 503 with Retry-After: try later."""
 
 
 class YoungKind(Throttled):
-    """403 for a child of a kind that admission does not know yet: come back soon."""
+    """403 for a child, because admission does not know its owner's kind yet: try again soon."""
 
 
 class Transient(ApiError):
-    """No answer, or any other: may work when tried again, and a write may have happened."""
+    """No answer, or any other error: a retry may work, and a write may have happened."""
 
 
 class FormerJob(Transient):
-    """The name is held by a child of a deleted job of the same name, which is going."""
+    """A child of a deleted job of the same name has the name, and is being deleted."""
 
 
 class Unreachable(Transient):
@@ -97,7 +97,7 @@ class Unreachable(Transient):
 
 
 class Silent(Transient):
-    """A stream without even a bookmark for its read timeout: it must be dead."""
+    """A stream that sent nothing, not even a bookmark, for its read timeout: it must be dead."""
 
 
 class NotLeader(ApiError):
@@ -128,7 +128,7 @@ _BY_CODE: dict[int, type[ApiError]] = {
 
 
 def error_from_status(code: int, status: dict[str, Any], retry_after: float | None) -> ApiError:
-    """The exception for an answer that is no success; `status` is its body, empty if no object."""
+    """The exception for an error answer; `status` is its body, empty if it is not an object."""
     is_told = status.get("kind") == "Status" and status.get("code") == code
     message = str(status.get("message") or f"HTTP {code}") if is_told else f"HTTP {code}, no Status"
     reason = str(status.get("reason") or "")

@@ -42,8 +42,8 @@ class Timeouts:
 class Endpoint:
     """Where to connect and how. `tls` is None for plain HTTP; `proxy` is a URL or empty.
 
-    `ca_file` is read again when a server's certificate is not trusted, for authorities are
-    replaced. Those trusted so far stay so until the process ends.
+    `ca_file` is reloaded when a server's certificate is not trusted, because authorities get
+    replaced. The old ones stay trusted until the process ends.
     """
 
     host: str
@@ -55,7 +55,7 @@ class Endpoint:
     ca_file: str = ""
 
     def trust_again(self) -> None:
-        """Read the file of authorities again."""
+        """Reload the file of authorities."""
         if self.tls is not None and self.ca_file and self.tls.verify_mode is ssl.CERT_REQUIRED:
             with suppress(OSError):  # it may be missing for a moment
                 self.tls.load_verify_locations(self.ca_file)
@@ -71,8 +71,8 @@ class Endpoint:
 class Request:
     """A request to send.
 
-    `allowed_seconds` says how long the answer may take. It is called when the connection stands,
-    directly before the bytes go out; if it raises, the request is not sent.
+    `allowed_seconds` returns how long the answer may take. It is called once connected, right
+    before the bytes are sent; if it raises, the request is not sent.
     """
 
     method: str
@@ -96,13 +96,13 @@ class Response:
 class _Answer(HTTPResponse):
     """As in http.client, but the headers are a plain dictionary, with names in lower case.
 
-    The email parser of http.client takes more time than all else of a request.
+    http.client's email parser would take more time than the rest of the request.
     """
 
     headers: Any
 
     def begin(self) -> None:
-        """Read the head. Raises HTTPException where it is none."""
+        """Read the head. Raises HTTPException if it is malformed."""
         version = self._read_head()
         while self.status == HTTPStatus.CONTINUE:
             version = self._read_head()
@@ -116,7 +116,7 @@ class _Answer(HTTPResponse):
         self.will_close = is_last or not (self.chunked or self.length is not None)
 
     def _read_length(self) -> int | None:
-        """The body's length, if the head has it. Two of them are an error (RFC 9112, 6.3): the rest
+        """The body's length, if the head has it. Two are an error (RFC 9112, 6.3), because the rest
         of a body could be taken for the next answer."""
         lengths = {each.strip() for each in self.headers.get("content-length", "").split(",")}
         length = lengths.pop()
@@ -125,7 +125,7 @@ class _Answer(HTTPResponse):
         return int(length) if length else None
 
     def _read_head(self) -> str:
-        """The version; all else that the head says is set."""
+        """Read the head into the attributes; returns the version."""
         version, _, rest = self._read_line().partition(" ")
         if not version.startswith("HTTP/1.") or not rest[:3].isdecimal():
             raise HTTPException(f"the answer is no HTTP/1: {version[:100]!r}")
@@ -147,7 +147,7 @@ class _Answer(HTTPResponse):
 
 
 class _Connection:
-    """A connection to an endpoint, by proxy and in TLS where asked for. Raises NETWORK_ERRORS."""
+    """A connection to an endpoint, with a proxy and TLS if configured. Raises NETWORK_ERRORS."""
 
     def __init__(self, endpoint: Endpoint, connect_seconds: float) -> None:
         self._authority = endpoint.authority
@@ -176,19 +176,19 @@ class _Connection:
 
     @property
     def is_stale(self) -> bool:
-        """Whether an idle connection has ended, or has brought bytes that nobody asked for."""
+        """Whether an idle connection was closed, or has received unexpected bytes."""
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         return bool(poll.poll(0))
 
     def shut_down(self) -> None:
-        """End any read at once; the one thing that another thread may do."""
+        """End any read at once; the only method that another thread may call."""
         with suppress(OSError):  # closed already
             # Past the TLS layer, which another thread is using.
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close the connection, and what was being read from it."""
+        """Close the connection and the answer being read from it."""
         if self._answer is not None:
             self._answer.close()
         self._socket.close()
@@ -220,15 +220,15 @@ class Stream:
         self._connection.shut_down()
 
     def release(self) -> None:
-        """Give the connection up; for the reader, when it is done."""
+        """Give up the connection; called by the reader when it is done."""
         self._connection.close()
 
 
 class Pool:
-    """Connections to one endpoint, kept for the next request; at most `size` lie idle.
+    """Connections to one endpoint, kept for later requests; at most `size` of them idle.
 
-    When one brings no answer in time, those that have brought none since are closed too: where a
-    load balancer or a network has forgotten one, it has forgotten others.
+    If one gets no answer in time, those that have had no answer since are closed too: a load
+    balancer or a network that has dropped one connection has dropped others.
     """
 
     def __init__(self, endpoint: Endpoint, size: int, clock: Clock | None = None) -> None:
@@ -248,8 +248,8 @@ class Pool:
     ) -> Response:
         """Send a request and read its answer. Raises NETWORK_ERRORS.
 
-        With `is_stream` a success is not read: it comes as a stream to be released. Of any other
-        answer `max_bytes` are read at most.
+        With `is_stream`, a successful answer is returned as a stream that the caller releases. At
+        most `max_bytes` of any other answer are read.
         """
         connection = self._take(timeouts)
         started = self._clock.monotonic()
@@ -306,7 +306,7 @@ class Pool:
 
 
 def _read_body(answer: HTTPResponse, max_bytes: int | None) -> tuple[bytes, bool]:
-    """The body, or as much of it as may be read, and whether there is more."""
+    """The body up to the allowed size, and whether there is more."""
     body = answer.read(max_bytes)
     if max_bytes is None:
         return body, False
@@ -358,7 +358,7 @@ def _open_tunnel(opened: socket.socket, authority: str, proxy: SplitResult) -> N
 
 
 def _encode_head(method: str, target: str, headers: dict[str, str]) -> bytes:
-    """The head of a request. Raises ValueError on what would be another one."""
+    """The head of a request. Raises ValueError on characters that would break it."""
     lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {each}" for name, each in headers.items())]
     if " " in target or not all(map(str.isprintable, lines)):
         raise ValueError("a space or a control character in a header")  # it may be the token's

@@ -1,8 +1,8 @@
-"""JSON as deep as anybody may nest it.
+"""Reads JSON, however deeply it is nested.
 
-The API server takes 10,000 levels, in fields that it does not look into (`managedFields`); orjson
+The API server accepts 10,000 levels, in fields that it does not check (`managedFields`); orjson
 reads 1,024. No field that the operator reads lies deeper than 20. In an answer that is too deep for
-orjson, everything below `MAX_DEPTH` becomes a short string, and the rest stays as it was. Where
+orjson, everything below `MAX_DEPTH` becomes a short string, and the rest stays as it was. If
 such a string ends up in a pod, the API server refuses it and its job says so. Any thread may call.
 """
 
@@ -37,7 +37,7 @@ except ImportError:  # in the tool that is one file of pure Python
 
 
 class Unreadable(dict[str, Any]):
-    """An object of which no more could be read than what its metadata say of place and version."""
+    """An object of which only name, namespace and version could be read."""
 
 
 def parse_json(data: bytes) -> Raw:
@@ -52,7 +52,7 @@ def parse_json(data: bytes) -> Raw:
 
 
 def dump_json(body: Raw) -> bytes:
-    """An object as it is sent. Raises Invalid where that cannot be done."""
+    """Encode an object for sending. Raises Invalid if that is impossible."""
     try:
         return _dump(body)
     except (TypeError, ValueError, RecursionError) as error:  # nested too deeply
@@ -69,8 +69,8 @@ def _load_deep(data: bytes) -> Any:
 def cut_deep(data: bytes) -> bytes:
     """The same JSON with what is nested deeper than `MAX_DEPTH` replaced by a string.
 
-    Takes no recursion, and time in proportion to the size whatever is in it: no step of Python's
-    for a bracket, of which an object may hold a million.
+    It does not recurse, and takes time in proportion to the size for any content, because it runs
+    no Python code per bracket: an object may contain a million brackets.
     """
     is_deep = b"".join(_find_deep(_without_strings(data).translate(_STEPS)))
     kept: list[bytes] = []
@@ -83,7 +83,7 @@ def cut_deep(data: bytes) -> bytes:
 
 
 def _find_deep(steps: bytes) -> Iterator[bytes]:
-    """For each byte 1 where it is too deep, else 0. Most blocks are as a whole the one or other."""
+    """1 for each byte that is too deep, else 0. Most blocks are entirely one or the other."""
     depth = 0
     for start in range(0, len(steps), _BLOCK_BYTES):
         block = steps[start : start + _BLOCK_BYTES]
@@ -99,7 +99,7 @@ def _find_deep(steps: bytes) -> Iterator[bytes]:
 
 
 def _without_strings(data: bytes) -> bytes:
-    """As many bytes, with zeros for those of strings: brackets in them are none."""
+    """The same bytes with strings zeroed out, because brackets in strings do not count."""
     pieces = _STRINGS.split(data)
     pieces[1::2] = map(bytes, map(len, pieces[1::2]))
     return b"".join(pieces)

@@ -1,8 +1,8 @@
 """Metrics of the jobs: `paddlejob_*`.
 
 Totals and durations are recorded after the status write that they report, so that a write that
-fails and comes again counts once. The gauges are computed from the store at every scrape: they
-cannot drift. No label holds a name that a user chose. Any thread may call.
+fails and is retried counts once. The gauges are computed from the store at every scrape, so they
+cannot drift. No label has a name that a user chose. Any thread may call.
 """
 
 import itertools
@@ -30,7 +30,7 @@ Counts = Mapping[tuple[str, str], float]
 class Census:
     """How many there are now: jobs by (phase, mode), pods by (role, phase).
 
-    `waiting` are jobs by (mode, reason), and `waited_seconds` for how long the first of them waits.
+    `waiting` are jobs by (mode, reason), `waited_seconds` how long the first of them has waited.
     """
 
     jobs: Counts = field(default_factory=dict)
@@ -75,7 +75,7 @@ class JobMetrics:
                 family.labels(mode)
 
     def preset(self, failures: Iterable[str], losses: Iterable[str]) -> None:
-        """Set to zero what jobs may fail with, and what attempts may end with, of every mode."""
+        """Set counters to zero for every mode and every reason of a failure or attempt's end."""
         losses = tuple(losses)
         for family, reasons in (
             (self._failed, failures),
@@ -90,8 +90,8 @@ class JobMetrics:
     ) -> None:
         """Count created, running, completed, failed, restarted or lost.
 
-        `seconds` is the time since the job's creation, for running, completed and failed, and the
-        time that was lost of `gpus`.
+        `seconds` is the time since the job's creation for running, completed and failed, and the
+        time that `gpus` were lost for lost.
         """
         if kind == "lost":
             self._lost.labels(mode, reason).inc(seconds or 0.0)
@@ -107,13 +107,13 @@ class JobMetrics:
 
 
 class StateCollector(Collector):
-    """Asks for a census at every scrape."""
+    """Takes a census at every scrape."""
 
     def __init__(self, census: Callable[[], Census]) -> None:
         self._census = census
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """The families as of now."""
+        """The metric families as of now."""
         census, waits = self._census(), ("mode", "reason")
         waited = census.waited_seconds
         for name, text, labels, values in (

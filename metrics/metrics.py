@@ -33,11 +33,11 @@ class Metrics:
         self._events_dropped = {cause: drops.labels(cause) for cause in EVENT_DROPS}
 
     def event_dropped(self, cause: str) -> None:
-        """An Event was given up, for one of EVENT_DROPS."""
+        """An Event was dropped, for one of the reasons in EVENT_DROPS."""
         self._events_dropped[cause].inc()
 
     def count_state(self, census: Callable[[], Census]) -> None:
-        """Print a census at every scrape from now on."""
+        """Expose a census at every scrape from now on."""
         self._registry.register(StateCollector(census))
 
     def exposition(self, accept: str) -> tuple[bytes, str]:

@@ -1,4 +1,4 @@
-"""How the operator runs, under the names that controller-runtime and client-go use.
+"""Metrics of the operator itself, named as in controller-runtime and client-go.
 
 Dashboards and alerts made for operators in Go therefore work as they are. Labels are bounded:
 the controller's name, a result, a verb, never an object. Every label value that is known
@@ -77,7 +77,7 @@ class ReconcileMetrics:
 
 
 class QueueMetrics:
-    """How many keys the work queue holds, and how long they wait and are worked on."""
+    """How many keys the work queue has, and how long they wait and are worked on."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         make = _Maker(registry, "workqueue_", ("name", "controller"))
@@ -99,7 +99,7 @@ class QueueMetrics:
         self._longest = make(Gauge, "longest_running_processor_seconds", text)
 
     def watch(self, depth: Callable[[], int], ages: Callable[[], list[float]]) -> None:
-        """Ask at every scrape for the depth, and how many seconds each key has been worked on."""
+        """Read the depth, and how long each key has been worked on, at every scrape."""
         self._depth.set_function(depth)
         self._unfinished.set_function(lambda: sum(ages()))
         self._longest.set_function(lambda: max(ages(), default=0.0))
@@ -147,11 +147,11 @@ class ClientMetrics:
         self._leader.labels(name).set(int(is_leader))
 
     def watch_clock(self, ahead: Callable[[], float]) -> None:
-        """Ask at every scrape by how many seconds the clock is ahead."""
+        """Read at every scrape how many seconds the clock is ahead."""
         self._clock_ahead.set_function(ahead)
 
     def watch_age(self, kind: str, age: Callable[[], float]) -> None:
-        """Ask a watch of this kind for its age at every scrape; the oldest of a kind counts."""
+        """Read the age of a watch of this kind at every scrape; the oldest one counts."""
         self._relists.labels(kind)
         self._unreadable.labels(kind)
         ages = self._ages.setdefault(kind, [])
