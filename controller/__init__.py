@@ -1,5 +1,5 @@
-"""The machine around `reconcile`, in rooms that import one way: client, cache, workqueue, work.
+"""Everything around `reconcile`, in packages that import one way: client, cache, workqueue, work.
 
-Every room may import `backoff` and `logs`. The other modules at the root put the rooms together,
-and no room imports them.
+Every package may import `backoff` and `logs`. The other modules at the root connect the packages,
+and no package imports them.
 """

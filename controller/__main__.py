@@ -16,7 +16,7 @@ from reconcile import reconcile
 
 
 def main() -> int:
-    """Run until SIGTERM or SIGINT; the exit code."""
+    """Run until SIGTERM or SIGINT; returns the exit code."""
     options = parse_options(sys.argv[1:])
     faulthandler.register(signal.SIGUSR1)  # prints the stacks of all threads
     log = build_log(options.log_format, options.log_level)
@@ -37,8 +37,8 @@ def main() -> int:
 def _stop_on_signals(manager: Manager, log: Log) -> None:
     """Block the signals in every thread but one, which waits for them.
 
-    A handler would run inside whatever the main thread does, with its locks held. Blocking also
-    reaches a process with the number 1, which the kernel shields from signals without a handler.
+    A handler would interrupt the main thread while it may hold locks. Waiting also works for
+    process 1, to which the kernel delivers no signal without a handler.
     """
     signals = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)

@@ -14,8 +14,8 @@ RESET_SECONDS = 120.0
 class Backoff:
     """The pauses of one loop that keeps failing.
 
-    They double from 0.8 s to 15 s where nothing else is said. Each is stretched at random by up to
-    as much again, so that many clients do not come back at the same time. For one thread.
+    By default they double from 0.8 s to 15 s. Random jitter adds up to the same again, so that many
+    clients do not retry at the same time. For one thread.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""The TLS of /metrics: a certificate made here and renewed, or files that are read again.
+"""The TLS of /metrics: a self-signed certificate that is renewed, or files that are reloaded.
 
-The key of one made here never leaves memory. `context` is for the next connection; the server's
-thread alone calls it, and it never fails once the object stands: the log says why a certificate
-cannot be used, and the last one stays.
+The self-signed key never leaves memory. `context` is for the next connection; only the server's
+thread calls it. It never fails after construction: if a certificate cannot be used, the log says
+why and the last one stays.
 """
 
 import os
@@ -34,7 +34,7 @@ class CertificateError(OSError):
 
 
 class OwnCertificate:
-    """Signed by itself, and renewed a month before its end."""
+    """A self-signed certificate, renewed a month before it expires."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -51,9 +51,9 @@ class OwnCertificate:
 
 
 class CertificateFiles:
-    """tls.crt and tls.key of a folder. Raises CertificateError if they are of no use at first.
+    """tls.crt and tls.key of a folder. Raises CertificateError if they cannot be used at the start.
 
-    The two small files are read for each connection: what is in them says whether they changed.
+    The two small files are read for each connection, to see whether they have changed.
     """
 
     def __init__(self, folder: str, clock: Clock, log: Log) -> None:
@@ -107,7 +107,7 @@ class CertificateFiles:
 
 
 def load_encryption(folder: str, clock: Clock, log: Log) -> Encryption:
-    """The TLS of files in a folder, or of a certificate of our own without one."""
+    """TLS from files in a folder, or with a self-signed certificate if there is no folder."""
     return CertificateFiles(folder, clock, log).context if folder else OwnCertificate(clock).context
 
 

@@ -1,10 +1,10 @@
-"""Who may read /metrics: the API server says who has a token, and whether they may.
+"""Authorizes readers of /metrics: the API server authenticates the token and checks permissions.
 
-As controller-runtime does it: a TokenReview, then a SubjectAccessReview of `get` on the path.
-Always: without the API server's yes nobody gets through, and 500 says that it could not be asked.
-Its verdicts count for a minute. Threads of the gate's own ask, so the server's thread never waits.
-Those who may read are kept apart from those who may not, and are asked about before them: anybody
-can send tokens that nobody knows.
+It works as in controller-runtime: a TokenReview, then a SubjectAccessReview of `get` on the path.
+Nobody gets through without the API server's approval; 500 means that it could not be reached.
+Verdicts are valid for a minute. The gate has its own threads for this, so the server's thread never
+waits. Tokens that were allowed before are cached separately and checked first, because anybody can
+send unknown tokens.
 """
 
 import hashlib
@@ -57,7 +57,7 @@ ENDING = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the operator is about to end"
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """Whether who has this token may get this path. `key` is the digest of both."""
+    """Whether the owner of this token may get this path. `key` is the digest of both."""
 
     key: bytes
     token: str = field(repr=False)
@@ -65,7 +65,7 @@ class _Question:
 
 
 class Gate:
-    """Judges tokens. The server's thread calls `guard`'s routes; the gate's own ask."""
+    """Checks tokens. The server's thread calls `guard`'s routes; its own threads send reviews."""
 
     def __init__(self, client: ApiClient, clock: Clock, log: Log) -> None:
         self._client = client
@@ -84,7 +84,7 @@ class Gate:
         """Each with whether it can wait for others, and a number that keeps the order."""
 
     def guard(self, path: str, route: Route) -> Route:
-        """The route for those who may `get` its path."""
+        """The same route, only for clients that may `get` its path."""
 
         def answer(request: Request) -> Answer | None:
             scheme, _, token = request.header("authorization").partition(" ")
@@ -167,7 +167,7 @@ class Gate:
         return ALLOWED
 
     def _tell(self, event: str, **values: object) -> None:
-        """A warning, unless there was one a moment ago."""
+        """Log a warning, unless one was logged a moment ago."""
         now = self._clock.monotonic()
         if now - self._logged_at >= LOG_SECONDS:
             self._logged_at = now
@@ -175,7 +175,7 @@ class Gate:
 
 
 def _access_review(user: Raw, path: str) -> Raw:
-    """The question whether who a TokenReview names may get the path."""
+    """The SubjectAccessReview: may the user of this TokenReview get the path?"""
     who = {key: user[key] for key in ("groups", "uid", "extra") if user.get(key)}
     asked = {"path": path, "verb": "get"}
     return {
@@ -186,5 +186,5 @@ def _access_review(user: Raw, path: str) -> Raw:
 
 
 def _end(_key: bytes, verdict: Answer, now: float) -> float:
-    """Until when a refusal counts."""
+    """When a refusal expires."""
     return now + (FAILURE_SECONDS if verdict is NOT_ASKED else VERDICT_SECONDS)

@@ -1,10 +1,9 @@
 """Answers the kubelet and Prometheus: /healthz, /readyz and /metrics.
 
-Each address has its own server and thread. Anybody in the cluster may connect, so a server has a
-bound for everything: connections, bytes of a request, and seconds for a request and its answer.
-Nothing in it blocks, a TLS handshake no more than a request. When it is full, the connection that
-has kept it waiting longest makes room for the next, so a probe gets through beside any number of
-slow clients.
+Each address has its own server and thread. Anybody in the cluster can connect, so a server limits
+everything: connections, bytes of a request, and seconds for a request and its answer.
+Nothing in it blocks, not even a TLS handshake. When it is full, it drops the connection
+that has waited longest, so a probe gets through despite any number of slow clients.
 """
 
 import re
@@ -37,7 +36,7 @@ _PENDING_POLL_SECONDS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer to send; `headers` are further ones, each a whole line."""
+    """An answer to send; `headers` are extra ones, each a whole line."""
 
     status: HTTPStatus
     body: bytes
@@ -47,7 +46,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The part of a GET that routes read: its headers, as they came."""
+    """The part of a GET that routes read: its raw headers."""
 
     head: str
 
@@ -92,7 +91,7 @@ class _Connection:
         self._answer = b""
 
     def advance(self, routes: dict[str, Route]) -> bool:
-        """Do what can be done without waiting; whether it is over, or the client gone."""
+        """Do what is possible without waiting; returns whether it is done or the client gone."""
         try:
             return self._advance(routes)
         except ssl.SSLWantReadError:
@@ -123,7 +122,7 @@ class _Connection:
 class HealthServer:
     """One address and its routes, in TLS where `encryption` is given.
 
-    Binds when made, so that a taken port fails the start: raises OSError, which names the address.
+    Binds on construction, so a taken port fails the start: raises OSError with the address.
     """
 
     def __init__(
@@ -149,7 +148,7 @@ class HealthServer:
 
     @property
     def port(self) -> int:
-        """The port that is listened on; with port 0 the system has chosen it."""
+        """The port that it listens on; if 0 was asked for, the one that the system chose."""
         return int(self._listener.getsockname()[1])
 
     def run(self) -> None:
@@ -165,7 +164,7 @@ class HealthServer:
         self._stop.set()
 
     def _serve(self) -> None:
-        """Wait a moment for whatever can go on, and let it go on."""
+        """Wait briefly for connections that can continue, and advance them."""
         ready = self._wait_for_any()
         # Before any is closed: the system gives its number to the next.
         can_accept = self._listener.fileno() in ready
@@ -179,7 +178,7 @@ class HealthServer:
             self._accept()
 
     def _wait_for_any(self) -> set[int]:
-        """The descriptors with something to do; the listener only counts while there is room."""
+        """The descriptors that are ready; the listener is included only while there is room."""
         poll = select.poll()
         seconds = _POLL_SECONDS
         for connection in self._connections:
@@ -220,7 +219,7 @@ class HealthServer:
         return not is_full or self._age(self._next_to_go()) >= GRACE_SECONDS
 
     def _next_to_go(self) -> _Connection:
-        """The oldest that has not sent its request; where all have, the oldest."""
+        """The connection to drop: the oldest that has not sent its request, else the oldest."""
         silent = (each for each in self._connections if not each.has_asked)
         return next(silent, self._connections[0])
 
@@ -241,7 +240,7 @@ def parse_address(address: str) -> tuple[str, int]:
 
 
 def _respond(head: bytes, routes: dict[str, Route]) -> bytes:
-    """The answer to a request; empty while there is none yet."""
+    """The bytes of the answer; empty if there is none yet."""
     if len(head) > MAX_HEAD_BYTES:
         return _refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
     method, _, rest = head.partition(b" ")

@@ -1,4 +1,4 @@
-"""Leader election by a Lease: of several operators, one writes.
+"""Leader election by a Lease: only one of several operators writes.
 
 Times are durations on this process's monotonic clock; the timestamps in the Lease are only for
 people. A lease counts as expired when it has not changed, as seen from here, for its duration less
@@ -48,7 +48,7 @@ REQUEST_TIMEOUT_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Which lease, and who wants it."""
+    """The lease, and the name of the process that wants it."""
 
     namespace: str
     name: str
@@ -86,7 +86,7 @@ class LeaderElector:
         self._metrics.set_leader(candidate.name, False)
 
     def write_seconds(self) -> float:
-        """The seconds for which this process may still write; 0 or less if it has to stop."""
+        """Seconds for which this process may still write; 0 or less if it has to stop."""
         with self._lock:
             if self._renewed_at is None:
                 return 0.0
@@ -94,11 +94,11 @@ class LeaderElector:
 
     @property
     def is_led(self) -> bool:
-        """Whether this process leads or, as far as it can see, another one does."""
+        """Whether any process leads, as far as this one can see."""
         return self.acquired.is_set() or self._seconds_to_expiry() > -TAKEOVER_SECONDS
 
     def run(self) -> None:
-        """Wait for the lease, then keep it until stopped; `on_lost` when it cannot be kept."""
+        """Wait for the lease, then keep it until stopped; calls `on_lost` if it cannot be kept."""
         self._expires_at = self._clock.monotonic()
         while not self._stop.is_set() and not self._attempt():
             self._clock.wait(self._stop, self._standby_seconds())
@@ -118,17 +118,17 @@ class LeaderElector:
         self._release()
 
     def stop(self) -> None:
-        """Release the lease and end; the caller has made sure that nothing writes any more."""
+        """Release the lease and end; the caller must make sure that nothing writes any more."""
         self._stop.set()
 
     def _keep(self) -> bool:
-        """Renew, unless writes have stopped; whether they go on. One failure does not end them."""
+        """Renew, unless writes have stopped; whether they go on. One failure does not stop them."""
         if self.write_seconds() <= 0:
             return False  # and nothing is sent: it would hold up the next leader
         return self._attempt() or (not self._is_anothers() and self.write_seconds() > 0)
 
     def _attempt(self) -> bool:
-        """Acquire or renew; whether the lease is ours now."""
+        """Acquire or renew; returns whether the lease is ours now."""
         try:
             return self._acquire_or_renew()
         except (Conflict, AlreadyExists):
@@ -149,7 +149,7 @@ class LeaderElector:
         return self._note_renewal(started)
 
     def _note_renewal(self, sent_at: float) -> bool:
-        """Whether it came in time, that is before writes stopped."""
+        """Record a renewal; returns whether it came before writes stopped."""
         with self._lock:
             held_since = sent_at if self._renewed_at is None else self._renewed_at
             if self._clock.monotonic() >= held_since + RENEW_DEADLINE_SECONDS:
@@ -177,7 +177,7 @@ class LeaderElector:
         return {**lease, "metadata": created["metadata"]}
 
     def _next_lease(self, holder: str, duration_seconds: int) -> Raw:
-        """The lease as it is to be, over the version last seen; unknown fields stay."""
+        """The lease to write over the last version seen; unknown fields stay."""
         now = format_micro_time(self._clock.now())
         spec: dict[str, Any] = dict(self._lease.get("spec") or {})
         if holder and spec.get("holderIdentity") != holder:
@@ -206,7 +206,7 @@ class LeaderElector:
         return self._expires_at - self._clock.monotonic()
 
     def _standby_seconds(self) -> float:
-        """Until the next look: a period, or less where the lease expires sooner."""
+        """Seconds until the next check: a period, or less if the lease expires sooner."""
         period = STANDBY_PERIOD_SECONDS * random.uniform(0.8, 1.2)
         left = self._seconds_to_expiry() if self._is_anothers() else period
         return min(period, left) if left > 0 else period
@@ -229,7 +229,7 @@ class LeaderElector:
 
 
 def _patience_seconds(lease: Raw) -> float:
-    """How long a version of the lease may stand before it is expired."""
+    """How long a version of the lease can stay unchanged before it counts as expired."""
     written = float((lease.get("spec") or {}).get("leaseDurationSeconds") or 0)
     duration = min(written, MAX_LEASE_SECONDS)
     return max(duration - PATIENCE_MARGIN_SECONDS, min(duration, RENEW_DEADLINE_SECONDS))

@@ -3,7 +3,7 @@
 JSON in a cluster, columns in a terminal. The logger is built here and passed on. Only one thing is
 global: warnings that libraries send to the standard logging module are forwarded to it.
 
-A value has a bound as it is written: what the API server says of an object may repeat all of it.
+Values are cut to a maximum size, because an API server's message may repeat a whole object.
 """
 
 import json
@@ -29,7 +29,7 @@ Log = structlog.typing.FilteringBoundLogger
 
 
 def build_log(format_: str, level: str, stream: TextIO = sys.stderr) -> Log:
-    """A logger that writes to the stream. `auto` is JSON inside a cluster, else text."""
+    """A logger that writes to the stream. `auto` means JSON inside a cluster, else text."""
     is_json = format_ == "json" or (format_ == "auto" and "KUBERNETES_SERVICE_HOST" in os.environ)
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
@@ -63,7 +63,7 @@ def _bound_values(_log: Any, _method: str, event: structlog.typing.EventDict) ->
 
 
 def _escape_controls(_log: Any, _method: str, event: structlog.typing.EventDict) -> Any:
-    """JSON has no control characters; a terminal would obey those that a tenant wrote."""
+    """Escape control characters for the terminal, which would obey a tenant's; JSON has none."""
     return {
         key: "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in str(value))
         for key, value in event.items()
@@ -71,7 +71,7 @@ def _escape_controls(_log: Any, _method: str, event: structlog.typing.EventDict)
 
 
 def cut(text: str, max_bytes: int) -> str:
-    """The text, without its middle where it takes more bytes as JSON: its ends say most of it."""
+    """The text, without its middle if it is too long as JSON: the ends are most informative."""
     if len(text) * _MOST_BYTES_PER_CHARACTER <= max_bytes or _size(text) <= max_bytes:
         return text
     mark = f" [{len(text)} characters] "

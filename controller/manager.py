@@ -1,7 +1,7 @@
-"""Puts the machine together, starts it in order, and takes it down in order.
+"""Builds all parts, starts them in order, and stops them in order.
 
-ARCHITECTURE.md has a drawing of it. One object per process. `run` is the main thread's and returns
-the exit code; any thread may call `stop`.
+ARCHITECTURE.md has a drawing of it. One object per process. The main thread calls `run`, which
+returns the exit code; any thread may call `stop`.
 """
 
 import os
@@ -89,7 +89,7 @@ class Manager:
         self._servers = self._build_servers()
 
     def run(self) -> int:
-        """Start everything, wait for `stop`, end everything; the process's exit code."""
+        """Start everything, wait for `stop`, end everything; returns the process's exit code."""
         has_started = self._start()
         if has_started:
             self._watch_clock()
@@ -97,7 +97,7 @@ class Manager:
         return 0 if has_started or self._stop.is_set() else EXIT_FAILED
 
     def _start(self) -> bool:
-        """Start all in order; False where something does not come in time, or a stop does."""
+        """Start everything in order; False if something is not ready in time or a stop comes."""
         options, threads = self._base.options, self._threads
         self._base.metrics.jobs.preset(FAILURE_REASONS, ATTEMPT_ENDS)
         self._base.metrics.count_state(lambda: take_census(self._store, self._base.clock.now()))
@@ -131,7 +131,7 @@ class Manager:
         self._stop.set()
 
     def _end(self) -> None:
-        """The start backwards: stop writing, release the lease, stop watching."""
+        """Undo the start in reverse: stop writing, release the lease, stop watching."""
         self._threads.expect_returns()
         self._queue.shut_down()
         self._worker.applier.stop()
@@ -155,7 +155,7 @@ class Manager:
         self._base.log.info("stopped", threads_left=left)
 
     def _add_all_jobs(self) -> None:
-        """Open the queue, and let every job have a pass; nobody waits for those that have ended."""
+        """Open the queue and add every job; the ended ones are spread out over a while."""
         self._queue.open()
         for key, facts in self._store.facts(PADDLE_JOB):
             has_ended = facts.phase in TERMINAL_PHASES
@@ -173,7 +173,7 @@ class Manager:
         return full
 
     def _catch_up(self) -> bool:
-        """Whether every cache is as new as the lease: a late watch shows pods without reason."""
+        """Whether every cache gets as new as the lease; a late watch shows unexplained pods."""
         started = self._base.clock.monotonic()
         self._watches.list_again()
 
@@ -266,7 +266,7 @@ class Manager:
         return Gate(client, base.clock, base.log)
 
     def _build_servers(self) -> list[HealthServer]:
-        """One for both addresses where they are the same and nobody needs a token."""
+        """Build the servers: a single one if both addresses are the same and no token is needed."""
         base, options = self._base, self._base.options
         health = {"/healthz": check(self._dead_threads), "/readyz": check(self._not_ready)}
         routes: dict[str, dict[str, Route]] = {options.health_probe_bind_address: health}
@@ -301,5 +301,5 @@ class Manager:
 
 
 def _threads(workers: int) -> int:
-    """The workers that any namespace may have, and half as many for those that have none."""
+    """The workers that any namespace can use, plus half as many for namespaces that have none."""
     return workers + max(1, workers // 2)

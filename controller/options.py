@@ -1,6 +1,6 @@
 """The command line. Every flag is also an environment variable: --log-level, PADDLEJOB_LOG_LEVEL.
 
-A flag that is given wins over its variable, the variable over the default.
+A flag on the command line overrides its variable, and the variable overrides the default.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The command line, parsed. No namespaces means all of them."""
+    """The parsed command line. No namespaces means all of them."""
 
     namespaces: tuple[str, ...]
     kubeconfig: str
@@ -50,7 +50,7 @@ class Options:
     def lease_name(self) -> str:
         """Operators with the same scope contend for the same lease; others do not.
 
-        With an ID, those with the same ID do, so that a scope can change and nobody leads twice.
+        With an ID, operators with the same ID do, so that the scope can change without two leaders.
         """
         scope = ",".join(sorted(self.namespaces)) or "all"
         if len(self.namespaces) > 1:  # their names may be longer together than a name may be
@@ -79,7 +79,7 @@ def _add(
     parse: _Parse = str,
     **more: Any,
 ) -> None:
-    """Add a flag. Where its parser refuses the value of a variable, the error names that."""
+    """Add a flag. If its parser refuses the value of a variable, the error names the variable."""
     variable = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
     value = environment.get(variable)
 
@@ -146,7 +146,7 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
 
 
 def _check_metrics(parser: argparse.ArgumentParser, found: dict[str, Any]) -> None:
-    """Refuse what no single flag shows."""
+    """Refuse combinations of flags that are not valid together."""
     if found["metrics_cert_dir"] and not found["metrics_secure"]:
         parser.error("--metrics-cert-dir is for --metrics-secure, which is off")
     address = found["metrics_bind_address"]
@@ -162,7 +162,7 @@ def _own_namespace() -> str:
 
 
 def _matching(pattern: str, complaint: str, convert: Callable[[str], Any] = str) -> _Parse:
-    """A parser of text that matches the pattern; on any other it raises the complaint."""
+    """A parser for text that matches the pattern; it raises the complaint for any other."""
 
     def parse(text: str) -> Any:
         if not re.fullmatch(pattern, text):
@@ -193,7 +193,7 @@ def _workers(text: str) -> int:
 
 
 def _namespaces(text: str) -> tuple[str, ...]:
-    """Each once; an empty name among others is a slip, and must not mean all of them."""
+    """Each name once. An empty name among others is a mistake, and must not mean all of them."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(","))) if text else ()
     if "" in names:
         raise ValueError(f"{text!r} has an empty name in it")
@@ -201,7 +201,7 @@ def _namespaces(text: str) -> tuple[str, ...]:
 
 
 def _accelerators(text: str) -> tuple[str, ...]:
-    """Patterns such as example.com/npu*, after those that are known."""
+    """The known patterns, then the given ones, such as example.com/npu*."""
     more = tuple(each.strip() for each in text.split(",")) if text else ()
     if not all("/" in each for each in more):
         raise ValueError(f"{text!r} has a name without the / of an extended resource")

@@ -1,4 +1,4 @@
-"""The operator's threads: named, watched over, and joined at the end.
+"""The operator's threads: named, monitored, and joined at the end.
 
 A thread that dies of an exception, or returns before the stop, leaves a process that looks alive
 and does nothing. So the end of any thread ends the process, and the kubelet starts it again.
@@ -17,7 +17,7 @@ _KERNEL_NAME_BYTES = 15
 
 
 class Threads:
-    """Starts threads and calls `on_death` when one ends that should not. One owner."""
+    """Starts threads, and calls `on_death` when one ends unexpectedly. One owner."""
 
     def __init__(self, clock: Clock, log: Log, on_death: Callable[[], None]) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class Threads:
         self._threads.append(thread)  # not before: a probe would take it for dead
 
     def expect_returns(self) -> None:
-        """From now on a thread may end."""
+        """From now on, threads are allowed to end."""
         self._is_stopping.set()
 
     def dead(self) -> list[str]:
@@ -41,7 +41,7 @@ class Threads:
         return [thread.name for thread in self._threads if not thread.is_alive()]
 
     def join(self, seconds: float, name: str = "") -> list[str]:
-        """Wait for all threads, or the one of this name; the names of those that still run."""
+        """Wait for all threads, or the one with this name; returns the names of those that run."""
         threads = [thread for thread in self._threads if name in ("", thread.name)]
         deadline = self._clock.monotonic() + seconds
         for thread in threads:

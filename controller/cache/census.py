@@ -15,7 +15,7 @@ _POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 
 
 def take_census(store: Store, now: datetime) -> Census:
-    """The jobs and pods of the store, counted. Zeros are included, so that no series ends."""
+    """Count the jobs and pods of the store. Zeros are included, so that no series ends."""
     jobs, pods = ([facts for _, facts in store.facts(kind)] for kind in (PADDLE_JOB, POD))
     by_role = {(role, phase): n for (phase, role), n in _count(pods, _POD_PHASES, Role).items()}
     waiting = Counter(dict.fromkeys(_KNOWN_WAITS, 0))
@@ -29,13 +29,13 @@ def take_census(store: Store, now: datetime) -> Census:
 
 
 def _wait_of(facts: Facts) -> tuple[str, str]:
-    """Mode and reason; two empty words for what no operator has written."""
+    """Mode and reason; two empty strings for a value that no operator writes."""
     key = (facts.group, facts.waits_for)
     return key if key in _KNOWN_WAITS else ("", "")
 
 
 def _seconds_since(text: str, now: datetime) -> float:
-    """0 for a time that no operator has written."""
+    """Seconds since this time; 0 if no operator can have written it."""
     try:
         since = parse_time(text)
         return (now - since).total_seconds() if since else 0.0
@@ -46,7 +46,7 @@ def _seconds_since(text: str, now: datetime) -> float:
 def _count(
     all_facts: list[Facts], phases: Iterable[str], groups: Iterable[str]
 ) -> dict[tuple[str, str], int]:
-    """By phase and group. Words that users can write must not become label values."""
+    """Count by phase and group. Text that users can write must not become a label value."""
     known_phases, known_groups = [*map(str, phases)], [*map(str, groups)]
     counts = Counter({(phase, group): 0 for phase in known_phases for group in known_groups})
     for facts in all_facts:

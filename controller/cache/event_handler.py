@@ -1,7 +1,7 @@
 """Takes watch events into the store and the queue.
 
-An event first changes the store, then adds the key of the job that it concerns. Whether the job
-gets its pass at once is the queue's affair. One thread per kind.
+An event first changes the store, then adds the key of the job that it concerns. The queue
+decides when the job gets its pass. One thread per kind.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class EventHandler:
         self._wake_job = wake
 
     def pack(self, obj: Raw) -> Entry:
-        """The part of an object that the store keeps, packed. An odd object may raise anything."""
+        """The part of an object that the store keeps, packed. An odd one may raise anything."""
         if isinstance(obj, Unreadable):
             raise ValueError("it cannot be decoded")
         return pack(self.resource, trim(self.resource, obj))
@@ -51,7 +51,7 @@ class EventHandler:
         self._wake(entry)
 
     def discard(self, key: Key, version: str) -> None:
-        """An object cannot be read any more: better none than one as it was before."""
+        """An object has become unreadable: drop it, rather than keep an old version."""
         before = self._store.remove(self.resource, key, parse_version(version))
         if before is not None:
             self._wake(before)

@@ -2,7 +2,7 @@
 
 A list is read in pages and taken in as a whole, so the store is never half replaced. A page that
 is too large is read again with half as many objects, so that large objects take no more memory. A
-watch goes on from the last version that was seen, bookmarks included. Its end decides what is next:
+watch resumes from the last version seen, bookmarks included. How it ends decides what comes next:
 
     the server ended it             the next watch, at once
     nothing came for 70 s           a new list: bookmarks come each minute, so it was dead, or the
@@ -16,8 +16,8 @@ watch goes on from the last version that was seen, bookmarks included. Its end d
     404 of a kind that discovery    the kind is not served: empty, and asked for again
     does not name either
 
-An object that cannot be read is left out, as if it were not there, and ends nothing. Where memory
-runs out, nothing is wrong with the object: all is listed again after a pause.
+An object that cannot be read is skipped, as if it did not exist, and the watch goes on. If memory
+runs out, the object is not to blame: everything is listed again after a pause.
 
 One thread runs it; any other may read its state or stop it.
 """
@@ -151,7 +151,7 @@ class Reflector:
 
     @property
     def is_current(self) -> bool:
-        """Whether the store's copy is as new as the last call of `list_again`."""
+        """Whether the store's copy is at least as new as the last call of `list_again`."""
         return self.has_listed and not (self.is_served and self._is_behind())
 
     @property
@@ -176,21 +176,21 @@ class Reflector:
                 self._clock.wait(self._stop, pause_seconds)
 
     def list_again(self) -> None:
-        """Begin a list now, in place of a watch that may be late. One thread calls this."""
+        """Start a list now, instead of a watch that may lag. Only one thread calls this."""
         self._lists_asked += 1
         with self._stream_lock:
             if self._stream is not None:
                 self._stream.close()
 
     def stop(self) -> None:
-        """End the loop, also from within a read."""
+        """End the loop, even during a read."""
         self._stop.set()
         with self._stream_lock:
             if self._stream is not None:
                 self._stream.close()
 
     def _attempt(self) -> float:
-        """One list or one watch; the seconds to pause after it."""
+        """Do one list or one watch; returns the seconds to pause after it."""
         if self._is_behind() or self._clock.monotonic() - self._left_at >= AWAY_SECONDS:
             self._version = None
         try:
@@ -206,7 +206,7 @@ class Reflector:
             return self._pause("watch_failed", Transient("out of memory"))
 
     def _expire(self, error: ApiError) -> float:
-        """The version is none to go on from."""
+        """Drop the version, which is too old to resume from."""
         is_first = self._clock.monotonic() - self._listed_at >= RELIST_SECONDS
         watched, self._version = self._version, None
         return 0.0 if watched and is_first else self._pause("watch_expired", error)
@@ -276,9 +276,9 @@ class Reflector:
         return kept
 
     def _skip(self, obj: Any, error: Exception) -> Key:
-        """Leave an object out; returns its key, as far as the object has one.
+        """Skip an object; returns its key, if it has one.
 
-        Raises MemoryError on.
+        A MemoryError is raised again.
         """
         if isinstance(error, MemoryError):
             raise error

@@ -1,9 +1,9 @@
 """The cluster's objects, as the watches have shown them so far.
 
-One store for all kinds under one lock, so that a snapshot of a job and its children is of one
-moment. Objects are kept packed, as bytes: ten thousand finished jobs with their pods then take a
-third of the memory, and the garbage collector does not have to walk them, which took seconds.
-Every caller gets a copy of its own. Any thread may call.
+One store for all kinds under one lock, so that a job and its children come from the same moment.
+Objects are kept packed, as bytes: ten thousand finished jobs with their pods then take a third of
+the memory, and the garbage collector does not have to walk them, which took seconds. Every caller
+gets a copy of its own. Any thread may call.
 """
 
 import marshal
@@ -36,7 +36,7 @@ intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A job and all it controls at one moment, and the PodGroup of its name, whoever made it."""
+    """A job and everything it controls at one moment, and the PodGroup with its name."""
 
     job: Raw
     children: dict[Resource, tuple[Raw, ...]]
@@ -44,11 +44,11 @@ class Family:
 
 
 class Facts(NamedTuple):
-    """A few facts about a job or a pod, kept beside the packed object for questions about all.
+    """A few facts about a job or a pod, kept next to the packed object.
 
-    Counting ten thousand jobs so unpacks none. `group` is a job's mode or a pod's role.
-    `host_ports` are those that a job holds: none once it has ended. `waits_for` is the reason for
-    which a job waits, empty for one that does not, and `waits_since` when that began.
+    With them, ten thousand jobs are counted without unpacking one. `group` is a job's mode or a
+    pod's role. `host_ports` are the job's ports, empty once it has ended. `waits_for` is the reason
+    why the job waits, empty if it does not, and `waits_since` is when that began.
     """
 
     phase: str
@@ -59,7 +59,7 @@ class Facts(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A packed object, with what is needed without unpacking it."""
+    """A packed object, with the values that are needed without unpacking it."""
 
     key: Key
     uid: str
@@ -76,7 +76,7 @@ class Entry(NamedTuple):
 
 
 def facts_of(resource: Resource, obj: Raw) -> Facts | None:
-    """The facts about an object; None for a kind that nobody counts."""
+    """The facts about an object; None for a kind that is not counted."""
     status: Raw = obj.get("status") or {}
     if resource is PADDLE_JOB:
         phase = status.get("phase") or ""
@@ -112,14 +112,14 @@ def pack(resource: Resource, obj: Raw) -> Entry:
 
 
 class Room:
-    """Bounds what the ConfigMaps of each namespace take together."""
+    """Limits the memory that the ConfigMaps of each namespace take together."""
 
     def __init__(self) -> None:
         self._taken: Counter[str] = Counter()
         """In bytes, by namespace."""
 
     def admit(self, resource: Resource, entry: Entry) -> Entry:
-        """The object; a ConfigMap without its data where those of its namespace take too much."""
+        """The object; a ConfigMap without its data if its namespace's take too much memory."""
         if resource is not CONFIG_MAP:
             return entry
         if self._taken[entry.key.namespace] + len(entry.packed) > MAX_CONFIG_MAP_BYTES:
@@ -128,13 +128,13 @@ class Room:
         return entry
 
     def release(self, resource: Resource, entry: Entry) -> None:
-        """An object that was admitted is gone."""
+        """Give back the memory of an admitted object that is gone."""
         if resource is CONFIG_MAP:
             self._taken[entry.key.namespace] -= len(entry.packed)
 
 
 class Store:
-    """Objects by kind, key and job. Each of `namespaces` has a watch; without any, one has all."""
+    """Objects by kind, key and job. Each of `namespaces` has a watch; if empty, one covers all."""
 
     def __init__(self, resources: Iterable[Resource], namespaces: Iterable[str] = ()) -> None:
         self._namespaces = frozenset(namespaces)
@@ -149,7 +149,7 @@ class Store:
     def replace(
         self, resource: Resource, entries: list[Entry], version: str, namespace: str = ""
     ) -> list[Entry]:
-        """Take in the full list of a namespace; the entries that are gone, new or changed."""
+        """Store the full list of a namespace; returns the entries that are gone, new or changed."""
         listed = {entry.key for entry in entries}
         with self._lock:
             table = self._tables[resource]
@@ -164,13 +164,13 @@ class Store:
         return gone + changed
 
     def put(self, resource: Resource, entry: Entry) -> Entry | None:
-        """Take in one object; returns the entry that it replaces, if any."""
+        """Store one object; returns the entry that it replaces, if any."""
         with self._lock:
             self._advance_locked(resource, entry.key.namespace, entry.version)
             return self._put_locked(resource, entry)
 
     def remove(self, resource: Resource, key: Key, version: int) -> Entry | None:
-        """Forget an object, whose last version counts as seen; what it was, if it was there."""
+        """Remove an object, whose last version counts as seen; returns its old entry, if any."""
         with self._lock:
             self._advance_locked(resource, key.namespace, version)
             return self._remove_locked(resource, key)
@@ -186,7 +186,7 @@ class Store:
             return self._versions.get((resource, self._scope_of(namespace)), 0)
 
     def entry(self, resource: Resource, key: Key) -> Entry | None:
-        """One object as it is kept, or None."""
+        """The entry of one object, or None."""
         with self._lock:
             return self._tables[resource].get(key)
 
@@ -202,7 +202,7 @@ class Store:
             return [(key, entry.facts) for key, entry in table if entry.facts is not None]
 
     def family(self, key: Key) -> Family | None:
-        """A job with its children, or None where there is no such job."""
+        """A job with its children, or None if there is no such job."""
         with self._lock:
             job = self._tables[PADDLE_JOB].get(key)
             if job is None:
@@ -242,7 +242,7 @@ class Store:
         self._versions[watch] = max(version, self._versions.get(watch, 0))
 
     def _scope_of(self, namespace: str) -> str:
-        """The namespace of the watch that shows this one's objects."""
+        """The scope of the watch that covers this namespace."""
         return namespace if namespace in self._namespaces else ""
 
 

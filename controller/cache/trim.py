@@ -68,7 +68,7 @@ _CONDITION = ("type", "status", "reason", "message", "lastTransitionTime")
 def trim(resource: Resource, obj: Raw) -> Raw:
     """The object with the kept fields only, apiVersion and kind filled in.
 
-    The items of a list carry neither. The argument may be changed: it is the caller's own copy.
+    The items of a list have neither. The argument may be changed, as it is the caller's own copy.
     """
     kept = _TRIMMERS[resource](obj)
     kept["apiVersion"] = resource.api_version
@@ -111,7 +111,7 @@ def _trim_pod(obj: Raw) -> Raw:
 
 
 def _trim_container(status: Raw) -> Raw:
-    """The message of a wait is bounded: it can repeat the image's name, which has no bound."""
+    """A waiting message is cut, because it can repeat the image's name, which has no limit."""
     kept = _pick(status, _CONTAINER_STATUS)
     waiting = (kept.get("state") or {}).get("waiting")
     if waiting and len(waiting.get("message") or "") > MAX_TEXT:
@@ -127,7 +127,7 @@ def _trim_config_map(obj: Raw) -> Raw:
 
 
 def _may_be_rendezvous(obj: Raw) -> bool:
-    """Whether it is called as the ConfigMap of its job's attempt is."""
+    """Whether it has the name of an attempt's ConfigMap of its job."""
     owner, attempt = owner_of(obj), labels_of(obj).get(LABEL_ATTEMPT, "")
     if owner is None or not attempt.isdecimal() or is_deleting(obj):
         return False
@@ -135,7 +135,7 @@ def _may_be_rendezvous(obj: Raw) -> bool:
 
 
 def _trim_pod_group(obj: Raw) -> Raw:
-    """Only the job's own keeps its whole spec; any other, its name and its least members."""
+    """The job's own PodGroup keeps its whole spec; any other only its name and minimum members."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     whole = _pick(spec, _GROUP_SPEC)
     is_kept = _may_be_gang(obj) and len(marshal.dumps(whole)) <= MAX_GROUP_SPEC_BYTES
@@ -151,7 +151,7 @@ def _trim_pod_group(obj: Raw) -> Raw:
 
 
 def _may_be_gang(obj: Raw) -> bool:
-    """Whether it is called as the operator's own PodGroup of its job is."""
+    """Whether it has the name of the operator's own PodGroup of its job."""
     owner = owner_of(obj)
     return owner is not None and obj["metadata"]["name"] == pod_group_name(
         owner.key.name, owner.uid

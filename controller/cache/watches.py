@@ -1,11 +1,11 @@
 """All watches of the operator: a reflector for each kind, in all namespaces or in each one listed.
 
-In a list, no namespace holds up the others. One that does not exist yet and one without the
-operator's Role look the same from here: both are refused. The others are worked on without it, and
+Listed namespaces do not hold up each other. One that does not exist yet and one without the
+operator's Role look the same from here: both are refused. The others go on without it, and
 `problems` names it until it can be read. Its jobs are listed only after everything else in it, so
 that no pass decides about a job whose pods it cannot see.
 
-Built once; `start` and `stop` are the manager's, everything else any thread may ask.
+Built once; the manager calls `start` and `stop`, any thread may call the rest.
 """
 
 import threading
@@ -57,20 +57,20 @@ class Watches:
             reflector.stop()
 
     def are_full(self) -> bool:
-        """Whether work can begin: all is listed, but for namespaces of a list that are refused."""
+        """Whether work can begin: everything is listed, except namespaces that are refused."""
         return self._are_all(lambda reflector: reflector.has_listed)
 
     def list_again(self) -> None:
-        """Have the jobs listed anew; `are_current` says when that is done.
+        """List the jobs again; `are_current` says when that is done.
 
         Only the jobs: a status is written before its pods change, so a pass can act on a fresh job
-        beside late children, but not on a late job beside fresh children.
+        with old children, but not on an old job with fresh children.
         """
         for group in self._groups.values():
             group[PADDLE_JOB].list_again()
 
     def are_current(self) -> bool:
-        """Whether all is as new as `list_again`, but for namespaces of a list that are refused."""
+        """Whether everything is as new as `list_again`, except namespaces that are refused."""
         return self._are_all(lambda reflector: reflector.is_current)
 
     def _are_all(self, is_done: Callable[[Reflector], bool]) -> bool:
@@ -86,7 +86,7 @@ class Watches:
         return [self._name(each) for each in self._all() if not each.has_listed]
 
     def problems(self) -> list[str]:
-        """A line for each watch that is not in step."""
+        """A line for each watch that is not up to date."""
         lines = []
         for reflector in self._all():
             if not reflector.is_healthy:
@@ -98,7 +98,7 @@ class Watches:
         return lines
 
     def is_served(self, resource: Resource, namespace: str = "") -> bool:
-        """Whether the API server serves the kind, to the operator, in this namespace."""
+        """Whether the API server serves the kind to the operator in this namespace."""
         group = self._groups.get(namespace) or self._groups.get("")
         reflector = group.get(resource) if group is not None else None
         return reflector is not None and reflector.is_served

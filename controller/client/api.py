@@ -1,7 +1,7 @@
-"""The operator's requests: within its Lease, counted, and in protobuf where there is a choice.
+"""The operator's requests: limited by its Lease, counted, and in protobuf if possible.
 
-`kube.client` says what holds for every request. Any thread may call; the threads of one client
-share its connections.
+`kube.client` describes the guarantees for every request. Any thread may call; the threads of one
+client share its connections.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,8 +28,8 @@ UNCHECKED: Query = {"fieldValidation": "Ignore"}
 class ApiClient(client.Client):
     """Requests on one pool of connections.
 
-    `pool_size` is the number of threads that use the client at once. `write_seconds` says for how
-    long writes are still allowed: the lease of the leader, infinite without an election.
+    `pool_size` is the number of threads that use the client at once. `write_seconds` returns how
+    long writes are still allowed: the rest of the lease, infinite without leader election.
     """
 
     def __init__(
@@ -47,16 +47,16 @@ class ApiClient(client.Client):
         self._write_seconds = write_seconds
 
     def create(self, path: str, body: Raw, query: Query | None = UNCHECKED) -> Raw:
-        """POST to a collection; the metadata of the object as the API server made it."""
+        """POST to a collection; returns the metadata of the object that the API server created."""
         target = self._url(path, query)
         return self._decode(self.send("POST", target, dump_json(body), accept=METADATA_ONLY))
 
     def ask(self, path: str, body: Raw) -> Raw:
-        """POST a question, such as a TokenReview; the whole answer. Nothing is stored by it."""
+        """POST a review, such as a TokenReview, which stores nothing; returns the whole answer."""
         return super().create(path, body)
 
     def merge_patch(self, path: str, body: Raw) -> Raw:
-        """Apply a JSON merge patch (RFC 7386); the metadata of the object that it made."""
+        """Apply a JSON merge patch (RFC 7386); returns the metadata of the patched object."""
         target, data = self._url(path), dump_json(body)
         return self._decode(self.send("PATCH", target, data, MERGE_PATCH, METADATA_ONLY))
 

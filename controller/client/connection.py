@@ -34,14 +34,14 @@ _ENVIRONMENT_HOST = incluster_config.SERVICE_HOST_ENV_NAME
 
 
 class ConfigurationError(Exception):
-    """There is no usable way to an API server."""
+    """No usable configuration of an API server."""
 
 
 class Credentials:
-    """The Authorization header, read again when it has aged or was refused.
+    """The Authorization header, reloaded when it is old or was refused.
 
-    A read that fails or hangs keeps the last header: the file may be empty for a moment while it is
-    replaced. One that hangs holds up one caller, for READ_SECONDS.
+    If a read fails or hangs, the last header stays: the file may be empty for a moment while it is
+    replaced. A hanging read delays one caller, for READ_SECONDS.
     """
 
     def __init__(self, read: Callable[[], str | None], period_seconds: float, clock: Clock) -> None:
@@ -55,14 +55,14 @@ class Credentials:
         self._read_at = clock.monotonic()
 
     def header(self) -> str | None:
-        """The header's value; None where the connection itself proves who we are."""
+        """The header's value; None if the connection itself authenticates us, by a certificate."""
         with self._lock:
             if self.clock.monotonic() - self._read_at >= self._period:
                 self._read_again_locked()
             return self._header
 
     def renew(self, refused: str | None) -> None:
-        """Read again, unless another thread has done so since `refused` was handed out."""
+        """Reload it, unless another thread has done so since `refused` was returned."""
         with self._lock:
             if self._header == refused:
                 self._read_again_locked()

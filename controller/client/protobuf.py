@@ -1,12 +1,12 @@
-"""Reads Pods, Services and ConfigMaps in Kubernetes' protobuf, as far as their fields are kept.
+"""Decodes the fields that we keep of Pods, Services and ConfigMaps from Kubernetes' protobuf.
 
 The API server encodes a change once for all watchers of one encoding, and the scheduler watches in
 protobuf. If we watched in JSON, it would encode everything again: 12 changes for each start of four
 pods. A list of thousands also takes little more than half the time.
 
-Names, nesting and values of the fields are those of the JSON. `trim` decides which fields are kept.
-Their numbers are those of generated.proto in k8s.io/api/core/v1 and k8s.io/apimachinery
-(pkg/apis/meta/v1, pkg/runtime). Fields that are not named here are skipped. Any thread may call.
+Names, nesting and values of the fields are the same as in JSON. `trim` decides which fields are
+kept. Their numbers come from generated.proto in k8s.io/api/core/v1 and k8s.io/apimachinery
+(pkg/apis/meta/v1, pkg/runtime). Fields that are not listed here are skipped. Any thread may call.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -120,7 +120,7 @@ JSON omits, but for those with a `!` (always there) and with a `?` (there whenev
 
 
 def split_frames(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The frames of a stream: each its length in four bytes, then as many bytes."""
+    """The frames of a stream: each has its length in four bytes, then that many bytes."""
     rest = bytearray()
     for chunk in chunks:
         rest += chunk
@@ -216,7 +216,7 @@ def _add_field(message: descriptor_pb2.DescriptorProto, name: str, number: int, 
 
 
 def _add_map(message: descriptor_pb2.DescriptorProto, name: str) -> str:
-    """The name of the entries of a map, which protobuf wants derived from the field's."""
+    """Add the message type of a map's entries, whose name protobuf derives from the field's."""
     entry = message.nested_type.add(name=f"{name.capitalize()}Entry")
     entry.options.map_entry = True
     for number, field in enumerate(("key", "value"), start=1):
@@ -271,13 +271,13 @@ def _read_map(values: Any) -> dict[str, str]:
 
 
 def _mend(value: str | bytes) -> str:
-    """Text that is not UTF-8 comes as bytes; JSON replaces the broken parts of it."""
+    """Replace invalid UTF-8, which comes as bytes, the way that JSON does."""
     return value if isinstance(value, str) else value.decode(errors="replace")
 
 
 @lru_cache(maxsize=4096)
 def _format_seconds(seconds: int) -> str:
-    """Pods of one job share most of their times. A time beyond the calendar is its end."""
+    """Cached, as a job's pods share most times. A time beyond the calendar becomes its end."""
     within = min(max(seconds, _FIRST_SECOND), _LAST_SECOND)
     return format_time(_EPOCH + timedelta(seconds=within))
 

@@ -1,4 +1,4 @@
-"""The kinds that the operator talks about, and where the API server keeps them."""
+"""The kinds that the operator uses, and their API paths."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -50,5 +50,5 @@ _BY_TYPE: Final = {(resource.api_version, resource.kind): resource for resource 
 
 
 def find_resource(api_version: str, kind: str) -> Resource:
-    """The resource of a job or a child, by apiVersion and kind. Raises KeyError on another."""
+    """The resource of a job or a child, by apiVersion and kind. Raises KeyError for others."""
     return _BY_TYPE[(api_version, kind)]

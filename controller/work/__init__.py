@@ -1,4 +1,4 @@
-"""Passes over jobs: look, decide, write, and say when to look again.
+"""Passes over jobs: observe, decide, write, and schedule the next pass.
 
-It may import every other room, but not the modules that start and stop the machine.
+It may import every other package, but not the modules that start and stop them.
 """

@@ -1,9 +1,9 @@
-"""Carries a plan out: thin code that writes, in the order of the plan's fields.
+"""Applies a plan: thin code that writes, in the order of the plan's fields.
 
-Always: if a pod that the plan takes for gone still lives, the cache lags and nothing is written.
+If a pod that the plan assumes gone is alive, the cache lags and nothing is written.
 The status is written even when a write of a child failed. Events and totals come after the status
 that they report. Creates go out group by group. Those of one group run in parallel, in batches that
-double while they succeed: where a quota or a webhook refuses a pod, one create is refused and not a
+double while they succeed: if a quota or a webhook refuses pods, one create is refused, not a
 thousand. Any worker may call.
 """
 
@@ -80,7 +80,7 @@ class Applier:
     def apply(
         self, owner: Owner, family: Family, plan: Plan, *, is_backlogged: bool = False
     ) -> Result:
-        """Write what the plan asks for; never raises an ApiError."""
+        """Apply the plan; never raises an ApiError."""
         task = _Task(owner, family, plan, is_backlogged)
         if not self._confirm_gone(task):
             return task.result
@@ -95,13 +95,13 @@ class Applier:
         return task.result
 
     def report(self, owner: Owner, family: Family, plan: Plan, result: Result) -> None:
-        """Write the plan's status and Events alone, and add to the result how that went."""
+        """Write only the plan's status and Events, and add the outcome to the result."""
         task = _Task(owner, family, plan, is_backlogged=False, result=result)
         if self._confirm_gone(task) and self._write_status(task):
             self._report(task)
 
     def stop(self) -> None:
-        """Begin no further batch; writes that are under way finish."""
+        """Start no more batches; writes in progress finish."""
         self._stop.set()
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class Applier:
         self._helpers.close()
 
     def _confirm_gone(self, task: _Task) -> bool:
-        """Ask the API server whether the pods that the plan takes for gone are gone."""
+        """Ask the API server whether the pods that the plan assumes gone really are."""
         for name in task.plan.verify_gone:
             error = self._children.confirm_gone(task.owner, POD, name)
             if error is not None:
@@ -152,11 +152,11 @@ class Applier:
         return map if task.is_backlogged or len(batch) == 1 else self._helpers.map
 
     def _write_status(self, task: _Task) -> bool:
-        """Whether the stored status is now what the plan says.
+        """Write the status; returns whether the stored status is now the plan's.
 
         Written only over the version that the plan was made from. A UID would not do: the status
         subresource of a custom resource ignores it, and the status of a deleted job would reach
-        its namesake. A move that leaves the version as it is would be decided anew without end.
+        its namesake. A move that leaves the version unchanged would be repeated forever.
         """
         if task.plan.status is None:
             return True
@@ -188,7 +188,7 @@ class Applier:
 
 
 def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bool) -> None:
-    """Note how a write went, and whether a retry may mend it."""
+    """Record how a write went, and whether a retry may help."""
     if error is None:
         (result.deleted if is_delete else result.created).add(child)
         return
@@ -205,7 +205,7 @@ def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bo
 
 
 def _growing_batches(groups: Iterable[Sequence[Item]], first: int) -> Iterator[Sequence[Item]]:
-    """Batches of one group each; the size doubles from batch to batch, over the groups too."""
+    """Batches of one group each; the size doubles from batch to batch, across groups too."""
     size = first
     for group in groups:
         start = 0

@@ -1,11 +1,11 @@
-"""Writes one child: creates, patches or deletes it, and notes the write, to be awaited.
+"""Writes one child: creates, patches or deletes it, and notes the write so that we can wait for it.
 
-Always: a delete happens only to the UID that the plan saw; a create that finds its name taken is a
-success only if the one there is this job's. Errors are returned, since the caller writes many at
+A delete applies only to the UID that the plan saw. A create whose name is taken succeeds only if
+the existing object is this job's. Errors are returned, since the caller writes many at
 once and has to see every result. Any thread may call.
 
-A child whose job label somebody has removed still belongs to the job, but no watch shows it, and
-the job would wait for it forever: it is deleted, and a new one takes its place.
+If somebody removes a child's job label, it still belongs to the job, but no watch shows it, and the
+job would wait for it forever. So it is deleted and replaced.
 """
 
 from api.constants import GROUP, LABEL_JOB_UID
@@ -35,7 +35,7 @@ class ChildWriter:
         self._memory = memory
 
     def create(self, owner: Owner, item: Create) -> ApiError | None:
-        """Create a child; a success too if this job's child of that name already exists."""
+        """Create a child; also succeeds if this job's child of that name already exists."""
         body = item.build()
         resource = find_resource(body["apiVersion"], item.kind)
         try:
@@ -56,7 +56,7 @@ class ChildWriter:
         return Invalid(f"admission changed {altered}", reason="Altered")
 
     def delete(self, owner: Owner, item: Delete) -> ApiError | None:
-        """Delete a child; a success too if it is already gone."""
+        """Delete a child; also succeeds if it is already gone."""
         target = item.target
         resource, path = _locate(owner, target)
         try:
@@ -69,7 +69,7 @@ class ChildWriter:
         return None
 
     def patch(self, owner: Owner, item: Patch) -> ApiError | None:
-        """Change a child, if it still is the one that the plan saw; one that is gone needs none."""
+        """Change a child if it is still the one that the plan saw; also succeeds if it is gone."""
         resource, path = _locate(owner, item.target)
         # The API server refuses the patch on an object of another UID.
         metadata = {**(item.body.get("metadata") or {}), "uid": item.target.uid}
@@ -83,7 +83,7 @@ class ChildWriter:
         return None
 
     def confirm_gone(self, owner: Owner, resource: Resource, name: str) -> ApiError | None:
-        """None if the API server itself, not the cache, has no living child of this name."""
+        """None if the API server, rather than the cache, has no living child of this name."""
         try:
             there = self._client.get(resource.path(owner.key.namespace, name))
         except NotFound:
@@ -99,7 +99,7 @@ class ChildWriter:
     def _examine_namesake(
         self, owner: Owner, resource: Resource, name: str, taken: AlreadyExists
     ) -> ApiError | None:
-        """Find out whose the taken name is: this job's (None), or somebody else's (the error)."""
+        """Find out who has the taken name: this job's child (None), or another (the error)."""
         try:
             there = self._client.get(resource.path(owner.key.namespace, name))
         except NotFound:
@@ -124,7 +124,7 @@ class ChildWriter:
 
 
 def _find_alteration(owner: Owner, sent: Raw, made: Raw) -> str:
-    """A change by admission after which the operator would not find the child; empty for none."""
+    """A change by admission that would hide the child from the operator; empty if there is none."""
     if name_of(sent) != name_of(made):
         return f"its name to {name_of(made)}"
     if owner.controls(sent) and not owner.controls(made):

@@ -2,12 +2,12 @@
 
 Reconciling never waits for an Event and never fails because of one. `record` puts it into a bounded
 buffer, from which one thread sends. Namespaces take turns, and when the buffer is full, the one
-with most Events in it loses its last. An Event that is dropped or cannot be sent is counted.
+with the most Events in it loses its newest. An Event that is dropped or cannot be sent is counted.
 One that repeats within ten minutes raises the count of the first. A job may send 25 Events at once,
 and one every ten seconds after that. While jobs of a namespace wait for a worker, its Events are
 deferred, by 30 s at most, so that the API server's time goes into starts. An Event carries the time
-at which it was recorded. Where a write takes long, as with a webhook that hangs, it is not tried
-again, and nothing is sent for its namespace for a minute.
+at which it was recorded. If a write takes long, as with a hanging webhook, it is not retried,
+and nothing is sent for its namespace for a minute.
 """
 
 import random
@@ -52,7 +52,7 @@ _MAX_NAMESPACES = 10_000
 class _Note:
     """An Event to send. Equal notes are one Event that repeats.
 
-    `at` is when it was recorded; `send_by`, on the monotonic clock, until when it may be deferred.
+    `at` is when it was recorded; `send_by`, on the monotonic clock, is when it must be sent.
     """
 
     namespace: str
@@ -97,7 +97,7 @@ class EventRecorder:
         """Namespaces where a write took long."""
 
     def record(self, job: Raw, event: EmitEvent) -> None:
-        """Hand over an Event about a job. When the buffer is full, one is dropped."""
+        """Queue an Event about a job. When the buffer is full, one is dropped."""
         place = (namespace_of(job), name_of(job), uid_of(job))
         send_by = self._clock.monotonic() + DEFER_SECONDS
         note = _Note(*place, event, self._clock.now(), send_by)
@@ -111,18 +111,18 @@ class EventRecorder:
             self._metrics.event_dropped("buffer_full")
 
     def run(self) -> None:
-        """Send until stopped, and then the rest of the buffer."""
+        """Send until stopped, then send the rest of the buffer."""
         while (note := self._next()) is not None:
             self._deliver(note)
 
     def stop(self) -> None:
-        """Send what is buffered, without pauses between tries, and end."""
+        """Send the buffered Events, without pauses between tries, and end."""
         self._stop.set()
         with self._changed:
             self._changed.notify()
 
     def _next(self) -> _Note | None:
-        """Wait for the next note; None when all that can be are sent after a stop."""
+        """Wait for the next note; None once stopped with nothing left that can be sent."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: len(self._notes) > 0 or self._stop.is_set())
@@ -135,7 +135,7 @@ class EventRecorder:
             self._clock.wait(self._stop, _LOOK_SECONDS)
 
     def _next_turn_locked(self) -> str | None:
-        """The first namespace that neither rests nor defers its Events."""
+        """The first namespace that is neither resting nor deferring its Events."""
         has_room = len(self._notes) < BUFFER_SIZE // 2
         for note in self._notes.firsts():
             is_deferred = has_room and self._is_deferred(note)
@@ -176,7 +176,7 @@ class EventRecorder:
             self._log.warning("event_not_sent", reason=note.event.reason, error=failure.message)
 
     def _send_timed(self, note: _Note) -> None:
-        """Send it; where that takes long, even if it goes well, the namespace rests."""
+        """Send it; if that takes long, even if it succeeds, the namespace rests."""
         began = self._clock.monotonic()
         try:
             self._send(note)
@@ -193,7 +193,7 @@ class EventRecorder:
             self._sent[note] = (name, 1)
 
     def _raise_count(self, note: _Note, name: str, count: int) -> bool:
-        """Whether the Event was still there."""
+        """Raise the count of an Event; returns whether it still exists."""
         changes = {"count": count + 1, "lastTimestamp": format_time(note.at)}
         try:
             self._client.merge_patch(EVENT.path(note.namespace, name), changes)

@@ -1,7 +1,7 @@
 """Threads that help the workers to write many objects at once.
 
-No worker waits for a helper: if none is free, it does the work itself. Where the writes of one job
-hang, because a webhook does, other jobs go on with their own workers. Any worker may call.
+No worker waits for a helper: if none is free, it does the work itself. If one job's writes
+hang, because of a webhook, other jobs continue with their own workers. Any worker may call.
 """
 
 import threading
@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class Helpers:
-    """So many threads, for all workers together."""
+    """A fixed number of threads, shared by all workers."""
 
     def __init__(self, count: int, name: str) -> None:
         self._pool = ThreadPoolExecutor(count, thread_name_prefix=name)
@@ -31,7 +31,7 @@ class Helpers:
         self._pool.shutdown(cancel_futures=True)
 
     def _start(self, do: Callable[[Item], Result], item: Item) -> Future[Result]:
-        """The result that a helper will have, or that the worker has at once."""
+        """The future result from a helper, or the result right away from the worker itself."""
         if self._free.acquire(blocking=False):
             started = self._pool.submit(do, item)
             started.add_done_callback(lambda _: self._free.release())

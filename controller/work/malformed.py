@@ -1,12 +1,12 @@
-"""Whether a child is invalid as it was sent, or was made so by others.
+"""Finds out whether a child was invalid when we sent it, or was made so by others.
 
 The API server validates an object after admission has changed it. The fault may be a default of a
-LimitRange or a mutating webhook, which somebody can put right. No waiting helps only if every field
-that is refused was sent, and with the refused value where the answer shows it. Policies and
-webhooks refuse in other words, whatever code they answer with. Any thread may call.
+LimitRange or a mutating webhook, which somebody can put right. Waiting is useless only if we
+sent every refused field, and with the refused value, if the answer shows it. Policies and
+webhooks use other messages, whatever code they answer with. Any thread may call.
 
 How the API server shows values: `field.Error.ErrorBody` of k8s.io/apimachinery. Texts and numbers
-are JSON; a quantity may be written otherwise than it was sent.
+are JSON; a quantity may be written differently from how it was sent.
 """
 
 import json
@@ -38,7 +38,7 @@ def is_malformed(error: Invalid, body: Raw) -> bool:
 
 
 def _was_sent(cause: Raw, body: Raw) -> bool:
-    """Whether what is wrong with one field was sent so."""
+    """Whether we sent the value that makes one field wrong."""
     field, message = str(cause.get("field") or ""), str(cause.get("message") or "")
     above = _look_up(body, field.rpartition(".")[0])
     if limit := _LIMIT.search(message):
@@ -50,7 +50,7 @@ def _was_sent(cause: Raw, body: Raw) -> bool:
 
 
 def _is_changed(sent: Any, message: str) -> bool:
-    """Whether the message shows a text or a number, and another than the one that was sent."""
+    """Whether the message shows a text or a number that differs from the one that was sent."""
     shown = _SHOWN.match(message)
     if shown is None or isinstance(sent, dict | list):
         return False

@@ -1,16 +1,16 @@
 """What this process remembers of a job between passes: facts that the store does not show.
 
 Own writes: a pass over a store that lacks the last pass's writes would make them again, or report
-them twice. Each write is noted, and the job is held back until the store shows it. The versions of
+them twice. Each write is noted, and the job waits until the store shows it. The versions of
 one kind can be compared, so the store shows a write once it has reached its version; it shows a
 deletion once the object is gone or has a deletion timestamp. The notes expire, because a watch may
 hang. A pass on a stale store then does no harm: child names are fixed, and deletes carry a UID.
 
 Refusals: a quota, pod security, a webhook or a taken name refuses a child, or its deletion, until
-somebody does something about it. What was refused, how often in a row and how long ago are facts;
-what follows from them is decided in `reconcile`.
+somebody does something about it. This module keeps the facts: what was refused, how often in a row
+and how long ago. `reconcile` decides what to do about them.
 
-Losing all of it, as a restart does, costs a few requests and no more. Any thread may call.
+A restart loses all of it, which costs just a few requests. Any thread may call.
 """
 
 import math
@@ -53,7 +53,7 @@ class Facts(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """Whether a pass has met anything new, and whether the job is to report it."""
+    """Whether a pass has found anything new, and whether the job should report it."""
 
     is_new: bool = False
     is_reported: bool = False
@@ -61,7 +61,7 @@ class Lesson(NamedTuple):
 
 @dataclass(slots=True)
 class _Record:
-    """The memory of one job. A former job of the same name had another `uid`."""
+    """The memory of one job. A former job of the same name has a different `uid`."""
 
     uid: str = ""
     written: dict[Resource, int] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class JobMemory:
         """The first status that was refused since one was written, why, and when."""
 
     def problems(self) -> list[str]:
-        """A line where the API server lets this process write no status."""
+        """A line if the API server does not let this process write statuses."""
         with self._lock:
             _, why, since = self._denied or (None, "", math.inf)
             seconds = self._clock.monotonic() - since
@@ -155,10 +155,11 @@ class JobMemory:
             )
 
     def learn(self, job: Key, uid: str, plan: Plan, result: Result) -> Lesson:
-        """Note the refusals that a pass has met, and forget those that are over.
+        """Store the refusals of a pass, and forget those that no longer apply.
 
-        Nothing is reported while the store has yet to show own writes, for nothing is decided on
-        less, nor while creates pause: a webhook may word each refusal anew.
+        Nothing is reported while the store does not show our own writes yet, because nothing is
+        decided on a stale store, nor while creates pause, because a webhook may word each refusal
+        differently.
         """
         with self._lock:
             lasting = result.failed if self._lasts_locked(job, uid, result) else None
@@ -209,7 +210,7 @@ class JobMemory:
         return record
 
     def _lasts_locked(self, job: Key, uid: str, result: Result) -> bool:
-        """Whether the job's writes have failed for long, the pass that has just ended included."""
+        """Whether the job's writes have failed for long, including in the pass that just ended."""
         if not result.errors:
             if (found := self._records.get(job)) is not None:
                 found.failing_since = None
@@ -222,7 +223,7 @@ class JobMemory:
         return is_young or max(asked, now - record.failing_since) >= PERSISTENT_SECONDS
 
     def _count_locked(self, record: _Record, plan: Plan, result: Result) -> None:
-        """A refusal in a row is one more that the server itself has given."""
+        """Count a refusal in a row, if the server itself gave it."""
         record.refused_times += result.is_answered
         if result.is_answered or plan.assumed:
             record.refused_at = self._clock.monotonic()

@@ -1,6 +1,7 @@
 """Gathers the input of `reconcile` from the store and the memory.
 
-The pods of another operator are in neither: the API server is asked for them. Any worker may call.
+The pods of another operator are in neither, so they are read from the API server. Any worker may
+call.
 """
 
 import contextlib
@@ -47,7 +48,7 @@ class Observer:
         self._is_backlogged = is_backlogged
 
     def observe(self, key: Key, family: Family) -> Observed:
-        """A family as the reconcile takes it. Raises ApiError where it has to ask."""
+        """The observation of a family. Raises ApiError if a request for it fails."""
         job, children = family.job, family.children
         uid = uid_of(job)
         pods = children.get(POD, ())
@@ -68,7 +69,7 @@ class Observer:
         )
 
     def _unseen_pods(self, key: Key, job: Raw, pods: tuple[Raw, ...]) -> Iterator[Raw]:
-        """The pods that another operator has made for the job, which no watch shows."""
+        """The pods that another operator created for the job, which no watch shows."""
         owner, known = Owner(key, uid_of(job)), {name_of(pod) for pod in pods}
         for name in names_to_ask_for(job):
             if name not in known:

@@ -1,7 +1,7 @@
-"""Port ranges that passes have just given to jobs, which the store does not show yet.
+"""Port ranges that jobs have just been given and that the store does not show yet.
 
-Other jobs must not be given them meanwhile. Losing all of it, as a restart does, costs a conflict
-that the next pass resolves. Any worker may call.
+Other jobs must not get them meanwhile. A restart loses all of it, which costs a conflict that the
+next pass resolves. Any worker may call.
 """
 
 import threading
@@ -27,7 +27,7 @@ class PortRanges:
         """The ports that a job's latest pass gave it."""
 
     def decide(self, observed: Observed, decide: Callable[[Observed], Plan]) -> Plan:
-        """A decision that knows which ranges other jobs have, and is known to them."""
+        """Decide with the ranges of all other jobs known, and record the ranges that it gives."""
         key = key_of(observed.job)
         with self._lock:
             if observed.job["spec"].get("intranet") != Intranet.HOST:

@@ -15,9 +15,9 @@ SLOW_SECONDS = 5.0
 class Result:
     """How a plan went.
 
-    `errors` may go away with a retry; `failed` is a write that met one. `refusals` stay until
-    somebody does something about them. `created` and `deleted` are the successes. `is_partial`: the
-    plan was too long for one pass, and the rest is to follow at once. `is_outdated`: the job has
+    A retry may fix `errors`; `failed` is a write that had one. `refusals` stay until somebody does
+    something about them. `created` and `deleted` are the successes. `is_partial`: the
+    plan was too long for one pass, and the rest follows at once. `is_outdated`: the job has
     changed since the plan was made, or is gone, so its status was not written. `is_hopeless`: the
     namespace is being deleted, and takes no new objects. `seconds`: how long the writes took.
     """
@@ -34,7 +34,7 @@ class Result:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the server itself refused, for no set time; without an answer nobody did."""
+        """Whether the server itself refused, without naming a time to retry."""
         if self.refusals or not self.errors:
             return bool(self.refusals)
         error = self.errors[0]

@@ -1,4 +1,4 @@
-"""The loop of a worker thread: take a key, look, decide, write, and file the key.
+"""The loop of a worker thread: take a key, observe, decide, write, and file the key.
 
 Many run at once; the queue gives no two of them the same key. Every error of a job ends here: it
 is logged once, and only that job's key waits.
@@ -44,10 +44,10 @@ LARGE_WAIT_SECONDS = 1.0
 
 
 class LargePasses:
-    """The large jobs that have a pass now, one a namespace, so that passes do not fill the memory.
+    """The large jobs in a pass now: one per namespace, so that passes do not exhaust memory.
 
-    A spec of a megabyte may hold half a million objects, which take thirty times as much while a
-    pass reads them. Any worker may call.
+    A spec of a megabyte can contain half a million objects, which take thirty times as much memory
+    while a pass reads them. Any worker may call.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class LargePasses:
         """By namespace."""
 
     def enter(self, job: Key, size: int) -> bool:
-        """Whether a pass over a job of so many bytes may begin; then `leave` follows."""
+        """Whether a pass over a job of this size may begin; if so, call `leave` after it."""
         if size <= LARGE_BYTES:
             return True
         with self._lock:
@@ -113,7 +113,7 @@ class Worker:
         self.queue.file(key, filing)
 
     def _hold_back(self, key: Key) -> Filing | None:
-        """When to come back to a job that may have no pass now."""
+        """When to come back to a job that cannot have a pass now, else None."""
         # Asked before the snapshot: the store only goes forward, so a snapshot has the writes too.
         if self.memory.awaits_writes(key):
             # The events still to come wake the job; the delay is for those that never come.
@@ -124,7 +124,7 @@ class Worker:
         return None
 
     def _pass(self, key: Key, log: Log) -> Filing:
-        """Look, decide, write and file; what the writes have taught is reported at once."""
+        """Observe, decide, write and file; new results of the writes are reported at once."""
         started = self.clock.monotonic()
         family = self.store.family(key)
         if family is None:
@@ -148,7 +148,7 @@ class Worker:
         return replace(filing, rest_seconds=_rest(plan, result, decided - started))
 
     def _decide(self, key: Key, family: Family, is_report: bool = False) -> tuple[Observed, Plan]:
-        """The state of the job, and the plan for it. A report waits for no other job."""
+        """The state of the job, and the plan for it. A report does not wait for other jobs."""
         now, observed = self.clock.now(), self.observer.observe(key, family)
         if is_report:
             observed = replace(observed, is_backlogged=False)
@@ -167,7 +167,7 @@ class Worker:
             log.warning("write_failed", error=str(error), reason=error.reason)
 
     def _note_raised(self, error: Exception, after_seconds: float | None, log: Log) -> Filing:
-        """A pass that raised: it is tried again, and a deadline holds all the same."""
+        """Handle a pass that raised: it is retried, and deadlines still apply."""
         if isinstance(error, ApiError):
             log.warning("read_failed", error=error.message, reason=error.reason)
         else:
@@ -183,7 +183,7 @@ def _not_at_once(seconds: float | None) -> float | None:
 
 
 def _file(plan: Plan, result: Result, is_reported: bool) -> Filing:
-    """The one table of outcomes: when the key comes back, and what the pass counts as."""
+    """The table of outcomes: when the key comes back, and how metrics count the pass."""
     again = plan.requeue_after
     after = None if again is None else max(0.0, again - result.seconds)
     error = next(iter(result.errors), None)

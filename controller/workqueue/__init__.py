@@ -1,4 +1,4 @@
-"""Says which job to look at next, and when. It holds keys only.
+"""Decides which job is next, and when. It contains only keys.
 
-It imports no other room.
+It imports no other package.
 """

@@ -1,4 +1,4 @@
-"""The work queue: which jobs to look at next.
+"""The work queue: the jobs that need a pass.
 
 Any thread may call. There is no timer thread: a worker that waits for a key wakes when the next
 delayed or resting one is due.
@@ -33,10 +33,10 @@ _FEW_TIMERS = 100
 class Filing:
     """When a key comes back after a pass, and what the pass counts as.
 
-    `after_seconds`: the delay after which the key is added again, at the latest. `rest_seconds`:
-    its least rest; None: by how long the pass took. `is_settled`: the pass has seen everything, so
-    no earlier delay and no failure counts any more. `is_failed`: the key is added after its
-    back-off, or after `asked_seconds`; `is_away`: nobody answered.
+    `after_seconds`: the key is added again after this delay at the latest. `rest_seconds`: its
+    minimum rest; None: depends on how long the pass took. `is_settled`: the pass has seen
+    everything, so earlier delays and failures no longer count. `is_failed`: the key is added after
+    its back-off, or after `asked_seconds`; `is_away`: nobody answered.
     """
 
     outcome: str = "success"
@@ -59,8 +59,8 @@ class WorkQueue:
        a tenant nor a job takes the workers from the others. A namespace may have `shared` workers;
        the others go only to namespaces that have none, so that long passes hold up only their own.
 
-    A key that was added comes out, whatever happens, until the queue is shut down. Before it is
-    opened it takes nothing in: whoever opens it then adds every job.
+    Every added key comes out eventually, until the queue is shut down. Before the queue is opened
+    it accepts no keys: whoever opens it must then add every job.
     """
 
     def __init__(self, clock: Clock, metrics: QueueMetrics, shared: int) -> None:
@@ -98,7 +98,7 @@ class WorkQueue:
         metrics.watch(lambda: len(self._waiting), self._ages)
 
     def open(self) -> None:
-        """Take keys in from now on. A standby has a closed queue, which takes no memory."""
+        """Accept keys from now on. A standby has a closed queue, which takes no memory."""
         with self._changed:
             self._is_open = True
 
@@ -108,7 +108,7 @@ class WorkQueue:
             self._add_locked(key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """The key needs work in so many seconds, also if something wakes it before."""
+        """Add the key after this many seconds, even if something else adds it earlier."""
         with self._changed:
             if seconds <= 0:
                 self._add_locked(key)
@@ -136,7 +136,7 @@ class WorkQueue:
             return namespace in self._backlogged
 
     def get(self) -> Key | None:
-        """Wait for the next key; None once the queue is shut down. When through, call `done`."""
+        """Wait for the next key; None once the queue is shut down. Call `done` when finished."""
         with self._changed:
             while self._is_open:
                 self._take_due_locked()
@@ -147,7 +147,7 @@ class WorkQueue:
             return None
 
     def done(self, key: Key, rest_seconds: float = 0.0) -> None:
-        """The worker is through with the key, which now rests, for MAX_REST_SECONDS at most."""
+        """The worker has finished the key, which now rests, for MAX_REST_SECONDS at most."""
         with self._changed:
             now = self._clock.monotonic()
             self._metrics.worked(now - self._working.pop(key))
@@ -160,7 +160,7 @@ class WorkQueue:
                 self._changed.notify_all()
 
     def file(self, key: Key, filing: Filing) -> None:
-        """The worker is through with the key, which comes back as the filing says."""
+        """The worker has finished the key, which comes back as the filing says."""
         if filing.is_settled:
             self.forget(key)
         if filing.is_failed:
@@ -170,13 +170,13 @@ class WorkQueue:
         self.done(key, filing.rest_seconds or 0.0)
 
     def shut_down(self) -> None:
-        """Hand out nothing more; every waiting worker returns."""
+        """Return no more keys; every waiting worker returns."""
         with self._changed:
             self._is_open = False
             self._changed.notify_all()
 
     def drain(self, seconds: float) -> bool:
-        """After `shut_down`: wait until the workers are through; whether they are."""
+        """After `shut_down`: wait for the workers to finish; returns whether they have."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._working, seconds)
 
@@ -196,7 +196,7 @@ class WorkQueue:
         self._resting[key] = now + seconds
 
     def _line_up_locked(self, key: Key) -> None:
-        """From now on the key waits for a worker, or from when it has rested."""
+        """The key waits for a worker, now or once it has rested."""
         now, rests_until = self._clock.monotonic(), self._resting.get(key, 0.0)
         if rests_until > now:
             self._rested[key] = rests_until
@@ -208,7 +208,7 @@ class WorkQueue:
             self._changed.notify()
 
     def _next_turn_locked(self) -> str | None:
-        """The first namespace that may have another worker."""
+        """The next namespace that can have another worker."""
         is_scarce = len(self._working) >= self._shared
         busy = {key.namespace for key in self._working} if is_scarce else set()
         return next((namespace for namespace in self._turns if namespace not in busy), None)
@@ -247,7 +247,7 @@ class WorkQueue:
                 self._add_locked(key)
 
     def _wait_locked(self) -> None:
-        """Wait for a key; one worker alone wakes for the next timer."""
+        """Wait for a key; only one worker wakes for the next timer."""
         if self._timekeeper is not None:
             self._changed.wait(_IDLE_SECONDS)
             return

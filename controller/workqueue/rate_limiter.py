@@ -37,7 +37,7 @@ class TokenBucket:
         self._filled_at = clock.monotonic()
 
     def reserve(self, most_seconds: float = float("inf")) -> float:
-        """Take a token, or a future one; the seconds until it is there, `most_seconds` at most."""
+        """Take a token, or a future one; returns the seconds until then, at most `most_seconds`."""
         with self._lock:
             self._fill_locked()
             self._tokens = max(self._tokens - 1, -most_seconds * self._rate)
@@ -59,7 +59,7 @@ class TokenBucket:
 
 
 class RetryLimiter:
-    """The delay of a key's next try: doubling per failure, and bounded over a namespace's keys."""
+    """The delay before a key's retry: doubles per failure, and limits each namespace's rate."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -74,12 +74,12 @@ class RetryLimiter:
     def next_delay(
         self, key: Key, asked_seconds: float | None = None, most_seconds: float = RETRY_MAX_SECONDS
     ) -> float:
-        """Count a failure of the key; the seconds to wait, if need be longer than the most.
+        """Count a failure of the key; returns the seconds to wait, which can exceed the maximum.
 
-        They double up to 30 s; where more than 300 keys of the namespace fail, each waits longer,
-        so that no more than ten a second are tried. `asked_seconds`, what the server asked for,
-        counts up to 30 s, because a person waits. It replaces the doubled delay, but not the bound
-        over the namespace's keys.
+        They double up to 30 s; if more than 300 keys of the namespace fail, each waits longer, so
+        that at most ten a second are tried. `asked_seconds`, what the server asked for, counts up
+        to 30 s, because a person waits. It replaces the doubled delay, but not the bound over the
+        namespace's keys.
         """
         with self._lock:
             failures = self._failures.get(key, 0)

@@ -1,4 +1,4 @@
-"""Waiting items, in a line for each namespace: namespaces take turns, one item a turn."""
+"""Waiting items, in one queue per namespace: namespaces take turns, one item each."""
 
 from collections import OrderedDict, deque
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ Item = TypeVar("Item")
 
 
 class Turns(Generic[Item]):
-    """The lines, in the order of the namespaces' turns. Its owner locks."""
+    """The queues, ordered by which namespace is next. The owner must lock."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[str, deque[Item]] = OrderedDict()
@@ -25,11 +25,11 @@ class Turns(Generic[Item]):
         return (line[0] for line in self._lines.values())
 
     def add(self, namespace: str, item: Item) -> None:
-        """Put an item at the end of its namespace's line."""
+        """Put an item at the end of its namespace's queue."""
         self._lines.setdefault(namespace, deque()).append(item)
 
     def take(self, namespace: str) -> Item:
-        """Take the first item of a namespace, which goes behind the others."""
+        """Take the first item of a namespace, which then goes behind the others."""
         line = self._lines.pop(namespace)
         item = line.popleft()
         if line:
@@ -37,7 +37,7 @@ class Turns(Generic[Item]):
         return item
 
     def drop(self) -> None:
-        """Drop the last item of the longest line."""
+        """Drop the last item of the longest queue."""
         namespace = max(self._lines, key=lambda each: len(self._lines[each]))
         self._lines[namespace].pop()
         if not self._lines[namespace]:
