@@ -1,1 +1,1 @@
-"""What a PaddleJob is: typed spec and status, defaults, validation, schema, names. No I/O."""
+"""Defines PaddleJobs: typed spec and status, defaults, validation, schema, names. No I/O."""

@@ -1,6 +1,6 @@
-"""Which resources of a pod are accelerators: one list for all who count them or advise on them.
+"""The list of pod resources that count as accelerators.
 
-Device plugins choose the names. Some also offer a device's memory or cores, which are no devices.
+Device plugins choose the names. Some also offer a device's memory or cores, which do not count.
 """
 
 import re
@@ -20,7 +20,7 @@ _AMOUNT = re.compile("[0-9]{1,4}")
 
 
 def count_accelerators(container: Raw, patterns: Sequence[str] = ACCELERATORS) -> int:
-    """The devices that a container asks for. One that has a limit alone is requested as well."""
+    """The devices that a container asks for. A limit without a request counts as a request."""
     resources: Raw = container.get("resources") or {}
     wanted: Raw = (resources.get("limits") or {}) | (resources.get("requests") or {})
     amounts = (str(amount) for name, amount in wanted.items() if _is_device(name, patterns))

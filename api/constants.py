@@ -1,7 +1,7 @@
 """The project's vocabulary: the group, labels, annotations, conditions, reasons.
 
-Every word that a user, a dashboard or another controller may meet stands here once, with its
-meaning. An API cannot be taken back: change a value only together with a new API version.
+Every name that users, dashboards or other controllers see is defined here once, with its meaning.
+They are part of the API: change a value only together with a new API version.
 """
 
 from enum import StrEnum
@@ -74,7 +74,7 @@ class Role(StrEnum):
 
 
 class Mode(StrEnum):
-    """How the job trains, as its roles show."""
+    """How the job trains, derived from its roles."""
 
     PS = "PS"  # workers with parameter servers
     COLLECTIVE = "Collective"  # several workers that reduce gradients among themselves, no servers
@@ -91,7 +91,7 @@ class Intranet(StrEnum):
 
 
 class CleanPodPolicy(StrEnum):
-    """When pods and Services go after the job's end."""
+    """When pods and Services are deleted after the job has ended."""
 
     ALWAYS = "Always"
     NEVER = "Never"
@@ -193,7 +193,7 @@ class Reason(StrEnum):
 
 
 def _reasons(first: Reason, last: Reason) -> tuple[Reason, ...]:
-    """Those from the first to the last, as they stand above."""
+    """The reasons from the first to the last, in the order above."""
     every = tuple(Reason)
     return every[every.index(first) : every.index(last) + 1]
 

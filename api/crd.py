@@ -27,7 +27,7 @@ SCALE = {
 
 
 def build_crd() -> Raw:
-    """The CRD as kubectl installs it on Kubernetes 1.25 and newer."""
+    """The CRD for Kubernetes 1.25 and newer."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -51,7 +51,7 @@ def build_crd() -> Raw:
 
 
 def names() -> Raw:
-    """How the resource is called."""
+    """The names of the resource."""
     return {
         "kind": KIND,
         "listKind": f"{KIND}List",
@@ -63,7 +63,7 @@ def names() -> Raw:
 
 
 def columns(path_key: str) -> list[Raw]:
-    """What `kubectl get pdj` prints after the name; v1beta1 spells `jsonPath` otherwise."""
+    """The columns of `kubectl get pdj` after the name; v1beta1 spells `jsonPath` differently."""
     return [
         {"name": name, "type": kind, path_key: path, "description": description} | more
         for table, more in ((COLUMNS, {}), (WIDE_COLUMNS, {"priority": 1}))

@@ -1,4 +1,4 @@
-"""A PaddleJob as a whole: the parts of its metadata that matter, its spec and its status."""
+"""A whole PaddleJob: the metadata that we use, its spec and its status."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -74,7 +74,7 @@ class PaddleJob:
 def parse_job(raw: Raw) -> PaddleJob:
     """The typed job of a stored PaddleJob.
 
-    Raises KeyError, TypeError or ValueError on an object that the schema would have refused.
+    Raises KeyError, TypeError or ValueError on an object that the schema would refuse.
     """
     created = parse_time(raw["metadata"].get("creationTimestamp"))
     annotations = raw["metadata"].get("annotations") or {}
@@ -99,14 +99,14 @@ def pod_name(job_name: str, role: Role, index: int) -> str:
 
 
 def config_map_name(job_name: str, attempt: int) -> str:
-    """The ConfigMap of an attempt: the job's name for the first.
+    """The name of an attempt's ConfigMap: the job's name for the first attempt.
 
-    Later ones spell the word out: `<job>-2` could well be another job's first.
+    Later ones contain the word "attempt", because `<job>-2` could be another job's name.
     """
     return job_name if attempt <= 1 else f"{job_name}-attempt-{attempt}"
 
 
 def pod_group_name(job_name: str, uid: str) -> str:
-    """`<job>-<8 hex of the UID>`, the job's part cut so that it stays a valid name."""
+    """`<job>-<8 hex of the UID>`; the job's name is cut so that the result is a valid name."""
     suffix = uid.replace("-", "")[:_UID_CHARACTERS]
     return f"{job_name[: MAX_CHILD_NAME - _UID_CHARACTERS - 1]}-{suffix}"

@@ -1,7 +1,7 @@
 """Readers of raw Kubernetes objects.
 
 Objects are kept as the JSON that the API server sent, so that no field is lost. These functions
-read the few fields that every part needs; they never change what they are given.
+read the few fields that every part needs; they never change their arguments.
 """
 
 from dataclasses import fields
@@ -66,21 +66,21 @@ def format_time(moment: datetime) -> str:
 
 
 def format_micro_time(moment: datetime) -> str:
-    """A moment as metav1.MicroTime: UTC, always six digits, which Go's parser insists on."""
+    """A moment as metav1.MicroTime: UTC, always with six digits, which Go's parser requires."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 @cache
 def json_names(kind: type) -> dict[str, str]:
-    """The fields of a dataclass with their names in JSON: `start_time` is `startTime`."""
+    """Maps the fields of a dataclass to their JSON names: `start_time` to `startTime`."""
     words = {field.name: field.name.split("_") for field in fields(kind)}
     return {name: first + "".join(map(str.title, more)) for name, (first, *more) in words.items()}
 
 
 def parse_fields(kind: type[Parsed], raw: Raw, **parsed: object) -> Parsed:
-    """An object of a dataclass with these fields, and others as they stand in the JSON.
+    """Build a dataclass from the given fields, and the other fields from the JSON.
 
-    A field that is absent or null has its default.
+    A field that is absent or null gets its default.
     """
     names = json_names(kind).items()  # type: ignore[arg-type] # a type is hashable
     plain = {name: raw[key] for name, key in names if raw.get(key) is not None}

@@ -1,8 +1,8 @@
 """Which job an object belongs to: one rule for the store, the applier and the decisions.
 
-Anyone who may create an object writes its owner references, and the API server does not check
-them. So a UID alone proves nothing: it may be that of a job in another namespace, to which only
-users of that namespace may add children. An object is a job's child if it is in the job's namespace
+Anyone who can create an object can write its owner references, and the API server does not check
+them. So a UID alone proves nothing: it may belong to a job in another namespace, and only users of
+that namespace may add children to it. An object is a job's child if it is in the job's namespace
 and its controller reference names the job in full, as the operator writes it.
 """
 
@@ -20,7 +20,7 @@ class Key(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """The job that children belong to: this one, not a former one of the same name."""
+    """The job that children belong to, as opposed to a former job of the same name."""
 
     key: Key
     uid: str
@@ -36,7 +36,7 @@ class Owner(NamedTuple):
 
 
 def owner_of(obj: Raw) -> Owner | None:
-    """The job that an object belongs to, or None where it is nobody's or another kind's."""
+    """The job that an object belongs to, or None if it has no owner or one of another kind."""
     reference = controller_of(obj)
     if reference is None:
         return None

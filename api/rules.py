@@ -1,7 +1,7 @@
 """Rules that a schema cannot express, in CEL: the API server checks them at admission.
 
 `validation` holds the same rules in Python. The expressions use only what Kubernetes 1.25 knows (no
-optionals, no fieldPath). So a rule stands at the field that its error should name, or else its
+optionals, no fieldPath). So a rule is attached to the field that its error should name, or its
 message names the field. A rule that reads `oldSelf` is checked on updates.
 
 No rule walks a list of the pod template: those have no bounds in Kubernetes, and the API server
@@ -95,7 +95,7 @@ EXIT_CODE_RULES = _validations(
 
 
 def job_rules(pod_fields: Raw) -> Raw:
-    """Rules over the whole object: lengths of names, and fields that change only in a held job.
+    """Rules over the whole object: lengths of names, and fields that can change only in a held job.
 
     The API server checks every rule at every write of a status too, and looking at a field is
     expensive, because the schema has many of them. So each rule first asks the question that
@@ -162,7 +162,7 @@ def role_rules() -> Raw:
 
 
 def _same(new: str, old: str, name: str) -> str:
-    """Whether an optional field is as it was, unset included."""
+    """Whether an optional field is unchanged; it may be unset both times."""
     return (
         f"has({new}.{name}) == has({old}.{name}) && "
         f"(!has({new}.{name}) || {new}.{name} == {old}.{name})"

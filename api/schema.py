@@ -1,8 +1,8 @@
 """The OpenAPI schema of a PaddleJob: names, types, bounds, defaults and descriptions.
 
-Rules that a schema cannot express stand in `rules`. Only fields that the user can never unset again
-(`replicas`, `withGloo`, `intranet`) have a default here: writing the default down later must
-not look like a change of a field that must not change. Everything else is defaulted on reading.
+Rules that a schema cannot express are in `rules`. Only fields that can never be unset again
+(`replicas`, `withGloo`, `intranet`) have a default here. Otherwise, a user who adds the default
+later would seem to change an immutable field. Other defaults are filled in on reading.
 """
 
 import json
@@ -99,7 +99,7 @@ def _role(role: Role) -> Raw:
 
 
 def _template() -> Raw:
-    """The pod template as Kubernetes has it, with the restrictions of this operator."""
+    """Kubernetes' pod template, with the restrictions of this operator."""
     schema = load_pod_template()
     schema["description"] = (
         "The pods of the role. Passed through as it is, but for names, the labels, annotations "

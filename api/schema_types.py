@@ -1,6 +1,6 @@
 """Builders of OpenAPI v3 schemas, so that the schema reads as a table of fields.
 
-Each returns a fresh dict; `description` is what `kubectl explain` prints.
+Each returns a new dict; `kubectl explain` prints the `description`.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def a_count(description: str) -> Raw:
 
 
 def a_string(description: str, max_length: int | None = None, **more: object) -> Raw:
-    """A string, bounded where a length is given."""
+    """A string, with a maximum length if one is given."""
     bound = {} if max_length is None else {"maxLength": max_length}
     return {"description": description, "type": "string", **bound, **more}
 

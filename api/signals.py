@@ -1,4 +1,4 @@
-"""Which signal an exit code stands for, and what Linux calls it."""
+"""Maps exit codes to signals and their Linux names."""
 
 CONTAINER_BASE = 128
 """A shell or a container runtime says 128 + n of a process that signal n ended."""
@@ -18,9 +18,9 @@ SIGKILL = 9
 
 
 def signal_of(exit_code: int) -> int | None:
-    """The signal that ended a container, or a process of it; None where a program just exited.
+    """The signal that ended a container or one of its processes; None if a program just exited.
 
-    255 counts as `exit(-1)`: programs do that every day, and hardly any dies of SIGHUP.
+    255 counts as `exit(-1)`, because that is common and death by SIGHUP is rare.
     """
     if CONTAINER_BASE < exit_code <= CONTAINER_BASE + MAX_SIGNAL:
         return exit_code - CONTAINER_BASE
@@ -28,10 +28,10 @@ def signal_of(exit_code: int) -> int | None:
 
 
 def is_of_child(exit_code: int) -> bool:
-    """Whether the code says that a signal ended a child of the container's first process."""
+    """Whether the code means that a signal ended a child of the container's first process."""
     return CHILD_BASE - MAX_NAMED <= exit_code < CHILD_BASE - 1
 
 
 def signal_name(number: int) -> str:
-    """`SIGKILL`; `signal 34` of those that have no name."""
+    """`SIGKILL`, or `signal 34` for one without a name."""
     return f"SIG{_NAMES[number - 1]}" if 0 < number <= MAX_NAMED else f"signal {number}"

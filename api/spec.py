@@ -1,7 +1,7 @@
 """A PaddleJob's spec as typed, read-only values, defaults filled in.
 
 Parsing never fails on a spec that the schema accepts; further rules are in `validation`.
-Pod templates stay raw JSON: they belong to the user and pass through.
+Pod templates stay raw JSON: they belong to the user and are passed on.
 """
 
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class RoleSpec:
 
 @dataclass(frozen=True, slots=True)
 class SchedulingPolicy:
-    """What the gang asks of the batch scheduler."""
+    """What the job asks of the batch scheduler for its gang."""
 
     min_available: int | None = None
     queue: str = ""
@@ -66,7 +66,7 @@ class JobSpec:
 
     @property
     def mode(self) -> Mode:
-        """Heter before PS before Collective before Single; only the roles decide."""
+        """The mode, derived from the roles: Heter if possible, else PS, Collective, Single."""
         if Role.HETER in self.roles:
             return Mode.HETER
         if Role.PS in self.roles:
@@ -78,12 +78,12 @@ class JobSpec:
 
     @property
     def is_elastic(self) -> bool:
-        """Whether PaddlePaddle's elastic launcher forms the job."""
+        """Whether the job uses PaddlePaddle's elastic launcher."""
         return self.elastic >= 1
 
     @property
     def has_workers_only(self) -> bool:
-        """Whether the job is its workers, which the operator ranks: collective, not elastic."""
+        """Whether the job has only workers, ranked by the operator: collective, not elastic."""
         return set(self.roles) == {Role.WORKER} and not self.is_elastic
 
     @property

@@ -1,7 +1,7 @@
 """A PaddleJob's status as typed values, and the merge patch between two of them.
 
-The status is also the operator's only memory: attempts, counters and failures survive a restart of
-the operator because they are stored here and nowhere else.
+The status is also the operator's only memory: attempts, counters and failures are stored only here,
+so they survive a restart of the operator.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ _TELLING = (
 
 
 def _field(schema: Raw, default: Any = "") -> Any:
-    """A field of the status, with its schema and the default of an absent one."""
+    """A field of the status, with its schema and its default if absent."""
     return field(default=default, metadata=schema)
 
 
@@ -112,8 +112,8 @@ class JobCondition:
 class Failure:
     """The record of one incident, which outlives the pod.
 
-    `signal` is set where a signal ended the trainer; `exit_code` and `signal` are None where no
-    container ended, as in an eviction.
+    `signal` is set if a signal ended the trainer; `exit_code` and `signal` are None if no container
+    ended, as in an eviction.
     """
 
     attempt: int = _count("The attempt that failed.")
@@ -137,7 +137,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What the job waits for, as later passes need it: no pass reads a condition's message."""
+    """What the job waits for, for use by later passes, which never read a condition's message."""
 
     cause: str = _text("What the job waits for.")
     next_step: str = _text("What to do about it, or what comes next.")
@@ -159,9 +159,9 @@ _BY_TYPE = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["typ
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """PaddleJob.status, and its schema. `attempt` is 0 until a pass has looked at the job.
+    """PaddleJob.status, and its schema. `attempt` is 0 until the first pass over the job.
 
-    No enums here: an older CRD must accept the words that a newer operator writes.
+    There are no enums, because an older CRD must accept values that a newer operator writes.
     """
 
     phase: str = _text(
@@ -215,7 +215,7 @@ class JobStatus:
         return self.phase in (Phase.COMPLETED, Phase.FAILED)
 
     def condition(self, type_: str) -> JobCondition | None:
-        """The condition of this type, or None where it was never set."""
+        """The condition of this type, or None if it was never set."""
         return next((c for c in self.conditions if c.type == type_), None)
 
     def true_condition(self, type_: str) -> JobCondition | None:
@@ -243,7 +243,7 @@ class JobStatus:
         return replace(self, conditions=conditions)
 
     def with_headline(self, condition: JobCondition | None) -> "JobStatus":
-        """The status with this condition's reason and first words at its top."""
+        """The status with this condition's reason and the start of its message at the top."""
         if condition is None:
             return replace(self, reason="", message="")
         first, *_ = condition.message.splitlines() or [""]
@@ -257,10 +257,10 @@ class JobStatus:
 
 
 def telling_conditions(status: JobStatus) -> Iterator[JobCondition]:
-    """The true conditions, the one that says most about where the job stands first.
+    """The true conditions, the most informative one first.
 
-    A restart's cause says more than that its pods are on their way, and less than what holds
-    them up.
+    The cause of a restart says more than that pods are being created, and less than what holds them
+    up.
     """
     waits = status.true_condition(Condition.PENDING)
     order = list(_TELLING)
@@ -271,7 +271,7 @@ def telling_conditions(status: JobStatus) -> Iterator[JobCondition]:
 
 
 def headline_condition(status: JobStatus) -> JobCondition | None:
-    """The condition of `status.reason`; decided here for a status of an operator without it."""
+    """The condition of `status.reason`; computed if an older operator did not write one."""
     conditions = list(telling_conditions(status))
     named = (each for each in conditions if status.reason and each.reason == status.reason)
     return next(named, conditions[0] if conditions else None)
@@ -292,14 +292,14 @@ def status_schema() -> Raw:
 def new_condition(
     type_: str, status: bool, reason: str, message: str, now: datetime
 ) -> JobCondition:
-    """A condition as of now; `with_condition` keeps an older transition time."""
+    """A condition with the current time; `with_condition` keeps an older transition time."""
     return JobCondition(type_, status, reason, message, format_time(now))
 
 
 def parse_status(raw: Raw | None) -> JobStatus:
     """The typed status of `PaddleJob.status`; an absent one is the empty status.
 
-    Raises AttributeError, KeyError, TypeError or ValueError on one that no operator has written.
+    Raises AttributeError, KeyError, TypeError or ValueError if no operator can have written it.
     """
     raw = raw or {}
     _check_counters(raw)
@@ -318,7 +318,7 @@ def parse_status(raw: Raw | None) -> JobStatus:
 
 
 def dump_status(status: JobStatus) -> Raw:
-    """The status as JSON; what is empty is left out."""
+    """The status as JSON, without empty fields."""
     raw = _dump(status) | {
         "conditions": [_dump_condition(each) for each in status.conditions],
         "failures": [_dump(each) for each in status.failures],

@@ -1,4 +1,4 @@
-"""The containers of raw pods: which one trains, and what the status says of each."""
+"""The containers of raw pods: which one is the trainer, and the status of each."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ PORT_VARIABLE = "PADDLE_PORT"
 
 
 def trainer_name(pod_spec: Raw) -> str:
-    """The trainer container's name: `paddle` where there is one, else the first's."""
+    """The trainer container's name: `paddle` if there is one, else the first container's."""
     names = [container.get("name", "") for container in pod_spec.get("containers") or ()]
     if TRAINER_CONTAINER in names or not names:
         return TRAINER_CONTAINER
@@ -18,13 +18,13 @@ def trainer_name(pod_spec: Raw) -> str:
 
 
 def trainer_of(pod_spec: Raw) -> Raw:
-    """The trainer container of a pod spec; empty where there is no container."""
+    """The trainer container of a pod spec; empty if there is no container."""
     name = trainer_name(pod_spec)
     return next((c for c in pod_spec.get("containers") or () if c.get("name") == name), {})
 
 
 def requests_of(container: Raw) -> Raw:
-    """The resources that a container asks for: one that has a limit alone is requested as well."""
+    """The resources that a container asks for. A limit without a request counts as a request."""
     resources: Raw = container.get("resources") or {}
     return (resources.get("limits") or {}) | (resources.get("requests") or {})
 
@@ -37,7 +37,7 @@ def container_statuses(pod: Raw) -> Iterator[Raw]:
 
 
 def container_status(pod: Raw, name: str) -> Raw:
-    """The status of one container; empty where it has none yet."""
+    """The status of one container; empty if it has none yet."""
     return next((each for each in container_statuses(pod) if each.get("name") == name), {})
 
 
@@ -48,7 +48,7 @@ def has_started(container: Raw) -> bool:
 
 
 def terminated_of(container: Raw) -> Raw | None:
-    """How a container with this status has ended, or None while it has not."""
+    """How a container with this status ended, or None if it has not."""
     return (container.get("state") or {}).get("terminated")
 
 

@@ -1,8 +1,8 @@
-"""Rules about a PaddleJob that the schema cannot express, in Python: those of `rules` and two more.
+"""Rules in Python that the schema of a PaddleJob cannot express: those of `rules` and two more.
 
-The operator checks a job before it creates its first child: for API servers that know no CEL, and
-for the two rules that CEL cannot express, about the variables and the names of the templates'
-containers. Rules about changes are not here, because only the API server has both versions.
+The operator checks a job before it creates its first child, for API servers without CEL and for two
+rules that CEL cannot express, about the variables and the names of the templates' containers. Rules
+about changes are not here, because only the API server has both versions.
 """
 
 import re
@@ -28,7 +28,7 @@ CONTAINER_MESSAGE = "is the name of no container or init container of any role"
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One thing that is wrong: the field's path from the object's root, and why."""
+    """An error: the field's path from the object's root, and why it is wrong."""
 
     path: str
     message: str
@@ -41,7 +41,7 @@ Errors = Iterator[FieldError]
 
 
 def validate_job(raw: Raw) -> list[FieldError]:
-    """All that is wrong with a PaddleJob that its schema accepts; empty when it can run."""
+    """All errors of a PaddleJob that its schema accepts; empty if it can run."""
     spec = parse_spec(raw["spec"])
     errors = list(_check_names(name_of(raw), spec))
     for check in _CHECKS:
@@ -141,7 +141,7 @@ def _check_port(_raw: Raw, spec: JobSpec) -> Errors:
 
 
 def _port_values(role: RoleSpec) -> list[str]:
-    """The port's values in the trainer container's env; a reference does not count as a literal."""
+    """The port's values in the trainer container's env; empty for a reference."""
     env = trainer_of(role.pod_spec).get("env") or ()
     return [str(each.get("value") or "") for each in env if each.get("name") == PORT_VARIABLE]
 
