@@ -6,7 +6,7 @@ from pdj.errors import INTERRUPTED
 
 
 def run() -> None:
-    """Run the command of this process. Ctrl-C may come before its modules are imported."""
+    """Run the command line, and handle Ctrl-C even while modules are being imported."""
     try:
         from pdj.main import main
 

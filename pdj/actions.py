@@ -1,4 +1,4 @@
-"""What people change of a job: one function for each command that does, and each button."""
+"""Changes to jobs: one function for each command or button."""
 
 from api.constants import ANNOTATION_RESTARTED_AT
 from api.objects import Raw
@@ -9,7 +9,7 @@ from pdj.gather.paths import jobs_path
 
 
 def suspend(client: Client, raw: Raw, value: bool = True) -> Raw:
-    """Set `spec.suspend`; the job as it is then. Raises Problem for a job that has ended."""
+    """Set `spec.suspend`; returns the changed job. Raises Problem for a job that has ended."""
     _refuse_ended(raw)
     return _patch(client, raw, {"spec": {"suspend": value}})
 
@@ -21,7 +21,7 @@ def scale(client: Client, raw: Raw, workers: int) -> Raw:
 
 
 def restart(client: Client, raw: Raw, value: str) -> Raw:
-    """Ask for a new attempt by a new value of the annotation."""
+    """Ask for a new attempt by setting the annotation to a new value."""
     _refuse_ended(raw)
     if (raw["spec"] or {}).get("suspend"):
         name = raw["metadata"]["name"]
@@ -30,12 +30,12 @@ def restart(client: Client, raw: Raw, value: str) -> Raw:
 
 
 def delete(client: Client, raw: Raw) -> None:
-    """Delete this job, and no other of its name."""
+    """Delete this job, but no other one with its name."""
     client.delete(_path(raw), raw["metadata"]["uid"])
 
 
 def _patch(client: Client, raw: Raw, patch: Raw) -> Raw:
-    """Change this job, and no other of its name: the API server refuses another UID."""
+    """Change this job, but no other one with its name: the API server refuses another UID."""
     metadata = {"uid": raw["metadata"]["uid"], **patch.get("metadata", {})}
     return client.merge_patch(_path(raw), {**patch, "metadata": metadata})
 
@@ -45,7 +45,7 @@ def _path(raw: Raw) -> str:
 
 
 def _refuse_ended(raw: Raw) -> None:
-    """Raise Problem for a job that has ended: nothing changes it any more."""
+    """Raise Problem for a job that has ended, which cannot be changed."""
     if result_of(raw) is not None:
         name, phase = raw["metadata"]["name"], raw["status"]["phase"]
         raise Problem(

@@ -1,4 +1,4 @@
-"""`kubectl_complete-pdj`: what may come next on a command line.
+"""`kubectl_complete-pdj`: shell completion.
 
 kubectl runs it with the words so far, the one under the cursor last, and reads candidates line by
 line; the last line is a directive of the shell's completion (4: no file names, 0: file names too).
@@ -55,7 +55,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
 
 
 def _values(action: argparse.Action | None, last: str) -> tuple[list[str], int]:
-    """The words that an option or an argument takes; a file's name is the shell's to complete."""
+    """The values of an option or an argument; the shell completes file names."""
     if action is None:
         return [], NO_FILES
     takes_files = any(each in str(action.metavar) for each in ("FILE", "FOLDER"))

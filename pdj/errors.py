@@ -1,4 +1,4 @@
-"""What a command says before it gives up: one line, and the process's exit code."""
+"""The errors of a command: a one-line message, and the process's exit code."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ INTERRUPTED: Final = 130
 
 
 class Problem(Exception):
-    """Why a command does not go on: a line for the user."""
+    """The reason why a command stops: a line for the user."""
 
     code: int = FAILED
 
@@ -26,6 +26,6 @@ class Usage(Problem):
 
 
 class TimedOut(Problem):
-    """What was waited for has not come in time."""
+    """A wait has timed out."""
 
     code = TIMED_OUT

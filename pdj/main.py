@@ -1,7 +1,7 @@
-"""`kubectl pdj`: which command is meant, and how its end is told.
+"""`kubectl pdj`: finds the command, runs it and reports its result.
 
-Whatever goes wrong is one line on standard error and an exit code (see `errors`). Options that all
-commands have may stand before and after the command's name.
+Every error is one line on standard error and an exit code (see `errors`). Options that all commands
+have can come before or after the command's name.
 """
 
 import argparse
@@ -25,7 +25,7 @@ DEBUG = "PDJ_DEBUG"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; the process's exit code."""
+    """Run one command; returns the process's exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     _open_missing()
     # An undecodable byte of a log must not end the command where the locale is not UTF-8.
@@ -51,14 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_missing() -> None:
-    """In place of a stream that whoever started the process has closed, one that leads nowhere."""
+    """Replace a standard stream that was closed at start by /dev/null."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _print_no_more() -> None:
-    """Let nothing that is left unprinted end the process with words of Python's."""
+    """Drop unprinted output, so that Python reports no error about it on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -88,7 +88,7 @@ def _run(given: list[str]) -> int:
 
 
 def _refuse_idle_timeout(options: argparse.Namespace) -> None:
-    """Raise Usage for `--timeout` where nothing is waited for: it would be passed over."""
+    """Raise Usage for `--timeout` without a wait, because it would be ignored."""
     waits = {"--wait": "wait", "--watch": "watch", "--follow": "follow", "--local": "local"}
     has = {flag: getattr(options, name) for flag, name in waits.items() if hasattr(options, name)}
     if getattr(options, "timeout", None) is not None and not any(has.values()):
@@ -113,7 +113,7 @@ def build_parser(name: str, module: ModuleType) -> argparse.ArgumentParser:
 
 
 def common_options(is_after: bool = False) -> argparse.ArgumentParser:
-    """Options of every command. After its name they have no defaults, or these would win."""
+    """Options of every command. After its name they have no defaults, to keep earlier values."""
     parser = argparse.ArgumentParser(prog=PROGRAM, add_help=False, allow_abbrev=False)
     group = parser.add_argument_group("where")
     unset = argparse.SUPPRESS if is_after else None
@@ -152,7 +152,7 @@ def _split(given: list[str]) -> tuple[list[str], str | None, list[str]]:
 
 
 def _at_dashes(words: list[str]) -> tuple[list[str], list[str]]:
-    """The words before `--`, and those after it, which are a program's."""
+    """The words before `--`, and those after it, which belong to a program."""
     if "--" not in words:
         return words, []
     at = words.index("--")

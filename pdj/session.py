@@ -1,4 +1,4 @@
-"""What every command is given: the way to the cluster, the namespace, the screen."""
+"""The context of a command: the cluster, the namespace, the terminal."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Session:
-    """One run of one command. The cluster is looked for when a command first asks for it."""
+    """One run of one command. It connects to the cluster when first needed."""
 
     options: argparse.Namespace
     screen: Screen = field(default_factory=Screen)

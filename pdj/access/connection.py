@@ -1,4 +1,4 @@
-"""From a kubeconfig's sections to a client of its API server."""
+"""Builds a client of an API server from the sections of a kubeconfig."""
 
 import os
 import ssl
@@ -25,18 +25,18 @@ class Login:
     plugin_seconds: float
 
     def header(self) -> str | None:
-        """The Authorization header; None where a certificate proves who we are."""
+        """The Authorization header; None if we authenticate by a certificate."""
         return self.identity.authorization
 
     def renew(self, refused: str | None) -> None:
-        """Read the credentials again, where they are more than a certificate."""
+        """Reload the credentials, unless they are just a certificate."""
         if refused is not None:
             target = self.target
             self.identity = read_identity(target.user, target.cluster, self.plugin_seconds)
 
 
 def open_client(target: Target) -> Client:
-    """Requests with the rights of the kubeconfig's user. Raises Problem as `connect` does."""
+    """A client with the permissions of the kubeconfig's user. Raises Problem as `connect` does."""
     return Client(connect(target), IDLE_CONNECTIONS, USER_AGENT, TIMEOUTS)
 
 
@@ -81,7 +81,7 @@ def _build_tls(target: Target, identity: Identity) -> ssl.SSLContext:
 
 
 def _load_certificate(context: ssl.SSLContext, identity: Identity) -> None:
-    """OpenSSL takes a certificate from a file only: one that nobody else can read, for a moment."""
+    """Load a certificate through a temporary private file, because OpenSSL reads only files."""
     import tempfile  # takes time to import, and a token needs none
 
     with tempfile.NamedTemporaryFile(prefix="pdj-") as file:

@@ -1,4 +1,4 @@
-"""Who we are: a token, a password, a client certificate, or a plugin that is asked for them.
+"""The user's credentials: a token, a password, a client certificate, or a plugin for them.
 
 A plugin runs once, when the first request is sent, and again when its token is refused.
 """
@@ -27,7 +27,7 @@ _UNSUPPORTED = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What proves who we are: an Authorization header, or a certificate with its key, in PEM."""
+    """Credentials: an Authorization header, or a certificate with its key, in PEM."""
 
     authorization: str | None = None
     certificate: bytes = b""
@@ -35,7 +35,7 @@ class Identity:
 
 
 def read_identity(user: Raw, cluster: Raw, plugin_seconds: float = PLUGIN_SECONDS) -> Identity:
-    """The identity of a kubeconfig's user, read anew. Raises Problem in one line."""
+    """Read the identity of a kubeconfig's user. Raises Problem in one line."""
     for name, instead in _UNSUPPORTED.items():
         if user.get(name):
             raise Problem(f"the kubeconfig's user has {name}, which is not supported: {instead}")
@@ -49,7 +49,7 @@ def read_identity(user: Raw, cluster: Raw, plugin_seconds: float = PLUGIN_SECOND
 
 
 def data_of(section: Raw, name: str) -> bytes:
-    """What `<name>-data` holds or the file `<name>` does; empty where neither is set."""
+    """The content of `<name>-data` or of the file `<name>`; empty if neither is set."""
     try:
         if section.get(f"{name}-data"):
             return base64.b64decode(str(section[f"{name}-data"]), validate=True)

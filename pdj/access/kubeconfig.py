@@ -1,7 +1,7 @@
-"""Which API server, and as whom: read from kubeconfig files as kubectl reads them.
+"""Reads the API server and the user from kubeconfig files, as kubectl does.
 
-`$KUBECONFIG` may name several files: the first that has an entry wins, and relative paths are seen
-from the file that holds them. In a pod without a kubeconfig, its ServiceAccount is used.
+`$KUBECONFIG` may name several files: the first that has an entry wins, and paths are relative to
+the file that contains them. In a pod without a kubeconfig, its ServiceAccount is used.
 """
 
 import os
@@ -26,7 +26,7 @@ INSECURE = "insecure-skip-tls-verify"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A cluster, a user and a namespace, as their sections of the kubeconfig have them."""
+    """A cluster, a user and a namespace, from their sections of the kubeconfig."""
 
     cluster: Raw
     user: Raw
@@ -44,7 +44,7 @@ class _Merged:
 
 
 def load_target(kubeconfig: str | None, context: str | None) -> Target:
-    """Where to go. Raises Problem with the file and what is wrong with it."""
+    """The target of the command. Raises Problem with the file and its error."""
     paths = _paths(kubeconfig)
     merged = _Merged()
     for path in paths:
@@ -126,7 +126,7 @@ def _read(path: Path) -> Raw:
 
 
 def _with_absolute_paths(value: Raw, folder: Path) -> Raw:
-    """A login plugin without a slash is one of the PATH."""
+    """Make paths absolute, except a login plugin without a slash, which is found on the PATH."""
     found = value | {key: str(folder / str(value[key])) for key in _PATHS if value.get(key)}
     plugin = value.get("exec")
     if isinstance(plugin, dict) and "/" in str(plugin.get("command")):

@@ -1,11 +1,11 @@
-"""Bounds of what is read: a file's size, and how deep YAML is nested."""
+"""Limits on input: a file's size, and how deeply YAML is nested."""
 
 from pathlib import Path
 from typing import Any
 
 
 def refuse_deep_yaml(text: str | bytes, loader: Any, most: int) -> None:
-    """Raise ValueError before anybody builds what is nested: libyaml's stack ends the process."""
+    """Raise ValueError before the YAML is built, which would overflow libyaml's stack."""
     import yaml  # takes time to import, and JSON needs none
 
     depth = 0
@@ -17,7 +17,7 @@ def refuse_deep_yaml(text: str | bytes, loader: Any, most: int) -> None:
 
 
 def read_bounded(path: str | Path, most: int) -> bytes:
-    """What a file holds, which may be none that ends. Raises ValueError above `most` bytes."""
+    """Read a file, which may be endless. Raises ValueError above `most` bytes."""
     with Path(path).open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:

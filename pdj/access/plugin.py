@@ -1,7 +1,7 @@
-"""Runs a login plugin, within bounds of time and output.
+"""Runs a login plugin, with limits on time and output.
 
-Its words for the user go to standard error as they come, without anything that a terminal would
-obey. One that has not ended by itself is ended with all that it has started.
+Its messages go to standard error as they come, without control characters. A plugin that has not
+ended by itself is killed with everything that it has started.
 """
 
 import codecs
@@ -26,7 +26,7 @@ _ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def run_plugin(command: list[str], environment: dict[str, str], seconds: float) -> bytes:
-    """What the plugin prints. Raises Problem in one line."""
+    """Run the plugin; returns its output. Raises Problem in one line."""
     name = f"the login plugin {command[0]}"
     try:
         process = subprocess.Popen(
@@ -47,7 +47,7 @@ def run_plugin(command: list[str], environment: dict[str, str], seconds: float) 
 
 
 def _read(process: "subprocess.Popen[bytes]", name: str, seconds: float) -> bytes:
-    """What it has printed once it has ended, though something that it started may live on."""
+    """Its output once it has ended, even if something that it started is still running."""
     started, is_told, answer = time.monotonic(), False, bytearray()
     with selectors.DefaultSelector() as streams:
         streams.register(process.stdout or 0, selectors.EVENT_READ, answer.extend)
@@ -85,7 +85,7 @@ def _show_words() -> Callable[[bytes], None]:
 
 
 def _plain(text: str) -> str:
-    """With nothing in it that a terminal obeys."""
+    """The text without control characters."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 

@@ -1,13 +1,13 @@
-"""The commands, one module each: `configure` adds its options, `run` does it.
+"""The commands, one module each: `configure` adds its options, `run` runs it.
 
-A module is imported when its command is asked for, so that no command pays for another.
+A module is imported when its command is used, so that no command pays for another.
 """
 
 from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """Where a command stands, and what `--help` says of it."""
+    """A command's module, and its `--help` text."""
 
     module: str
     help: str

@@ -1,4 +1,4 @@
-"""How a failure is told: one line on standard error, and the exit code that stands for it."""
+"""Reports failures: one line on standard error, and an exit code."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -14,14 +14,14 @@ Item = TypeVar("Item")
 
 
 def complain(error: Problem | ApiError) -> int:
-    """Tell what went wrong; the exit code."""
+    """Report the error; returns the exit code."""
     if isinstance(error, Problem):
         return say(str(error), error.code)
     return say(_explain(error), FAILED)
 
 
 def say(text: str, code: int) -> int:
-    """Print one line that no terminal obeys; the code."""
+    """Print one line without control characters; returns the code."""
     line = plain(" ".join(text.split()))
     shown = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
     sys.stderr.write(f"error: {shown}\n")
@@ -29,9 +29,9 @@ def say(text: str, code: int) -> int:
 
 
 def for_each(items: Iterable[Item], act: Callable[[Item], None]) -> int:
-    """Act on each; one that fails does not keep the others from their turn. The worst exit code.
+    """Act on each, even if one fails; returns the worst exit code.
 
-    What would fail for every one of them is raised.
+    An error that would affect all of them is raised.
     """
     worst = OK
     for item in items:

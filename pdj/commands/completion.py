@@ -1,4 +1,4 @@
-"""`completion SHELL`: what makes a shell complete `kubectl-pdj`; kubectl itself needs no more."""
+"""`completion SHELL`: the completion script for `kubectl-pdj`; kubectl itself needs none."""
 
 import argparse
 

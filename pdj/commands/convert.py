@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the jobs; what is dropped or guessed goes to standard error."""
+    """Print the jobs; notes about dropped or guessed fields go to standard error."""
     options = session.options
     documents = [each for file in files_of(options) for each in read_documents(file)]
     if not documents:

@@ -1,4 +1,4 @@
-"""`debug JOB`: a tar file with all that somebody who helps needs to see."""
+"""`debug JOB`: a tar file with everything that somebody who helps needs to see."""
 
 import argparse
 import io
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Write the file; what could not be had is told, and stands in it too."""
+    """Write the file; whatever could not be read is reported, also in the file."""
     name = session.options.job
     picture = look(session.client, session.namespace, name)
     target = Path(session.options.output or f"pdj-{name}.tar.gz")

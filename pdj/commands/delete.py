@@ -1,4 +1,4 @@
-"""`delete JOB…`: deletes jobs; what they own goes with them."""
+"""`delete JOB…`: deletes jobs and everything that they own."""
 
 import argparse
 
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Delete the jobs: those that are seen now, and no other of their names."""
+    """Delete the jobs that exist now, but no later ones with the same names."""
     client = session.client
 
     def delete(name: str) -> None:

@@ -1,4 +1,4 @@
-"""`explain JOB`: why it is so, since when, and who has to do what next."""
+"""`explain JOB`: why it is in its state, since when, and who has to do what next."""
 
 import argparse
 import os
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the story."""
+    """Print the explanation."""
     language = session.options.lang or environment_language()
     picture = look(session.client, session.namespace, session.options.job)
     training = read_training(session.client, picture.job, session.clock)

@@ -1,4 +1,4 @@
-"""`lint FILE…`: what would be refused, and advice, with lines, without a cluster."""
+"""`lint FILE…`: prints errors and advice with line numbers, without a cluster."""
 
 import argparse
 
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Exit code 1 where a job would be refused, or by --strict where there is advice."""
+    """Exit code 1 if a job would be refused, or with --strict if there is advice."""
     silenced = _silenced(session.options.silence)
     failed = 0
     jobs = 0
@@ -60,7 +60,7 @@ def _silenced(names: list[str]) -> frozenset[str]:
 
 
 def _lint(session: Session, document: Document, silenced: frozenset[str]) -> int:
-    """Print what is found; how much of it counts as an error."""
+    """Print the findings; returns how many count as errors."""
     screen = session.screen
     errors = find_errors(document)
     for error in errors:

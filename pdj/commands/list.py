@@ -77,7 +77,7 @@ def _row(session: Session, job: Raw) -> tuple[str, ...]:
 
 
 def _progress(session: Session, jobs: list[Raw]) -> list[tuple[str, ...]]:
-    """One request for each job that runs, a few at a time."""
+    """Read the progress, with one request per running job, a few at a time."""
     from pdj.gather.progress import read_trainings  # takes time to import
 
     trainings = read_trainings(session.client, jobs, session.clock)

@@ -1,7 +1,7 @@
 """`run --local FILE`: the same job on a cluster of processes on this machine, with its log.
 
-The cluster is held by a process of its own, `localcluster.commands.host`, whose standard input is
-ours: it ends with us, whatever ends us, and leaves nothing behind.
+A separate process, `localcluster.commands.host`, runs the cluster. We hold its standard input, so
+it ends when we end, for whatever reason, and leaves nothing behind.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def _order(session: Session, documents: list[Document]) -> Raw:
 
 
 def _placed(value: Any, namespace: str) -> Raw:
-    """An object of the file, in the namespace where all is run."""
+    """An object of the file, moved to the namespace in which everything runs."""
     if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
         raise Usage("the file holds something that is no object")
     if value["metadata"].get("namespace"):
@@ -124,7 +124,7 @@ def _check_installed() -> None:
 
 @contextmanager
 def _host(session: Session, order: Raw) -> Iterator[tuple[Host, Raw]]:
-    """The cluster's process while the block lasts; what it says when the job is there."""
+    """The cluster's process for the duration of the block; yields its message about the job."""
     host = subprocess.Popen(
         [sys.executable, "-m", "localcluster.commands.host"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -160,7 +160,7 @@ def _await_ready(session: Session, host: Host, order: Raw, folders: list[str]) -
 
 
 def _refuse_ended(host: Host) -> None:
-    """Raise Problem with the last word of a host that has ended: its cluster is no more."""
+    """Raise Problem with the last message of a host that has ended, as its cluster is gone."""
     assert host.stdout is not None
     if host.poll() is not None:
         last: Raw = json.loads(([*host.stdout] or [b"{}"])[-1])
@@ -168,7 +168,7 @@ def _refuse_ended(host: Host) -> None:
 
 
 def end_host(host: Host, folders: list[str]) -> None:
-    """End the cluster and wait for it, whoever is in a hurry."""
+    """End the cluster and wait for it, even if Ctrl-C is pressed again."""
     assert host.stdin is not None and host.stdout is not None
     with contextlib.suppress(BrokenPipeError):
         host.stdin.close()
@@ -185,7 +185,7 @@ def end_host(host: Host, folders: list[str]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove what a host that was killed has left, although its processes may still be ending."""
+    """Remove what a killed host has left, although its processes may still be ending."""
     for _ in range(REMOVALS):
         shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
@@ -222,7 +222,7 @@ def _follow(session: Session, host: Host) -> int:
 
 
 def _explain(session: Session) -> None:
-    """Why it has failed, while the cluster is there to be asked."""
+    """Print why it has failed, while the cluster still exists."""
     from pdj.commands import explain
 
     session.options.lang = None

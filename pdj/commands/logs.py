@@ -1,4 +1,4 @@
-"""`logs JOB`: the logs of all pods in order of time, as far as they are there or until the end."""
+"""`logs JOB`: the logs of all pods in order of time, up to now or until the job ends."""
 
 import argparse
 import copy
@@ -90,7 +90,7 @@ def _need_pods(picture: JobPicture) -> None:
 
 
 def _tell_of_the_gone(session: Session, picture: JobPicture) -> None:
-    """No pod has a log: the failure records keep the last words of those that have failed."""
+    """Without pod logs, print the last lines of failed pods from the failure records."""
     _refuse_unknown(session, picture)
     status = picture.job.status
     if not status.is_terminal and not status.failures:
@@ -117,7 +117,7 @@ def _has_run(status: JobStatus) -> bool:
 
 
 def _refuse_unknown(session: Session, picture: JobPicture) -> None:
-    """Raise Problem where the job has pods, and none of them, now or before, was asked for."""
+    """Raise Problem if the job has pods, but none of them, now or before, matches."""
     attempt, now = session.options.attempt, picture.job.status.attempt
     if not picture.pods or (attempt is not None and attempt < now):
         return
@@ -131,7 +131,7 @@ def _refuse_unknown(session: Session, picture: JobPicture) -> None:
 
 
 def follow_job(session: Session, name: str, on_turn: OnTurn = lambda _picture: None) -> int:
-    """What `logs NAME --follow` does, for another command."""
+    """Do what `logs NAME --follow` does, for another command."""
     parser = argparse.ArgumentParser()
     configure(parser)
     given = vars(parser.parse_args([name, "--follow"])) | {"timeout": session.options.timeout}
@@ -141,9 +141,9 @@ def follow_job(session: Session, name: str, on_turn: OnTurn = lambda _picture: N
 
 
 def follow(session: Session, on_turn: OnTurn = lambda _picture: None) -> int:
-    """Print the lines until the job has ended; the exit code that stands for how.
+    """Print the lines until the job has ended; returns the exit code for its result.
 
-    `on_turn` is called again and again with the job as it is; what it raises ends the following.
+    `on_turn` is called repeatedly with the current job; an exception from it ends this.
     """
     with _open(session) as log:
         return _follow(session, log, Printer(session), on_turn)
@@ -186,14 +186,14 @@ def _tell_awaited(session: Session) -> None:
 
 
 def _drain(session: Session, log: JobLog, printer: "Printer") -> None:
-    """Print what the pods still say: a job has ended before all of its pods have."""
+    """Print the remaining lines, because a job ends before all of its pods do."""
     until = session.clock.monotonic() + DRAIN_SECONDS
     while not log.is_done and session.clock.monotonic() < until:
         printer.print(log.take(TAKE_SECONDS))
 
 
 def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) -> None:
-    """Say on standard error when an attempt has ended: it is no line of a log."""
+    """Report on standard error when an attempt has ended, because it is not a log line."""
     if before is None or before.job.status.attempt == now.job.status.attempt:
         return
     status = now.job.status
@@ -206,7 +206,7 @@ def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) 
 
 
 def _tell_alone(session: Session, picture: JobPicture) -> None:
-    """Of workers that look well and have each trained by themselves."""
+    """Warn if the workers look fine but each has trained by itself."""
     if alone := find_alone(session.client, picture):
         session.notes.write(plain(f"--- {Reason.TRAINED_ALONE}: {alone}"))
 
@@ -229,7 +229,7 @@ class Printer:
         self._prefixes: dict[Source, str] = {}
 
     def know(self, pods: list[Raw]) -> None:
-        """These pods may speak: their names are to stand in one column."""
+        """Note the names of these pods, to align them in one column."""
         for pod in pods:
             name = str(pod["metadata"]["name"]).removeprefix(f"{self._options.job}-")
             if len(plain(name)) > self._widest:
@@ -237,7 +237,7 @@ class Printer:
                 self._prefixes.clear()
 
     def print(self, lines: list[Line]) -> None:
-        """Print the lines as text that no terminal obeys."""
+        """Print the lines without control characters."""
         if lines:
             self._screen.write(*map(self._format, lines))
 

@@ -1,11 +1,11 @@
 """`migrate`: move a cluster from paddle-operator 0.3 to this operator.
 
-It reads every PaddleJob with the kubectl on PATH, says what would be refused, and prints the steps
-in order. `--run` takes them, unless something is in the way. Running jobs keep their pods:
+It reads every PaddleJob with the kubectl on PATH, reports errors, and prints the steps in order.
+`--run` carries them out, unless something prevents it. Running jobs keep their pods:
 docs/migration.md.
 
-It can end between any two steps and be run again. That is why the former operator's Deployment, by
-which it is recognised, is deleted after its rights.
+It can stop between any two steps and be run again. That is why the former operator's Deployment, by
+which it is recognised, is deleted after its permissions.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Look, report, and with --run do; 1 where something is in the way. Raises Problem."""
+    """Check, report, and with --run migrate; returns 1 if something prevents it. Raises Problem."""
     options = session.options
     files = Files(options.crd, options.file)
     for file in (files.crd, files.operator):
@@ -98,16 +98,16 @@ class Kubectl:
         return list(found["items"])
 
     def take(self, step: Step) -> None:
-        """Show and do. Raises KubectlError."""
+        """Print the step and carry it out. Raises KubectlError."""
         self.show(step)
         self._screen.write(plain(self._run(step.arguments).rstrip()))
 
     def show(self, step: Step) -> None:
-        """Print as a person would type it."""
+        """Print the command as a user would type it."""
         self._screen.write(f"# {step.title}", f"kubectl {plain(shlex.join(step.arguments))}")
 
     def refused(self, error: KubectlError) -> None:
-        """Say that a step was refused where that need not matter."""
+        """Report a refused step whose refusal may be harmless."""
         self._screen.write(f"not done: {plain(error)}")
 
     def _run(self, arguments: Sequence[str]) -> str:
@@ -131,7 +131,7 @@ def lift_finalizers(
 ) -> None:
     """Remove the finalizer from all jobs as they are now; some may have come or changed since.
 
-    Raises KubectlError where some keep it, or get it back.
+    Raises KubectlError if some keep it or get it back.
     """
     error = KubectlError(f"{FORMER_FINALIZER} comes back: see that paddle-operator 0.3 has ended")
     for _ in range(LIFT_ROUNDS):
@@ -148,7 +148,7 @@ def lift_finalizers(
 
 
 def _move(kubectl: Kubectl, deployments: Sequence[Raw], files: Files) -> None:
-    """Take all steps. Raises KubectlError at the first one that fails."""
+    """Carry out all steps. Raises KubectlError at the first one that fails."""
     for step in plan_stop(deployments, files):
         kubectl.take(step)
     lift_finalizers(lambda: kubectl.list(CRD_NAME), kubectl.take, kubectl.refused)

@@ -34,14 +34,14 @@ def files_of(options: argparse.Namespace) -> list[str]:
 
 
 def natural(text: str) -> int:
-    """How many of something."""
+    """Parse a natural number."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"not a whole number, 0 or more: {text}")
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """A length of time."""
+    """Parse a duration."""
     try:
         value = float(text)
     except ValueError:

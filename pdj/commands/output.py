@@ -1,4 +1,4 @@
-"""`-o json|yaml|name`: objects for programs, as they came."""
+"""`-o json|yaml|name`: unchanged objects, for programs."""
 
 import argparse
 import json
@@ -18,20 +18,20 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def as_list(objects: list[Raw]) -> Raw:
-    """One object as it is, several as a List, which kubectl and this tool read."""
+    """A single object unchanged, several as a List, which kubectl and this tool read."""
     if len(objects) == 1:
         return objects[0]
     return {"apiVersion": "v1", "kind": "List", "items": objects}
 
 
 def given_name(job: Raw) -> str:
-    """The job's name; of one that has none yet, the beginning of it."""
+    """The job's name, or its generateName."""
     metadata = job["metadata"]
     return str(metadata.get("name") or metadata.get("generateName") or "")
 
 
 def print_objects(session: Session, value: Any, named: list[Raw]) -> None:
-    """Print a value in the format that was asked for; of `name`, these jobs' names."""
+    """Print a value in the requested format; for `name`, the names of these jobs."""
     kind = session.options.output
     if kind == "name":
         session.screen.write(*(f"{PLURAL}.{GROUP}/{plain(given_name(job))}" for job in named))

@@ -1,4 +1,4 @@
-"""`render FILE`: the pods, Services, ConfigMap and PodGroup that the operator would make."""
+"""`render FILE`: the pods, Services, ConfigMap and PodGroup that the operator would create."""
 
 import argparse
 import json
@@ -48,7 +48,7 @@ def run(session: Session) -> int:
 
 
 def _is_named(group: Raw, job: Raw) -> bool:
-    """Whether the user's PodGroup is that of the job."""
+    """Whether the user's PodGroup belongs to the job."""
     names = [(each.get("metadata") or {}).get("name") for each in (group, job)]
     return names[0] is not None and names[0] == names[1]
 

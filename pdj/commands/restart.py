@@ -1,4 +1,4 @@
-"""`restart JOB…`: a new attempt, uncharged, by the annotation that asks the operator for it."""
+"""`restart JOB…`: sets the annotation that asks the operator for a new, uncharged attempt."""
 
 import argparse
 import json
@@ -51,7 +51,7 @@ def run(session: Session) -> int:
 
 
 def submit_again(session: Session, raw: Raw) -> None:
-    """Create an ended job anew."""
+    """Create an ended job again."""
     name = name_of(raw)
     kept = {key: raw["metadata"].get(key) for key in ("namespace", "labels", "annotations")}
     notes = {k: v for k, v in (kept["annotations"] or {}).items() if k not in _OF_THE_OLD}
@@ -64,9 +64,9 @@ def submit_again(session: Session, raw: Raw) -> None:
 
 
 def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
-    """Delete a job and create another of its name; what the API server has made of it.
+    """Delete a job and create another with its name; returns the created object.
 
-    Nothing is deleted before the API server would take the new one.
+    Nothing is deleted unless the API server would accept the new one.
     """
     name, namespace = name_of(old), namespace_of(old)
     path = jobs_path(namespace)

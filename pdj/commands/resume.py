@@ -1,4 +1,4 @@
-"""`resume JOB…`: the other half of `suspend`."""
+"""`resume JOB…`: undoes `suspend`."""
 
 from pdj.commands import suspend
 from pdj.session import Session
@@ -7,5 +7,5 @@ configure = suspend.configure
 
 
 def run(session: Session) -> int:
-    """Let the jobs go on."""
+    """Resume the jobs."""
     return suspend.change(session, False)

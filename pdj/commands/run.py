@@ -68,7 +68,7 @@ def run(session: Session) -> int:
 
 
 def _refuse(options: argparse.Namespace, flags: tuple[str, ...], why: str) -> None:
-    """Raise Usage if one of these options is given: it would be passed over."""
+    """Raise Usage if one of these options is given, because it would be ignored."""
     values = {flag: getattr(options, _attribute(flag)) for flag in flags}
     given = [flag for flag, value in values.items() if value not in UNSET]
     if given:

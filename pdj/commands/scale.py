@@ -1,4 +1,4 @@
-"""`scale JOB --workers N`: as `kubectl scale`, with what stands in the way said."""
+"""`scale JOB --workers N`: like `kubectl scale`, but explains a refusal."""
 
 import argparse
 

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Hold the jobs."""
+    """Suspend the jobs."""
     return change(session, True)
 
 
@@ -44,7 +44,7 @@ def _is_held(raw: Raw) -> bool:
 
 
 def runs(raw: Raw) -> bool:
-    """Whether the job trains, or has trained."""
+    """Whether the job is training or has trained."""
     return _phase(raw) in (Phase.RUNNING, Phase.COMPLETING, Phase.COMPLETED)
 
 

@@ -1,4 +1,4 @@
-"""`top JOB`: what the pods use, where the cluster measures it."""
+"""`top JOB`: what the pods use, if the cluster measures it."""
 
 import argparse
 from decimal import Decimal, InvalidOperation
@@ -60,7 +60,7 @@ def _row(pod: Raw) -> tuple[str, str, str]:
 
 
 def quantity(text: str) -> Decimal:
-    """A Kubernetes quantity; 0 for what is none."""
+    """Parse a Kubernetes quantity; 0 if it is not one."""
     digits = str(text).rstrip("numkKMGTi")
     unit = str(text)[len(digits) :]
     try:

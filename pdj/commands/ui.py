@@ -1,4 +1,4 @@
-"""`ui`: a page of this machine that shows jobs, and changes them as far as the user may."""
+"""`ui`: a local page that shows jobs and changes them, within the user's permissions."""
 
 import argparse
 

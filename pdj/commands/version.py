@@ -1,4 +1,4 @@
-"""`version`: of this tool and of the cluster, and whether they fit."""
+"""`version`: the versions of this tool and of the cluster, and whether they match."""
 
 import argparse
 import pkgutil
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the versions. Exit code 1 where the cluster's does not fit; it need not be there."""
+    """Print the versions. Exit code 1 if the cluster's does not match; a cluster is optional."""
     session.screen.write(f"kubectl-pdj   {own_version()} ({API_VERSION})")
     if session.options.client:
         return OK
@@ -49,7 +49,7 @@ def run(session: Session) -> int:
 
 
 def _operators(session: Session) -> list[str]:
-    """The images of the operators' Deployments; none where the user may not see them."""
+    """The images of the operators' Deployments; none if the user has no permission to see them."""
     query = {"labelSelector": "app.kubernetes.io/name=paddlejob-operator"}
     try:
         deployments, _ = session.client.list("/apis/apps/v1/deployments", query)
@@ -60,7 +60,7 @@ def _operators(session: Session) -> list[str]:
 
 
 def own_version() -> str:
-    """The version of the package; of the one file, which it keeps; of a checkout, unknown."""
+    """The version of the package, or the one built into the single file; unknown in a checkout."""
     try:
         return metadata.version("paddlejob-operator")
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""`--wait`: until a job is as it was asked to be."""
+"""`--wait`: waits until a job is in the requested state."""
 
 import argparse
 from collections.abc import Callable
@@ -27,9 +27,9 @@ def add_wait(parser: argparse.ArgumentParser, until: str) -> None:
 def wait_for(
     session: Session, name: str, holds: Callable[[Raw], bool], result: Callable[[Raw], int | None]
 ) -> int:
-    """Wait until `holds`, telling every phase on the way; what `result` then says, or 0.
+    """Wait until `holds` is true, printing every phase; returns what `result` returns, or 0.
 
-    A job that ends before is a Problem.
+    Raises Problem if the job ends before.
     """
     deadline = Deadline(session.options.timeout, name, session.clock)
     phase = ""
@@ -50,12 +50,12 @@ def wait_for(
 
 
 def wait_for_end(session: Session, name: str) -> int:
-    """Wait until the job has ended; the exit code that stands for how."""
+    """Wait until the job has ended; returns the exit code for its result."""
     return wait_for(session, name, lambda raw: result_of(raw) is not None, result_of)
 
 
 def wait_until_gone(session: Session, name: str, uid: str, namespace: str = "") -> None:
-    """Wait until the job is no more; without a namespace it is one of the session's."""
+    """Wait until the job is gone; the default is the session's namespace."""
     deadline = Deadline(session.options.timeout, name, session.clock)
     namespace = namespace or session.namespace
     path = jobs_path(namespace, name)
@@ -72,7 +72,7 @@ def wait_until_gone(session: Session, name: str, uid: str, namespace: str = "") 
 
 
 def tell_phase(session: Session, raw: Raw, before: str) -> str:
-    """The job's phase, printed where it is another than before."""
+    """Return the job's phase, and print it if it has changed."""
     phase = str((raw.get("status") or {}).get("phase") or "")
     if phase and phase != before:
         session.notes.write(plain(f"{raw['metadata']['name']}: {phase}{_why(raw, phase)}"))
@@ -80,7 +80,7 @@ def tell_phase(session: Session, raw: Raw, before: str) -> str:
 
 
 def _why(raw: Raw, phase: str) -> str:
-    """Of a job that has failed, the reason and the first line of its message."""
+    """The reason of a failed job, and the first line of its message."""
     for each in raw["status"].get("conditions") or ():
         if phase == Phase.FAILED and (each["type"], each["status"]) == (Condition.FAILED, "True"):
             return f": {each.get('reason')}: {first_line(str(each.get('message') or ''))}"

@@ -1,4 +1,4 @@
-"""Advice about PaddleJobs that would be accepted: each rule has a name, by which it is silenced."""
+"""Advice about valid PaddleJobs: each rule has a name, with which it can be silenced."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ INTERFACE_SUFFIX = "_SOCKET_IFNAME"
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What would better be otherwise, and the line."""
+    """A recommended change, and the line."""
 
     line: int
     rule: str
@@ -92,7 +92,7 @@ def _shared_memory(part: Part) -> Found:
 
 
 def _proxy(part: Part) -> Found:
-    """A value that stands elsewhere, or comes with a whole ConfigMap, may be right."""
+    """A value that comes from elsewhere, or with a whole ConfigMap, may be right."""
     env = {name.lower(): value for name, value in part.env.items()}
     set_ = [name for name in PROXIES if env.get(name)]
     kept = env.get("no_proxy", "")

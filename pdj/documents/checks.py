@@ -1,4 +1,4 @@
-"""What keeps a PaddleJob from running, found offline: first the API server's reasons, then ours.
+"""Finds errors in a PaddleJob offline: first those that the API server would report, then ours.
 
 The API server checks metadata, the schema, and the rules in CEL; `api.validation` has the rules in
 Python, with two more that only the operator can check. Quantities, and the names of containers and
@@ -52,7 +52,7 @@ _TYPES = {str: "string", dict: "object", list: "array", int: "integer"}
 
 
 class Whose(StrEnum):
-    """Who says no."""
+    """Who refuses the job."""
 
     API_SERVER = "API server"
     OPERATOR = "operator"
@@ -94,7 +94,7 @@ def _schema() -> Raw:
 
 
 def _check_schema(value: Raw) -> Iterator[Fault]:
-    """Of a status that a user writes, the fields must exist; what they hold is dropped."""
+    """Check the schema. A user's status may only have known fields; its values are dropped."""
     for fault in check(value, _schema()):
         if fault.place[:1] != ("status",) or fault.message == UNKNOWN_FIELD:
             yield fault
@@ -115,7 +115,7 @@ def _check_metadata(metadata: Any) -> Iterator[Fault]:
 
 
 def with_name(job: Raw) -> Raw:
-    """The job; without a name, with one such as the API server makes of generateName."""
+    """The job; if it has no name, with one as the API server generates from generateName."""
     metadata = job["metadata"]
     if metadata.get("name"):
         return job
@@ -159,7 +159,7 @@ def _check_rules(document: Document) -> Iterator[Error]:
 
 
 def _check_pods(document: Document) -> Iterator[Error]:
-    """What only the pods are refused for, which the operator tells."""
+    """Errors for which the API server would refuse only the pods."""
     spec = document.value["spec"]
     for fault in (*check_quantities(spec), *check_containers(spec)):
         line, path = document.line_of(fault.place), path_of(fault.place)
@@ -175,7 +175,7 @@ def path_of(place: Place) -> str:
 
 
 def place_of(path: str) -> Place:
-    """The place of a path, as far as it names one."""
+    """The place of a path, as far as it exists."""
     steps: list[str | int] = []
     for match in _STEP.finditer(path.partition("[]")[0]):
         steps.append(int(match[2]) if match[2] else match[1])

@@ -1,6 +1,6 @@
 """Names in a job's pod templates: of containers, and of the volumes that they mount.
 
-The job's schema takes any text; the API server refuses the pods that the operator makes of it.
+The job's schema accepts any text, but the API server refuses the resulting pods.
 """
 
 import re
@@ -21,7 +21,7 @@ NO_NAME = (
 
 
 def check_containers(spec: Raw) -> Iterator[Fault]:
-    """Names that are none or stand twice, and mounts of no volume, where the schema is kept."""
+    """Invalid or duplicate names, and mounts without a volume, in a job that fits the schema."""
     for role in Role:
         pod = ((spec.get(role) or {}).get("template") or {}).get("spec") or {}
         for place, message in (*_check_names(pod), *_check_mounts(pod)):

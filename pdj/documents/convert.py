@@ -1,7 +1,7 @@
-"""Other operators' jobs as PaddleJobs: of Kubeflow, of Volcano, and plain Jobs.
+"""Converts Kubeflow's, Volcano's and plain Jobs to PaddleJobs.
 
-Whatever is not taken over is said, field by field: `dropped` has no counterpart here, `guessed` has
-one that may mean something else. A field that nobody has read is said to be dropped, too.
+Every field that is not converted exactly is reported: `dropped` has no counterpart here, `guessed`
+has one that may mean something else. A field that was never read is reported as dropped, too.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ _KEPT_BY_US = frozenset({("PodFailed", "RestartJob"), ("PodEvicted", "RestartJob
 
 @dataclass(slots=True)
 class Notes:
-    """What was not taken over as it was."""
+    """The fields that were not converted exactly."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -43,12 +43,12 @@ class Notes:
         self.lines.append(f"dropped {path}: {why}")
 
     def guessed(self, path: str, how: str) -> None:
-        """This field has become something that may not mean the same."""
+        """This field was converted to something that may mean something else."""
         self.lines.append(f"guessed {path}: {how}")
 
 
 class _Fields:
-    """An object of which each field is taken once; what is left in the end is noted."""
+    """An object whose fields are taken once each; the ones left in the end are noted."""
 
     def __init__(self, value: Any, path: str, notes: Notes) -> None:
         if value is not None and not isinstance(value, dict):
@@ -71,14 +71,14 @@ class _Fields:
         return f"{self._path}.{name}" if self._path else name
 
     def end(self) -> None:
-        """Note what nobody has read."""
+        """Note the fields that were not read."""
         for name, value in self._left.items():
             if value not in (None, {}, []):
                 self._notes.dropped(self.path(name), "a PaddleJob has no such field")
 
 
 def convert(value: Raw) -> tuple[Raw, list[str]]:
-    """The PaddleJob, and what is to be said of it. Raises Usage for what is no such job."""
+    """The PaddleJob and the notes about it. Raises Usage if it is not such a job."""
     kind = f"{value.get('apiVersion')}/{value.get('kind')}"
     converters: dict[str, Callable[[_Fields, Notes, str], Raw]] = {
         KUBEFLOW: _kubeflow,
@@ -149,7 +149,7 @@ def _like_the_job_controller(template: Raw, name: str, mode: Any, notes: Notes) 
 
 
 def _same(fields: _Fields, *names: str) -> Raw:
-    """Fields that mean the same here."""
+    """Copy fields that mean the same here."""
     return {name: fields.take(name) for name in names}
 
 
@@ -236,7 +236,7 @@ def _kubeflow(fields: _Fields, notes: Notes, _name: str) -> Raw:
 
 
 def _kubeflow_workers(roles: _Fields, notes: Notes) -> Raw:
-    """Kubeflow's master is a worker that the others ask for the way; here all know each other."""
+    """Kubeflow's master is a worker through which the others meet; here all know each other."""
     path = "spec.paddleReplicaSpecs"
     replicas, template = 0, None
     for name in ("Worker", "Master"):

@@ -1,4 +1,4 @@
-"""Advice about how trainers are started: what would train alone, wait for ever, or overwrite."""
+"""Advice about how trainers are started: some train alone, wait forever, or overwrite files."""
 
 import re
 from posixpath import join
@@ -58,7 +58,7 @@ def _tool_alone(part: Part) -> Found:
 
 
 def _no_launcher(part: Part) -> Found:
-    """Only of programs that stand there whole, or that have devices which nothing would use."""
+    """Only for programs that are fully visible, or that have devices which nothing would use."""
     if not part.is_collective or not part.argv or not _PYTHON.fullmatch(part.argv[0]):
         return
     rest = part.argv[1:]
@@ -122,7 +122,7 @@ def _shared_log(part: Part) -> Found:
 
 
 def _is_shared(part: Part, path: str) -> bool:
-    """Whether the path lies on a volume that all pods of the role have at one place."""
+    """Whether the path is on a volume that all pods of the role share."""
     volumes = part.pod.get("volumes") or ()
     shared = {each["name"] for each in volumes if set(SHARED_VOLUMES) & each.keys()}
     mounts = [

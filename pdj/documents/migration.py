@@ -1,4 +1,4 @@
-"""What a move from paddle-operator 0.3 to this operator takes: findings about jobs, and steps.
+"""Plans a migration from paddle-operator 0.3: findings about jobs, and steps.
 
 Pure: jobs, Deployments and the CRD as the API server shows them; kubectl's arguments out.
 """
@@ -42,7 +42,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that somebody has to know about a job or object; perhaps it stops the move."""
+    """Something to know about a job or object; it may prevent the migration."""
 
     job: str
     text: str
@@ -51,14 +51,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command for kubectl, and what it is for."""
+    """A kubectl command and its purpose."""
 
     title: str
     arguments: tuple[str, ...]
 
 
 def examine(job: Raw) -> Iterator[Finding]:
-    """What is wrong with a job, under the schema and the rules of this operator."""
+    """The errors in a job, by the schema and the rules of this operator."""
     where = f"{namespace_of(job)}/{name_of(job)}"
     phase = str((job.get("status") or {}).get("phase") or "")
     spec = job.get("spec") or {}
@@ -80,7 +80,7 @@ def examine(job: Raw) -> Iterator[Finding]:
 
 
 def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Finding]:
-    """Jobs of a former operator that may still run, as it is not to be found."""
+    """Unfinished jobs of a former operator that was not found and may still be running."""
     held = [f"{namespace_of(job)}/{name_of(job)}" for job in jobs if _is_held(job)]
     if held and not any(map(is_former_operator, deployments)):
         where = held[0] + (f" (and {len(held) - 1} more)" if held[1:] else "")
@@ -89,9 +89,9 @@ def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Fin
 
 
 def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Finding]:
-    """Tools that installed the former operator, whose Deployment is here, and may delete it later.
+    """Tools that installed the former operator and may delete it later.
 
-    With its CRD all jobs would go; its Deployment has the name of ours.
+    They would delete its CRD and with it all jobs, and a Deployment that has the name of ours.
     """
     former = [*filter(is_former_operator, deployments)]
     for thing in [*former, *crds] if former else ():
@@ -146,7 +146,7 @@ def _marks(thing: Raw) -> Raw:
 
 
 def _clear(thing: Raw, prefix: str) -> Iterator[str]:
-    """The commands that take the owner's marks off, after which it is no longer found."""
+    """The commands that remove the owner's marks, after which it is no longer found."""
     namespace = thing["metadata"].get("namespace")
     there = f"kubectl -n {namespace}" if namespace else "kubectl"
     for verb, field in (("label", "labels"), ("annotate", "annotations")):
@@ -160,7 +160,7 @@ def _target(thing: Raw) -> str:
 
 
 def find_refusals(job: Raw) -> list[Error]:
-    """What a schema or a rule says of the job as it is stored; unknown fields come first."""
+    """The errors of the schema and the rules in the stored job; unknown fields come first."""
     written = _without_nulls({key: job.get(key) for key in ("apiVersion", "kind", "spec")})
     written["metadata"] = {"name": name_of(job)}
     errors = find_errors(_document(written))
@@ -178,7 +178,7 @@ def plan(jobs: Sequence[Raw], deployments: Sequence[Raw], files: Files) -> list[
 
 
 def plan_stop(deployments: Sequence[Raw], files: Files) -> list[Step]:
-    """Until no former operator writes any more."""
+    """The steps after which no former operator writes any more."""
     steps = [Step("see whether the CRD would be taken", (*_APPLY, files.crd, "--dry-run=server"))]
     for deployment in filter(is_former_operator, deployments):
         there = ("-n", namespace_of(deployment), "delete")
@@ -190,7 +190,7 @@ def plan_stop(deployments: Sequence[Raw], files: Files) -> list[Step]:
 
 
 def plan_lifts(jobs: Sequence[Raw]) -> list[Step]:
-    """Remove the former operator's finalizer, unless the list has changed; others' stay.
+    """Remove the former operator's finalizer, unless the list has changed; other finalizers stay.
 
     A job that keeps it cannot be deleted once that operator is gone.
     """
@@ -198,7 +198,7 @@ def plan_lifts(jobs: Sequence[Raw]) -> list[Step]:
 
 
 def plan_start(files: Files) -> list[Step]:
-    """From the CRD to an operator that is ready."""
+    """The steps from the CRD to a ready operator."""
     rollout = ("rollout", "status", f"deployment/{NAME}", f"--timeout={ROLLOUT_SECONDS}s")
     return [
         Step("replace the CRD; jobs stay", (*_APPLY, files.crd)),
@@ -208,7 +208,7 @@ def plan_start(files: Files) -> list[Step]:
 
 
 def is_former_operator(deployment: Raw) -> bool:
-    """Whether this is the Deployment of paddle-operator 0.3: ours has its name, and a label."""
+    """Whether this is the Deployment of paddle-operator 0.3: ours has the same name but a label."""
     is_ours = OPERATOR_LABELS.items() <= labels_of(deployment).items()
     return name_of(deployment) == NAME and not is_ours
 

@@ -1,4 +1,4 @@
-"""One role of a job as rules of advice see it: its template, and how its trainer is started."""
+"""One role of a job, for the advice rules: its template, and how its trainer is started."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ _WORD = re.compile(r"[^\s;&|()]+|[;&|]|\n")
 
 @dataclass(frozen=True)
 class Part:
-    """One role's template, and where it stands."""
+    """One role's template and its path."""
 
     role: str
     place: Place
@@ -26,7 +26,7 @@ class Part:
 
     @property
     def containers(self) -> list[Raw]:
-        """Every container but those for the start."""
+        """All containers except init containers."""
         return list(self.pod.get("containers") or ())
 
     @cached_property
@@ -37,12 +37,12 @@ class Part:
 
     @property
     def trainer_place(self) -> Place:
-        """Where it stands."""
+        """The path of the trainer container."""
         return (*self.place, "containers", self.containers.index(self.trainer))
 
     @property
     def program_place(self) -> Place:
-        """Where it says what it runs."""
+        """The path of the trainer's command or args."""
         return (*self.trainer_place, "args" if self.trainer.get("args") else "command")
 
     @cached_property
@@ -58,13 +58,13 @@ class Part:
 
     @cached_property
     def words(self) -> list[str]:
-        """The words of it, those of a shell's script too."""
+        """The words of the command, including those of a shell script."""
         found = [each for arg in self.argv for each in _WORD.findall(arg.replace("\\\n", " "))]
         return [each.strip("\"'") for each in found]
 
     @cached_property
     def env(self) -> dict[str, str | None]:
-        """The trainer's own variables; None where the value stands elsewhere."""
+        """The trainer's own variables; None for a value that comes from elsewhere."""
         return {each["name"]: each.get("value") for each in self.trainer.get("env") or ()}
 
     @property
@@ -74,7 +74,7 @@ class Part:
 
     @property
     def is_collective(self) -> bool:
-        """Whether these are workers that reduce their gradients among themselves."""
+        """Whether these are workers that exchange gradients with each other."""
         has_others = self.spec.get(Role.PS) or self.spec.get(Role.HETER)
         return self.role == Role.WORKER and not has_others and self.replicas > 1
 

@@ -1,7 +1,7 @@
 """Quantities of resources (`500m`, `8Gi`) in a job's pod templates.
 
-A CustomResourceDefinition has no type for them: the API server takes any text there, and refuses
-the pods that the operator makes of it.
+A CustomResourceDefinition has no type for them: the API server accepts any text there, but refuses
+the resulting pods.
 """
 
 import re
@@ -25,7 +25,7 @@ def is_quantity(value: Any) -> bool:
 
 
 def check_quantities(spec: Raw) -> Iterator[Fault]:
-    """What is no quantity, in the spec of a job that its schema allows."""
+    """Find invalid quantities in a job that fits the schema."""
     for role in Role:
         pod = ((spec.get(role) or {}).get("template") or {}).get("spec") or {}
         for place, value in _quantities_of(pod):

@@ -1,8 +1,7 @@
 """Files of YAML or JSON as kubectl reads them, with the line of every field.
 
 kubectl's reader is Go's, of YAML 1.1 with some of 1.2: a time stays text, `1e3` is a number, `y` is
-true. Aliases may multiply a small file into a huge object, so what it would be written out is
-counted before anybody walks through it.
+true. Aliases may expand a small file into a huge object, so the expanded size is checked first.
 """
 
 import json
@@ -39,7 +38,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document of a file: its value, where it begins, and where its fields stand."""
+    """One document of a file: its value, its first line, and the lines of its fields."""
 
     file: str
     line: int
@@ -63,7 +62,7 @@ class Document:
 
 
 def read_documents(name: str) -> list[Document]:
-    """Every document of a file that holds something; `-` is standard input. Raises Problem."""
+    """All non-empty documents of a file; `-` is standard input. Raises Problem."""
     try:
         text = _as_yaml(read_text(name))
         refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
@@ -79,7 +78,7 @@ def read_documents(name: str) -> list[Document]:
 
 
 def read_value(text: str) -> Any:
-    """One value as it would stand in a file. Raises ValueError where it is none."""
+    """Parse a single value as it would be in a file. Raises ValueError if it is invalid."""
     try:
         refuse_deep_yaml(text, PlainLoader, MAX_DEPTH)
         node = yaml.compose(text, Loader=PlainLoader)
@@ -89,9 +88,9 @@ def read_value(text: str) -> Any:
 
 
 def _as_yaml(text: str) -> str:
-    """JSON may be indented by tabs, and write an emoji as two escapes: not YAML to all readers.
+    """Turn JSON into valid YAML: it may have tabs for indentation, and an emoji as two escapes.
 
-    Its strings hold no tabs.
+    Strings in JSON contain no tabs.
     """
     if not text.lstrip().startswith("{") or not ("\t" in text or _PAIR.search(text)):
         return text
@@ -103,7 +102,7 @@ def _as_yaml(text: str) -> str:
 
 
 def _said(name: str, text: str, error: yaml.MarkedYAMLError) -> str:
-    """The line at fault, and what is wrong with it."""
+    """The line with the error, and the error."""
     mark = error.problem_mark or error.context_mark
     line = mark.line if mark else 0
     said = error.problem or error.context or "no YAML"
@@ -129,7 +128,7 @@ def _items(document: Document) -> list[Document]:
 
 
 def read_text(name: str) -> str:
-    """The text of a file. Raises Problem where it cannot be read or is too large."""
+    """The text of a file. Raises Problem if it cannot be read or is too large."""
     try:
         if name == "-":
             data = sys.stdin.buffer.read(MAX_BYTES + 1)
@@ -146,7 +145,7 @@ def read_text(name: str) -> str:
 
 
 class PlainLoader(_Loader):  # type: ignore[misc]
-    """Scalars as Go's reader has them."""
+    """Reads scalars as Go's reader does."""
 
 
 def _resolvers() -> dict[str, list[tuple[str, re.Pattern[str]]]]:
@@ -189,7 +188,7 @@ def _document(name: str, node: yaml.Node) -> Document:
 
 
 def _size(node: yaml.Node, known: dict[int, int], depth: int) -> int:
-    """How many values the node is when its aliases are written out."""
+    """How many values the node has with its aliases expanded."""
     if depth > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH} levels, or an alias within itself")
     if isinstance(node, yaml.ScalarNode):
@@ -208,7 +207,7 @@ def _inner(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 class _Builder:
-    """Makes the value of a node, and notes where its fields stand."""
+    """Builds the value of a node, and records the lines of its fields."""
 
     def __init__(self) -> None:
         self.lines: dict[Place, int] = {}

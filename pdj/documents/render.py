@@ -1,7 +1,7 @@
-"""The children of a job as the operator would make them, by the operator's own `reconcile`.
+"""The children that the operator would create for a job, from the operator's own `reconcile`.
 
-It is asked again and again what to create, and what it creates is put before it, until nothing is
-missing. Addresses and the UID, which a cluster would give, are made up: those of documentation.
+It is called repeatedly, each time with the children that it has created, until nothing is missing.
+The addresses and the UID, which a cluster would assign, are made up (documentation addresses).
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ MAX_PASSES = 10
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a cluster would give: the job's UID, the pods' addresses, and what is installed."""
+    """What a cluster would provide: the job's UID, the pods' addresses, and what is installed."""
 
     uid: str = MADE_UP_UID
     address_of: Callable[[str, int], str] = lambda _name, at: str(FIRST_ADDRESS + at)
@@ -32,7 +32,7 @@ class Surroundings:
 
 
 def render(job: Raw, now: datetime, around: Surroundings | None = None) -> list[Raw]:
-    """The job's children in the order of their creation. Raises Problem where it cannot run."""
+    """The job's children in the order of their creation. Raises Problem if it cannot run."""
     around = around or Surroundings()
     metadata = {**job["metadata"], "uid": around.uid, "creationTimestamp": format_time(now)}
     job = {**job, "metadata": {"namespace": "default", "generation": 1, **metadata}}
@@ -54,13 +54,13 @@ def render(job: Raw, now: datetime, around: Surroundings | None = None) -> list[
 
 
 def _wait(plan: Plan) -> float:
-    """Seconds for which the operator holds the pods back: a gang's PodGroup may still come."""
+    """Seconds for which the operator delays the pods, because a gang's PodGroup may still come."""
     seconds = plan.requeue_after or 0.0
     return seconds if not plan.creates and seconds <= USER_POD_GROUP_WAIT_SECONDS else 0.0
 
 
 def _after(observed: Observed, plan: Plan, new: list[Raw], around: Surroundings) -> Observed:
-    """What the next pass sees."""
+    """The observation of the next pass."""
     status = _patched(observed.job.get("status") or {}, (plan.status or {}).get("status") or {})
     _refuse_failed(status)
     count = len(observed.pods)
@@ -88,7 +88,7 @@ def _with_address(pod: Raw, address: str) -> Raw:
 
 
 def _patched(status: Raw, patch: Raw) -> Raw:
-    """A JSON merge patch; what the status does not know is left out."""
+    """Apply a JSON merge patch; unknown status fields are dropped."""
     merged = {**status}
     for key, value in patch.items():
         if isinstance(value, dict) and isinstance(merged.get(key), dict):

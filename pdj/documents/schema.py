@@ -1,4 +1,4 @@
-"""A value against the schema of a CustomResourceDefinition, as the API server checks it.
+"""Checks a value against the schema of a CustomResourceDefinition, as the API server does.
 
 Only what the schemas of `api/` use is known here. Unknown fields are errors, as for kubectl, whose
 requests say `fieldValidation: Strict`.
@@ -30,7 +30,7 @@ _DATE_TIME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with the field at a place."""
+    """An error in the field at a place."""
 
     place: Place
     message: str
@@ -40,7 +40,7 @@ Faults = Iterator[Fault]
 
 
 def check(value: Any, schema: Raw, place: Place = ()) -> Faults:
-    """Everything that the schema refuses in a value."""
+    """All errors of a value under the schema."""
     if value is None:
         if not schema.get("nullable") and "type" in schema:
             yield Fault(place, f"must be of type {schema['type']}, not null")
@@ -62,7 +62,7 @@ def check(value: Any, schema: Raw, place: Place = ()) -> Faults:
 
 
 def _is_same(value: Any, other: Any) -> bool:
-    """Whether JSON takes them for equal: to Python, 1 and true are."""
+    """Whether they are equal in JSON; in Python, 1 and True are equal."""
     return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 

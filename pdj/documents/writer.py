@@ -1,6 +1,6 @@
 """YAML that kubectl reads as the same values.
 
-PyYAML writes `1e-3`, `08` and `y` without quotes, since to itself they are text.
+PyYAML writes `1e-3`, `08` and `y` without quotes, because it reads them as text.
 """
 
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ from pdj.documents.reader import PlainLoader
 
 
 class _Dumper(yaml.SafeDumper):
-    """Puts text in quotes where any reader would take it for something else."""
+    """Quotes text that any reader would take for something else."""
 
     def ignore_aliases(self, data: object) -> bool:
-        """No `&id001`: each object is to be read alone."""
+        """Write no `&id001`, so that each object can be read alone."""
         return True
 
 

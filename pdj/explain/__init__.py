@@ -1,1 +1,1 @@
-"""Why a job is as it is: what is known of it, and what each reason means to its user."""
+"""Explains a job's state: the facts about it, and what each reason means for its user."""

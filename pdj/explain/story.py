@@ -1,6 +1,6 @@
-"""Why a job is as it is: its conditions, what its Events say, and what lies around it.
+"""Explains a job's state from its conditions, its Events and its surroundings.
 
-What a user may not see is said to be hidden; it is no error.
+Whatever the user has no permission to see is reported as hidden, not as an error.
 """
 
 import re
@@ -55,9 +55,9 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """All that explains a job: why it is so, and what it has been through before.
+    """The explanation of a job: why it is in its state, and its history.
 
-    `facts` are lines by the label of what they are about.
+    `facts` maps labels to lines.
     """
 
     job: PaddleJob
@@ -72,14 +72,14 @@ class Story:
 
 
 def language_module(language: str) -> ModuleType:
-    """The texts in a language: `zh`, and English for any other."""
+    """The texts in a language: `zh` for Chinese, English for any other value."""
     return chinese if language == "zh" else english
 
 
 def tell(
     client: Client, picture: JobPicture, language: str, training: Training | None = None
 ) -> Story:
-    """Gather what explains the job; its training has been read before, if it is to count."""
+    """Build the job's explanation; pass its training if you want that included."""
     texts = language_module(language)
     job = picture.job
     events, problem = _events(client, job)
@@ -99,7 +99,7 @@ def tell(
 
 
 def _doubt(why: Why, texts: ModuleType) -> Why:
-    """That every pod runs is no news that the job trains where its log is silent."""
+    """A warning that a job whose pods all run may not be training, because its log is silent."""
     return replace(why, text=texts.SILENT) if why.reason == Reason.ALL_PODS_RUNNING else why
 
 
@@ -126,7 +126,7 @@ def _whys(job: PaddleJob, events: list[Raw], texts: ModuleType) -> Iterator[Why]
 
 
 def _true_conditions(status: JobStatus) -> Iterator[JobCondition]:
-    """What is true of the job, the headline first; of an ended or suspended one that alone."""
+    """The true conditions, the headline first; only that if the job has ended or is suspended."""
     first = headline_condition(status)
     for condition in sorted(telling_conditions(status), key=lambda each: each != first):
         yield condition
@@ -135,7 +135,7 @@ def _true_conditions(status: JobStatus) -> Iterator[JobCondition]:
 
 
 def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Why:
-    """With a text nearer to the cause than its reason's, where records or Warnings tell more."""
+    """Use a more specific text if the records or Warnings have one."""
     text = why.text
     last = job.status.failures[-1] if job.status.failures else None
     if why.reason in _OF_FAILURES and last is not None:
@@ -157,7 +157,7 @@ def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Wh
 def _of_events(
     job: PaddleJob, events: list[Raw], texts: ModuleType, told: set[str]
 ) -> Iterator[Why]:
-    """What only Events tell: a variable that is dropped, pods that were deleted by force."""
+    """Reasons that appear only in Events: a dropped variable, force-deleted pods."""
     for reason, message, when in _events_about(job, events):
         if reason in _ONLY_EVENTS and reason not in told:
             told.add(reason)
@@ -175,7 +175,7 @@ def _events_about(job: PaddleJob, events: list[Raw]) -> Iterator[tuple[str, str,
 def _history(
     job: PaddleJob, events: list[Raw], texts: ModuleType, told: set[str]
 ) -> tuple[Why, ...]:
-    """The reasons that the job has had before, each at its last time, in their order."""
+    """The job's earlier reasons, each at its latest time, in order."""
     had = [
         *((c.reason, "", parse_time(c.last_transition_time)) for c in job.status.conditions),
         *((f.reason, "", parse_time(f.time)) for f in job.status.failures),
@@ -194,7 +194,7 @@ _ONLY_EVENTS = frozenset({Reason.OWNED_VARIABLE, Reason.FORCE_DELETED})
 
 
 def text_of(reason: str, texts: ModuleType) -> Text:
-    """The text of a reason; of one that a newer operator has given, that it is not known."""
+    """The text of a reason; for one of a newer operator, that it is not known."""
     known: dict[str, Text] = {str(each): text for each, text in texts.TEXTS.items()}
     unknown: Text = texts.UNKNOWN
     return known.get(reason, unknown)
@@ -210,7 +210,7 @@ def _events(client: Client, job: PaddleJob) -> tuple[list[Raw], str]:
 
 
 def event_time(event: Raw) -> str:
-    """When it happened last, as the cluster wrote it."""
+    """When it last happened, as the cluster wrote it."""
     series = (event.get("series") or {}).get("lastObservedTime")
     told = series or event.get("lastTimestamp") or event.get("eventTime")
     return str(told or event["metadata"].get("creationTimestamp") or "")
@@ -234,7 +234,7 @@ def _warnings(picture: JobPicture, events: list[Raw]) -> list[str]:
 def _warning_events(picture: JobPicture, events: list[Raw]) -> list[Raw]:
     """The Warnings about the job and its pods, the oldest first.
 
-    That their own ConfigMap is not there yet is how pods wait for one another: no Warning of ours.
+    Not those about a missing ConfigMap of the job: pods normally wait for it.
     """
     uids = {str(each["metadata"].get("uid")) for each in (picture.raw, *picture.pods)}
     awaited = re.compile(rf'configmap "{re.escape(picture.job.name)}(-attempt-\d+)?" not found')
@@ -256,7 +256,7 @@ def first_line(text: str) -> str:
 def _facts(
     client: Client, job: PaddleJob, reasons: set[str], texts: ModuleType
 ) -> Iterator[tuple[str, list[str]]]:
-    """What lies around the job, as far as it bears on the reasons."""
+    """Facts about the job's surroundings that matter for the reasons."""
     if reasons & _OF_FAILURES and job.status.failures:
         yield "lastLines", _last_lines(job, job.status.failures[-1], texts)
     if reasons & _PLACES:
@@ -268,7 +268,7 @@ def _facts(
 
 
 def _last_lines(job: PaddleJob, last: Failure, texts: ModuleType) -> list[str]:
-    """The end of the culprit's log as its record has it, and the command that shows more."""
+    """The end of the failed pod's log from its record, and the command that shows more."""
     of_pod = f" --role {last.role} --index {last.index}" if last.role else ""
     command = f"kubectl pdj -n {job.namespace} logs {job.name}{of_pod} --attempt {last.attempt}"
     return [*last.message.splitlines()[-MAX_LAST_LINES:], f"{texts.LABELS['more']}: {command}"]

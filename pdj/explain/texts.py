@@ -1,4 +1,4 @@
-"""What a reason means to a user: its cause, what to do next, and who has to do it."""
+"""The meaning of each reason: its cause, what to do next, and who has to do it."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,1 +1,1 @@
-"""What is known of a job, as values: read from the API server, with no word about how it looks."""
+"""Reads a job's data from the API server; does not format it."""

@@ -13,7 +13,7 @@ HEAD_BYTES = 64 << 10
 
 
 def find_alone(client: Client, picture: JobPicture) -> str:
-    """The sentence about it; empty where they train together, or where that is not known."""
+    """A sentence about it; empty if they train together or if that is unknown."""
     job = picture.job
     condition = job.status.condition(Condition.TRAINED_ALONE)
     if condition and condition.status:

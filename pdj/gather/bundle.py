@@ -1,7 +1,7 @@
-"""What somebody who helps with a job needs to see: the job and all about it, as named files.
+"""Collects everything that somebody who helps with a job needs, as named files.
 
-Secrets are never read. Values of variables are left out unless they are asked for, also where
-`kubectl apply` has noted them down.
+Secrets are never read. Values of variables are left out unless requested, including those in
+`kubectl apply`'s annotation.
 """
 
 import copy
@@ -25,7 +25,7 @@ File = tuple[str, str]
 
 
 def collect(client: Client, picture: JobPicture, with_env: bool) -> Iterator[File]:
-    """Name and text of each file. What cannot be had is told in `problems.txt`, the last one."""
+    """Name and text of each file. The last one, `problems.txt`, lists what could not be read."""
     namespace, name = picture.job.namespace, picture.job.name
     problems: list[str] = [picture.pods_problem] if picture.pods_problem else []
     hide = copy.deepcopy if with_env else redact

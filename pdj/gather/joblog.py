@@ -21,7 +21,7 @@ class NoLogs(Problem):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which logs are wanted; what is None or empty does not matter."""
+    """Which logs are wanted; None or empty means any."""
 
     role: str = ""
     index: int | None = None
@@ -62,7 +62,7 @@ def _number(text: str | None) -> int:
 
 
 class JobLog:
-    """Readers of a job's logs. One thread uses it; enter it to have them ended."""
+    """Readers of a job's logs, ended when the context exits. For one thread."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class JobLog:
 
     @property
     def is_done(self) -> bool:
-        """Whether every reader has come to its end, and whatever was read has been taken."""
+        """Whether every reader has finished and all lines have been taken."""
         return (
             all(reader.is_done for reader in self._readers.values()) and not self._merger.has_lines
         )

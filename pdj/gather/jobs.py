@@ -50,7 +50,7 @@ def read_job(raw: Raw) -> PaddleJob:
 
 
 def get_job(client: Client, namespace: str, name: str) -> Raw:
-    """The job. Raises Problem where there is none, or no PaddleJobs at all."""
+    """The job. Raises Problem if it does not exist, or the cluster has no PaddleJobs."""
     try:
         return client.get(jobs_path(namespace, name))
     except NotFound as error:
@@ -63,7 +63,7 @@ def get_job(client: Client, namespace: str, name: str) -> Raw:
 
 
 def _others(client: Client, name: str) -> str:
-    """Where else there is a job of this name, as far as the user may see that."""
+    """Other namespaces with a job of this name, as far as the user has permission to see them."""
     try:
         jobs, _ = client.list(jobs_path(""), {"fieldSelector": f"metadata.name={name}"})
     except ApiError:
@@ -73,7 +73,7 @@ def _others(client: Client, name: str) -> str:
 
 
 def headline_of(status: Raw) -> tuple[str, str]:
-    """Reason and message of a job's status, decided here where an older operator wrote none."""
+    """Reason and message of a job's status, computed if an older operator wrote none."""
     if not status.get("reason"):
         try:
             old = parse_status(status)
@@ -86,8 +86,8 @@ def headline_of(status: Raw) -> tuple[str, str]:
 def check_served(client: Client, error: ApiError | None = None) -> None:
     """Raise NoOperator where the cluster does not know PaddleJobs, or not yet.
 
-    Such a path answers 404 in plain text, as a load balancer without a backend does; the list of
-    groups is the API server's own word.
+    Such a path returns 404 in plain text, as does a load balancer without a backend, so we ask the
+    API server for its list of groups.
     """
     if not is_served(client, API_VERSION, PLURAL):
         raise NoOperator(NO_OPERATOR)
@@ -106,7 +106,7 @@ def look(client: Client, namespace: str, name: str) -> JobPicture:
 
 
 def pods_of(job: Raw, pods: list[Raw]) -> tuple[Raw, ...]:
-    """The pods that are this job's, not those of another that had its name."""
+    """The pods of this job, but not those of an earlier one with its name."""
     uid = uid_of(job)
     mine = [pod for pod in pods if labels_of(pod).get(LABEL_JOB_UID) in (uid, None)]
     return tuple(sorted(mine, key=lambda pod: (labels_of(pod).get(LABEL_ROLE, ""), _index(pod))))
@@ -119,7 +119,7 @@ def _index(pod: Raw) -> tuple[int, str]:
 
 
 def list_jobs(client: Client, namespace: str, selector: str = "") -> list[Raw]:
-    """The jobs of a namespace, of all where it is empty."""
+    """The jobs of a namespace, or of all if it is empty."""
     query = {"labelSelector": selector} if selector else {}
     try:
         return client.list(jobs_path(namespace), query)[0]

@@ -43,7 +43,7 @@ class LiveJob:
             self._pods.__exit__()
 
     def picture(self) -> JobPicture | None:
-        """The job as it is, or None while there is none; what was refused is raised."""
+        """The current job, or None while it does not exist; raises the error if it was refused."""
         jobs = self._jobs.objects()
         try:
             pods = self._pods.objects() if self._pods else []
@@ -55,7 +55,7 @@ class LiveJob:
 
     @property
     def trouble(self) -> ApiError | None:
-        """Why the picture may be old: an outage that is being waited out."""
+        """Why the picture may be old: an outage, until it is over."""
         return self._jobs.trouble or (self._pods.trouble if self._pods else None)
 
     @property
@@ -78,7 +78,7 @@ class Deadline:
         self._at = None if seconds is None else self._clock.monotonic() + seconds
 
     def wait(self, event: threading.Event, seconds: float) -> None:
-        """Wait for the event at most so long, and clear it. Raises TimedOut when it is time."""
+        """Wait this long for the event, and clear it. Raises TimedOut at the deadline."""
         left = seconds
         if self._at is not None:
             left = self._at - self._clock.monotonic()
@@ -89,7 +89,7 @@ class Deadline:
 
 
 def result_of(raw: Raw) -> int | None:
-    """The exit code that the job's phase stands for; None while it has not ended."""
+    """The exit code for the job's phase; None while it has not ended."""
     phase = (raw.get("status") or {}).get("phase")
     if phase == Phase.COMPLETED:
         return OK
@@ -97,5 +97,5 @@ def result_of(raw: Raw) -> int | None:
 
 
 def gone(name: str) -> Problem:
-    """What is said when a job vanishes while somebody looks at it."""
+    """The error for a job that disappears while it is shown."""
     return Problem(f"the job {name} has been deleted")

@@ -1,8 +1,8 @@
 """One container's log: every line once, over broken streams and restarts of the container.
 
-The kubelet's timestamps say where to go on. After a break the log is asked for again from the
-second of the last line, and the lines that have come before are dropped: those that are older, and
-as many of the same moment as were seen. A line without end comes in pieces, each of which counts.
+The kubelet's timestamps say where to resume. After a break the log is requested again from the
+second of the last line, and lines that were read before are dropped: older ones, and as many with
+the same timestamp as were read. A very long line comes in pieces, and each counts.
 """
 
 import threading
@@ -43,7 +43,7 @@ class Wish:
 class LogReader:
     """Reads the log of one container into a merger, in a thread of its own.
 
-    `pod_changed` tells it of the pod; `close` ends it from any thread.
+    Call `pod_changed` when the pod changes; any thread may call `close`.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LogReader:
         self._thread.start()
 
     def pod_changed(self) -> None:
-        """The pod is another than before: its container may have been restarted."""
+        """The pod has changed: its container may have been restarted."""
         self._news.set()
 
     @property
@@ -179,9 +179,9 @@ class LogReader:
 
 
 def stamp_pieces(pieces: Iterable[Piece]) -> Iterator[tuple[int, str, bytes]]:
-    """Moment, time and text of each piece: time is that of its line, and the text says of a cut.
+    """Moment, time and text of each piece; the time is its line's, and the text marks a cut.
 
-    Lines without a time are left out: the kubelet's own words about a log that it cannot read.
+    Lines without a time are dropped: messages of the kubelet about a log that it cannot read.
     """
     stamp: tuple[int, str] | None = None
     starts_line = True
@@ -219,7 +219,7 @@ class Position:
         self._to_skip = self._at_moment
 
     def is_new(self, moment: int) -> bool:
-        """Whether the next line, of this moment, has not come before; then it counts."""
+        """Whether a line with this timestamp is new; if so, count it."""
         if moment < self.moment:
             return False
         if moment == self.moment and self._to_skip:

@@ -59,14 +59,14 @@ class Merger:
         self._is_closed = False
 
     def open(self, source: Source) -> None:
-        """Lines of this log are to come."""
+        """Expect lines of this log."""
         with self._condition:
             self._open.add(source)
             if not self._waiting.setdefault(source, deque()):
                 self._silent.add(source)
 
     def put(self, line: Line) -> None:
-        """Add a line; waits while too many of its log wait already."""
+        """Add a line; blocks while too many lines of its log are waiting."""
         with self._condition:
             waiting = self._waiting[line.source]
             while self._is_full_locked(line.source) and not self._is_closed:
@@ -79,20 +79,20 @@ class Merger:
                 self._condition.notify_all()
 
     def end(self, source: Source) -> None:
-        """No more lines of this log come."""
+        """This log has no more lines."""
         with self._condition:
             self._open.discard(source)
             self._silent.discard(source)
             self._condition.notify_all()
 
     def close(self) -> None:
-        """Let nobody wait any more."""
+        """Wake all waiting threads."""
         with self._condition:
             self._is_closed = True
             self._condition.notify_all()
 
     def take(self, seconds: float) -> list[Line]:
-        """The lines whose turn has come; waits for one at most so long."""
+        """The lines that can be printed next; waits at most this long for one."""
         with self._condition:
             lines = self._take_locked()
             if not lines:

@@ -1,4 +1,4 @@
-"""Where the API server keeps what the tools read and write."""
+"""API paths of the objects that the tools read and write."""
 
 from urllib.parse import quote
 
@@ -8,7 +8,7 @@ JOBS = f"/apis/{API_VERSION}"
 
 
 def jobs_path(namespace: str, name: str = "") -> str:
-    """The collection of a namespace's jobs (of all of them where it is empty), or one job."""
+    """The jobs of a namespace (of all namespaces if it is empty), or one job."""
     return _path(JOBS, namespace, PLURAL, name)
 
 
@@ -23,7 +23,7 @@ def log_path(namespace: str, pod: str) -> str:
 
 
 def of_job(name: str) -> str:
-    """The label selector of all that belongs to a job of this name."""
+    """The label selector for everything that belongs to a job with this name."""
     return f"{LABEL_JOB_NAME}={name}"
 
 

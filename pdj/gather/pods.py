@@ -1,4 +1,4 @@
-"""A pod in the words that a user knows from `kubectl get pods`."""
+"""A pod, described as in `kubectl get pods`."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -47,7 +47,7 @@ def read_pods(raws: list[Raw]) -> list[Pod]:
 
 
 def trainer_status(raw: Raw) -> Raw:
-    """The status of the trainer container; empty where it has none yet."""
+    """The status of the trainer container; empty if it has none yet."""
     return container_status(raw, trainer_name(raw.get("spec") or {}))
 
 

@@ -1,7 +1,7 @@
-"""How far a job's training is, from the last lines of its first worker, with the user's own rights.
+"""A job's training progress, from the last lines of its first worker, with the user's permissions.
 
-One GET for a job that runs, none for any other: the job says what the pod and the container are
-called. Silence costs one more GET for each of the first workers, to find who was silent first.
+A running job costs one GET, any other none, because the job has the names of the pod and the
+container. If the log is silent, one GET for each of the first workers finds who stopped first.
 """
 
 from collections.abc import Callable, Iterable
@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What a log says of a training. `problem` says why it could not be read, if so.
+    """The progress in a log. `problem` says why it could not be read, if so.
 
     `first_silent` is the worker that wrote its last line before all others, with that line's time
     and the time of the last line of all; None where nobody is silent or nobody was the first.
@@ -59,13 +59,13 @@ class Training:
 
     @property
     def silent_seconds(self) -> float:
-        """The age of the last line; negative where the node's clock is ahead of ours."""
+        """The age of the last line; negative if the node's clock is ahead of ours."""
         last = self.progress.last_output_time
         return (self.read_at - last).total_seconds() if last else 0.0
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether the log is silent for longer than is usual, and no line announced that."""
+        """Whether the log has been silent for unusually long, and no line announced that."""
         return self.silent_seconds > max(SUSPICIOUS_SECONDS, self.progress.quiet_seconds or 0)
 
     @property
@@ -78,7 +78,7 @@ class Training:
 def read_training(
     client: Client, job: PaddleJob, clock: Clock, with_others: bool = True
 ) -> Training | None:
-    """What the first worker's log says; None where the job does not run."""
+    """The progress in the first worker's log; None if the job is not running."""
     if job.status.phase not in _RUNS or Role.WORKER not in job.spec.roles:
         return None
     try:
@@ -92,7 +92,7 @@ def read_training(
 
 
 def read_trainings(client: Client, jobs: Iterable[Raw], clock: Clock) -> list[Training | None]:
-    """The same of several jobs, a few at a time, without a question who was silent first."""
+    """The same for several jobs, a few at a time, without checking who was silent first."""
 
     def read(raw: Raw) -> Training | None:
         try:
@@ -114,7 +114,7 @@ class TrainingReader:
         self._last: Training | None = None
 
     def read(self, job: PaddleJob) -> Training | None:
-        """The training as it is or was a moment ago; a checkpoint that was once seen stays."""
+        """The training, at most a few seconds old; a checkpoint that was seen once stays."""
         key = (job.uid, job.status.attempt, job.status.phase)
         last = self._last
         is_slow = last and (last.problem or last.silent_seconds > SILENT_SECONDS)
@@ -130,7 +130,7 @@ class TrainingReader:
 
 
 def _read_lines(client: Client, job: PaddleJob, worker: int, count: int = MAX_LINES) -> list[Line]:
-    """The last lines of a worker, of which the last one is the last indeed."""
+    """The last lines of a worker, including the very last one."""
     query = {
         "container": trainer_name(job.spec.roles[Role.WORKER].pod_spec),
         "timestamps": "true",

@@ -30,9 +30,9 @@ SYNCED = Change({})
 
 
 class Watch:
-    """Every change of a collection until it is closed; outages are waited out.
+    """Iterates over every change of a collection until closed; retries during outages.
 
-    One thread iterates; any other may close. Raises ApiError where the API server refuses.
+    One thread iterates; any other may close. Raises ApiError if the API server refuses.
     """
 
     def __init__(self, client: Client, path: str, query: Query, clock: Clock | None = None) -> None:
@@ -150,7 +150,7 @@ class Keeper:
         self._thread.join()
 
     def objects(self) -> list[Raw] | None:
-        """What is there now; None before the first list. Raises what the API server refused."""
+        """The current objects; None before the first list. Raises ApiError after a refusal."""
         with self._lock:
             if self._error is not None:
                 raise self._error
@@ -158,7 +158,7 @@ class Keeper:
 
     @property
     def trouble(self) -> ApiError | None:
-        """Why the copy may be old: an outage that is being waited out."""
+        """Why the copy may be old: an outage, until it is over."""
         return self._watch.trouble
 
     def _run(self) -> None:
