@@ -32,40 +32,64 @@ UNCHARGED_CODES = (0, EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH)
 
 @dataclass
 class Invariants:
-    """Reads every change of a world as it happens.
-
-    `is_warm` relaxes two of them: a standby that takes over with late watches may act on what
-    was, once; what it made so has to go again by the end.
-    """
+    """Reads every change of a world as it happens."""
 
     world: World
     kubelet: Kubelet
-    is_warm: bool = False
     foreign: dict[tuple[str, str], Raw] = field(default_factory=dict)
     chargeable: int = 0
     """Ends of pods that may be charged, at most."""
     most_limit: int = 0
     _read: int = 0
+    _deleted: set[int] = field(default_factory=set)
+    """The versions of the changes that follow the operator's deletes."""
     _jobs: dict[str, Raw] = field(default_factory=dict)
     """By UID, each job's last version."""
     _pods: set[str] = field(default_factory=set)
+    _lives: dict[str, Raw] = field(default_factory=dict)
+    """By name, the last version of each pod of ours that is there."""
     _addresses: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     """By job UID and attempt, every address that its pods had."""
 
+    def note_write(self, verb: str) -> None:
+        """The operator is about to write to the world."""
+        if verb == "delete":
+            self._deleted.add(self.world.version + 1)
+
     def check(self) -> None:
         """Read the changes since the last check."""
-        changes = [c for c in self.world.changes[self._read :] if c.obj is not None]
+        changes = self.world.changes[self._read :]
         self._read = len(self.world.changes)
         for change in changes:
             self._note_address(change.obj or {})
         for change in changes:
-            self._check_change(change, change.obj or {})
+            if change.place[0] == "Pod":
+                self._check_life(change)
+            if change.obj is not None:
+                self._check_change(change, change.obj)
         self._check_foreign()
 
+    def _check_life(self, change: Change) -> None:
+        """The operator deletes no healthy pod of the attempt that its job is in."""
+        pod = self._lives.pop(change.place[1], None)
+        if change.obj is not None and labels_of(change.obj).get(LABEL_JOB_UID):
+            self._lives[change.place[1]] = change.obj
+        is_deleted = change.obj is None or is_deleting(change.obj)
+        by_operator = is_deleted and change.version in self._deleted
+        if pod is None or not by_operator or not _is_healthy(pod):
+            return
+        job = self._jobs[labels_of(pod)[LABEL_JOB_UID]]
+        status, labels = job.get("status") or {}, labels_of(pod)
+        ends = status.get("phase") in TERMINAL or _is_true(status, "Suspended")
+        is_past = labels[LABEL_ATTEMPT] != str(status.get("attempt", labels[LABEL_ATTEMPT]))
+        wanted = (job["spec"].get(labels[LABEL_ROLE]) or {}).get("replicas", 0)
+        is_surplus = int(labels[LABEL_INDEX]) >= wanted
+        assert ends or is_past or is_surplus, f"{name_of(pod)} was deleted without cause"
+
     def _note_address(self, obj: Raw) -> None:
-        address = (obj.get("status") or {}).get("podIP")
-        if address:
-            labels = labels_of(obj)
+        address = str((obj.get("status") or {}).get("podIP") or "")
+        labels = labels_of(obj) if address else {}
+        if LABEL_JOB_UID in labels:
             place = (labels[LABEL_JOB_UID], labels[LABEL_ATTEMPT])
             self._addresses.setdefault(place, set()).add(address)
 
@@ -106,8 +130,6 @@ class Invariants:
         owner = controller_of(pod) or {}
         job = self._jobs.get(str(owner.get("uid")), {})
         status = job.get("status") or {}
-        if self.is_warm:
-            return
         assert status.get("phase") not in TERMINAL, "a pod was made after the end"
         assert not _is_true(status, "Suspended"), "a pod was made while suspended"
         attempt = int(labels_of(pod)[LABEL_ATTEMPT])
@@ -181,6 +203,11 @@ def _check_cleaned(job: Raw, status: Raw, pods: list[Raw]) -> None:
 
 
 TERMINAL_POD = ("Succeeded", "Failed")
+
+
+def _is_healthy(pod: Raw) -> bool:
+    phase = (pod.get("status") or {}).get("phase", "Pending")
+    return phase not in TERMINAL_POD and not is_deleting(pod)
 
 
 def _is_true(status: Raw, type_: str) -> bool:

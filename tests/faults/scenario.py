@@ -38,6 +38,7 @@ class Scenario:
         self.kubelet = Kubelet(self.world)
         self.operator = Operator(self.world, self.client)
         self.invariants = Invariants(self.world, self.kubelet)
+        self.world.before_write = self.invariants.note_write
 
     def do(self, step: Step) -> None:
         """One step, and a look at what must hold."""
@@ -195,7 +196,6 @@ class Scenario:
 
     def do_restart(self, warm: bool = False) -> None:
         """The operator is replaced: by a new process, or by a standby whose watches are late."""
-        self.invariants.is_warm |= warm
         self.operator.restart(warm)
 
     # The end

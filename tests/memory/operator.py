@@ -137,7 +137,10 @@ class Operator:
         self._begin(is_warm=False)
 
     def restart(self, is_warm: bool) -> None:
-        """Another process takes over: with fresh lists, or with a standby's late watches."""
+        """Another process takes over: with fresh lists, or with a standby's late watches.
+
+        A standby lists the jobs anew before it acts, as `Manager` has it.
+        """
         self._begin(is_warm)
 
     def work(self) -> bool:
@@ -148,7 +151,7 @@ class Operator:
         try:
             self._worker.work(key)
         except Killed:
-            self._begin(is_warm=False)
+            self.restart(is_warm=False)
         assert not self.raised, self.raised[0]
         return True
 
@@ -162,11 +165,14 @@ class Operator:
         observed = observer.observe(key, family)
         return self._decide(observed, self._clock.now(), self.world.settings)
 
-    def show(self, kind: str, count: int | None = None) -> bool:
-        """Let the watch of a kind tell its next changes, or all; whether there were any."""
+    def show(self, kind: str, count: int | None = None, until: int | None = None) -> bool:
+        """Let the watch of a kind tell its next changes, or all; whether there were any.
+
+        `until` is a position in the world's changes that it does not pass.
+        """
         first = self.seen[kind]
         shown = 0
-        for position in range(first, len(self.world.changes)):
+        for position in range(first, len(self.world.changes) if until is None else until):
             change = self.world.changes[position]
             if change.place[0] == kind:
                 if shown == count:
@@ -181,13 +187,26 @@ class Operator:
         shown = [self.show(kind) for kind in RESOURCES]
         return any(shown)
 
-    def _begin(self, is_warm: bool) -> None:
-        store = self._store if is_warm else Store(RESOURCES.values())
+    def relist(self, kind: str, until: int | None = None) -> None:
+        """Have the watch of a kind begin anew with a list: of now, or of that position."""
+        changes = self.world.changes[:until]
+        known = {change.place: change.obj for change in changes if change.place[0] == kind}
+        handler, version = self._handlers[kind], changes[-1].version if changes else 0
+        objects = [deepcopy(o) for o in known.values() if o is not None and _is_watched(o)]
+        handler.replace([handler.pack(o) for o in objects], str(version))
+        self.seen[kind] = len(changes)
+
+    def _watch(self, store: Store) -> None:
+        """Let the watches fill this store from now on."""
         self._store = store
         self.queue = StepQueue(self._clock, _METRICS.queue, 1)
         self._handlers = {k: EventHandler(r, store, self.queue.add) for k, r in RESOURCES.items()}
-        if not is_warm:
-            self._list_all()
+
+    def _begin(self, is_warm: bool) -> None:
+        self._watch(self._store if is_warm else Store(RESOURCES.values()))
+        store = self._store
+        for kind in ("PaddleJob",) if is_warm else RESOURCES:
+            self.relist(kind)
         memory = JobMemory(store, self._clock)
         self._worker = Worker(
             queue=self.queue,
@@ -205,13 +224,6 @@ class Operator:
         self.queue.open()
         for key, _ in store.facts(PADDLE_JOB):
             self.queue.add(key)
-
-    def _list_all(self) -> None:
-        version = str(self.world.version)
-        for kind, handler in self._handlers.items():
-            objects = [o for o in self.world.of_kind(kind) if _is_watched(o)]
-            handler.replace([handler.pack(deepcopy(o)) for o in objects], version)
-            self.seen[kind] = len(self.world.changes)
 
     def _tell(self, place: tuple[str, str], version: int, obj: Raw | None) -> None:
         handler, resource = self._handlers[place[0]], RESOURCES[place[0]]
