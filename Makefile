@@ -131,6 +131,10 @@ generate-check: $(STAMP) ## Fail when a generated manifest is stale
 openapi: $(STAMP) ## Renew the pod template's schema from the cluster that kubectl finds
 	@kubectl get --raw /openapi/v3/api/v1 | $(BIN)/python -m manifests.openapi
 
+.PHONY: explore
+explore: $(STAMP) ## Let each watch fall behind at each write of each story of a job, in memory
+	@$(BIN)/python -m tests.faults.explore
+
 .PHONY: soak
 soak: $(STAMP) ## Let everything fail at random for MINUTES=30 and check what must hold; SEED=... for the same again
 	@$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),30) $(if $(SEED),--seed $(SEED))

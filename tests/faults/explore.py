@@ -1,0 +1,244 @@
+"""Every stale view of every story: `python -m tests.faults.explore`, or `make explore`.
+
+A story is a job's life. At one of the operator's writes a single kind's watch falls behind: it is
+so many seconds late, stops until it is listed anew, or is listed as of an earlier moment. The
+leader stays, or ends there, and a standby with that watch leads after it. Each combination of
+story, kind, fault, leader and write is a life of its own in memory. Whatever the view, the
+invariants hold, and the job ends as it did in the story without a fault, charged and restarted no
+more often than there.
+"""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+from api.objects import Raw, name_of
+from controller.cache.store import Store
+from tests.faults.scenario import Scenario, Step
+from tests.faults.stories import STORIES, Story
+from tests.memory.client import RESOURCES
+from tests.memory.former import former_config_map, former_pods, former_status
+from tests.memory.operator import Killed, Operator
+from tests.memory.world import World
+
+STOPPED_SECONDS = 70.0
+"""A watch that is silent for so long is listed anew."""
+OLD_SECONDS = 10.0
+"""How old the moment is that a list shows again."""
+BEHIND_SECONDS = {"3 s late": 3.0, "8 s late": 8.0, "30 s late": 30.0, "old list": OLD_SECONDS}
+FAULTS = (*BEHIND_SECONDS, "stopped")
+MAX_TICKS = 200
+WATCHED_SECONDS = 30
+"""After the last step; from then on ticks are longer."""
+LONG_TICKS, LONG_TICK_SECONDS = 20, 5
+"""Together longer than an own write is awaited."""
+
+
+class Fault(NamedTuple):
+    """One kind's watch, from the operator's write of this number on, counted from 0."""
+
+    kind: str
+    what: str
+    has_new_leader: bool
+    write: int
+
+
+class Case(NamedTuple):
+    """A story, and what happens to its operator."""
+
+    story: str
+    fault: Fault
+
+
+class LateOperator(Operator):
+    """An operator whose watches keep up, until one of them falls behind."""
+
+    def __init__(self, world: World, fault: Fault | None) -> None:
+        self._fault = fault
+        self._began: datetime | None = None
+        self._moments: list[tuple[datetime, int]] = []
+        """Until when the world had how many changes."""
+        self.writes = 0
+        super().__init__(world)
+
+    def note_write(self) -> None:
+        """A write follows; the fault begins at one of them."""
+        number, self.writes = self.writes, self.writes + 1
+        if self._fault is None or number != self._fault.write:
+            return
+        self._began = self.world.now
+        if self._fault.has_new_leader:
+            raise Killed
+        if self._fault.what == "old list":
+            self.relist(self._fault.kind, self._position(OLD_SECONDS))
+
+    def restart(self, is_warm: bool) -> None:
+        """A standby leads, whose watches saw all but for the one that is behind."""
+        assert self._fault is not None and not is_warm
+        self._watch(Store(RESOURCES.values()))
+        behind = BEHIND_SECONDS.get(self._fault.what, STOPPED_SECONDS / 2)
+        for kind in RESOURCES:
+            late = kind == self._fault.kind
+            self.relist(kind, self._position(behind) if late else len(self.world.changes))
+        self._begin(is_warm=True)
+
+    def keep_up(self) -> None:
+        """Each watch shows what it can by now, and passes follow until nothing is due."""
+        while self._show() or self.work():
+            pass
+        self._moments.append((self.world.now, len(self.world.changes)))
+
+    def _show(self) -> bool:
+        late = self._fault.kind if self._fault and self._began else ""
+        shown = [self.show(kind) for kind in RESOURCES if kind != late]
+        return any([*shown, bool(late) and self._show_late()])
+
+    def _show_late(self) -> bool:
+        assert self._fault is not None and self._began is not None
+        kind, before = self._fault.kind, self.seen[self._fault.kind]
+        if self._fault.what in ("stopped", "old list"):
+            is_stopped = self._fault.what == "stopped"
+            lasts = timedelta(seconds=STOPPED_SECONDS if is_stopped else OLD_SECONDS)
+            if self.world.now - self._began >= lasts:
+                self.relist(kind)
+            return False
+        return self.show(kind, until=max(before, self._position(BEHIND_SECONDS[self._fault.what])))
+
+    def _position(self, seconds: float) -> int:
+        then = self.world.now - timedelta(seconds=seconds)
+        return max((count for moment, count in self._moments if moment <= then), default=0)
+
+
+@dataclass
+class Life(Scenario):
+    """A story as it is lived, in ticks of a second."""
+
+    fault: Fault | None = None
+    _victims: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.operator: LateOperator = LateOperator(self.world, self.fault)
+        self.world.before_write = self._note_write
+
+    def live(self, story: Story) -> Raw:
+        """The whole story; how the job ended, without a status where it is gone."""
+        spec, *steps = deepcopy(story)
+        self.do({"do": "inherit" if spec.pop("inherited", False) else "submit", "spec": spec})
+        for step in (*steps, WATCHED_SECONDS):
+            if isinstance(step, int):
+                self._pass(step)
+            else:
+                self._await(step)
+                self.do(step)
+        for _ in range(LONG_TICKS):
+            self._tick(LONG_TICK_SECONDS)
+        if ("PaddleJob", "train") not in self.world.objects:
+            return {}
+        self.finish()
+        return self.world.status()
+
+    def do_inherit(self, spec: Raw) -> None:
+        """A running job of the former operator."""
+        self.do_submit(spec)
+        for pod in former_pods(self.world.job()):
+            self.world.put(pod)
+            self.kubelet.bind(name_of(pod))
+            self.kubelet.give_address(name_of(pod))
+        pods = self.world.of_kind("Pod")
+        addresses = {name_of(pod): pod["status"]["podIP"] for pod in pods}
+        self.world.put(former_config_map(self.world.job(), addresses))
+        status = former_status(self.world.job(), "Running", "running")
+        self.world.change("PaddleJob", "train", lambda job: job.update(status=status))
+
+    def _note_write(self, verb: str) -> None:
+        self.operator.note_write()
+        self.invariants.note_write(verb)
+
+    def _pass(self, seconds: int) -> None:
+        for _ in range(seconds):
+            self._tick()
+
+    def _tick(self, seconds: int = 1) -> None:
+        self.operator.keep_up()
+        self.invariants.check()
+        if ("PaddleJob", "train") in self.world.objects:
+            self._move_pods()
+        self.world.advance(seconds)
+
+    def _await(self, step: Step) -> None:
+        """What ends a pod comes when it runs, and to no pod twice."""
+        pod = step.get("pod") or (step.get("kind") == "Pod" and step["name"])
+        for _ in range(MAX_TICKS):
+            if not pod or self._is_new_and_runs(pod):
+                return
+            self._tick()
+        raise AssertionError(f"{pod} never ran: {self.world.status()}")
+
+    def _is_new_and_runs(self, pod: str) -> bool:
+        if self._status(pod).get("phase") != "Running" or self.kubelet.uid(pod) in self._victims:
+            return False
+        self._victims.add(self.kubelet.uid(pod))
+        return True
+
+
+def cases(story: str) -> Iterator[Case]:
+    """Every combination of a story.
+
+    Without a list of jobs older than one before: the operator's lists are read at the quorum, and
+    an API server that is behind answers them late, or not.
+    """
+    calm = Life()
+    calm.live(STORIES[story])
+    for write, kind, what in product(range(calm.operator.writes), RESOURCES, FAULTS):
+        for has_new_leader in (False, True):
+            if (kind, what) != ("PaddleJob", "old list"):
+                yield Case(story, Fault(kind, what, has_new_leader, write))
+
+
+@cache
+def calm_end(story: str) -> Raw:
+    """How the story ends where no watch is behind."""
+    return Life().live(STORIES[story])
+
+
+def violation(case: Case) -> str:
+    """What does not hold in a case; empty where all does."""
+    try:
+        end, calm = Life(fault=case.fault).live(STORIES[case.story]), calm_end(case.story)
+        assert end.get("phase") == calm.get("phase"), f"ended as {end.get('phase')}"
+        for counter in ("attempt", "restartCount", "failureCount"):
+            least, most = end.get(counter, 0), calm.get(counter, 0)
+            assert least <= most, f"{counter} is {least}, not {most}"
+    except AssertionError as error:
+        return str(error).partition("\n")[0]
+    return ""
+
+
+def explore(chosen: Sequence[Case]) -> dict[Case, str]:
+    """The violations among these cases."""
+    with ProcessPoolExecutor() as pool:
+        found = dict(zip(chosen, pool.map(violation, chosen, chunksize=50), strict=True))
+    return {case: what for case, what in found.items() if what}
+
+
+def main() -> int:
+    """Try all; 1 where anything does not hold."""
+    began, chosen = time.monotonic(), [case for story in STORIES for case in cases(story)]
+    found = explore(chosen)
+    for (story, fault), what in found.items():
+        sys.stdout.write(f"{story}: {fault}: {what}\n")
+    seconds = time.monotonic() - began
+    sys.stdout.write(f"{len(chosen)} combinations in {seconds:.0f} s: {len(found)} violations\n")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
