@@ -28,8 +28,18 @@ _ENDS = (signal.SIGTERM, signal.SIGHUP)
 def run_plugin(command: list[str], environment: dict[str, str], seconds: float) -> bytes:
     """Run the plugin; returns its output. Raises Problem in one line."""
     name = f"the login plugin {command[0]}"
+    with _caught_signals() as caught:
+        process = _start(command, environment, name)
+        with process, _ended_with_us(process):
+            answer = _read(process, name, seconds, caught)
+    if process.returncode:
+        raise Problem(f"{name} has failed: exit code {process.returncode}")
+    return answer
+
+
+def _start(command: list[str], environment: dict[str, str], name: str) -> "subprocess.Popen[bytes]":
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -39,14 +49,11 @@ def run_plugin(command: list[str], environment: dict[str, str], seconds: float) 
         )
     except (OSError, ValueError) as error:
         raise Problem(f"{name} cannot be run: {error}") from error
-    with process, _ended_with_us(process):
-        answer = _read(process, name, seconds)
-    if process.returncode:
-        raise Problem(f"{name} has failed: exit code {process.returncode}")
-    return answer
 
 
-def _read(process: "subprocess.Popen[bytes]", name: str, seconds: float) -> bytes:
+def _read(
+    process: "subprocess.Popen[bytes]", name: str, seconds: float, caught: list[int]
+) -> bytes:
     """Its output once it has ended, even if something that it started is still running."""
     started, is_told, answer = time.monotonic(), False, bytearray()
     with selectors.DefaultSelector() as streams:
@@ -54,6 +61,8 @@ def _read(process: "subprocess.Popen[bytes]", name: str, seconds: float) -> byte
         streams.register(process.stderr or 0, selectors.EVENT_READ, _show_words())
         left = dict.fromkeys((key.fd for key in streams.get_map().values()), MAX_BYTES)
         while True:
+            if caught:
+                sys.exit(128 + caught[0])
             has_ended, waited = process.poll() is not None, time.monotonic() - started
             ready = streams.select(_POLL_SECONDS if not has_ended else 0)
             for key, _ in ready:
@@ -91,19 +100,26 @@ def _plain(text: str) -> str:
 
 @contextmanager
 def _ended_with_us(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """End a plugin that still runs, also where a signal ends this process; nohup ignores one."""
-    is_main = threading.current_thread() is threading.main_thread()
-    ends = [each for each in _ENDS if is_main and signal.getsignal(each) != signal.SIG_IGN]
-    before = {number: signal.signal(number, _exit) for number in ends}
     try:
         yield
     finally:
         if process.poll() is None:
             with suppress(OSError):  # it has ended by itself
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+@contextmanager
+def _caught_signals() -> Iterator[list[int]]:
+    """The signals that are to end this process, so that none does before its plugin is known.
+
+    What nohup has this process ignore stays ignored.
+    """
+    caught: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    ends = [each for each in _ENDS if is_main and signal.getsignal(each) != signal.SIG_IGN]
+    before = {each: signal.signal(each, lambda number, _: caught.append(number)) for each in ends}
+    try:
+        yield caught
+    finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _exit(number: int, _frame: object) -> None:
-    sys.exit(128 + number)
