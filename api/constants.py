@@ -47,6 +47,8 @@ MANAGED_BY: Final = "paddlejob-operator"
 OPERATOR_LABELS: Final = {LABEL_APP_NAME: MANAGED_BY}
 """On all that belongs to the operator itself, but for its namespace: uninstalling selects by it."""
 
+LABEL_CODE_OF: Final = f"{GROUP}/code-of"  # a ConfigMap of `--code`: the job's name
+ANNOTATION_CODE: Final = f"{GROUP}/code-sha256"
 ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 """On a job, set by its user: each new value asks for one new attempt."""
 MAX_RESTARTED_AT: Final = 64

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kube.clock import Clock
-from pdj.text.terminal import Screen
+from pdj.text.terminal import Screen, plain
 
 if TYPE_CHECKING:
     from kube.client import Client
@@ -43,6 +43,10 @@ class Session:
     def namespace(self) -> str:
         """Where the command works."""
         return str(self.options.namespace or self.target.namespace)
+
+    def note(self, text: str) -> None:
+        """A line for people."""
+        self.notes.write(plain(text))
 
     @property
     def now(self) -> datetime:

@@ -20,6 +20,7 @@ COMMANDS = {
     "status": Command("status", "show a job with its pods and attempts"),
     "explain": Command("explain", "say why a job is as it is, and who has to do what next"),
     "logs": Command("logs", "print the logs of all pods of a job, in order of time"),
+    "code": Command("code", "say which code a job was sent with, or write it to a folder"),
     "suspend": Command("suspend", "hold jobs: their pods go, the jobs stay"),
     "resume": Command("resume", "let suspended jobs go on"),
     "scale": Command("scale", "change how many workers an elastic or suspended job has"),

@@ -6,6 +6,11 @@ import os
 import tarfile
 from pathlib import Path
 
+from api.objects import Raw
+from kube.errors import ApiError
+from pdj.code.bundle import config_map_names
+from pdj.code.store import code_of
+from pdj.commands.code import describe
 from pdj.commands.options import job_name
 from pdj.errors import OK, Problem
 from pdj.gather.bundle import collect
@@ -34,6 +39,8 @@ def run(session: Session) -> int:
         raise Problem(f"cannot write {target}: {error.strerror}") from error
     try:
         with out, tarfile.open(fileobj=out, mode="w:gz") as archive:
+            if config_map_names(picture.raw):
+                _add(archive, f"pdj-{name}/code.txt", _code(session, picture.raw), session)
             for file, text in collect(session.client, picture, session.options.with_env):
                 _add(archive, f"pdj-{name}/{file}", text, session)
                 if file == "problems.txt":
@@ -43,6 +50,14 @@ def run(session: Session) -> int:
         raise
     session.screen.write(f"written: {plain(target)}")
     return OK
+
+
+def _code(session: Session, raw: Raw) -> str:
+    """The list of the code that was sent, or why there is none."""
+    try:
+        return "".join(f"{line}\n" for line in describe(code_of(session.client, raw)))
+    except (ApiError, Problem) as error:
+        return f"{error}\n"
 
 
 def _add(archive: tarfile.TarFile, name: str, text: str, session: Session) -> None:

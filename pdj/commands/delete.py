@@ -2,12 +2,14 @@
 
 import argparse
 
-from api.objects import uid_of
+from api.objects import Raw, name_of, uid_of
 from kube.errors import NotFound
 from pdj import actions
+from pdj.code.store import find_orphans, settle
 from pdj.commands.complaints import for_each
 from pdj.commands.options import job_name
 from pdj.commands.wait import add_wait, wait_until_gone
+from pdj.errors import Usage
 from pdj.gather.jobs import get_job
 from pdj.gather.paths import jobs_path
 from pdj.session import Session
@@ -16,13 +18,17 @@ from pdj.text.terminal import plain
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `delete`."""
-    parser.add_argument("jobs", type=job_name, nargs="+", metavar="JOB", help="the job's name")
+    parser.add_argument("jobs", type=job_name, nargs="*", metavar="JOB", help="the job's name")
     parser.add_argument("--ignore-not-found", action="store_true", help="it may be gone already")
+    orphans = "ConfigMaps of --code that a killed command has left"
+    parser.add_argument("--orphans", action="store_true", help=orphans)
     add_wait(parser, "they are gone")
 
 
 def run(session: Session) -> int:
     """Delete the jobs that exist now, but no later ones with the same names."""
+    if not session.options.jobs and not session.options.orphans:
+        raise Usage("the name of a JOB is required, or --orphans")
     client = session.client
 
     def delete(name: str) -> None:
@@ -39,4 +45,10 @@ def run(session: Session) -> int:
         if session.options.wait:
             wait_until_gone(session, name, uid_of(raw))
 
-    return for_each(session.options.jobs, delete)
+    def clear(orphan: Raw) -> None:
+        if settle(client, orphan, session.note):
+            session.screen.write(f"{plain(name_of(orphan))} deleted")
+
+    code = for_each(session.options.jobs, delete)
+    orphans = find_orphans(client, session.namespace) if session.options.orphans else []
+    return max(code, for_each(orphans, clear))

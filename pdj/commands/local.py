@@ -58,7 +58,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="IMAGE=FOLDER",
         help=program,
     )
-    group.add_argument("--requirements", metavar="FILE", help="packages for pip of these programs")
+    group.add_argument(
+        "--requirements", metavar="FILE", help="packages for pip of these programs, or of --code"
+    )
 
 
 def run(session: Session) -> int:

@@ -8,6 +8,7 @@ from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
 from kube.client import STRICT
 from kube.errors import ApiError
 from pdj import actions
+from pdj.code.store import held
 from pdj.commands.complaints import for_each
 from pdj.commands.options import job_name
 from pdj.commands.suspend import runs
@@ -72,10 +73,11 @@ def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
     path = jobs_path(namespace)
     trial = {**job, "metadata": {**job["metadata"], "name": None, "generateName": name[:TRIAL]}}
     session.client.create(path, trial, {**STRICT, "dryRun": "All"})
-    session.client.delete(jobs_path(namespace, name), uid_of(old))
     try:
-        wait_until_gone(session, name, uid_of(old), namespace)
-        return session.client.create(path, job, STRICT)
+        with held(session.client, job, session.note):
+            session.client.delete(jobs_path(namespace, name), uid_of(old))
+            wait_until_gone(session, name, uid_of(old), namespace)
+            return session.client.create(path, job, STRICT)
     except (ApiError, Problem, KeyboardInterrupt):
         session.screen.write(json.dumps(job, indent=2))
         session.notes.write(f"{plain(name)} is deleted and was not created anew; it stands above")

@@ -6,6 +6,7 @@ import re
 from api.constants import API_VERSION, KIND, TRAINER_CONTAINER, CleanPodPolicy, Intranet, Role
 from api.objects import Raw
 from pdj.commands import local
+from pdj.commands.code import add_code, read_bundle
 from pdj.commands.options import natural
 from pdj.commands.output import add_output
 from pdj.commands.submit import add_dry_run, add_replace, create_jobs
@@ -20,16 +21,17 @@ WORKERS = 1
 OF_AN_IMAGE = (
     *("--name", "--workers", "--ps", "--env", "--limits", "--requests", "--backoff-limit"),
     *("--intranet", "--clean-pod-policy", "--dry-run", "--output", "--context", "--kubeconfig"),
+    *("--code", "--include", "--index-url"),
 )
 """What means nothing to `run --local`: the job is in the file, and no cluster is asked."""
 OF_LOCAL = ("--program", "--requirements")
-UNSET: tuple[object, ...] = (None, [], {})
+UNSET: tuple[object, ...] = (None, [], {}, "")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `run`."""
     parser.usage = (
-        "kubectl pdj run IMAGE [options] -- COMMAND...\n"
+        "kubectl pdj run IMAGE [options] [--code DIR [--requirements FILE]] -- COMMAND...\n"
         "       kubectl pdj run --local FILE [--program IMAGE=FOLDER] [--requirements FILE]"
     )
     parser.add_argument("image", metavar="IMAGE", nargs="?", help="of the trainer container")
@@ -46,6 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clean-pod-policy", choices=list(map(str, CleanPodPolicy)), help=clean)
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="a field")
     local.configure(parser)
+    add_code(parser)
     add_dry_run(parser)
     add_replace(parser)
     add_output(parser)
@@ -60,11 +63,15 @@ def run(session: Session) -> int:
     if options.local:
         _refuse(options, OF_AN_IMAGE, "--local runs the job of its file here, as it stands there")
         return local.run(session)
-    _refuse(options, OF_LOCAL, "programs of this machine are for --local FILE")
+    _refuse(
+        options,
+        OF_LOCAL[: 1 if options.code else None],
+        "programs of this machine are for --local FILE",
+    )
     job = build_job(options)
     for assignment in options.set:
         set_field(job, assignment)
-    return create_jobs(session, [job])
+    return create_jobs(session, [job], read_bundle(session))
 
 
 def _refuse(options: argparse.Namespace, flags: tuple[str, ...], why: str) -> None:

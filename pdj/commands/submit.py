@@ -1,12 +1,16 @@
 """`submit FILE…`: creates the objects of files."""
 
 import argparse
+from contextlib import nullcontext
 
 from api.constants import API_VERSION, KIND
 from api.objects import Raw
 from kube.client import STRICT, Client
 from kube.errors import AlreadyExists, ApiError, Forbidden, Invalid
+from pdj.code.bundle import Bundle
+from pdj.code.store import sent
 from pdj.commands import logs
+from pdj.commands.code import add_code, read_bundle
 from pdj.commands.complaints import for_each
 from pdj.commands.options import add_files, files_of
 from pdj.commands.output import add_output, as_list, given_name, print_objects
@@ -27,6 +31,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     assignment = "change a field, e.g. spec.worker.replicas=4 (repeatable)"
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=assignment)
+    add_code(parser)
+    parser.add_argument("--requirements", metavar="FILE", help="packages for pip beside --code")
     add_dry_run(parser)
     add_replace(parser)
     add_output(parser)
@@ -57,16 +63,18 @@ def run(session: Session) -> int:
     for job in jobs:
         for assignment in session.options.set:
             set_field(job, assignment)
-    return create_jobs(session, jobs)
+    return create_jobs(session, jobs, read_bundle(session))
 
 
-def create_jobs(session: Session, jobs: list[Raw]) -> int:
+def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None) -> int:
     """Create jobs, or only show them; with --wait the exit code is the worst of theirs."""
+    if bundle:
+        jobs = [bundle.attach(job) for job in jobs]
     if session.options.dry_run == "client":
-        return _print(session, jobs) if session.options.output else _list(session, jobs)
+        return _preview(session, jobs, bundle)
     client = session.client
     made: list[Raw] = []
-    code = for_each(jobs, lambda job: made.append(_create(session, client, job)))
+    code = for_each(jobs, lambda job: made.append(_send(session, client, job, bundle)))
     if session.options.output and made:
         _print(session, made)
     if not session.options.wait or session.options.dry_run in ("client", "server"):
@@ -105,6 +113,15 @@ def _job(document: Document) -> Raw:
     return value
 
 
+def _preview(session: Session, jobs: list[Raw], bundle: Bundle | None) -> int:
+    """Print the jobs, each behind the ConfigMap that it needs."""
+    if not session.options.output:
+        return _list(session, jobs)
+    all_ = [each for job in jobs for each in (*([bundle.config_map(job)] if bundle else []), job)]
+    print_objects(session, as_list(all_), jobs)
+    return OK
+
+
 def _print(session: Session, jobs: list[Raw]) -> int:
     print_objects(session, as_list(jobs), jobs)
     return OK
@@ -118,12 +135,20 @@ def _list(session: Session, jobs: list[Raw]) -> int:
     return OK
 
 
-def _create(session: Session, client: Client, job: Raw) -> Raw:
+def _send(session: Session, client: Client, job: Raw, bundle: Bundle | None) -> Raw:
+    """Create a job, behind its code."""
     namespace = session.options.namespace or job["metadata"].get("namespace") or session.namespace
+    job = {**job, "metadata": {**job["metadata"], "namespace": namespace}}
+    is_trial = session.options.dry_run == "server"
+    with sent(client, bundle.config_map(job), session.note, is_trial) if bundle else nullcontext():
+        return _create(session, client, job)
+
+
+def _create(session: Session, client: Client, job: Raw) -> Raw:
+    namespace = job["metadata"]["namespace"]
     name = job["metadata"].get("name")
     is_trial = session.options.dry_run == "server"
     query = {**STRICT, "dryRun": "All"} if is_trial else STRICT
-    job = {**job, "metadata": {**job["metadata"], "namespace": namespace}}
     said = "would be created" if is_trial else "created"
     try:
         made = client.create(jobs_path(namespace), job, query)

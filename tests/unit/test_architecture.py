@@ -98,8 +98,9 @@ ROOMS = {
     },
     "pdj.commands": {
         *("pdj.errors", "pdj.session", "pdj.access", "pdj.gather", "pdj.documents", "pdj.text"),
-        *("pdj.explain", "pdj.actions", "pdj.ui"),
+        *("pdj.explain", "pdj.actions", "pdj.ui", "pdj.code"),
     },
+    "pdj.code": {"pdj.errors", "pdj.gather"},
     "pdj.ui": {
         *("pdj.errors", "pdj.session", "pdj.access", "pdj.gather", "pdj.documents", "pdj.text"),
         *("pdj.explain", "pdj.actions"),

@@ -44,6 +44,10 @@ def test_every_command_tells_how_it_is_used(name: str) -> None:
         (["run", "busybox", "--workers", "-1"], 2, "not a whole number, 0 or more: -1"),
         (["run", "busybox", "--program", "x=."], 2, "--program: programs of this machine are for"),
         (["run", "busybox", "--requirements", "x"], 2, "--requirements: programs"),
+        (["run", "x", "--code", ".", "--program", "x=."], 2, "--program: programs"),
+        (["run", "x", "--include", "x"], 2, "--include: only with --code"),
+        (["run", "x", "--code", "/no/such"], 2, "no such folder"),
+        (["delete"], 2, "or --orphans"),
         (["run", "busybox", "--limits", "cpu=1,memory=8GB"], 2, "'8GB' is no quantity"),
         (["suspend", "x", "--timeout", "5"], 2, "--timeout takes --wait"),
         (["status", "x", "--timeout", "5"], 2, "--timeout takes --watch"),
@@ -72,6 +76,7 @@ def test_exit_codes(words: list[str], code: int, says: str) -> None:
     [
         *(["--name", "x"], ["--workers", "1"], ["--ps", "0"], ["--env", "A=b"]),
         *(["--limits", "cpu=1"], ["--requests", "cpu=1"], ["--backoff-limit", "0"]),
+        *(["--code", "."], ["--include", "x"], ["--index-url", "x"]),
         *(["--intranet", "PodIP"], ["--clean-pod-policy", "Never"], ["--dry-run", "client"]),
         *(["--output", "yaml"], ["--context", "x"], ["--kubeconfig", "x"]),
     ],

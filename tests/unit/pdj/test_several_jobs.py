@@ -99,7 +99,7 @@ def test_the_jobs_after_a_missing_one_get_their_turn(
     command: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster = Cluster("first", "last")
-    options = {"ignore_not_found": False, "submit_again": False}
+    options = {"ignore_not_found": False, "orphans": False, "submit_again": False}
     assert command.run(session(cluster, jobs=["first", "none", "last"], **options)) == 1
     assert cluster.changed == ["first", "last"]
     assert capsys.readouterr().err == "error: there is no job none in namespace team\n"

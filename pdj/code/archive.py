@@ -1,0 +1,106 @@
+"""One tar.gz of a folder's files, the same bytes for the same files: no times, owners or order."""
+
+import gzip
+import io
+import os
+import stat
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pdj.code.ignore import Pattern, is_matched
+from pdj.errors import Problem
+
+KIB = 1 << 10
+MAX_KIB = 900
+MAX_FILE_BYTES = 1 << 20
+MAX_BYTES = 256 << 20
+"""Of all files before they are packed: more would not fit in any case."""
+MTIME = 315_532_800
+"""1980: some tools refuse earlier times."""
+LARGEST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A packed folder: `plain` is the tar, `packed` the tar.gz, `sizes` are bytes by path."""
+
+    plain: bytes
+    packed: bytes
+    sizes: dict[str, int]
+
+
+def pack(folder: Path, names: list[str], includes: list[Pattern]) -> Archive:
+    """Pack the files. Raises Problem for one that cannot be sent, or if they are too many."""
+    plain = io.BytesIO()
+    sizes: dict[str, int] = {}
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for name in names:
+            content = _add(archive, folder, name, includes)
+            sizes[name] = len(content)
+            if plain.tell() > MAX_BYTES:
+                raise too_large(f"more than {MAX_BYTES >> 20} MiB", sizes)
+    packed = gzip.compress(plain.getvalue(), compresslevel=9, mtime=0)
+    if len(packed) // KIB > MAX_KIB:
+        raise too_large(f"{len(packed) // KIB} KiB when packed", sizes)
+    return Archive(plain.getvalue(), packed, sizes)
+
+
+def too_large(how: str, sizes: dict[str, int]) -> Problem:
+    """The error that names the largest files, and the other roads."""
+    largest = sorted(sizes, key=lambda name: -sizes[name])[:LARGEST]
+    shown = ", ".join(f"{name} ({-(-sizes[name] // KIB)} KiB)" for name in largest)
+    return Problem(
+        f"--code: the files are {how}, and {MAX_KIB} KiB fit; the largest: {shown}. "
+        "Ignore them (.pdjignore), or take a volume, a clone by git, or an image"
+    )
+
+
+def _add(archive: tarfile.TarFile, folder: Path, name: str, includes: list[Pattern]) -> bytes:
+    path = folder / name
+    found = path.lstat()
+    info = tarfile.TarInfo(name)
+    info.mtime, info.mode = MTIME, 0o755 if found.st_mode & 0o100 else 0o644
+    content = b""
+    if stat.S_ISLNK(found.st_mode):
+        info.type, info.linkname, info.mode = tarfile.SYMTYPE, _target(folder, path), 0o777
+    elif not stat.S_ISREG(found.st_mode):
+        raise Problem(f"--code: {name!r} {_kind(found.st_mode)}; list it in .pdjignore")
+    elif found.st_size > MAX_FILE_BYTES and not is_matched(includes, name):
+        raise Problem(
+            f"--code: {name!r} has {found.st_size / MAX_FILE_BYTES:.1f} MiB: send it with "
+            f"--include {name}, or list it in .pdjignore"
+        )
+    else:
+        content = _read(path, name, found)
+        info.size = len(content)
+    archive.addfile(info, io.BytesIO(content))
+    return content
+
+
+def _target(folder: Path, path: Path) -> str:
+    target = str(path.readlink())
+    if target.startswith("/") or not path.resolve().is_relative_to(folder.resolve()):
+        name = path.relative_to(folder)
+        raise Problem(f"--code: {str(name)!r} is a link out of the folder, to {target!r}")
+    return target
+
+
+def _kind(mode: int) -> str:
+    if stat.S_ISDIR(mode):
+        return "is a git repository of its own"
+    return "is a device, a socket or a pipe"
+
+
+def _read(path: Path, name: str, before: os.stat_result) -> bytes:
+    """The content; raises Problem where somebody writes it at the same time."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            content = file.read()
+            after = os.fstat(file.fileno())
+    except OSError as error:
+        raise Problem(f"--code: cannot read {name!r}: {error.strerror}") from error
+    marks = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in (before, after)]
+    if marks[0] != marks[1] or len(content) != before.st_size:
+        raise Problem(f"--code: {name!r} has changed while it was packed: try again")
+    return content

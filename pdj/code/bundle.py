@@ -1,0 +1,178 @@
+"""What goes with a job: the ConfigMap that holds the code, and the job that unpacks it."""
+
+import base64
+import copy
+import hashlib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import PurePosixPath
+
+from api.constants import ANNOTATION_CODE, LABEL_CODE_OF, Role
+from api.objects import Raw
+from api.trainer import trainer_of
+from pdj.code.archive import Archive
+from pdj.errors import Problem, Usage
+
+ARCHIVE, REQUIREMENTS, UNPACK = "code.tar.gz", "requirements.txt", "unpack.py"
+CODE, WORKSPACE_VOLUME, PACKAGES_VOLUME = "pdj-code", "pdj-workspace", "pdj-packages"
+"""Volumes; the first is the init container's name too."""
+SENT, WORKSPACE, PACKAGES = "/pdj-code", "/workspace", "/pdj-packages"
+OURS = {CODE, WORKSPACE_VOLUME, PACKAGES_VOLUME}
+COPIED = ("image", "imagePullPolicy", "securityContext")
+PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+"""A device is not needed to unpack."""
+FIND_PYTHON = 'exec "$(command -v python || command -v python3 || echo python)" "$0" "$@"'
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A packed folder; `requirements` is the text of a file for pip, or None."""
+
+    archive: Archive
+    requirements: bytes | None = None
+    requirements_path: str = ""
+    """Where pip finds it in the pod."""
+    index_url: str = ""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what the pods get, whatever zlib has made of it."""
+        parts = (self.archive.plain, self.requirements or b"", _unpack_source().encode())
+        each = [hashlib.sha256(part).digest() for part in parts]
+        return hashlib.sha256(b"".join(each)).hexdigest()
+
+    def config_map_name(self, job: Raw) -> str:
+        """Its name for this job. Raises Usage where only the API server names the job."""
+        name = job["metadata"].get("name")
+        if not name or not isinstance(name, str):
+            raise Usage("--code takes a job with a name: metadata.name, or --name")
+        return f"{name}-code-{self.digest[:8]}"
+
+    def config_map(self, job: Raw) -> Raw:
+        """The ConfigMap of this job, which never changes."""
+        metadata: Raw = {
+            "name": self.config_map_name(job),
+            "labels": {LABEL_CODE_OF: job["metadata"]["name"]},
+            "annotations": {ANNOTATION_CODE: self.digest},
+        }
+        if job["metadata"].get("namespace"):
+            metadata["namespace"] = job["metadata"]["namespace"]
+        files = {ARCHIVE: base64.b64encode(self.archive.packed).decode()}
+        if self.requirements is not None:
+            files[REQUIREMENTS] = base64.b64encode(self.requirements).decode()
+        return {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "immutable": True,
+            "data": {UNPACK: _unpack_source()},
+            "binaryData": files,
+        }
+
+    def attach(self, job: Raw) -> Raw:
+        """The job, each of whose trainers unpacks the code first and works in it."""
+        job = copy.deepcopy(job)
+        name = self.config_map_name(job)
+        try:
+            roles = [job["spec"][str(role)] for role in Role if job["spec"].get(str(role))]
+            for role in roles:
+                self._attach(role["template"]["spec"], name)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise Problem(
+                f"the job {job['metadata']['name']} has no pod template that can take --code: "
+                "kubectl pdj lint says where"
+            ) from error
+        return job
+
+    def _attach(self, pod: Raw, name: str) -> None:
+        trainer = trainer_of(pod)
+        _enter(trainer, self.requirements is not None)
+        mounts = [{"name": WORKSPACE_VOLUME, "mountPath": WORKSPACE}]
+        volumes: list[Raw] = [
+            {"name": CODE, "configMap": {"name": name}},
+            {"name": WORKSPACE_VOLUME, "emptyDir": {}},
+        ]
+        if self.requirements is not None:
+            mounts.append({"name": PACKAGES_VOLUME, "mountPath": PACKAGES})
+            volumes.append({"name": PACKAGES_VOLUME, "emptyDir": {}})
+        trainer["volumeMounts"] = [*_others(trainer, "volumeMounts"), *mounts]
+        pod["volumes"] = [*_others(pod, "volumes"), *volumes]
+        pod["initContainers"] = [*_others(pod, "initContainers"), self._unpacker(trainer, mounts)]
+
+    def _unpacker(self, trainer: Raw, mounts: list[Raw]) -> Raw:
+        """The init container: last, so that a proxy beside it runs already."""
+        command = [str(each) for each in trainer.get("command") or ()]
+        python = command[:1] if _is_python(command) else ["sh", "-c", FIND_PYTHON]
+        words = [f"{SENT}/{UNPACK}", f"{SENT}/{ARCHIVE}", WORKSPACE]
+        if self.requirements is not None:
+            words += [self.requirements_path or f"{SENT}/{REQUIREMENTS}", PACKAGES]
+        env = [each for each in trainer.get("env") or () if _is_for_pip(str(each["name"]))]
+        if self.index_url:
+            env = [each for each in env if each["name"] != "PIP_INDEX_URL"]
+            env.append({"name": "PIP_INDEX_URL", "value": self.index_url})
+        made: Raw = {"name": CODE} | {key: trainer[key] for key in COPIED if key in trainer}
+        made |= {"command": [*python, *words]} | ({"env": env} if env else {})
+        if resources_ := _plain(trainer.get("resources") or {}):
+            made["resources"] = resources_
+        return made | {"volumeMounts": [{"name": CODE, "mountPath": SENT}, *mounts]}
+
+
+def config_map_names(job: Raw) -> set[str]:
+    """The ConfigMaps of code that the job's pods unpack."""
+    spec = job.get("spec") or {}
+    pods = [((spec.get(str(role)) or {}).get("template") or {}).get("spec") for role in Role]
+    volumes = [each for pod in pods for each in (pod or {}).get("volumes") or ()]
+    return {
+        str((volume.get("configMap") or {}).get("name"))
+        for volume in volumes
+        if volume.get("name") == CODE and volume.get("configMap")
+    }
+
+
+def _unpack_source() -> str:
+    return resources.files("pdj.code").joinpath(UNPACK).read_text(encoding="utf-8")
+
+
+def _others(holder: Raw, field: str) -> list[Raw]:
+    """What is there and not of a --code before."""
+    return [each for each in holder.get(field) or () if each["name"] not in OURS]
+
+
+def _enter(trainer: Raw, has_packages: bool) -> None:
+    """Let the trainer begin in the code, and find its packages."""
+    folder = str(trainer.setdefault("workingDir", WORKSPACE))
+    if PurePosixPath(WORKSPACE) not in (PurePosixPath(folder), *PurePosixPath(folder).parents):
+        raise Problem(f"workingDir {folder}: --code makes it {WORKSPACE}, so leave it out")
+    if any(each.get("mountPath") == WORKSPACE for each in _others(trainer, "volumeMounts")):
+        raise Problem(f"the trainer has a volume at {WORKSPACE} already, where --code comes")
+    if not has_packages:
+        return
+    env = list(trainer.get("env") or ())
+    before: Raw = next((each for each in env if each["name"] == "PYTHONPATH"), {})
+    if "valueFrom" in before:
+        raise Problem("the trainer's PYTHONPATH stands elsewhere: --requirements needs its value")
+    paths = [
+        each for each in str(before.get("value") or "").split(":") if each not in ("", PACKAGES)
+    ]
+    path = {"name": "PYTHONPATH", "value": ":".join([PACKAGES, *paths])}
+    trainer["env"] = [*(each for each in env if each is not before), path]
+
+
+def _is_python(command: list[str]) -> bool:
+    last = command[0].rpartition("/")[2] if command else ""
+    return (
+        last.startswith("python") and last.removeprefix("python").replace(".", "").isdigit()
+    ) or (last == "python")
+
+
+def _is_for_pip(name: str) -> bool:
+    return name.startswith("PIP_") or name.lower().endswith("_proxy")
+
+
+def _plain(resources_: Raw) -> Raw:
+    kept = {
+        kind: {name: value for name, value in (values or {}).items() if name in PLAIN_RESOURCES}
+        for kind, values in resources_.items()
+        if kind in ("limits", "requests")
+    }
+    return {kind: values for kind, values in kept.items() if values}

@@ -1,0 +1,90 @@
+"""Which files of a folder are sent: those that git would commit, without those of `.pdjignore`.
+
+Nothing that may hold a secret is sent, and nothing is left out in silence but what is ignored.
+"""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pdj.code.ignore import Pattern, is_matched, read_patterns
+from pdj.errors import Problem, Usage
+
+SECRET = (".git", ".env*", "*.pem", "id_*")
+MADE_BY_PYTHON = "__pycache__"
+MAX_FILES = 10_000
+MAX_NAMED = 5
+Say = Callable[[str], None]
+
+
+def find_files(folder: Path, say: Say) -> list[str]:
+    """Paths of the files and links to send, in order. Raises Problem in one line."""
+    if not folder.is_dir():
+        raise Usage(f"--code: no such folder: {folder}")
+    patterns = read_patterns(folder)
+    names = []
+    listed = _of_git(folder, say)
+    for name in _walk(folder, "", patterns) if listed is None else listed:
+        parts = name.split("/")
+        if MADE_BY_PYTHON in parts or is_matched(patterns, name):
+            continue
+        names.append(name)
+        if len(names) > MAX_FILES:
+            raise Problem(f"--code {folder}: more than {MAX_FILES} files: ignore some of them")
+    _refuse([name for name in names if _is_secret(name)], "may be a secret and is never sent")
+    _refuse([name for name in names if not name.isprintable()], "is a name that cannot be sent")
+    if not names:
+        raise Problem(f"--code {folder}: there is no file in it that is not ignored")
+    return sorted(names)
+
+
+def _is_secret(name: str) -> bool:
+    return any(fnmatchcase(part.lower(), each) for part in name.split("/") for each in SECRET)
+
+
+def _refuse(names: list[str], why: str) -> None:
+    if names:
+        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        shown = ", ".join(map(repr, names[:MAX_NAMED]))
+        raise Problem(f"--code: {shown}{more}: {why}; list it in .pdjignore")
+
+
+def _of_git(folder: Path, say: Say) -> list[str] | None:
+    """What git would commit of the folder; None where git does not keep it."""
+    if not any((each / ".git").exists() for each in (folder.resolve(), *folder.resolve().parents)):
+        return None
+    words = ("git", "-c", "core.fsmonitor=false", "-C", str(folder))
+    listing = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    try:
+        done = subprocess.run(
+            [*words, *listing], env=_environment(), capture_output=True, check=False
+        )
+    except OSError:
+        say(f"git cannot be run: only the .pdjignore of {folder} says what is not sent")
+        return None
+    if done.returncode != 0:
+        raise Problem(f"--code {folder}: {done.stderr.decode(errors='replace')}")
+    names = [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
+    return [name for name in names if os.path.lexists(folder / name)]
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what leads git to another work tree, as in a hook."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
+
+def _walk(folder: Path, below: str, patterns: list[Pattern]) -> Iterator[str]:
+    """Paths of all that is no folder, and of folders that are not entered."""
+    try:
+        entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
+    except OSError as error:
+        raise Problem(f"--code: cannot read {below or folder}: {error.strerror}") from error
+    for entry in entries:
+        name = f"{below}{entry.name}"
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if not is_folder or _is_secret(name):
+            yield name
+        elif not is_matched(patterns, name, is_folder=True):
+            yield from _walk(folder, f"{name}/", patterns)

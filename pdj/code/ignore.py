@@ -1,0 +1,63 @@
+"""Patterns of `.pdjignore` and `--include`: a small part of what git's may say.
+
+`name` or `*.log` is a file or a folder anywhere; `data/*.csv`, with a slash in it, begins at the
+sent folder; a slash at the end means folders alone. Comments begin with `#`. Neither `!` nor `**`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pdj.errors import Problem
+
+FILE = ".pdjignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """One line."""
+
+    parts: tuple[str, ...]
+    is_rooted: bool
+    is_folder: bool
+
+    def matches(self, name: str, is_folder: bool = False) -> bool:
+        """Whether the path, or a folder that it lies in, is meant."""
+        parts = name.split("/")
+        folders = len(parts) - (not is_folder)
+        ends = folders if self.is_folder else len(parts)
+        if not self.is_rooted:
+            return any(fnmatchcase(part, self.parts[0]) for part in parts[:ends])
+        return len(self.parts) <= ends and all(map(fnmatchcase, parts, self.parts))
+
+
+def parse_pattern(text: str, where: str) -> Pattern:
+    """Read one pattern. Raises Problem for what only git understands."""
+    if text.startswith("!") or "**" in text:
+        raise Problem(f"{where}: {text!r}: neither ! nor ** is understood here")
+    parts = tuple(part for part in text.split("/") if part not in ("", "."))
+    if not parts or ".." in parts:
+        raise Problem(f"{where}: {text!r} is no pattern of names in the folder")
+    return Pattern(parts, "/" in text.rstrip("/"), text.endswith("/"))
+
+
+def read_patterns(folder: Path) -> list[Pattern]:
+    """The patterns of the folder's `.pdjignore`; none without one."""
+    try:
+        lines = (folder / FILE).read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise Problem(f"cannot read {FILE}: {error}") from error
+    stripped = ((number, line.strip()) for number, line in enumerate(lines, 1))
+    return [
+        parse_pattern(line, f"{FILE}:{number}")
+        for number, line in stripped
+        if line and not line.startswith("#")
+    ]
+
+
+def is_matched(patterns: Iterable[Pattern], name: str, is_folder: bool = False) -> bool:
+    """Whether one of the patterns means this path."""
+    return any(pattern.matches(name, is_folder) for pattern in patterns)

@@ -1,0 +1,149 @@
+"""The ConfigMap of a job's code in the cluster: made before the job, then owned by it.
+
+Whoever ends the command in between leaves at most a ConfigMap without an owner: `settle` gives it
+the job that uses it, or deletes it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from api.constants import ANNOTATION_CODE, API_VERSION, KIND, LABEL_CODE_OF
+from api.objects import Raw, is_deleting, labels_of, name_of, namespace_of, uid_of
+from kube.client import STRICT, Client
+from kube.errors import AlreadyExists, ApiError, NotFound, Transient
+from pdj.code.bundle import config_map_names
+from pdj.errors import Problem
+from pdj.gather.jobs import check_served
+from pdj.gather.paths import core_path, jobs_path
+
+Say = Callable[[str], None]
+
+
+@contextmanager
+def sent(client: Client, config_map: Raw, say: Say, is_trial: bool = False) -> Iterator[None]:
+    """The ConfigMap is there while the block creates its job; then it is the job's, or gone."""
+    try:
+        job = client.find(_job_path(config_map))
+    except Transient as error:
+        check_served(client, error)
+        raise
+    if is_trial:
+        with suppress(AlreadyExists):
+            client.create(_path(config_map), config_map, {**STRICT, "dryRun": "All"})
+        yield
+        return
+    made = _provide(client, config_map, uid_of(job) if job else "")
+    try:
+        yield
+    finally:
+        settle(client, made, say)
+
+
+@contextmanager
+def held(client: Client, job: Raw, say: Say) -> Iterator[None]:
+    """The code of a job stays while the block deletes it and creates it anew."""
+    namespace = namespace_of(job)
+    paths = [core_path(namespace, "configmaps", name) for name in config_map_names(job)]
+    maps = [found for path in paths if (found := client.find(path)) and _is_ours(found)]
+    for each in maps:
+        _set_owners(client, each, [])
+    try:
+        yield
+    finally:
+        for each in maps:
+            settle(client, each, say, keep=True)
+
+
+def settle(client: Client, config_map: Raw, say: Say, keep: bool = False) -> bool:
+    """Give the ConfigMap the job that uses it as owner; without one delete it, unless `keep`.
+
+    Whether it was deleted. What fails is said and not raised: the job stands all the same.
+    """
+    try:
+        job = client.find(_job_path(config_map))
+        if job is not None and name_of(config_map) in config_map_names(job):
+            _set_owners(client, config_map, [_reference(job)])
+        elif not keep:
+            client.delete(_path(config_map, name_of(config_map)), uid_of(config_map))
+            return True
+    except NotFound:
+        return False
+    except ApiError as error:
+        say(
+            f"the ConfigMap {name_of(config_map)} has no owner ({error.message}): kubectl pdj "
+            "delete --orphans gives it one, or deletes it"
+        )
+    return False
+
+
+def find_orphans(client: Client, namespace: str) -> list[Raw]:
+    """ConfigMaps of code that nobody owns."""
+    found, _ = client.list(core_path(namespace, "configmaps"), {"labelSelector": LABEL_CODE_OF})
+    return [each for each in found if not each["metadata"].get("ownerReferences")]
+
+
+def code_of(client: Client, job: Raw) -> Raw:
+    """The ConfigMap of the job's code. Raises Problem where there is none."""
+    for name in sorted(config_map_names(job)):
+        found = client.find(core_path(namespace_of(job), "configmaps", name))
+        if found is None:
+            raise Problem(f"the ConfigMap {name}, the code of the job {name_of(job)}, is gone")
+        return found
+    raise Problem(f"the job {name_of(job)} was sent without --code")
+
+
+def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
+    """Create it, or take the one that is left; one whose owner is gone would go with it."""
+    path = _path(config_map)
+    try:
+        return client.create(path, config_map, STRICT)
+    except AlreadyExists as error:
+        there = client.find(_path(config_map, name_of(config_map)))
+        if there is None:
+            return client.create(path, config_map, STRICT)
+        if not _is_ours(there) or _digest(there) != _digest(config_map):
+            raise Problem(f"the ConfigMap {name_of(there)} is there and not of --code") from error
+    owners = {each["uid"] for each in there["metadata"].get("ownerReferences") or ()}
+    if owners <= {job_uid} and not is_deleting(there):
+        return there
+    with suppress(NotFound):
+        client.delete(_path(there, name_of(there)), uid_of(there))
+    return client.create(path, config_map, STRICT)
+
+
+def _set_owners(client: Client, config_map: Raw, owners: list[Raw]) -> None:
+    """Set the owners; a ConfigMap that somebody has deleted meanwhile is created again."""
+    if (config_map["metadata"].get("ownerReferences") or []) == owners == []:
+        return
+    path = _path(config_map, name_of(config_map))
+    patch = {"metadata": {"uid": uid_of(config_map), "ownerReferences": owners}}
+    try:
+        client.merge_patch(path, patch)
+    except NotFound:
+        dropped = ("uid", "resourceVersion", "creationTimestamp", "managedFields")
+        metadata = {k: v for k, v in config_map["metadata"].items() if k not in dropped}
+        again = {**config_map, "metadata": {**metadata, "ownerReferences": owners}}
+        again |= {"apiVersion": "v1", "kind": "ConfigMap"}
+        with suppress(AlreadyExists):
+            client.create(_path(config_map), again)
+
+
+def _reference(job: Raw) -> Raw:
+    """Not a controller's: to the operator the ConfigMap is no child."""
+    return {"apiVersion": API_VERSION, "kind": KIND, "name": name_of(job), "uid": uid_of(job)}
+
+
+def _is_ours(config_map: Raw) -> bool:
+    return LABEL_CODE_OF in labels_of(config_map)
+
+
+def _digest(config_map: Raw) -> str:
+    return str((config_map["metadata"].get("annotations") or {}).get(ANNOTATION_CODE) or "")
+
+
+def _job_path(config_map: Raw) -> str:
+    return jobs_path(namespace_of(config_map), labels_of(config_map)[LABEL_CODE_OF])
+
+
+def _path(config_map: Raw, name: str = "") -> str:
+    return core_path(namespace_of(config_map), "configmaps", name)

@@ -1,0 +1,123 @@
+"""`code JOB`: which code a job was sent with; and the options that send it."""
+
+import argparse
+import base64
+import io
+import shutil
+import tarfile
+import zlib
+from pathlib import Path
+
+from api.constants import ANNOTATION_CODE
+from api.objects import Raw, name_of
+from pdj.code.archive import KIB, MAX_KIB, pack, too_large
+from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle
+from pdj.code.folder import find_files
+from pdj.code.ignore import parse_pattern
+from pdj.code.store import code_of
+from pdj.code.unpack import unpack
+from pdj.commands.options import job_name
+from pdj.errors import OK, Problem, Usage
+from pdj.gather.jobs import get_job
+from pdj.session import Session
+from pdj.text.terminal import plain
+
+DAMAGED = (OSError, EOFError, tarfile.TarError, zlib.error)
+OF_CODE = ("--include", "--requirements", "--index-url")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `code`."""
+    parser.add_argument("job", type=job_name, help="the job's name")
+    parser.add_argument("--extract", metavar="DIR", help="write the files to this new folder")
+
+
+def add_code(parser: argparse.ArgumentParser) -> None:
+    """The options that send a folder, but `--requirements`."""
+    group = parser.add_argument_group("code without an image")
+    group.add_argument(
+        "--code", metavar="DIR", help=f"send this folder: the trainers begin in it, {WORKSPACE}"
+    )
+    big = "files of more than 1 MiB to send too (repeatable)"
+    group.add_argument("--include", action="append", default=[], metavar="PATTERN", help=big)
+    index = "where pip finds the requirements (as the image has it)"
+    group.add_argument("--index-url", default="", metavar="URL", help=index)
+
+
+def read_bundle(session: Session) -> Bundle | None:
+    """The folder of `--code`, packed; None without it."""
+    options = session.options
+    if options.code is None:
+        given = [flag for flag in OF_CODE if getattr(options, flag[2:].replace("-", "_"))]
+        if given:
+            raise Usage(f"{', '.join(given)}: only with --code")
+        return None
+    if options.index_url and not options.requirements:
+        raise Usage("--index-url is for --requirements")
+    folder = Path(options.code)
+    names = find_files(folder, session.note)
+    includes = [parse_pattern(each, "--include") for each in options.include]
+    archive = pack(folder, names, includes)
+    if not options.requirements:
+        return Bundle(archive)
+    file = Path(options.requirements)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise Usage(f"cannot read {file}: {error.strerror}") from error
+    if (len(archive.packed) + len(content)) // KIB > MAX_KIB:
+        raise too_large(f"too many with {file}", {**archive.sizes, str(file): len(content)})
+    return Bundle(archive, content, _place(folder, file, names), options.index_url)
+
+
+def _place(folder: Path, file: Path, names: list[str]) -> str:
+    """Where a pod has the file if the folder has it: beside the files that it names."""
+    try:
+        inside = file.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return ""
+    return f"{WORKSPACE}/{inside}" if inside in names else ""
+
+
+def run(session: Session) -> int:
+    """List the files, or write them."""
+    raw = code_of(session.client, get_job(session.client, session.namespace, session.options.job))
+    if not session.options.extract:
+        session.screen.write(*map(plain, describe(raw)))
+        return OK
+    target = Path(session.options.extract)
+    try:
+        target.mkdir(parents=True)
+    except FileExistsError as error:
+        raise Problem(f"{target} is there already: --extract makes a new folder") from error
+    files = _files(raw)
+    try:
+        unpack(io.BytesIO(files[ARCHIVE]), str(target))
+    except DAMAGED as error:
+        shutil.rmtree(target)
+        raise Problem(f"the code in {name_of(raw)} is damaged: {error}") from error
+    session.screen.write(f"written: {plain(target)}")
+    return OK
+
+
+def describe(config_map: Raw) -> list[str]:
+    """Lines: the ConfigMap and its digest, then size and path of each file."""
+    files = _files(config_map)
+    digest = (config_map["metadata"].get("annotations") or {}).get(ANNOTATION_CODE) or "unknown"
+    lines = [f"{name_of(config_map)}  sha256:{digest}"]
+    try:
+        with tarfile.open(fileobj=io.BytesIO(files[ARCHIVE]), mode="r:gz") as archive:
+            lines += [f"{member.size:>9}  {member.name}" for member in archive]
+    except DAMAGED as error:
+        raise Problem(f"the code in {name_of(config_map)} is damaged: {error}") from error
+    if REQUIREMENTS in files:
+        wanted = files[REQUIREMENTS].decode(errors="replace").splitlines()
+        lines += [f"      pip  {line}" for line in wanted if line.strip()]
+    return lines
+
+
+def _files(config_map: Raw) -> dict[str, bytes]:
+    found = config_map.get("binaryData") or {}
+    if ARCHIVE not in found:
+        raise Problem(f"the ConfigMap {name_of(config_map)} holds no {ARCHIVE}")
+    return {name: base64.b64decode(text) for name, text in found.items()}

@@ -1,0 +1,88 @@
+"""A folder goes to a cluster without an image: `--code`, from the first line to the last owner."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.live.lab import CORE, Lab
+from tests.live.pdj import Tool
+
+IMAGE = "python"
+WORKERS = 2
+ORPHAN = ("--type=merge", "-p", '{"metadata":{"ownerReferences":null}}')
+MAP = "batch.paddlepaddle.org/code-of"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A folder with a program and what it imports."""
+    folder = tmp_path / "program"
+    (folder / "lib").mkdir(parents=True)
+    (folder / "lib" / "step.py").write_text("RATE = 1\n")
+    (folder / "train.py").write_text(
+        "import os\nfrom lib import step\nprint('trained', os.getcwd(), step.RATE)\n"
+    )
+    return folder
+
+
+def code_maps(lab: Lab, job: str) -> list[dict[str, Any]]:
+    """The ConfigMaps that hold the job's code."""
+    return lab.items(CORE, "configmaps", f"{MAP}={job}")
+
+
+def test_a_changed_line_is_sent_again(module_lab: Lab, tool: Tool, program: Path) -> None:
+    words = ("run", IMAGE, "--name", "sent", "--code", str(program), "--workers", str(WORKERS))
+    command = ("--wait", "--", "python", "train.py")
+    done = tool.run(*words, *command)
+    assert done.code == 0, done
+    assert sum(line.endswith("trained /workspace 1") for line in done.out.splitlines()) == WORKERS
+    (first,) = code_maps(module_lab, "sent")
+    assert first["immutable"]
+    assert (
+        first["metadata"]["ownerReferences"][0]["uid"] == module_lab.job("sent")["metadata"]["uid"]
+    )
+    assert "lib/step.py" in tool.ok("code", "sent")
+
+    again = tool.run(*words, *command)  # the name is taken: what is there stays as it is
+    assert (again.code, "--replace" in again.notes) == (1, True), again
+    tool.ok(*words, "--replace", *command)  # the same code: its ConfigMap is kept, by the new job
+    (kept,) = code_maps(module_lab, "sent")
+    uid = module_lab.job("sent")["metadata"]["uid"]
+    assert [each["uid"] for each in kept["metadata"]["ownerReferences"]] == [uid]
+    tool.ok("restart", "sent", "--submit-again")
+    module_lab.wait_completed("sent")
+
+    (program / "lib" / "step.py").write_text("RATE = 2\n")
+    done = tool.run(*words, "--replace", *command)
+    assert "trained /workspace 2" in done.out, done
+    new = module_lab.wait(
+        lambda: [each for each in [code_maps(module_lab, "sent")] if len(each) == 1],
+        "the former ConfigMap goes with its job",
+    )[0][0]
+    assert new["metadata"]["name"] != first["metadata"]["name"]
+    tool.ok("delete", "sent", "--wait")
+    module_lab.wait(lambda: not code_maps(module_lab, "sent"), "the ConfigMap goes with its job")
+
+
+def test_a_refused_job_leaves_no_code(module_lab: Lab, tool: Tool, program: Path) -> None:
+    words = ("run", IMAGE, "--name", "refused", "--code", str(program), "--set", "spec.wrokers=1")
+    done = tool.run(*words, "--", "python", "train.py")
+    assert (done.code, len(done.notes.splitlines())) == (1, 1), done
+    assert not code_maps(module_lab, "refused")
+
+
+def test_orphans_are_cleared(module_lab: Lab, tool: Tool, program: Path) -> None:
+    built = tool.ok(
+        *("run", IMAGE, "--name", "killed", "--code", str(program), "--dry-run=client"),
+        *("-o", "json", "--", "python", "train.py"),
+    )
+    module_lab.kubectl("create", "-f", "-", stdin=built)  # no owner is set, as after a kill
+    assert tool.ok("delete", "--orphans") == ""
+    (owned,) = code_maps(module_lab, "killed")
+    assert owned["metadata"]["ownerReferences"][0]["name"] == "killed"
+    name = owned["metadata"]["name"]
+    module_lab.kubectl("patch", "configmap", name, *ORPHAN)
+    tool.ok("delete", "killed", "--wait")
+    assert tool.ok("delete", "--orphans") == f"{name} deleted\n"
+    assert not code_maps(module_lab, "killed")

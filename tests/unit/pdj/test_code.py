@@ -1,0 +1,409 @@
+"""What `--code` sends, what it refuses, and the job that unpacks it."""
+
+import builtins
+import copy
+import io
+import os
+import socket
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.objects import Raw
+from kube.client import Client
+from kube.errors import AlreadyExists, Forbidden, NotFound
+from pdj.code import unpack as unpacking
+from pdj.code.archive import Archive, pack
+from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle, config_map_names
+from pdj.code.folder import find_files
+from pdj.code.ignore import parse_pattern
+from pdj.code.store import find_orphans, held, sent, settle
+from pdj.commands.code import describe
+from pdj.errors import Problem
+from tests.memory.builders import a_job
+
+Raws = list[Raw]
+
+BIG = 1 << 20
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(["git", *identity, "-C", str(folder), *words], check=True, capture_output=True)
+
+
+def write(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{name}\r\n")
+    return folder
+
+
+def packed(folder: Path, *includes: str) -> Archive:
+    patterns = [parse_pattern(each, "--include") for each in includes]
+    return pack(folder, find_files(folder, print), patterns)
+
+
+def refusal(folder: Path, *includes: str) -> str:
+    with pytest.raises(Problem) as refused:
+        packed(folder, *includes)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("is_kept", [True, False], ids=["git", "no git"])
+def test_ignored_files_stay_at_home(tmp_path: Path, is_kept: bool) -> None:
+    write(tmp_path, "train.py", "lib/a.py", "lib/__pycache__/a.pyc", "runs/1/x", "data/a.csv")
+    write(tmp_path, "deep/data/a.csv", "x.log", "deep/x.log", "gone.py")
+    (tmp_path / ".pdjignore").write_text("# large\n\n/data/*.csv\nruns/\n*.log\n")
+    names = [".pdjignore", "deep/data/a.csv", "lib/a.py", "train.py"]
+    if is_kept:
+        git(tmp_path, "init")
+        git(tmp_path, "add", "gone.py")
+        write(tmp_path, ".env", "built.o")
+        (tmp_path / ".gitignore").write_text(".env\n*.o\n")
+        names.insert(0, ".gitignore")
+    (tmp_path / "gone.py").unlink()
+    assert find_files(tmp_path, print) == names
+
+
+def test_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:
+    folders = [write(tmp_path / each, "b.py", "a/c.sh") for each in ("one", "two")]
+    for at, folder in enumerate(folders):
+        (folder / "a/c.sh").chmod(0o700 if at else 0o755)
+        os.utime(folder / "b.py", (at, at))
+        (folder / "link").symlink_to("b.py")
+    first, second = map(packed, folders)
+    assert first.packed == second.packed
+    unpacking.unpack(io.BytesIO(first.packed), str(tmp_path / "out"))
+    assert (tmp_path / "out/a/c.sh").read_bytes() == b"a/c.sh\r\n"
+    assert os.access(tmp_path / "out/a/c.sh", os.X_OK)
+    assert (tmp_path / "out/link").readlink() == Path("b.py")
+    (folders[0] / "b.py").write_text("another")
+    assert Bundle(packed(folders[0])).digest != Bundle(second).digest
+
+
+@pytest.mark.parametrize("name", [".env", "a/.env.local", "k.PEM", "id_rsa", "a/.git/config"])
+def test_secrets_are_refused_by_name(name: str, tmp_path: Path) -> None:
+    said = refusal(write(tmp_path, "train.py", name))
+    assert name.removesuffix("/config") in said
+    assert "never sent" in said
+
+
+def test_git_says_itself_why_it_reads_no_folder(tmp_path: Path) -> None:
+    write(tmp_path, "train.py", ".git")
+    assert "fatal" in refusal(tmp_path)
+
+
+def test_odd_files_are_refused_by_name(tmp_path: Path) -> None:
+    for at, (name, says) in enumerate(
+        {"out": "a link out", "root": "a link out", "pipe": "a pipe", "sock": "a pipe",
+         "two\nlines": "two\\nlines", os.fsdecode(b"\xff"): "udcff"}.items()
+    ):  # fmt: skip
+        path = write(tmp_path / str(at), "train.py") / name
+        if name == "out":
+            path.symlink_to("../elsewhere")
+        elif name == "root":
+            path.symlink_to("/etc/passwd")
+        elif name == "pipe":
+            os.mkfifo(path)
+        elif name == "sock":
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(str(path))
+        else:
+            path.touch()
+        assert says in refusal(path.parent)
+
+
+def test_a_repository_in_the_folder_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "train.py", "other/x")
+    git(tmp_path, "init")
+    git(tmp_path / "other", "init")
+    git(tmp_path / "other", "add", "x")
+    git(tmp_path / "other", "commit", "-m", "x")
+    assert "'other/' is a git repository of its own" in refusal(tmp_path)
+
+
+def test_too_many_and_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "no file in it" in refusal(tmp_path)
+    monkeypatch.setattr("pdj.code.folder.MAX_FILES", 3)
+    assert "more than 3 files" in refusal(write(tmp_path, *"abcd"))
+
+
+def test_a_file_that_changes_while_it_is_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path, "train.py") / "train.py"
+    opened = os.open
+
+    def open_changed(path: Any, *arguments: Any) -> int:
+        file.write_text("somebody saves another text")
+        return opened(path, *arguments)
+
+    monkeypatch.setattr("pdj.code.archive.os.open", open_changed)
+    assert "has changed while" in refusal(tmp_path)
+
+
+def test_900_kib_go_through_and_901_do_not(tmp_path: Path) -> None:
+    sizes = {"a": 300, "b": 200, "c": 150, "d": 130, "e": 100, "f": 20}
+    for name, kib in sizes.items():
+        (tmp_path / name).write_bytes(os.urandom(kib << 10))
+    packed(tmp_path)
+    (tmp_path / "f").write_bytes(os.urandom(21 << 10))
+    said = refusal(tmp_path)
+    assert "a (300 KiB), b (200 KiB), c (150 KiB), d (130 KiB), e (100 KiB). " in said
+    assert "volume" in said and "image" in said
+
+
+def test_large_files_are_sent_where_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "big.txt").write_bytes(b"x" * (BIG + 1))
+    assert "--include big.txt" in refusal(tmp_path)
+    assert packed(tmp_path, "*.txt").sizes == {"big.txt": BIG + 1}
+
+
+@pytest.mark.parametrize("has_filters", [True, False])
+def test_no_archive_leads_out_of_the_folder(
+    has_filters: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_filters:
+        monkeypatch.delattr(tarfile, "data_filter")
+    for name, target in (("../x", ""), ("/x", ""), ("a/b", "../../x"), ("l", "/etc")):
+        made = io.BytesIO()
+        with tarfile.open(fileobj=made, mode="w:gz") as archive:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = (tarfile.SYMTYPE, target) if target else (b"0", "")
+            archive.addfile(info)
+        made.seek(0)
+        if name == "/x" and has_filters:
+            continue  # the filter puts it into the folder
+        with pytest.raises(tarfile.TarError):
+            unpacking.unpack(made, str(tmp_path / "in"))
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_image_without_pip_says_so(tmp_path: Path) -> None:
+    archive = tmp_path / "code.tar.gz"
+    archive.write_bytes(packed(write(tmp_path / "program", "train.py")).packed)
+    words = [sys.executable, "-S", unpacking.__file__, str(archive), str(tmp_path / "out")]
+    done = subprocess.run(
+        [*words, "requirements.txt", str(tmp_path / "packages")],
+        env={"PYTHONPATH": ""}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (tmp_path / "out/train.py").exists()
+    assert (done.returncode, done.stderr) == (1, f"error: {unpacking.NO_PIP}\n")
+
+
+def test_pip_installs_beside_the_code_and_says_what_it_cannot(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel, target = tmp_path / "demo-1-py3-none-any.whl", tmp_path / "packages"
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("demo.py", "")
+        file.writestr(
+            "demo-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: demo\nVersion: 1\n"
+        )
+        file.writestr("demo-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        file.writestr("demo-1.dist-info/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    (tmp_path / "good.txt").write_text(f"./{wheel.name}\n")
+    unpacking.install("good.txt", str(target), str(tmp_path))
+    assert {"demo.py", ".tmp"} & {each.name for each in target.iterdir()} == {"demo.py"}
+    (tmp_path / "bad.txt").write_text("nowhere-to-be-found\n")
+    with pytest.raises(SystemExit, match=r"could not install bad.txt: .*nowhere-to-be-found"):
+        unpacking.install("bad.txt", str(target), str(tmp_path))
+
+
+def test_an_image_whose_python_has_another_name(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/python3").symlink_to(sys.executable)
+    archive = tmp_path / "code.tar.gz"
+    archive.write_bytes(packed(write(tmp_path / "program", "train.py")).packed)
+    subprocess.run(
+        ["/bin/sh", "-c", FIND_PYTHON, unpacking.__file__, str(archive), str(tmp_path / "out")],
+        env={"PATH": str(tmp_path / "bin")}, check=True,
+    )  # fmt: skip
+    assert (tmp_path / "out/train.py").exists()
+
+
+def test_damaged_code_is_one_line(tmp_path: Path) -> None:
+    made = a_bundle(tmp_path).config_map(placed())
+    made["binaryData"][ARCHIVE] = made["binaryData"][ARCHIVE][:40]
+    with pytest.raises(Problem, match="is damaged"):
+        describe(made)
+
+
+def a_bundle(tmp_path: Path, requirements: bytes | None = None) -> Bundle:
+    return Bundle(packed(write(tmp_path / "program", "train.py")), requirements, "", "")
+
+
+def test_every_trainer_unpacks_with_its_own_image_and_rights(tmp_path: Path) -> None:
+    job = a_job("mine").with_ps(1).with_workers(2).build()
+    rights = {"runAsNonRoot": True, "allowPrivilegeEscalation": False}
+    trainer = job["spec"]["worker"]["template"]["spec"]["containers"][0]
+    trainer |= {"securityContext": rights, "image": "mine:1", "command": ["python3.10", "x"]}
+    trainer["resources"] = {"limits": {"nvidia.com/gpu": 8, "memory": "1Gi"}}
+    trainer["env"] = [
+        {"name": "PYTHONPATH", "value": "/lib"},
+        {"name": "https_proxy", "value": "p"},
+    ]
+    before = copy.deepcopy(job)
+    bundle = a_bundle(tmp_path, b"einops\n")
+    made = bundle.attach(job)
+    assert job == before
+    assert bundle.attach(made) == made
+    assert config_map_names(made) == {bundle.config_map_name(job)}
+    for role in ("ps", "worker"):
+        pod = made["spec"][role]["template"]["spec"]
+        assert [each["name"] for each in pod["initContainers"]] == [CODE]
+        assert pod["containers"][0]["workingDir"] == "/workspace"
+    (init,), (main,) = pod["initContainers"], pod["containers"]
+    assert (init["image"], init["securityContext"], init["command"][0]) == (
+        "mine:1", rights, "python3.10",
+    )  # fmt: skip
+    assert init["resources"] == {"limits": {"memory": "1Gi"}}
+    assert init["env"] == [{"name": "https_proxy", "value": "p"}]
+    assert {"name": "PYTHONPATH", "value": f"{PACKAGES}:/lib"} in main["env"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("workingDir", "/app", "workingDir /app"),
+        ("volumeMounts", [{"name": "x", "mountPath": "/workspace"}], "a volume at /workspace"),
+        ("env", "nonsense", "no pod template"),
+    ],
+)
+def test_a_template_that_takes_no_code_is_refused(
+    field: str, value: object, says: str, tmp_path: Path
+) -> None:
+    job = a_job("mine").with_workers(1).build()
+    job["spec"]["worker"]["template"]["spec"]["containers"][0][field] = value
+    with pytest.raises(Problem, match=says):
+        a_bundle(tmp_path, b"x").attach(job)
+
+
+class Cluster(Client):
+    """Jobs and ConfigMaps in memory; it stops after some writes, as a killed command does."""
+
+    def __init__(self, writes: int = 99) -> None:
+        self.objects: dict[str, Raw] = {}
+        self.writes = writes
+        self.made = 0
+
+    def _write(self) -> None:
+        if self.writes == 0:
+            raise KeyboardInterrupt
+        self.writes -= 1
+        self.made += 1
+
+    def get(self, path: str, *_: Any, **__: Any) -> Raw:
+        if path not in self.objects:
+            raise NotFound(path)
+        return copy.deepcopy(self.objects[path])
+
+    def list(self, path: str, *_: Any) -> tuple[Raws, str]:
+        return [o for p, o in self.objects.items() if p.startswith(path)], ""
+
+    def create(self, path: str, body: Raw, query: Any = None) -> Raw:
+        self._write()
+        path = f"{path}/{body['metadata']['name']}"
+        if path in self.objects:
+            raise AlreadyExists(path)
+        self.objects[path] = copy.deepcopy(body)
+        self.objects[path]["metadata"]["uid"] = str(self.made)
+        return self.get(path)
+
+    def merge_patch(self, path: str, body: Raw) -> Raw:
+        self._write()
+        assert self.get(path)["metadata"]["uid"] == body["metadata"]["uid"]
+        self.objects[path]["metadata"] |= body["metadata"]
+        return self.get(path)
+
+    def delete(self, path: str, uid: str | None = None, grace_seconds: int | None = None) -> Raw:
+        self._write()
+        assert self.get(path)["metadata"]["uid"] == uid
+        return self.objects.pop(path)
+
+    def maps(self) -> Raws:
+        return [o for o in self.objects.values() if o["kind"] == "ConfigMap"]
+
+    def owners(self) -> "builtins.list[str]":
+        return [each["uid"] for o in self.maps() for each in o["metadata"]["ownerReferences"]]
+
+
+JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/default/paddlejobs"
+
+
+def submit(cluster: Cluster, bundle: Bundle, job: Raw) -> None:
+    with sent(cluster, bundle.config_map(job), print):
+        cluster.create(JOBS, bundle.attach(job))
+
+
+def placed(name: str = "mine") -> Raw:
+    job = a_job(name).with_workers(1).build()
+    job["metadata"] = {"name": name, "namespace": "default"}
+    return job
+
+
+@pytest.mark.parametrize("writes", range(4))
+def test_a_kill_after_any_write_is_mended(writes: int, tmp_path: Path) -> None:
+    bundle, job = a_bundle(tmp_path), placed()
+    killed = Cluster(writes)
+    try:
+        submit(killed, bundle, job)
+    except KeyboardInterrupt:
+        assert writes < 3
+    again = Cluster()
+    again.objects, again.made = copy.deepcopy(killed.objects), 10
+    try:
+        submit(again, bundle, job)
+    except AlreadyExists:
+        assert writes > 1
+    assert again.owners() == [again.objects[f"{JOBS}/mine"]["metadata"]["uid"]]
+    cleared = Cluster()
+    cleared.objects = copy.deepcopy(killed.objects)
+    cleared.objects.pop(f"{JOBS}/mine", None)
+    for each in find_orphans(cleared, "default"):
+        assert settle(cleared, each, print)
+    assert not find_orphans(cleared, "default")
+
+
+def test_a_refused_job_takes_its_code_along(tmp_path: Path) -> None:
+    bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
+    with pytest.raises(Forbidden), sent(cluster, bundle.config_map(job), print):
+        raise Forbidden("quota")
+    assert not cluster.objects
+
+
+def test_code_whose_owner_is_gone_is_made_anew(tmp_path: Path) -> None:
+    bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
+    submit(cluster, bundle, job)
+    (before,) = cluster.maps()
+    cluster.objects.pop(f"{JOBS}/mine")  # the garbage collector is about to delete the ConfigMap
+    submit(cluster, bundle, job)
+    (after,) = cluster.maps()
+    assert before["metadata"]["uid"] != after["metadata"]["uid"]
+    assert cluster.owners() == [cluster.objects[f"{JOBS}/mine"]["metadata"]["uid"]]
+
+
+def test_code_of_a_replaced_job_is_nobodys_meanwhile(tmp_path: Path) -> None:
+    bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
+    submit(cluster, bundle, job)
+    with held(cluster, bundle.attach(job), print):
+        assert cluster.owners() == []
+        cluster.objects.pop(f"{JOBS}/mine")
+        new = cluster.create(JOBS, bundle.attach(job))
+    assert cluster.owners() == [new["metadata"]["uid"]]
+
+
+def test_a_config_map_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
+    other = {"kind": "ConfigMap", "metadata": {"name": bundle.config_map_name(job)}}
+    cluster.create("/api/v1/namespaces/default/configmaps", other)
+    with pytest.raises(Problem, match="not of --code"):
+        submit(cluster, bundle, job)
+    assert cluster.maps()[0]["metadata"]["name"] == other["metadata"]["name"]  # type: ignore[index]
