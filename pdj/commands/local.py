@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from api.constants import KIND
 from api.objects import Raw, name_of
 from kube.clock import Clock
 from pdj.commands import logs
@@ -69,7 +70,9 @@ def run(session: Session) -> int:
     order = _order(session, documents)
     _check_installed()
     with _host(session, order) as (host, ready):
-        options = _log_options(session, ready, order["objects"])
+        job = next(each for each in order["objects"] if each.get("kind") == KIND)
+        there = {**ready, "context": None, "job": name_of(job)}
+        options = argparse.Namespace(**{**vars(session.options), **there})
         return _follow(dataclasses.replace(session, options=options), host)
 
 
@@ -195,17 +198,6 @@ def _remove(folder: Path) -> None:
         Clock().wait(threading.Event(), REMOVAL_SECONDS)
 
 
-def _log_options(session: Session, ready: Raw, objects: list[Raw]) -> argparse.Namespace:
-    """The options with which `logs --follow` would be called."""
-    parser = argparse.ArgumentParser()
-    logs.configure(parser)
-    job = next(each for each in objects if each.get("kind") == "PaddleJob")
-    options = parser.parse_args([name_of(job), "--follow"])
-    options.kubeconfig, options.context = ready["kubeconfig"], None
-    options.namespace, options.timeout = ready["namespace"], session.options.timeout
-    return options
-
-
 def _follow(session: Session, host: Host) -> int:
     """The log on standard output, the table on standard error; on failure, why."""
     phases: list[str] = []
@@ -217,7 +209,7 @@ def _follow(session: Session, host: Host) -> int:
             phases.append(phase)
             session.notes.write(*draw_job(picture, session.notes.paint, session.now, 1 << 20), "")
 
-    code = logs.follow(session, show)
+    code = logs.follow_job(session, session.options.job, show)
     if code != OK:
         _explain(session)
     return code if code == OK else FAILED

@@ -24,7 +24,7 @@ ALLOWED = {
     "pdj": {"pdj", "reconcile", "kube", "api"},
     "localcluster": {"localcluster", "kube"},
     "benchmarks": {"benchmarks", "localcluster", "kube"},
-    "manifests": {"manifests", "api", "controller", "pdj"},
+    "manifests": {"manifests", "api", "controller"},
     "release": {"release", "pdj"},
     "examples": {"examples", "localcluster"},
 }
