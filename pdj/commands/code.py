@@ -6,13 +6,14 @@ import io
 import shutil
 import tarfile
 import zlib
+from itertools import islice
 from pathlib import Path
 
 from api.constants import ANNOTATION_CODE
 from api.objects import Raw, name_of
-from pdj.code.archive import KIB, MAX_KIB, pack, too_large
+from pdj.code.archive import KIB, MAX_BYTES, MAX_KIB, pack, too_large
 from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle
-from pdj.code.folder import find_files
+from pdj.code.folder import MAX_FILES, find_files
 from pdj.code.ignore import parse_pattern
 from pdj.code.store import code_of
 from pdj.code.unpack import unpack
@@ -85,12 +86,14 @@ def run(session: Session) -> int:
     if not session.options.extract:
         session.screen.write(*map(plain, describe(raw)))
         return OK
+    files = _files(raw)
+    if sum(member.size for member in _members(raw, files)) > MAX_BYTES:
+        raise Problem(f"the code in {name_of(raw)} unpacks to more than {MAX_BYTES >> 20} MiB")
     target = Path(session.options.extract)
     try:
         target.mkdir(parents=True)
     except FileExistsError as error:
         raise Problem(f"{target} is there already: --extract makes a new folder") from error
-    files = _files(raw)
     try:
         unpack(io.BytesIO(files[ARCHIVE]), str(target))
     except DAMAGED as error:
@@ -105,15 +108,23 @@ def describe(config_map: Raw) -> list[str]:
     files = _files(config_map)
     digest = (config_map["metadata"].get("annotations") or {}).get(ANNOTATION_CODE) or "unknown"
     lines = [f"{name_of(config_map)}  sha256:{digest}"]
-    try:
-        with tarfile.open(fileobj=io.BytesIO(files[ARCHIVE]), mode="r:gz") as archive:
-            lines += [f"{member.size:>9}  {member.name}" for member in archive]
-    except DAMAGED as error:
-        raise Problem(f"the code in {name_of(config_map)} is damaged: {error}") from error
+    lines += [f"{each.size:>9}  {each.name}" for each in _members(config_map, files)]
     if REQUIREMENTS in files:
         wanted = files[REQUIREMENTS].decode(errors="replace").splitlines()
         lines += [f"      pip  {line}" for line in wanted if line.strip()]
     return lines
+
+
+def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
+    """The archive's members. Anybody may have written it: a few bytes can name a million."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(files[ARCHIVE]), mode="r:gz") as archive:
+            members = list(islice(archive, MAX_FILES + 1))
+    except DAMAGED as error:
+        raise Problem(f"the code in {name_of(config_map)} is damaged: {error}") from error
+    if len(members) > MAX_FILES:
+        raise Problem(f"the code in {name_of(config_map)} has more than {MAX_FILES} files")
+    return members
 
 
 def _files(config_map: Raw) -> dict[str, bytes]:

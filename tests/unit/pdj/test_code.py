@@ -1,7 +1,9 @@
 """What `--code` sends, what it refuses, and the job that unpacks it."""
 
+import base64
 import builtins
 import copy
+import gzip
 import io
 import os
 import socket
@@ -20,7 +22,7 @@ from kube.errors import AlreadyExists, Forbidden, NotFound
 from pdj.code import unpack as unpacking
 from pdj.code.archive import Archive, pack
 from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle, config_map_names
-from pdj.code.folder import find_files
+from pdj.code.folder import MAX_FILES, find_files
 from pdj.code.ignore import parse_pattern
 from pdj.code.store import find_orphans, held, sent, settle
 from pdj.commands.code import describe
@@ -233,6 +235,18 @@ def test_damaged_code_is_one_line(tmp_path: Path) -> None:
     made = a_bundle(tmp_path).config_map(placed())
     made["binaryData"][ARCHIVE] = made["binaryData"][ARCHIVE][:40]
     with pytest.raises(Problem, match="is damaged"):
+        describe(made)
+
+
+def test_code_that_names_a_million_files_is_one_line(tmp_path: Path) -> None:
+    """Anybody may have written the ConfigMap that `debug` lists."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as archive:
+        for number in range(MAX_FILES + 1):
+            archive.addfile(tarfile.TarInfo(str(number)))
+    made = a_bundle(tmp_path).config_map(placed())
+    made["binaryData"][ARCHIVE] = base64.b64encode(gzip.compress(plain.getvalue())).decode()
+    with pytest.raises(Problem, match="has more than 10000 files"):
         describe(made)
 
 
