@@ -18,7 +18,6 @@ from reconcile import reconcile
 def main() -> int:
     """Run until SIGTERM or SIGINT; returns the exit code."""
     options = parse_options(sys.argv[1:])
-    faulthandler.register(signal.SIGUSR1)  # prints the stacks of all threads
     log = build_log(options.log_format, options.log_level)
     forward_library_warnings(log)
     clock = Clock()
@@ -28,23 +27,26 @@ def main() -> int:
     except (ConfigurationError, OSError) as error:
         log.error("cannot_start", error=str(error))
         return 1
-    _stop_on_signals(manager, log)
+    _answer_signals(manager, log)
     # Imported objects live as long as the process: the garbage collector can skip them.
     gc.freeze()
     return manager.run()
 
 
-def _stop_on_signals(manager: Manager, log: Log) -> None:
-    """Block the signals in every thread but one, which waits for them.
+def _answer_signals(manager: Manager, log: Log) -> None:
+    """Stop on SIGTERM and SIGINT; on SIGUSR1 print the stacks of all threads.
 
-    A handler would interrupt the main thread while it may hold locks. Waiting also works for
+    The signals are blocked in every thread but one, which waits for them. A handler would
+    interrupt the main thread while it may hold locks, and one of faulthandler's own reads the
+    stacks of threads that run on meanwhile, which has crashed the process. Waiting also works for
     process 1, to which the kernel delivers no signal without a handler.
     """
-    signals = {signal.SIGTERM, signal.SIGINT}
+    signals = {signal.SIGTERM, signal.SIGINT, signal.SIGUSR1}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 
     def wait() -> None:
-        number = signal.sigwait(signals)
+        while (number := signal.sigwait(signals)) == signal.SIGUSR1:
+            faulthandler.dump_traceback()
         log.info("stopping", signal=signal.Signals(number).name)
         manager.stop()
 
