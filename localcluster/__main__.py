@@ -140,7 +140,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
-    """The fields of a ClusterConfig that the command line names."""
+    """The fields of a ClusterConfig that the command line sets."""
     given = {field: vars(options)[name] for name, field in FIELDS.items() if name in options}
     if "labels" in given:
         given["labels"] = {k: v for pairs in given["labels"] for k, v in pairs.items()}
@@ -155,7 +155,7 @@ def _config(options: argparse.Namespace) -> ClusterConfig:
 
 
 def _refuse_other(options: argparse.Namespace) -> None:
-    """Raise LocalClusterError where options ask for what the running cluster is not."""
+    """Raise LocalClusterError if an option contradicts the running cluster."""
     runs = background.config_of(options.name)
     names = {field: name.replace("_", "-") for name, field in FIELDS.items()}
     other = [f"--{names[field]}" for field, value in _given(options).items()

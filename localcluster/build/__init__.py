@@ -1,4 +1,4 @@
-"""What is made once per user and kept: the control plane's binaries, Python environments, images.
+"""Things built once per user and cached: the control plane's binaries, Python environments, images.
 
 Imports no other room but `machine`.
 """

@@ -1,4 +1,4 @@
-"""The control plane's binaries: built from their Go modules, or those that the user names."""
+"""The control plane's binaries: built from their Go modules, or supplied by the user."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ KUBERNETES_VERSION = "v1.36.3"
 
 
 def ensure_binaries(report: Report = print) -> Path:
-    """The folder of the five binaries; builds what is missing, and tells how far it is."""
+    """Return the folder of the five binaries. Builds missing ones and reports progress."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
         return ensure_built(PINS, report)
@@ -23,7 +23,7 @@ def ensure_binaries(report: Report = print) -> Path:
 
 
 def version_values() -> tuple[str, ...]:
-    """What makes the programs tell their version: nothing else knows it outside of a checkout."""
+    """Linker values that set the programs' version, which only a git checkout would supply."""
     major, minor, _ = parse_version(KUBERNETES_VERSION)
     package = "k8s.io/component-base/version"
     return (

@@ -1,4 +1,4 @@
-"""Python environments that are made once per user, and kept: those of images, and a Go from PyPI.
+"""Python environments, built once per user and cached: one per image, and one with Go from PyPI.
 
 Processes that want the same one wait for each other. An image's environment lies in the user's
 cache under a name that says which lock file and which Python it is made of, so a changed lock gives
@@ -35,9 +35,9 @@ NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What an environment is made of: what pip gets by these arguments, run in this folder.
+    """How to build an environment: pip's arguments and the folder in which it runs.
 
-    What `base` has is there too. `name` is for people, `python` makes it.
+    The packages of `base` are visible in it. `name` is shown to people; `python` builds it.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Recipe:
 
 
 def cache_folder() -> Path:
-    """Where this project keeps what it can make again."""
+    """This project's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "paddlejob-operator"
 
 
 def environment_path(name: str) -> Path:
-    """Where an image's environment is, or will be."""
+    """The path of an image's environment, whether it exists yet or not."""
     chosen = training()
     key = hashlib.sha256((CHECKOUT / chosen.paddle.lock).read_bytes())
     key.update(f"{chosen.python.version} {platform.machine()}".encode())
@@ -62,12 +62,12 @@ def environment_path(name: str) -> Path:
 
 
 def is_ready(name: str) -> bool:
-    """Whether an image's environment is there, whole."""
+    """Whether an image's environment is complete."""
     return (environment_path(name) / READY_MARK).exists()
 
 
 def ensure_environment(name: str, report: Report = print) -> Path:
-    """Make an image's environment if it is not there; its folder. Raises LocalClusterError."""
+    """Build an image's environment if needed; return its folder. Raises LocalClusterError."""
     chosen = training()
     wanted = [*WHEELS, "--require-hashes", "--requirement", str(CHECKOUT / chosen.paddle.lock)]
     recipe = Recipe(name, wanted, python=chosen.python)
@@ -75,9 +75,9 @@ def ensure_environment(name: str, report: Report = print) -> Path:
 
 
 def packages_path(name: str, requirements: Path) -> Path:
-    """Where the environment for these requirements on top of an image's is, or will be.
+    """The path of the environment that adds these requirements to an image's, built or not.
 
-    Raises LocalClusterError where the file, or one that it names, cannot be read.
+    Raises LocalClusterError if the file, or one that it names, cannot be read.
     """
     try:
         content = digest_requirements(requirements)
@@ -90,14 +90,14 @@ def packages_path(name: str, requirements: Path) -> Path:
 
 
 def has_packages(name: str, requirements: Path) -> bool:
-    """Whether that environment is there, whole."""
+    """Whether that environment is complete."""
     return is_ready(name) and (packages_path(name, requirements) / READY_MARK).exists()
 
 
 def ensure_packages(name: str, requirements: Path, report: Report = print) -> list[Path]:
-    """Make the environment for these requirements, and the shared one; both folders.
+    """Build the shared environment and the one for these requirements; return both folders.
 
-    Raises LocalClusterError with pip's words.
+    Raises LocalClusterError with pip's message.
     """
     base = ensure_environment(name, report)
     file = requirements.resolve()
@@ -108,7 +108,7 @@ def ensure_packages(name: str, requirements: Path, report: Report = print) -> li
 
 
 def ensure_installed(path: Path, recipe: Recipe, report: Report) -> Path:
-    """Make an environment if it is not there; its folder. Raises LocalClusterError."""
+    """Build an environment unless it exists; return its folder. Raises LocalClusterError."""
     if not (path / READY_MARK).exists():
         with FileLock(path.parent / f"{path.name}.lock"):
             if not (path / READY_MARK).exists():
@@ -117,7 +117,7 @@ def ensure_installed(path: Path, recipe: Recipe, report: Report) -> Path:
 
 
 def write_protect(path: Path) -> None:
-    """Let nobody add packages to an environment, or take any away; root does so all the same."""
+    """Make an environment read-only; this does not stop root."""
     for folder in (path / "bin", _site_packages(path)):
         folder.chmod(0o555)
 
@@ -149,7 +149,7 @@ def _site_packages(path: Path) -> Path:
 
 
 def _take_programs(base: Path, own: Path) -> None:
-    """Have the base's programs run in this environment, where they see its packages too."""
+    """Copy the base's scripts so that they run in this environment and see its packages."""
     for program in base.iterdir():
         if program.is_file() and not (own / program.name).exists():
             text = program.read_bytes()

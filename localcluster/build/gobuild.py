@@ -43,19 +43,19 @@ class Pins:
     files: tuple[str, ...] = ()
 
     def home(self) -> Path:
-        """Where everything made of these pins belongs."""
+        """The folder for everything built from these pins."""
         return cache_folder() / f"{self.name}-{self.version}-{self._hash()}"
 
     def binaries_folder(self) -> Path:
-        """Where the binaries belong, built or not."""
+        """The folder of the binaries, built or not."""
         return self.home() / "bin"
 
     def file(self, path: str) -> Path:
-        """Where a file of the module belongs, fetched or not."""
+        """The path of a file of the module, fetched or not."""
         return self.home() / path
 
     def missing_binaries(self, folder: Path) -> list[str]:
-        """Those that are not in the folder yet."""
+        """The binaries that are not built yet."""
         return [name for name in self.binaries if not os.access(folder / name, os.X_OK)]
 
     def minimum_go(self) -> str:
@@ -74,7 +74,7 @@ class Pins:
 
 
 def ensure_built(pins: Pins, report: Report = print) -> Path:
-    """The folder of the binaries; builds and fetches what is missing, and tells how far it is."""
+    """Return the folder of the binaries. Builds or fetches missing ones and reports progress."""
     folder = pins.binaries_folder()
     if pins.missing_binaries(folder):
         _build_missing(pins, folder, report)
@@ -84,7 +84,7 @@ def ensure_built(pins: Pins, report: Report = print) -> Path:
 
 
 def _module_folder(pins: Pins, report: Report) -> Path:
-    """Where Go keeps the files of the module; fetches it if need be."""
+    """The folder in which Go keeps the module; fetches the module if needed."""
     go = find_go(pins.minimum_go(), report)
     answer = subprocess.run(
         [str(go), "mod", "download", "-json", pins.module],

@@ -42,7 +42,7 @@ REFERENCE = re.compile(
 
 @dataclass(frozen=True)
 class Image:
-    """What stands behind one image name; `folders` by their paths in the container.
+    """One entry of the image table; `folders` by their paths in the container.
 
     `command` is what image builders call the entry point; `args` what follows it unless the
     container gives a command or arguments of its own.
@@ -59,13 +59,13 @@ class Image:
 
     @property
     def is_present(self) -> bool:
-        """Whether all that it needs is on this machine, so that no pull is due."""
+        """Whether everything it needs is on this machine, so that no pull is needed."""
         if self.requirements is not None:
             return has_packages(self.environment, self.requirements)
         return self.environment not in SHARED or is_ready(self.environment)
 
     def prepare(self, report: Report) -> list[Path]:
-        """Make the environment if need be; the folders that the container must see for it.
+        """Build the environment if needed; return the folders to mount for it.
 
         Raises LocalClusterError.
         """
@@ -86,14 +86,14 @@ class Image:
         return self.environment in SHARED
 
     def programs(self, folders: list[Path]) -> Path | None:
-        """Of the prepared folders, what comes first in PATH."""
+        """The folders to put first in PATH."""
         if self.environment == "cluster":
             return folders[0]
         return folders[0] / "bin" if folders else None
 
 
 def repository_of(name: str) -> str | None:
-    """The repository of an image name; None for what is no image name."""
+    """The repository of an image name; None if it is not an image name."""
     match = REFERENCE.fullmatch(name)
     if match is None or "//" in name or match["repository"] != match["repository"].lower():
         return None
@@ -118,7 +118,7 @@ class ImageTable:
         return [(file, _read_table(file)) for file in self._files]
 
     def missing(self, name: str) -> str:
-        """What to tell whoever asks for an image that no table has."""
+        """The error message for an image that is in no table."""
         file = self._files[0]
         told = f'"{name}" is not in the image table'
         if cluster := name_of(file.parent):
@@ -152,7 +152,7 @@ def _read_table(file: Path) -> dict[str, Image]:
 
 @functools.cache
 def _parse_table(file: Path, _changed_at: int) -> dict[str, Image]:
-    """One table as it was changed last. Raises LocalClusterError."""
+    """Parse one table. Raises LocalClusterError."""
     try:
         entries = (yaml.safe_load(file.read_text()) or {}).get("images") or {}
         names = dict(entries)
@@ -189,7 +189,7 @@ def _read_entry(file: Path, name: str, entry: Any, root: Path) -> Image:
 
 
 def check_servers(objects: list[dict[str, Any]], table: ImageTable) -> None:
-    """Raise LocalClusterError if a job needs the parameter servers that PaddlePaddle here lacks."""
+    """Raise LocalClusterError if a job needs parameter servers and this PaddlePaddle has none."""
     needed = any(needs_servers(each, table) for each in objects)
     if needed and (why := training().why_no_servers):
         raise LocalClusterError(why)

@@ -23,7 +23,7 @@ MADE_BY_BUILDS = ("build", "dist", "__pycache__")
 
 
 def digest_requirements(file: Path) -> str:
-    """What stands for all that pip would read. Raises OSError for a file of requirements."""
+    """A digest of all that pip would read. Raises OSError for an unreadable requirements file."""
     digest = hashlib.sha256()
     for part in _parts(file, file.resolve().parent, set()):
         digest.update(len(part).to_bytes(8, "big") + part)
@@ -53,7 +53,7 @@ def _unquoted(text: str) -> str:
 
 
 def _local_place(line: str, root: Path) -> Path | None:
-    """The file or folder of this machine that a line names as a package, if it does."""
+    """The local file or folder that a line names as a package, if any."""
     option = PLACE_OPTION.fullmatch(line)
     if option is None and line.startswith("-"):
         return None
@@ -69,7 +69,7 @@ def _local_place(line: str, root: Path) -> Path | None:
 
 
 def _versions(place: Path) -> Iterator[bytes]:
-    """Name, size and time of a file, or of all files of a folder but those that a build makes.
+    """Name, size and time of a file, or of each file in a folder, build output excepted.
 
     Their contents may be large, and this is asked whenever a pod starts.
     """

@@ -28,7 +28,7 @@ ANSWER_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Paddle:
-    """A version of PaddlePaddle, its lock file, and the Pythons that both have wheels for."""
+    """A version of PaddlePaddle, its lock file, and the Python versions that it has wheels for."""
 
     version: str
     lock: Path
@@ -42,7 +42,7 @@ WITHOUT_SERVERS = Paddle("3.3.1", Path("requirements/examples-3.txt"), ((3, 13),
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python that can make environments; `prefix` is what these need of it to run."""
+    """A Python that can build environments; `prefix` is the installation that they need to run."""
 
     release: str
     program: Path
@@ -57,14 +57,14 @@ class Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What trains here."""
+    """The Python and the PaddlePaddle that train on this machine."""
 
     paddle: Paddle
     python: Interpreter
 
     @property
     def why_no_servers(self) -> str:
-        """Why there are no parameter servers, and what would help; empty where there are."""
+        """Why there are no parameter servers and how to get them; empty if there are."""
         if self.paddle.has_servers:
             return ""
         return (
@@ -79,7 +79,7 @@ def written(python: Interpreter) -> str:
 
 
 def either(paddle: Paddle) -> str:
-    """The Pythons for it, as one says it."""
+    """The Python versions as a phrase: "3.11 or 3.12"."""
     return " or ".join(f"Python {major}.{minor}" for major, minor in reversed(paddle.pythons))
 
 
@@ -89,7 +89,7 @@ def training() -> Training:
 
 
 def choose(mine: Interpreter, others: Mapping[Version, Interpreter]) -> Training:
-    """One with parameter servers if there is any, and the own interpreter if it will do."""
+    """Prefer a PaddlePaddle with parameter servers, and this interpreter over others."""
     for paddle in (WITH_SERVERS, WITHOUT_SERVERS):
         if mine.version in paddle.pythons:
             return Training(paddle, mine)
@@ -102,12 +102,12 @@ def choose(mine: Interpreter, others: Mapping[Version, Interpreter]) -> Training
 
 
 def own() -> Interpreter:
-    """The one that runs this."""
+    """The interpreter that runs this program."""
     return Interpreter(platform.python_version(), Path(sys.executable), Path(sys.base_prefix))
 
 
 def found_on_path() -> Mapping[Version, Interpreter]:
-    """Those that PATH has; none where the own one will do, for asking takes time."""
+    """The interpreters on PATH; empty if this one suits, because starting each takes time."""
     if own().version in WITH_SERVERS.pythons:
         return {}
     wanted = (*WITH_SERVERS.pythons, *WITHOUT_SERVERS.pythons)
@@ -127,7 +127,7 @@ def find(version: Version) -> Interpreter | None:
 
 
 def ask(program: str) -> Interpreter | None:
-    """What a program says of itself; a version manager's stand-in for one may say nothing."""
+    """Ask a program for its version and prefix; a version manager's shim may print nothing."""
     try:
         command = [program, "-I", "-c", QUESTION]
         told = subprocess.run(command, capture_output=True, timeout=ANSWER_SECONDS, check=True)

@@ -30,7 +30,7 @@ class Server:
 
     @classmethod
     def from_kubeconfig(cls, path: Path) -> Self:
-        """What a kubeconfig of the local cluster says: it has one server and one token."""
+        """Read a kubeconfig of the local cluster, which has one server and one token."""
         config = yaml.safe_load(path.read_text())
         cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
@@ -47,7 +47,7 @@ class Server:
         return f"Bearer {self.token}" if self.token else None
 
     def renew(self, refused: str | None) -> None:
-        """There is no other token."""
+        """Do nothing: the token never changes."""
 
 
 class Client(client.Client):

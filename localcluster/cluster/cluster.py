@@ -103,7 +103,7 @@ class Cluster:
 
     @property
     def kubeconfig(self) -> Path:
-        """Of a user who may do everything."""
+        """The administrator's kubeconfig."""
         return self.plane.kubeconfig
 
     @property
@@ -113,7 +113,7 @@ class Cluster:
 
     @property
     def folder(self) -> Path:
-        """For files that go with the cluster."""
+        """The folder for files that are removed with the cluster."""
         return self.plane.state.run
 
     def kubectl(
@@ -143,7 +143,7 @@ class Cluster:
     def kubectl_environment(self, kubeconfig: Path | None = None) -> dict[str, str]:
         """The environment in which kubectl, run by its path or from PATH, uses this cluster.
 
-        What a command in it has in temporary files goes with the cluster.
+        Temporary files of a command that runs in it are removed with the cluster.
         """
         return {
             **os.environ,
@@ -156,7 +156,7 @@ class Cluster:
 
     @property
     def client(self) -> Client:
-        """Requests of a user who may do everything, from any thread."""
+        """A client with the administrator's rights, for any thread."""
         return self.plane.client
 
     def get(self, path: str) -> Raw:
@@ -164,7 +164,7 @@ class Cluster:
         return self.client.get(path)
 
     def run_beside(self, name: str, arguments: Sequence[str], folder: Path) -> Process:
-        """Start a command that uses this cluster and ends with it; it logs to `log(name)`."""
+        """Start a command that is stopped with this cluster; it logs to `log(name)`."""
         environment = self.kubectl_environment()
         command = Command(
             name, list(arguments), self.log(name), folder, environment, NODE_GRACE_SECONDS
@@ -173,7 +173,7 @@ class Cluster:
         return self._processes[name]
 
     def kubeconfig_for(self, namespace: str, service_account: str) -> Path:
-        """A kubeconfig with a token of this ServiceAccount, asked of the API server."""
+        """Write a kubeconfig with a token of this ServiceAccount, requested from the API server."""
         account = f"/api/v1/namespaces/{namespace}/serviceaccounts/{service_account}"
         request = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
         try:
@@ -192,7 +192,7 @@ class Cluster:
         return self._processes[name]
 
     def dead(self) -> list[str]:
-        """The components and nodes that ended without being told to."""
+        """The components and nodes that ended without `stop`."""
         return self._processes.dead()
 
     def stop(self, name: str) -> None:
@@ -200,7 +200,7 @@ class Cluster:
         self._processes.stop(name, STOP_GRACE_SECONDS)
 
     def start_component(self, name: str, wait: bool = True) -> None:
-        """Start a stopped, or dead, component on its old port, or a node; and wait for it."""
+        """Start a stopped or dead component (on its old port) or node, and wait for it."""
         deadline = clock.monotonic() + self.config.start_timeout_seconds
         if name in COMPONENTS:
             self.plane.start_component(name)
@@ -216,13 +216,13 @@ class Cluster:
 
     @property
     def plane(self) -> ControlPlane:
-        """The control plane, which has more to tell; raises when it does not run."""
+        """The control plane. Raises if it is not running."""
         if self._plane is None:
             raise LocalClusterError("the cluster is not running")
         return self._plane
 
     def _start_network(self) -> None:
-        """Begin to make the pods' network, unless it is there or cannot be."""
+        """Start creating the pods' network, unless it exists or is impossible here."""
         process = self._processes.get(NETWORK)
         if not self._has_network or (process is not None and process.is_running):
             return
@@ -232,7 +232,7 @@ class Cluster:
         self._processes.start(Command(NETWORK, arguments, self.log(NETWORK), PROJECT))
 
     def _wait_for_network(self, name: str, deadline: float) -> None:
-        """Wait until the network is there, or cannot be."""
+        """Wait until the network exists or is known to be impossible here."""
         process = self._processes.get(name)
         if process is None:
             return

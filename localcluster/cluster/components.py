@@ -55,7 +55,7 @@ def command_lines(ports: Mapping[str, int], audit_log: str) -> dict[str, list[st
 
 
 def with_further(own: Sequence[str], further: Sequence[str]) -> list[str]:
-    """A component's arguments and further ones, which win: some flags add up if given twice."""
+    """Add arguments that override the component's own: some flags add up if given twice."""
     given = {each.partition("=")[0] for each in further}
     return [*(each for each in own if each.partition("=")[0] not in given), *further]
 

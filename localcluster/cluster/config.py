@@ -13,7 +13,7 @@ CONFIG_RETRY_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class ClusterConfig:
-    """What a cluster is made of, and what its nodes are like.
+    """The settings of a cluster and of its nodes.
 
     `state_dir` is private to the cluster, wiped at its start, and keeps the logs and the audit log
     after its stop; without one it is a temporary folder that goes at the stop. `images` are image

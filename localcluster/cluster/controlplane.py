@@ -1,4 +1,4 @@
-"""Starts the control plane, tells when it is ready, and stops it.
+"""Starts the control plane, waits until it is ready, and stops it.
 
 The start order: etcd and the API server together, since the latter waits for the former; when it
 answers, the controller manager and the scheduler. (Started earlier, those two only take the CPU
@@ -68,7 +68,7 @@ class ControlPlane:
         self.client = Client(self._address_of(API_SERVER, self.token))
 
     def start(self, deadline: float) -> None:
-        """Start all and return when all is ready; StartError names who was not, and why."""
+        """Start all and wait until they are ready. StartError names the one that is not."""
         self.start_component(ETCD)
         self.start_component(API_SERVER)
         self.wait_ready(API_SERVER, deadline)
@@ -104,7 +104,7 @@ class ControlPlane:
         self.client.close()
 
     def write_kubeconfig(self, path: Path, token: str) -> Path:
-        """A kubeconfig for this server and whose token it is."""
+        """Write a kubeconfig for this server and this token."""
         return write_kubeconfig(path, self.server, self._authority.certificate, token)
 
     def write_node_kubeconfig(self, path: Path, node: str) -> Path:

@@ -1,1 +1,1 @@
-"""What people do with clusters: run them by name, change their images, run manifests in one."""
+"""The user's commands: run clusters by name, change their images, run manifests in one."""

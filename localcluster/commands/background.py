@@ -1,4 +1,4 @@
-"""Clusters by name that run in the background until they are told to stop.
+"""Named clusters that run in the background until they are stopped.
 
 `start` spawns a daemon that holds the cluster, and returns when it is ready; `stop` ends it. A
 cluster runs iff its folder's lock is held, and is ready once its configuration lies there. Both
@@ -39,7 +39,7 @@ RESTART_SECONDS = 10.0
 
 
 def kubeconfig_of(name: str) -> Path:
-    """Its kubeconfig; raises when it does not run, or not yet."""
+    """The kubeconfig of a running cluster. Raises if it is not ready."""
     if running_pid(name) is None:
         raise LocalClusterError(
             f"no cluster {name} is running; start it: python -m localcluster up"
@@ -50,7 +50,7 @@ def kubeconfig_of(name: str) -> Path:
 
 
 def config_of(name: str) -> ClusterConfig:
-    """What a running cluster was started with."""
+    """The configuration of a running cluster."""
     config: ClusterConfig = pickle.loads((folder_of(name) / CONFIG).read_bytes())
     return config
 
@@ -62,7 +62,7 @@ def running_pid(name: str) -> int | None:
 
 
 def start(name: str, config: ClusterConfig, report: Report) -> bool:
-    """Start a daemon and relay what it tells until its cluster is ready; False if it was already.
+    """Start a daemon and print its progress until its cluster is ready; False if it already runs.
 
     Raises StartError.
     """
@@ -116,7 +116,7 @@ def _is_ready(name: str) -> bool:
 
 
 def _is_running(name: str, timeout_seconds: float) -> bool:
-    """Whether it runs and is ready; raises StartError where neither comes about in time.
+    """Whether it runs and is ready. Raises StartError if it neither gets ready nor ends in time.
 
     A daemon that is neither has lost the `up` that started it, and ends.
     """

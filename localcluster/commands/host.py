@@ -113,7 +113,7 @@ def watch_over(cluster: Cluster) -> None:
 
 
 def tell(**words: str) -> None:
-    """Write a line for whoever has started this."""
+    """Write one JSON line for the process that started this one."""
     sys.stdout.write(json.dumps(words) + "\n")
     sys.stdout.flush()
 
@@ -145,7 +145,7 @@ def prepare_images(order: Order, path: Path) -> None:
 
 
 def config_for(order: Order, table: Path) -> ClusterConfig:
-    """A node on which every pod of the job finds a place."""
+    """The configuration of a node that is large enough for every pod of the job."""
     asked = {key for spec in pod_specs(order.objects) for key in resources_of(spec)}
     capacity = {**ClusterConfig().node_capacity, "cpu": PLENTY, "memory": f"{PLENTY}Gi"}
     capacity |= {key: PLENTY for key in asked - capacity.keys() if "/" in key}
@@ -157,7 +157,7 @@ def config_for(order: Order, table: Path) -> ClusterConfig:
 
 
 def without_places(objects: list[Raw]) -> list[Raw]:
-    """The objects with nothing in them about the nodes that pods are to run on: here is one."""
+    """The objects without node selectors, affinities and the like: there is one node here."""
     objects = copy.deepcopy(objects)
     for spec in pod_specs(objects):
         for key in PLACES:
@@ -166,7 +166,7 @@ def without_places(objects: list[Raw]) -> list[Raw]:
 
 
 def pod_specs(thing: Any) -> list[Raw]:
-    """The pod specs within some objects."""
+    """The pod specs in these objects."""
     if isinstance(thing, list):
         return [spec for each in thing for spec in pod_specs(each)]
     if not isinstance(thing, dict):

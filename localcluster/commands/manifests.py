@@ -1,4 +1,4 @@
-"""Installs manifests, such that whoever comes next can use the kinds that they define."""
+"""Installs manifests and waits until the kinds that they define are served."""
 
 import json
 from collections.abc import Sequence
@@ -32,13 +32,13 @@ def install(
 
 
 def without(kind: str, file: Path) -> str:
-    """The documents of a manifest but those of this kind."""
+    """A manifest's documents except those of this kind."""
     documents = yaml.safe_load_all(file.read_text())
     return yaml.safe_dump_all(each for each in documents if each and each["kind"] != kind)
 
 
 def parse_stream(text: str) -> list[Raw]:
-    """The JSON objects that stand one after the other, as kubectl prints them; of lists the items.
+    """Parse consecutive JSON objects, as kubectl prints them; a list yields its items.
 
     (`create` prints objects, `apply` a list of them where there are several.)
     """
@@ -65,7 +65,7 @@ def _is_listed(cluster: Cluster, kind: str) -> bool:
 
 
 def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
-    """Create them, in this namespace if they name none; what kubectl says of it.
+    """Create objects, by default in this namespace; return kubectl's output.
 
     Namespaces come first, the file's own or a bare one: pods need what each begins with.
     """
@@ -84,5 +84,5 @@ def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
 
 
 def as_stream(objects: list[Raw]) -> str:
-    """What kubectl creates them of: JSON, for it would read some of PyYAML's text as numbers."""
+    """The objects as JSON for kubectl, which reads some of PyYAML's strings as numbers."""
     return "".join(json.dumps(each, default=str) + "\n" for each in objects)

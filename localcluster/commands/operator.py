@@ -1,4 +1,4 @@
-"""This project's operator on a local cluster: its manifests, and its process beside."""
+"""Runs this project's operator on a local cluster: its manifests, and a process outside of pods."""
 
 import sys
 from pathlib import Path
@@ -13,14 +13,14 @@ SERVICE_ACCOUNT = "paddle-controller-manager"
 
 
 def install_operator(cluster: Cluster) -> None:
-    """All of the operator's manifests but its Deployment: it runs as a process beside."""
+    """Install the operator's manifests except its Deployment: it runs as a process instead."""
     manifests.install(cluster, MANIFESTS / "crd.yaml")
     operator = MANIFESTS / "operator-all-namespaces.yaml"
     manifests.install(cluster, stdin=manifests.without("Deployment", operator))
 
 
 def start_operator(cluster: Cluster) -> None:
-    """The operator of all namespaces, with the token and so the rights of its ServiceAccount."""
+    """Start the operator for all namespaces, with its ServiceAccount's token and rights."""
     kubeconfig = cluster.kubeconfig_for(NAMESPACE, SERVICE_ACCOUNT)
     command = [sys.executable, "-m", "controller", "--kubeconfig", str(kubeconfig)]
     command += ["--leader-elect", "--leader-election-namespace", NAMESPACE]

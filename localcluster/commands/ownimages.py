@@ -25,9 +25,9 @@ Entries = dict[str, Any]
 
 
 def add(cluster: str, name: str, folder: Path, requirements: Path | None, report: Report) -> Path:
-    """Let an image name stand for this folder, with PaddlePaddle and these packages; the table.
+    """Map an image name to this folder, with PaddlePaddle and these packages; return the table.
 
-    Raises LocalClusterError, also with what pip says, and then the table is as before.
+    Raises LocalClusterError, for example with pip's message, and leaves the table unchanged.
     """
     kubeconfig_of(cluster)  # raises unless it runs
     if repository_of(name) is None:
@@ -43,7 +43,7 @@ def add(cluster: str, name: str, folder: Path, requirements: Path | None, report
 
 
 def remove(cluster: str, name: str) -> Path:
-    """Take away what was added under this name; the table. Raises LocalClusterError."""
+    """Remove the image added under this name; return the table. Raises LocalClusterError."""
     kubeconfig_of(cluster)
 
     def without(entries: Entries) -> Entries:
@@ -55,7 +55,7 @@ def remove(cluster: str, name: str) -> Path:
 
 
 def table(cluster: str) -> ImageTable:
-    """All tables of a running cluster. Raises LocalClusterError."""
+    """The image tables of a running cluster. Raises LocalClusterError."""
     kubeconfig_of(cluster)
     return ImageTable([folder_of(cluster) / IMAGES, *config_of(cluster).images])
 

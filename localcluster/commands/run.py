@@ -1,4 +1,4 @@
-"""Runs manifests to their end in a throw-away cluster, and tells what happens meanwhile."""
+"""Runs manifests to completion in a temporary cluster, and prints what happens."""
 
 import json
 import shlex
@@ -23,7 +23,7 @@ FINISHING_KINDS = ("Pod", "Job", "PaddleJob")
 def run_files(
     config: ClusterConfig, files: Sequence[str], beside: Sequence[str], timeout_seconds: float
 ) -> int:
-    """Create the files' objects, follow them to their end; 0 when all succeeded, else 1."""
+    """Create the files' objects and wait until they end; return 0 if all succeeded, else 1."""
     for file in files:
         if not Path(file).exists() and "://" not in file:
             raise LocalClusterError(f"no such file: {file}")
@@ -38,7 +38,7 @@ def run_files(
 
 
 def outcome(thing: Raw) -> bool | None:
-    """Whether it succeeded (True) or failed (False); None while it goes on."""
+    """True if it succeeded, False if it failed, None while it runs."""
     status = thing.get("status", {})
     true = [each["type"] for each in status.get("conditions", []) if each["status"] == "True"]
     if status.get("phase") in SUCCEEDED_PHASES or set(true) & set(SUCCEEDED_CONDITIONS):
@@ -50,7 +50,7 @@ def outcome(thing: Raw) -> bool | None:
 
 @dataclass
 class _Run:
-    """Follows objects, and prints each change of theirs and of the pods once."""
+    """Watches the objects and pods, and prints each change once."""
 
     cluster: Cluster
     objects: Sequence[Raw]

@@ -1,4 +1,4 @@
-"""What the cluster needs of the machine below it: clock, locks, ports, processes, private folders.
+"""What the cluster needs from the machine: clock, locks, ports, processes, private folders.
 
 Nothing here knows Kubernetes.
 """

@@ -1,4 +1,4 @@
-"""What can go wrong with a local cluster, told in one line to the person who started it."""
+"""Errors of a local cluster; each text is one line for the person who started it."""
 
 
 class LocalClusterError(Exception):

@@ -31,7 +31,7 @@ class FileLock:
         return True
 
     def is_held(self) -> bool:
-        """Whether anybody holds it; who takes it at this moment may find it held."""
+        """Whether anybody holds it. This takes it for a moment, which others may notice."""
         import fcntl
 
         try:

@@ -1,4 +1,4 @@
-"""Runs one command so that nothing of it outlives the process that asked for it.
+"""Runs one command, of which nothing outlives the process that asked for it.
 
 Run as a program: `python -I -S guard.py <lifeline> <grace seconds> <command> ...`. The lifeline
 is a socket whose other end only the asking process holds. Its end, whatever brought it about
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
 
 
 def command_line(lifeline: int, grace_seconds: float = 0.0) -> list[str]:
-    """What has to stand before a command so that it runs under a guard with this lifeline."""
+    """The prefix that runs a command under a guard with this lifeline."""
     return [sys.executable, "-I", "-S", __file__, str(lifeline), str(grace_seconds)]
 
 
@@ -103,7 +103,7 @@ def _stop(command: int, grace_seconds: float) -> None:
 
 
 def kill_descendants() -> None:
-    """Kill children until none is left; the orphans of each become ours in turn."""
+    """Kill children until none is left; their orphans become our children and die as well."""
     while True:
         for pid in _children():
             with contextlib.suppress(ProcessLookupError):

@@ -14,7 +14,7 @@ HOST = "127.0.0.1"
 
 
 def claim_port() -> tuple[int, socket.socket]:
-    """A port that nothing listens on, and the claim: whoever closes it lets others choose it."""
+    """Return a free port and its claim; closing the claim makes the port available again."""
     for number in random.sample(range(FIRST_PORT, LAST_PORT + 1), LAST_PORT - FIRST_PORT + 1):
         if _is_free(number) and (claim := claim_name(f"localcluster-port-{number}")):
             return number, claim
@@ -22,7 +22,7 @@ def claim_port() -> tuple[int, socket.socket]:
 
 
 def claim_name(name: str) -> socket.socket | None:
-    """Hold a name in the kernel's abstract socket namespace; None where another socket does."""
+    """Claim a name in the kernel's abstract socket namespace; None if it is taken."""
     claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     try:
         claim.bind(f"\0{name}")

@@ -1,4 +1,4 @@
-"""The processes of a cluster, seen from the one that started them.
+"""Handles for the processes of a cluster.
 
 Every process runs under a guard, so it ends with the process that holds its object, whatever
 ends that one. The methods may be called from any thread, but not from two at once.
@@ -22,7 +22,7 @@ KILL_DEADLINE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Command:
-    """What to run. `grace_seconds` lie between SIGTERM and SIGKILL when the owner is gone."""
+    """What to run. When the owner is gone, SIGKILL follows SIGTERM after `grace_seconds`."""
 
     name: str
     arguments: list[str]
@@ -76,7 +76,7 @@ class Process:
             os.kill(self.pid, number)
 
     def stop(self, grace_seconds: float = 0.0) -> None:
-        """End it and everything below it; returns when all of it is gone.
+        """End the command and all its descendants; return when they are gone.
 
         SIGTERM and this grace, if any; then what happens when the owner is gone.
         """
@@ -114,7 +114,7 @@ class Process:
 
 
 class ProcessGroup(dict[str, Process]):
-    """The processes that were started and not stopped since, by name, in the order of their start.
+    """The started processes by name, in start order, until `stop` removes them.
 
     `start` and `stop` put them in and take them out.
     """
@@ -127,17 +127,17 @@ class ProcessGroup(dict[str, Process]):
             self[command.name] = Process(command)
 
     def stop(self, name: str, grace_seconds: float = 0.0) -> None:
-        """Stop it if it was started; its end is then no accident."""
+        """Stop it if it was started; `dead` does not list it then."""
         process = self.pop(name, None)
         if process is not None:
             process.stop(grace_seconds)
 
     def dead(self) -> list[str]:
-        """Those that ended by themselves."""
+        """The processes that ended without `stop`."""
         return [name for name, process in self.items() if not process.is_running]
 
     def wait_for(self, name: str, is_ready: Callable[[], bool], deadline: float) -> None:
-        """Wait for what this process has to do, while all must stay alive; else StartError.
+        """Wait for a condition while all processes stay alive. Raises StartError.
 
         The deadline is on the monotonic clock.
         """

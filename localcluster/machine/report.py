@@ -1,4 +1,4 @@
-"""Progress of what takes long: a function that gets one line for a person after the other."""
+"""Progress of long work: a function that receives one line at a time for a person to read."""
 
 import contextlib
 import os
@@ -20,9 +20,9 @@ def run_to_end(
     folder: Path | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> tuple[int, str]:
-    """Run a command, and tell now and then how long it has; its exit code and all that it said.
+    """Run a command and report the elapsed time now and then; return its exit code and output.
 
-    It runs under a guard: whatever ends this process, or the wait, ends all that it has begun.
+    It runs under a guard, so that it ends with this process or with an interrupted wait.
     """
     started = clock.monotonic()
     lifeline, theirs = socket.socketpair()

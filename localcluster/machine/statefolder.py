@@ -29,12 +29,12 @@ def folder_of(name: str) -> Path:
 
 
 def name_of(folder: Path) -> str:
-    """The inverse; nothing for the folder of a cluster that has no name."""
+    """The name that belongs to a state folder; empty if the cluster has none."""
     return folder.name if folder == folder_of(folder.name).absolute() else ""
 
 
 class StateFolder:
-    """A claimed folder; everything of the cluster lies in it. Release it at the end."""
+    """A claimed folder for all files of the cluster. Release it at the end."""
 
     def __init__(self, path: Path, lock: FileLock, is_temporary: bool) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class StateFolder:
             table.touch(0o600)
 
     def release(self) -> None:
-        """Remove the run, and the whole folder if it is temporary; logs stay otherwise."""
+        """Remove this run's files, or a temporary folder whole; a named one keeps its logs."""
         try:
             remove_tree(self.path if self._is_temporary else self.run)
         finally:

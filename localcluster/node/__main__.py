@@ -33,7 +33,7 @@ STACK_BYTES = 512 * 1024  # a thread per pod: the default of 8 MiB is address sp
 
 
 def main(folder: Path) -> int:
-    """Run the node until it is told to end; the exit code."""
+    """Run the node until a signal; return the exit code."""
     faulthandler.register(signal.SIGUSR1)  # tells where every thread is
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -53,7 +53,7 @@ def main(folder: Path) -> int:
 
 
 def default_capacity() -> dict[str, str]:
-    """What the machine has."""
+    """The machine's CPUs and memory."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cpu": str(os.cpu_count() or 1),
@@ -64,7 +64,7 @@ def default_capacity() -> dict[str, str]:
 
 
 def run_node(folder: Path, runtime: Runtime) -> None:
-    """Start every part; each has threads of its own."""
+    """Start all parts of the node; each has its own threads."""
     config: ClusterConfig = pickle.loads((folder / "config").read_bytes())
     client = Client(Server.from_kubeconfig(folder / "kubeconfig"))
     capacity = default_capacity() | dict(config.node_capacity)

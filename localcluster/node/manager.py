@@ -1,6 +1,6 @@
-"""The pods of the node: one worker for each that lives, and what to do with those that do not.
+"""The pods of the node: one worker per live pod, and the deletion of the others.
 
-Told of pods by the informer's thread; workers tell of their end from their own threads.
+The informer's thread reports pods; workers report their end from their own threads.
 """
 
 import queue
@@ -38,7 +38,7 @@ class PodManager:
         self._ended: queue.Queue[Raw] = queue.Queue()
 
     def start(self) -> None:
-        """Begin to delete the pods that have ended here and are to go, in a thread."""
+        """Start the thread that deletes pods which have ended and have a deletion timestamp."""
         threading.Thread(target=self._delete_ended, name="deletions", daemon=True).start()
 
     def replace(self, pods: list[Raw]) -> None:
@@ -66,7 +66,7 @@ class PodManager:
             self._take(pod)
 
     def config_map_changed(self, namespace: str, name: str) -> None:
-        """A ConfigMap has changed: tell every pod."""
+        """Pass a changed ConfigMap on to every pod."""
         with self._lock:
             workers = list(self._workers.values())
         for worker in workers:

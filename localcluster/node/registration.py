@@ -1,7 +1,7 @@
-"""The node's own object and its Lease: made, kept true, and made again when someone deletes them.
+"""Creates the Node object and its Lease, keeps them up to date, and recreates them if deleted.
 
-One thread renews both; a cluster whose node lifecycle controller gave the node up sees it Ready
-again at the next renewal.
+One thread renews both. If the node lifecycle controller has marked the node NotReady, the next
+renewal makes it Ready again.
 """
 
 import os
@@ -29,7 +29,7 @@ HEALTHY = (
 
 @dataclass
 class Registration:
-    """Keeps Node and Lease."""
+    """Maintains the Node and its Lease."""
 
     client: Client
     config: ClusterConfig
@@ -83,7 +83,7 @@ class Registration:
         }
 
     def _build_status(self, before: list[Raw]) -> Raw:
-        """Addresses, capacity, conditions and the machine: a node that is well.
+        """The status of a healthy node: addresses, capacity, conditions and machine.
 
         A condition that stays keeps its transition time.
         """
@@ -133,7 +133,7 @@ class Registration:
 
 
 def _parse_taint(text: str) -> Raw:
-    """Of `key=value:effect`; the API server knows which words are right."""
+    """Parse `key=value:effect`; the API server validates the words."""
     pair, _, effect = text.rpartition(":")
     key, _, value = pair.partition("=")
     return {"key": key, "value": value, "effect": effect}

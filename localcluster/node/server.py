@@ -38,7 +38,7 @@ class KubeletServer(ThreadingHTTPServer):
         self._tls = _tls_context(address, folder, client_authority)
 
     def start(self, pods: PodManager) -> None:
-        """Begin to answer for these pods, in a thread."""
+        """Start serving the logs of these pods in a thread."""
         self.pods = pods
         threading.Thread(target=self.serve_forever, name="server", daemon=True).start()
 
@@ -49,7 +49,7 @@ class KubeletServer(ThreadingHTTPServer):
         return wrapped, address
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in the middle is none of the node's trouble."""
+        """Ignore clients that disconnect in the middle of a request."""
 
 
 def _tls_context(address: str, folder: Path, client_authority: str | None) -> ssl.SSLContext:
@@ -80,7 +80,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(404, LOGS_ONLY)
 
     def do_POST(self) -> None:
-        """exec, attach and port-forward: kubectl prints the answer as it is."""
+        """Refuse exec, attach and port-forward; kubectl prints the message."""
         self.close_connection = True
         self._answer(501, LOGS_ONLY)
 

@@ -1,6 +1,6 @@
 """Every pod's /etc/hosts, kept in step with Services and pods.
 
-Informer threads tell of changes; one thread of its own writes the files, a moment after the first
+Informer threads report changes; a separate thread writes the files, a moment after the first
 of a burst of changes. A file is replaced whole, so a reader sees the old one or the new one.
 """
 
@@ -41,7 +41,7 @@ class HostsFile:
 
 
 def build_head(pod: Raw, address: str, hostname: str, api_server_host: str) -> str:
-    """The pod's own lines, as a kubelet writes them."""
+    """The lines of /etc/hosts that a kubelet writes for the pod itself."""
     spec, namespace = pod["spec"], pod["metadata"]["namespace"]
     own = hostname
     if subdomain := spec.get("subdomain"):
@@ -76,7 +76,7 @@ class Hosts:
             file.write(self._lines)
 
     def remove_file(self, uid: str) -> None:
-        """Write this pod's file no more."""
+        """Stop updating this pod's file."""
         with self._lock:
             self._files.pop(uid, None)
 

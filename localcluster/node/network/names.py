@@ -41,7 +41,7 @@ class Line:
 
 
 def pod_address(pod: Raw) -> PodAddress | None:
-    """None for a pod that no name can lead to: without an address, or ended."""
+    """None if no name can resolve to the pod because it has no address or has ended."""
     status = pod.get("status") or {}
     address = status.get("podIP")
     if not address or status.get("phase") in ("Succeeded", "Failed"):

@@ -1,4 +1,4 @@
-"""How long to wait before a container is started, or an image pulled, once more. Pure.
+"""The delay before a container is restarted or an image pulled again. Pure.
 
 The delay doubles from `base_seconds` to five minutes, and starts anew after ten good ones.
 """
@@ -18,7 +18,7 @@ class Backoff:
         self.seconds = 0.0
 
     def failed(self, now: float, ran_seconds: float = 0.0) -> None:
-        """Note an end at `now` after a run of that length."""
+        """Record a failure at `now` after a run of this length."""
         if ran_seconds >= FORGET_SECONDS:
             self._next = self._first
         self.seconds = self._next
@@ -26,11 +26,11 @@ class Backoff:
         self._next = min(max(self.seconds * 2, self._base), MAX_SECONDS)
 
     def left_seconds(self, now: float) -> float:
-        """What is left of the present delay; 0 when it is over."""
+        """The rest of the current delay in seconds; 0 when it is over."""
         return max(0.0, self._until - now)
 
 
 def go_duration(seconds: float) -> str:
-    """As Go prints it: 10s, 1m20s, 5m0s."""
+    """A duration in Go's format: 10s, 1m20s, 5m0s."""
     minutes, rest = divmod(seconds, 60)
     return f"{int(minutes)}m{rest:g}s" if minutes else f"{rest:g}s"

@@ -1,4 +1,4 @@
-"""One container of a pod: what runs, what its status says, and what restarting it takes.
+"""One container of a pod: its process, its status, and whether to restart it.
 
 Owned by the pod's worker thread; probe threads only set `ready`, `started` and read the process.
 """
@@ -64,12 +64,12 @@ class Container:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process runs, as far as the pod's thread has heard."""
+        """Whether its process runs, as far as the pod's thread knows."""
         return "running" in self.state
 
     @property
     def exit_code(self) -> int | None:
-        """Of the last run if that has ended and no new one is under way."""
+        """The exit code of the last run; None while a run is in progress."""
         terminated = self.state.get("terminated")
         return None if terminated is None else int(terminated["exitCode"])
 
@@ -84,7 +84,7 @@ class Container:
         self.state = state
 
     def set_waiting(self, reason: str, message: str = "") -> None:
-        """It does not run and waits for something; how it last ended is kept."""
+        """Set the state to waiting; the last termination is kept."""
         self._enter({"waiting": {"reason": reason} | ({"message": message} if message else {})})
 
     def set_running(self, process: Process, container_id: str) -> None:
@@ -97,12 +97,12 @@ class Container:
         self.ready = self.started and "readinessProbe" not in self.spec
 
     def set_failed_start(self, reason: str, message: str, container_id: str) -> None:
-        """A container that was made but whose program could not be run."""
+        """Record that the program could not be executed."""
         self.container_id = container_id
         self._end(128, reason, message, 0.0)
 
     def collect_end(self) -> bool:
-        """Take note of an ended process; True if there was one."""
+        """Record the end of the process; False if none has ended."""
         if not self.is_running or self.process is None or self.process.end is None:
             return False
         end = self.process.end
@@ -143,7 +143,7 @@ class Container:
 
     @property
     def field_path(self) -> str:
-        """Where its spec is in the pod, as Events name it."""
+        """The field path of its spec, as Events name it."""
         section = "containers" if self.role == "main" else "initContainers"
         return f"spec.{section}{{{self.name}}}"
 
@@ -179,7 +179,7 @@ class Container:
         }
 
     def adopt(self, status: Raw) -> None:
-        """Go on from what an earlier run of the node reported; its processes are gone."""
+        """Continue from the status that an earlier run of the node reported."""
         self.restart_count = status.get("restartCount", 0)
         self.image_id = status.get("imageID", "")
         self.container_id = status.get("containerID", "")

@@ -1,6 +1,6 @@
 """Events about pods, written by one thread so that no pod waits for them.
 
-Equal ones are one Event whose count grows. Any thread may record; a full queue drops.
+Repeated events become one Event with a count. Any thread may record; a full queue drops new ones.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""What all pods of a node share. Any thread may use it."""
+"""The objects that all pods of a node share. Any thread may use them."""
 
 from dataclasses import dataclass
 

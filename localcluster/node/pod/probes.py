@@ -25,7 +25,7 @@ OUTPUT_CHARACTERS = 1000
 def run_handler(
     runtime: Runtime, container: Container, handler: Raw, address: str, timeout_seconds: float
 ) -> str:
-    """Do what a probe or hook says once; what went wrong, or nothing."""
+    """Run a probe or hook once; return what went wrong, or an empty string."""
     process = container.process
     if process is None:
         return "the container does not run"
@@ -83,7 +83,7 @@ class Prober:
     wake: Callable[[], None]
 
     def watch(self, pod: Raw, container: Container) -> None:
-        """Begin with the probes that the container has, if any; they end with its process."""
+        """Start the container's probes; they end with its process."""
         for kind in KINDS:
             if container.spec.get(kind):
                 assert container.process is not None
@@ -122,7 +122,7 @@ class _ProbeTask:
         return run_handler(runtime, self.container, self.probe, self.prober.address, timeout)
 
     def _judge(self, process: Process, error: str, successes: int, failures: int) -> bool:
-        """Act on the outcome; True when this probe has nothing more to do."""
+        """Act on the result; True if this probe is finished."""
         if error:
             self._tell("Unhealthy", f"{self._title} probe failed: {error}")
         if successes >= (self.probe.get("successThreshold") or 1):

@@ -1,4 +1,4 @@
-"""Start containers that should run and do not: image, environment, mounts, process.
+"""Starts containers that should run but do not: image, environment, mounts, process.
 
 Owned by the pod's worker thread.
 """
@@ -67,7 +67,7 @@ class Starter:
     on_end: Callable[[], None]
 
     def keep_running(self, pod: Raw, container: Container) -> float | None:
-        """Start the container unless it runs or has to wait; when to look again, if at all.
+        """Start the container unless it runs or has to wait; return when to check again, if ever.
 
         Raises what an API server that does not answer raises.
         """
@@ -100,7 +100,7 @@ class Starter:
         self._record(pod, container, "Warning", "BackOff", text)
 
     def _note_waiting(self, pod: Raw, container: Container, cause: NotYet) -> float:
-        """Show why the container waits; when to try again."""
+        """Show why the container waits; return when to retry."""
         now = clock.monotonic()
         is_new = (container.state.get("waiting") or {}).get("reason") != cause.reason
         container.set_waiting(cause.reason, str(cause))
@@ -116,7 +116,7 @@ class Starter:
         return now + self.node.config.config_retry_seconds * random.uniform(1.0, 1.5)
 
     def _start(self, pod: Raw, container: Container) -> None:
-        """Start it; raises NotYet when that has to wait. The container's state tells the rest."""
+        """Start it and set its state. Raises NotYet if that has to wait."""
         image, folders = self._pull(pod, container)
         try:
             env = self._environment(pod, container, image, folders)
@@ -150,7 +150,7 @@ class Starter:
         self.node.events.record(pod, kind, reason, message, container.field_path)
 
     def _pull(self, pod: Raw, container: Container) -> tuple[Image, list[Path]]:
-        """Look the image up and make its environment. Raises NotYet."""
+        """Find the image and build its environment. Raises NotYet."""
         name = container.spec["image"]
         if repository_of(name) is None:
             message = f'Failed to apply default image tag "{name}": invalid reference format'
@@ -246,7 +246,7 @@ class Starter:
 
 
 def command_line(spec: Raw, image: Image, env: dict[str, str]) -> list[str]:
-    """`command` takes the place of all that the image says, `args` that of its arguments."""
+    """`command` replaces the image's entry point and arguments, `args` its arguments only."""
     command, args = spec.get("command"), spec.get("args")
     words = [*command, *(args or [])] if command else [*image.command, *(args or image.args)]
     given = [expand(word, env) for word in words]

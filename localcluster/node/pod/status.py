@@ -67,7 +67,7 @@ def _condition(reason: str, message: str, names: list[str]) -> Raw:
 
 
 def keep_times(conditions: list[Raw], before: Sequence[Raw], now: str) -> list[Raw]:
-    """Give each condition its transition time: the old one unless its status flipped."""
+    """Set each condition's transition time; keep the old one if the status is unchanged."""
     old = {each["type"]: each for each in before}
     timed = []
     for condition in conditions:
@@ -81,7 +81,7 @@ def keep_times(conditions: list[Raw], before: Sequence[Raw], now: str) -> list[R
 
 
 def _only(address: str) -> list[Raw]:
-    """A list of one address, also where a merge would add it to an older one."""
+    """A list with one address that replaces the old list in a merge patch."""
     return [{"$patch": "replace"}, {"ip": address}]
 
 
@@ -101,7 +101,7 @@ class StatusWriter:
         self.verdict: Raw = {}
 
     def write(self, pod: Raw, facts: PodFacts, is_deleted: bool = False) -> str:
-        """Write the status if it has changed; the phase. Raises ApiError."""
+        """Write the status if it has changed; return the phase. Raises ApiError."""
         status = self._build(pod, facts, is_deleted)
         if status != self._written:
             body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
@@ -140,12 +140,12 @@ class StatusWriter:
 
 
 def pod_path(pod: Raw) -> str:
-    """Where the pod is in the API."""
+    """The pod's path in the API."""
     metadata = pod["metadata"]
     return f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}"
 
 
 def delete_pod(client: Client, pod: Raw) -> None:
-    """Take a pod that has ended out of the API server; another of its name stays."""
+    """Delete an ended pod from the API server, but not a newer one of the same name."""
     with contextlib.suppress(NotFound, Conflict):
         client.delete(pod_path(pod), pod["metadata"]["uid"], grace_seconds=0)

@@ -34,9 +34,9 @@ class Stopper:
         mains: Sequence[Container],
         grace_seconds: Callable[[], float],
     ) -> None:
-        """End all of them; returns when their processes are gone.
+        """Stop all containers; return when their processes are gone.
 
-        `grace_seconds` is asked again and again, for it may change while they stop.
+        `grace_seconds` is called repeatedly because it can change meanwhile.
         """
         started = clock.monotonic()
 
@@ -50,7 +50,7 @@ class Stopper:
             self._stop_together(pod, [sidecar], partial(deadline, least))
 
     def kill(self, containers: Sequence[Container]) -> None:
-        """End all of them at once."""
+        """Kill all containers at once."""
         processes = [each.process for each in containers if each.process is not None]
         for process in processes:
             self.node.runtime.kill(process, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Whose turn it is where pods share the machine's network: one job's at a time.
+"""Lets one job's pods at a time use the machine's network, where pods share it.
 
 The pods of a job listen on fixed ports of all addresses (PaddlePaddle's launcher does), so those
 of another would find them in use, or hang. A job has its turn until none of its pods is left.
@@ -18,7 +18,7 @@ NOT_ENDED = "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Fa
 
 @dataclass(frozen=True)
 class Turn:
-    """The file says which job has its turn, for all nodes of the cluster.
+    """The current job, in a file that all nodes of the cluster share.
 
     Its lock is held for a moment, and not while the API server is asked.
     """
@@ -27,7 +27,7 @@ class Turn:
     client: Client
 
     def take(self, pod: Raw) -> str:
-        """Nothing if it is the turn of the pod's job, else why the pod has to wait.
+        """Return "" if the pod's job is the current one, else why the pod has to wait.
 
         Raises what an API server that does not answer raises.
         """
@@ -50,7 +50,7 @@ class Turn:
         return self.file.read_text() if self.file.exists() else ""
 
     def _write(self, before: str, now: str) -> bool:
-        """Replace what the file said; False if somebody has done so meanwhile.
+        """Replace the file's content; False if another node has changed it meanwhile.
 
         No pod takes its turn with words that were there before. So a pod that came after we had
         asked for its job's pods is noticed, too.

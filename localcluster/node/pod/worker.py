@@ -1,4 +1,4 @@
-"""One pod on the node: a thread that takes it from its sandbox to its end.
+"""One pod on the node: a thread that runs it from sandbox to end.
 
 The thread looks at what is and does the next thing, whenever something wakes it: a new version of
 the pod, the end of a process, a probe, a deadline. A new status alone wakes nothing, as with a
@@ -115,11 +115,11 @@ class PodWorker:
             self.wake()
 
     def wake(self) -> None:
-        """Something has happened: look again."""
+        """Make the thread check the pod again."""
         self._wakeup.set()
 
     def config_map_changed(self, namespace: str, name: str) -> None:
-        """A ConfigMap has changed: show it in volumes."""
+        """Update the volumes that show a changed ConfigMap."""
         if namespace != self._pod["metadata"]["namespace"]:
             return
         if self._volumes_ready and self._volumes.shows_config_map(name):
@@ -127,12 +127,12 @@ class PodWorker:
             self.wake()
 
     def abandon(self) -> None:
-        """The pod is gone from the API server: kill it, and say nothing to anyone."""
+        """Kill a pod that was deleted from the API server; write no status."""
         self._abandoned.set()
         self.wake()
 
     def start(self) -> None:
-        """Begin the pod's life, in its thread."""
+        """Start the pod's thread."""
         name = f"pod {self._pod['metadata']['name']}"
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
@@ -163,7 +163,7 @@ class PodWorker:
             self._pause(self._look_again)
 
     def _pause(self, until: float) -> None:
-        """Wait for something to happen, at most until then. Raises Gone."""
+        """Wait for a wake-up until this deadline. Raises Gone."""
         self._wakeup.wait(max(0.0, until - clock.monotonic()))
         self._wakeup.clear()
         if self._abandoned.is_set():
@@ -171,7 +171,7 @@ class PodWorker:
 
     @contextlib.contextmanager
     def _retrying(self) -> Any:
-        """What the API server cannot answer now is tried again soon."""
+        """Retry soon when the API server does not answer."""
         try:
             yield
         except ApiError as error:
@@ -233,7 +233,7 @@ class PodWorker:
         return not error
 
     def _make_network(self) -> str:
-        """Make the pod's network, or ask for a turn in the machine's; why it has none, if so."""
+        """Create the pod's network, or queue for the machine's; return why it waits, if it does."""
         pod, network = self._pod, self._node.network
         if network is None:
             return self._node.turn.take(pod)
@@ -301,7 +301,7 @@ class PodWorker:
         self._look_at(self._volumes.tokens.renew_at)
 
     def _run_inits(self) -> bool:
-        """Go on with the init containers, in order; True when the main ones may run."""
+        """Continue the init containers in order; True when the main containers can start."""
         for container in self._inits:
             if container.role == "sidecar":
                 if not self._is_ending():
@@ -355,7 +355,7 @@ class PodWorker:
         return self._status.write(self._pod, self._sandbox.facts, is_deleted)
 
     def _deletion_grace(self) -> float:
-        """As the newest version of the pod has it: a second deletion may shorten it."""
+        """The grace period of the newest version of the pod: a second deletion can shorten it."""
         return float(self.newest["metadata"].get("deletionGracePeriodSeconds") or 0)
 
     def _own_grace(self) -> float:
@@ -364,6 +364,6 @@ class PodWorker:
 
 
 def _asked_of(pod: Raw) -> tuple[object, ...]:
-    """What of a pod tells its node to do something."""
+    """The parts of a pod whose change requires the node to act."""
     parts = ("labels", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds")
     return (pod["spec"], *(pod["metadata"].get(part) for part in parts))

@@ -65,7 +65,7 @@ def _prepare(spec: ContainerSpec, isolated: bool) -> None:
 
 
 def report_failure(descriptor: int, reason: str, message: str) -> None:
-    """Tell the node why something could not be started."""
+    """Send the node the reason why something could not be started."""
     with contextlib.suppress(OSError):
         os.write(descriptor, json.dumps({"reason": reason, "message": message}).encode())
 
@@ -105,7 +105,7 @@ def exec_program(argv: list[str], env: dict[str, str], out: int, err: int, repor
 
 
 def start_error(program: str, error: OSError) -> str:
-    """The words that a container runtime has for a program that cannot be started."""
+    """A container runtime's message for a program that cannot be started."""
     what = (error.strerror or str(error)).lower()
     if isinstance(error, FileNotFoundError) and "/" not in program:
         what = "executable file not found in $PATH"

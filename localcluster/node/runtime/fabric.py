@@ -1,4 +1,4 @@
-"""The process that holds the pods' network, and leads from it to the API server.
+"""The process that owns the pods' network and forwards connections from it to the API server.
 
     python -m localcluster.node.runtime.fabric FOLDER HOST:PORT
 
@@ -45,7 +45,7 @@ NOT_HERE = "pods share this machine's network, so one job runs at a time: no oth
 
 
 class Forwarder:
-    """Connects whoever asks for the API server's address in the pods' network with the server."""
+    """Forwards connections to the API server's address in the pods' network to the real server."""
 
     def __init__(self, machine: int, server: tuple[str, int]) -> None:
         self._machine = machine
@@ -56,7 +56,7 @@ class Forwarder:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
-        """Answer for ever."""
+        """Serve until killed."""
         names = lambda: Names(self.new_socket, name_server)  # noqa: E731
         loop = asyncio.get_running_loop()
         await loop.create_datagram_endpoint(names, local_addr=(API_ADDRESS, NAMES_PORT))
@@ -91,13 +91,13 @@ class Forwarder:
             await _join(client, there)
 
     def _target(self, asked: tuple[str, int]) -> tuple[str, int]:
-        """Where a connection to this address leads."""
+        """The real target of a connection to this address."""
         if asked == (API_ADDRESS, NAMES_PORT):
             return name_server(), NAMES_PORT
         return self._server if asked == (API_ADDRESS, API_PORT) else asked
 
     def new_socket(self, kind: int) -> socket.socket:
-        """One of the machine's network."""
+        """A socket in the machine's network namespace."""
         linux.setns(self._machine, linux.CLONE_NEWNET)
         try:
             new = socket.socket(socket.AF_INET, kind)
@@ -108,7 +108,7 @@ class Forwarder:
 
 
 class Names(asyncio.DatagramProtocol):
-    """Hands the questions of pods to the machine's name server, and the answers back."""
+    """Forwards the pods' DNS queries to the machine's name server, and the answers back."""
 
     def __init__(
         self, new_socket: Callable[[int], socket.socket], server: Callable[[], str]
@@ -147,7 +147,7 @@ def name_server() -> str:
 
 
 def most_connections() -> int:
-    """With two files each they take three quarters of what this process may have."""
+    """The limit of connections: at two files each, three quarters of the file limit."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     files = min(most, MAX_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
@@ -155,7 +155,7 @@ def most_connections() -> int:
 
 
 async def _join(first: socket.socket, second: socket.socket) -> None:
-    """Copy both ways until both have said all, or one breaks off."""
+    """Copy in both directions until both sides are done or one fails."""
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(_copy(first, second))
@@ -165,7 +165,7 @@ async def _join(first: socket.socket, second: socket.socket) -> None:
 
 
 async def _copy(source: socket.socket, target: socket.socket) -> None:
-    """One way, with its end: who has said all may still wait for the answer."""
+    """Copy one direction, including the end of the stream; the other direction can continue."""
     loop = asyncio.get_running_loop()
     while piece := await loop.sock_recv(source, PIECE_BYTES):
         await loop.sock_sendall(target, piece)
@@ -173,7 +173,7 @@ async def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 def build(folder: Path) -> int:
-    """Make the network and tell of it; a descriptor of the machine's. Raises OSError."""
+    """Create the network and publish it; return a descriptor of the machine's. Raises OSError."""
     first_address = choose_range(ROUTES.read_text())
     machine = open_own()
     linux.unshare(linux.CLONE_NEWNET)

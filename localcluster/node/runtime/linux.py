@@ -70,12 +70,12 @@ def bind(source: str | Path, target: str | Path, read_only: bool = False) -> Non
 
 
 def unmount(target: str | Path) -> None:
-    """Take a mount away; who still uses it keeps it. Raises OSError."""
+    """Detach a mount; processes that still use it keep it. Raises OSError."""
     _check(_libc.umount2(os.fsencode(target), MNT_DETACH), f"unmount {target}")
 
 
 def pivot_root(new_root: str | Path) -> None:
-    """Make `new_root`, a mount point, the root; the old root goes out of sight."""
+    """Make the mount point `new_root` the root; the old root is unmounted."""
     os.chdir(new_root)
     # The old root is stacked below the new one and then detached, so no folder is needed for it.
     _check(_libc.pivot_root(b".", b"."), "pivot_root")

@@ -23,7 +23,7 @@ FOLLOW_SECONDS = 0.1
 
 
 def timestamp(seconds: float) -> str:
-    """Nanoseconds since 1970 would lose digits in a float; microseconds are what there is."""
+    """RFC 3339 with nine digits of which a float can fill six."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "000Z"
 
@@ -53,7 +53,7 @@ class LogFile:
             self._file.write(b"".join(records))
 
     def end(self, stream: str) -> None:
-        """The stream is at its end; after the second one the log is complete."""
+        """Record the end of a stream; the log is complete after both."""
         if rest := self._pending[stream]:
             self._file.write(_record(timestamp(clock.now()).encode(), stream, b"P", rest))
         self._open_streams -= 1
@@ -141,7 +141,7 @@ def _pieces(path: Path, query: LogQuery, is_complete: Callable[[], bool]) -> Ite
 
 
 def _whole_records(file: BinaryIO) -> list[bytes]:
-    """The next ones; the file stands before one that is being written."""
+    """Read the complete records; the file position stays before one that is being written."""
     records = file.readlines()
     if records and not records[-1].endswith(b"\n"):
         file.seek(-len(records.pop()), os.SEEK_CUR)

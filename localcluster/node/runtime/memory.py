@@ -16,7 +16,7 @@ PAGE_BYTES = resource.getpagesize()
 
 
 class Watchdog:
-    """Limits by the container's first process."""
+    """The memory limits, by each container's first process."""
 
     def __init__(self, isolated: bool, kill_signal: int) -> None:
         self._isolated = isolated
@@ -31,11 +31,11 @@ class Watchdog:
         return INTERVAL_SECONDS if self._limits else None
 
     def watch(self, process: int, limit_bytes: int) -> None:
-        """Hold a container, by its first process, to a limit."""
+        """Enforce a limit on a container, identified by its first process."""
         self._limits[process] = limit_bytes
 
     def forget(self, process: int) -> bool:
-        """The container has ended: True if that was for its memory."""
+        """Remove an ended container; True if it was killed for its memory."""
         self._limits.pop(process, None)
         killed = process in self._killed
         self._killed.discard(process)
@@ -63,7 +63,7 @@ class Watchdog:
         return used
 
     def _container_of(self, process: str) -> str:
-        """What all processes of a container have in common, and no other has."""
+        """A value that identifies a process's container."""
         if self._isolated:
             return _namespace(process)
         while process and int(process) not in self._limits:
@@ -79,7 +79,7 @@ def _namespace(process: str) -> str:
 
 
 def _parent(process: str) -> str:
-    """Empty for one that has ended, and where there is none."""
+    """The parent's pid; empty if the process has ended or has no parent."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text()
     except OSError:

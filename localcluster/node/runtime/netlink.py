@@ -63,7 +63,7 @@ class Netlink:
         self._ask(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, body)
 
     def add_route(self, destination: str, prefix: int, index: int, source: str = "") -> None:
-        """Send what goes there over this device, to whom it is for; takes another's place."""
+        """Route these addresses over this device, on-link; replaces an existing route."""
         body = _route(prefix, RT_SCOPE_LINK, RTN_UNICAST)
         body += _attribute(RTA_DST, socket.inet_aton(destination)) + _number(RTA_OIF, index)
         if source:
@@ -71,13 +71,13 @@ class Netlink:
         self._ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, body)
 
     def add_default_route(self, gateway: str) -> None:
-        """Send what goes nowhere else there."""
+        """Set the default route."""
         body = _route(0, RT_SCOPE_UNIVERSE, RTN_UNICAST)
         body += _attribute(RTA_GATEWAY, socket.inet_aton(gateway))
         self._ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, body)
 
     def take_all_else(self) -> None:
-        """Receive here what comes for any address that no route leads to."""
+        """Accept packets for every address that has no other route."""
         body = _route(0, RT_SCOPE_HOST, RTN_LOCAL) + _number(RTA_OIF, LOOPBACK)
         self._ask(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, body)
 

@@ -39,7 +39,7 @@ CLIENT_PORTS = "20000 29999"
 
 @dataclass(frozen=True)
 class PodNetwork:
-    """Who holds it, the name of the machine's device in it, and the range of its addresses."""
+    """The network's owner process, the machine's device in it, and its address range."""
 
     pid: int
     device: str
@@ -47,19 +47,19 @@ class PodNetwork:
 
     @classmethod
     def read(cls, folder: Path) -> Self | None:
-        """What `write` has left in the folder; None where pods share the machine's network."""
+        """Read what `write` wrote; None if pods share the machine's network."""
         path = folder / FILE
         return cls(**json.loads(path.read_text())) if path.exists() else None
 
     def write(self, folder: Path) -> None:
-        """Tell the nodes of it; whoever sees the file sees all of it."""
+        """Publish it for the nodes in an atomically written file."""
         new = folder / f".{FILE}"
         new.write_text(json.dumps(asdict(self)))
         new.rename(folder / FILE)
 
     @property
     def subnets(self) -> list[IPv4Network]:
-        """For each node that there can be, the addresses of its pods."""
+        """The pod address range of each possible node."""
         network = IPv4Network(f"{self.first_address}/{RANGE_PREFIX}")
         return list(network.subnets(new_prefix=NODE_PREFIX))
 
@@ -68,7 +68,7 @@ class PodNetwork:
         return os.open(f"/proc/{self.pid}/ns/net", os.O_RDONLY)
 
     def attach_node(self, address: str, subnet: str) -> None:
-        """Give the machine a node's address, and the way to its pods. Raises OSError."""
+        """Give the machine a node's address and a route to its pods. Raises OSError."""
         index = socket.if_nametoindex(self.device)
         with Netlink() as kernel:
             kernel.add_address(index, address, 32)
@@ -104,7 +104,7 @@ def read_resolver() -> str:
 
 
 def build_resolver() -> str:
-    """What a pod has instead of the machine's: the same, but for who is asked."""
+    """A pod's resolv.conf: the machine's with another name server."""
     lines = [line for line in read_resolver().splitlines() if not line.startswith("nameserver")]
     return "\n".join([*lines, f"nameserver {API_ADDRESS}"]) + "\n"
 
@@ -115,7 +115,7 @@ def open_own() -> int:
 
 
 def make_bridge(machine: int, first_address: str) -> str:
-    """Fill this new namespace; the name of the device that it has given the machine's."""
+    """Set up this new namespace; return the name of the device that it added to the machine's."""
     _configure()
     name = f"lc{os.getpid()}"  # as OWN knows it
     with Netlink() as kernel:
@@ -131,7 +131,7 @@ def make_bridge(machine: int, first_address: str) -> str:
 def make_pod_network(fabric: int, address: str) -> int:
     """A descriptor of a new namespace with this address. Raises OSError.
 
-    The caller, who has one thread, is left in some namespace: let it go back to its own.
+    The calling thread's namespace has changed afterwards: the caller must switch back.
     """
     linux.setns(fabric, linux.CLONE_NEWNET)
     with Netlink() as bridge:
@@ -153,7 +153,7 @@ def make_pod_network(fabric: int, address: str) -> int:
 
 
 def _configure() -> None:
-    """No IPv6 but on the loopback device: the bridge's many ends would talk of nothing else."""
+    """Disable IPv6 except on loopback: neighbour discovery would flood a bridge with many ports."""
     for name, value in (
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv4/ip_local_port_range", CLIENT_PORTS),

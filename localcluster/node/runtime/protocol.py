@@ -1,4 +1,4 @@
-"""What node and spawner say to each other: JSON messages over a packet socket, descriptors beside.
+"""The protocol between node and spawner: JSON messages and descriptors over a packet socket.
 
 A message is one packet. A container's specification may be larger than a packet (one variable may
 hold 128 KiB), so it travels as a file in the container's scratch folder.
@@ -32,7 +32,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """All that the spawner needs to run one container; paths are the node's.
+    """Everything the spawner needs to run one container; paths are the node's.
 
     `network` is the pod's, or empty for the machine's.
     """
@@ -49,7 +49,7 @@ class ContainerSpec:
     network: str
 
     def write(self) -> str:
-        """Put it into a file, which only the owner may read; the file's path."""
+        """Write it into a file that only the owner can read; return the path."""
         path = Path(self.scratch, "spec")
         path.touch(0o600)
         path.write_bytes(pickle.dumps(self))
@@ -65,12 +65,12 @@ class ContainerSpec:
 def send(
     channel: socket.socket, message: Mapping[str, object], descriptors: Sequence[int] = ()
 ) -> None:
-    """Send one message, and descriptors that stay the sender's to close."""
+    """Send one message with descriptors; the sender still has to close these."""
     socket.send_fds(channel, [json.dumps(message).encode()], [*descriptors])
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """The next message and its descriptors; None at the end of the other side."""
+    """The next message and its descriptors; None when the other side has closed."""
     data, descriptors, _, _ = socket.recv_fds(channel, MAX_PACKET_BYTES, MAX_DESCRIPTORS)
     if not data:
         return None, []

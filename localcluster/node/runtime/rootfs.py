@@ -26,7 +26,7 @@ DEVICE_LINKS = {
 
 
 class MountError(Exception):
-    """The container cannot have what its spec mounts; the message is for the user."""
+    """A mount of the container's spec failed; the message is for the user."""
 
 
 def enter_root(spec: ContainerSpec) -> None:
@@ -66,7 +66,7 @@ def _build(root: Path, spec: ContainerSpec) -> None:
 def _overlay(lowers: list[Path], target: Path, layers: Path) -> None:
     """Lay a private writable copy of `lowers`, the first on top, at `target`.
 
-    Where the kernel refuses an overlay, the first itself.
+    If the kernel refuses an overlay, bind the first one instead.
     """
     layer = Path(tempfile.mkdtemp(dir=layers))
     upper, work = layer / "upper", layer / "work"
@@ -124,7 +124,7 @@ def _bind_host_mounts(root: Path, scratch: Path) -> None:
 
 
 def _host_mount_points() -> list[str]:
-    """Mount points that lie beneath no other one but the root; their own children follow them."""
+    """The mount points directly below the root file system, without nested ones."""
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     points = sorted({line.split()[4].encode().decode("unicode_escape") for line in lines})
     outermost: list[str] = []
@@ -200,7 +200,7 @@ def _mount_into(root: Path, mount: Mount, layers: Path) -> None:
 
 
 def _resolve(root: Path, path: str) -> Path:
-    """`path` as the container will see it: a link in it leads from the container's root."""
+    """Resolve `path` as the container will see it, with links relative to the container's root."""
     current = root
     for part in Path(path).parts[1:]:
         following = current / part

@@ -25,7 +25,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 class StartFailed(Exception):
-    """The program could not be started: the reason as in a container's status, and words."""
+    """The program could not be started; has the reason for the container's status and a message."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class Process:
         self._on_end = on_end
 
     def set_end(self, end: End) -> None:
-        """Tell how it ended; the runtime calls it once."""
+        """Set how it ended; the runtime calls this once."""
         self.end = end
         self.ended.set()
         self._on_end()
@@ -90,18 +90,18 @@ class Runtime:
         return process
 
     def make_network(self, name: str, address: str, bridge: int) -> None:
-        """Make a network for a pod, by the descriptor of its bridge. Raises StartFailed."""
+        """Create a pod's network from the descriptor of its bridge. Raises StartFailed."""
         report_read, report_write = os.pipe()
         self._send("network", [bridge, report_write], network=name, address=address)
         _wait_started(report_read)
 
     def leave_network(self, name: str) -> None:
-        """Let a pod's network go with its processes, if it has one."""
+        """Release a pod's network; it disappears with the pod's last process."""
         with contextlib.suppress(StartFailed):  # the spawner is gone, and every network with it
             self._send("leave", network=name)
 
     def run(self, container: Process, argv: list[str], timeout_seconds: float) -> tuple[int, bytes]:
-        """Run a command in a container: its exit code and output. Raises TimeoutError."""
+        """Run a command in a container; return its exit code and output. Raises TimeoutError."""
         process = self._new_process(lambda: None)
         out_read, out_write = os.pipe()
         report_read, report_write = os.pipe()
@@ -148,7 +148,7 @@ class Runtime:
         return process
 
     def _send(self, op: str, descriptors: Sequence[int] = (), **message: object) -> None:
-        """Ask the spawner for something; the descriptors are closed here."""
+        """Send the spawner a request and close the descriptors."""
         try:
             with self._lock:
                 send(self._channel, {"op": op, **message}, descriptors)

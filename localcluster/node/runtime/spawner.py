@@ -35,7 +35,7 @@ from localcluster.node.runtime.protocol import receive, send
 
 
 class Spawner:
-    """Children by id. An id is in `_children` from its fork until its end has been told."""
+    """Children by id. An id is in `_children` from its fork until its end has been reported."""
 
     def __init__(self, channel: socket.socket, isolated: bool) -> None:
         self._channel = channel
@@ -49,7 +49,7 @@ class Spawner:
         self._watchdog = Watchdog(isolated, signal.SIGKILL if isolated else KILL_TREE)
 
     def serve(self) -> None:
-        """Answer until the node is gone."""
+        """Serve requests until the node is gone."""
         wake_read, wake_write = os.pipe()
         os.set_blocking(wake_read, False)
         os.set_blocking(wake_write, False)
@@ -182,7 +182,7 @@ class Spawner:
             os.close(descriptor)
 
     def _remove(self, message: dict[str, Any], _: list[int]) -> None:
-        """Delete folders of ended containers and pods, off the node's back."""
+        """Delete folders of ended containers and pods, so that the node does not have to wait."""
         for path in message["unmount"]:
             with contextlib.suppress(OSError):
                 linux.unmount(path)
@@ -265,7 +265,7 @@ def isolate() -> bool:
 
 
 def _is_allowed() -> bool:
-    """Whether namespaces can be entered and used, as a child finds out.
+    """Test in a child process whether namespaces can be entered and used.
 
     Some machines let users make a user namespace and then give them no rights in it.
     """
@@ -291,12 +291,12 @@ def _unshare() -> None:
 
 
 def _leave_mounts() -> None:
-    """What is mounted from now on stays in here."""
+    """Keep future mounts private to this mount namespace."""
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_SLAVE)
 
 
 def main() -> None:
-    """Enter the namespaces, greet the node, serve it."""
+    """Enter the namespaces, greet the node, and serve it."""
     die_with_parent(os.getppid())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the node's to handle
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

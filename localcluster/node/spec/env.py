@@ -18,7 +18,7 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True)
 class PodFacts:
-    """What a pod can refer to and its stored object may not say yet."""
+    """Facts that a pod's fields can refer to and that its stored object may lack so far."""
 
     pod_ip: str
     host_ip: str
@@ -28,7 +28,7 @@ class PodFacts:
 def build_env(
     pod: Raw, container: Raw, facts: PodFacts, client: Client, base: dict[str, str]
 ) -> dict[str, str]:
-    """The variables that the spec gives, on top of `base`. Raises ConfigError."""
+    """The container's variables on top of `base`. Raises ConfigError."""
     namespace = pod["metadata"]["namespace"]
     env = dict(base)
     for source in container.get("envFrom") or []:
@@ -70,7 +70,7 @@ def _value(
 
 
 def field_value(pod: Raw, path: str, facts: PodFacts) -> str:
-    """What the downward API shows for a field path. Raises ConfigError for an unknown one."""
+    """The downward API's value for a field path. Raises ConfigError for an unknown one."""
     metadata, spec = pod["metadata"], pod["spec"]
     known = {
         "metadata.name": metadata["name"],

@@ -11,13 +11,13 @@ Content = dict[str, bytes]
 
 
 class ConfigError(Exception):
-    """What a pod refers to is not there yet; words as the kubelet has them."""
+    """A referenced object does not exist yet; the message is the kubelet's."""
 
 
 def content_of(client: Client, kind: str, namespace: str, reference: Raw) -> Content:
-    """What a configMap or secret has by key, decoded; nothing where an optional one is absent.
+    """The decoded values of a configMap or secret by key; empty if an optional one is absent.
 
-    Raises ConfigError where another is absent.
+    Raises ConfigError if a required one is absent.
     """
     name = reference.get("name") or reference.get("secretName") or ""
     found = client.find(f"/api/v1/namespaces/{namespace}/{kind.lower()}s/{name}")

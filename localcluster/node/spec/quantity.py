@@ -12,7 +12,7 @@ PATTERN = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([A-Za-z]*)")
 
 
 def parse_quantity(text: str | int | float) -> Decimal:
-    """Raises ValueError for what is no quantity."""
+    """Parse a quantity. Raises ValueError."""
     match = PATTERN.fullmatch(str(text).strip())
     if match is None or match[2] not in SUFFIXES:
         raise ValueError(f"not a quantity: {text!r}")
@@ -20,5 +20,5 @@ def parse_quantity(text: str | int | float) -> Decimal:
 
 
 def divide_up(quantity: str | int | float, divisor: str | int | float) -> int:
-    """How many divisors, the last one begun: what a resourceFieldRef shows."""
+    """Divide and round up, as a resourceFieldRef does."""
     return math.ceil(parse_quantity(quantity) / (parse_quantity(divisor) or Decimal(1)))

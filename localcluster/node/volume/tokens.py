@@ -34,7 +34,7 @@ class Tokens:
 
     @property
     def renew_at(self) -> float:
-        """When the first token is due; never without tokens."""
+        """When the first token has to be renewed; infinity without tokens."""
         return min((renew_at for _, renew_at in self._tokens.values()), default=math.inf)
 
     def _request(self, audience: str, seconds: int) -> tuple[str, float]:

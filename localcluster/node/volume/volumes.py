@@ -23,7 +23,7 @@ REFRESHED = ("configMap", "secret", "downwardAPI", "projected")
 
 
 class VolumeError(Exception):
-    """A volume cannot be mounted, yet."""
+    """A volume cannot be mounted yet."""
 
 
 @dataclass
@@ -42,13 +42,13 @@ class Volumes:
     _read_only: set[str] = field(default_factory=set)
 
     def prepare(self) -> None:
-        """Make every volume. Raises VolumeError, ApiError, OSError."""
+        """Create every volume. Raises VolumeError, ApiError, OSError."""
         for volume in self.pod["spec"].get("volumes") or []:
             if volume["name"] not in self._paths:
                 self._paths[volume["name"]] = self._make(volume)
 
     def refresh(self) -> None:
-        """Write again what changes while the pod runs: maps, secrets, labels, tokens."""
+        """Update what changes while the pod runs: ConfigMaps, Secrets, labels, tokens."""
         for volume in self.pod["spec"].get("volumes") or []:
             if any(kind in volume for kind in REFRESHED):
                 self._make(volume)
