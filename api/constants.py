@@ -155,6 +155,7 @@ class Reason(StrEnum):
     FAILED = "Failed"  # the job has ended without its result
     # What a pending job waits for
     UNSCHEDULABLE = "Unschedulable"  # the scheduler finds no node for a pod
+    PARTLY_PLACED = "PartlyPlaced"  # pods hold room that the rest, for lack of it, cannot use
     WAITING_FOR_PODS = "WaitingForPods"  # pods are on their way; nothing holds them up
     QUOTA_EXCEEDED = "QuotaExceeded"  # a ResourceQuota refuses a child
     POD_GROUP_PENDING = "PodGroupPending"  # the PodGroup is not there yet, or not let in yet

@@ -28,7 +28,10 @@ MAX_FAILURES = 5
 MAX_AVOID_NODES = 20
 MAX_ENTRIES = 64
 """The bound of every list: more than this operator keeps, for a newer one may keep more."""
-COUNTERS = ("attempt", "restartCount", "quickRestarts", "fruitlessRestarts", "failureCount")
+COUNTERS = (
+    *("attempt", "restartCount", "quickRestarts", "fruitlessRestarts", "failureCount"),
+    "givenBack",
+)
 CLOCK_SKEW = timedelta(seconds=5)
 """How far ahead a status may be: another leader wrote it, by another clock."""
 MAX_MESSAGE_CHARACTERS = 1024
@@ -143,7 +146,9 @@ class Waiting:
     next_step: str = _text("What to do about it, or what comes next.")
     child: str = _text("The child that is in the way.")
     state: str = _text("The child's state, as its kubelet calls it.")
-    grace: str = _text("The operator's flag whose grace runs: after it the job fails.")
+    grace: str = _text(
+        "The operator's flag whose grace runs: after it the job fails or gives back."
+    )
     since: str = _time("Since when that grace runs.")
 
 
@@ -203,6 +208,10 @@ class JobStatus:
         "Since when nothing trains, after an attempt ended; until all pods run."
     )
     lost_reason: str = _text("Why that attempt ended.")
+    given_back: int = _count(
+        "How often in a row the pods were given back because only some found room; no restarts."
+    )
+    given_back_at: str = _time("When the pods were last given back; until the next attempt runs.")
     pod_group: str = _text("The PodGroup that holds the gang together.")
     host_ports: dict[str, int] = field(
         default_factory=dict,

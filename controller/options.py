@@ -137,6 +137,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("config-error-after", "60", wrong, _seconds, dest="config_error_grace_seconds")
     absent = "seconds until an image or an object that does not come fails the job"
     add("image-error-after", "600", absent, _seconds, dest="image_pull_grace_seconds")
+    held = "seconds until a job of which only some pods find room gives them back; 0: never"
+    add("give-back-after", "300", held, _seconds, dest="give_back_after_seconds")
     add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", _ports)
     share = "part of them for one namespace at most; empty: 0.25, or 1 with one --namespace"
     add("host-port-share", "", share, _share)

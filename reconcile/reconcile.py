@@ -28,6 +28,7 @@ from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.gang_hold import await_gang
 from reconcile.children.host_ports import allocate_ports
 from reconcile.children.oversize import find_oversize
+from reconcile.children.partly_placed import await_room
 from reconcile.children.refusals import moot_refusals, pause_seconds
 from reconcile.children.refused import await_permission
 from reconcile.children.slow_create import await_slow_create
@@ -71,6 +72,7 @@ POLICIES: tuple[tuple[Policy, State], ...] = (
     (find_oversize, State.LIVE),
     (await_deadlines, _RUNS | State.BEHIND),
     (follow_pods, State.BEHIND),
+    (await_room, State.LIVE),
     (await_permission, _STAYS | State.ENDED),
     (await_leavers, _RUNS | State.DELETING),
     (await_startup, _RUNS),

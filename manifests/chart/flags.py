@@ -39,6 +39,7 @@ _TYPES: dict[str, Raw] = {
     "force-delete-after": _SECONDS,
     "config-error-after": _SECONDS,
     "image-error-after": _SECONDS,
+    "give-back-after": _SECONDS,
     "host-port-range": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,5}$"},
     "accelerators": {"type": "string"},
     "host-port-share": {

@@ -147,6 +147,13 @@ TEXTS: Texts = {
         "startingDeadlineSeconds 可限制等待时间。",
         Who.USER,
     ),
+    Reason.PARTLY_PLACED: Text(
+        "部分 Pod 已占用节点或配额，其余的没有空间。所有 Pod 就绪之前，作业的程序不会启动。",
+        "暂时无需处理：超过 --give-back-after 后，operator 会删除这些 Pod，让其他作业使用空间，"
+        "稍后再重新创建全部 Pod；这不计为重启。可以结束其他作业或减少请求；"
+        "成组调度器会整体放置作业。",
+        Who.OPERATOR,
+    ),
     Reason.WAITING_FOR_PODS: Text(
         "Pod 正在创建，没有遇到阻碍。", "请等待；节点在拉取镜像并启动容器。", Who.NOBODY
     ),

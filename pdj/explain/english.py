@@ -174,6 +174,14 @@ TEXTS: Texts = {
         "nodes added. startingDeadlineSeconds bounds the wait.",
         Who.USER,
     ),
+    Reason.PARTLY_PLACED: Text(
+        "Some pods hold nodes or quota, and there is no room for the others. Before it has all "
+        "pods no program of the job starts.",
+        "Nothing at once: after --give-back-after the operator deletes the pods, so that other "
+        "jobs can use the room, and creates all of them again later. No restart is counted. End "
+        "other jobs or ask for less; a gang scheduler places the whole job or nothing.",
+        Who.OPERATOR,
+    ),
     Reason.WAITING_FOR_PODS: Text(
         "The pods are on their way, and nothing holds them up.",
         "Wait; nodes pull images and start containers.",

@@ -34,7 +34,8 @@ _DISK_FULL = "No space left on device"
 _BUS_ERROR = re.compile("bus error", re.IGNORECASE)
 """SIGBUS, in those of a shell, of Python and of PaddlePaddle's DataLoader."""
 EARLIEST = datetime.min.replace(tzinfo=UTC)
-_PLACES = frozenset({Reason.UNSCHEDULABLE, Reason.STARTING_DEADLINE_EXCEEDED})
+_PLACES = frozenset({Reason.UNSCHEDULABLE, Reason.PARTLY_PLACED, Reason.STARTING_DEADLINE_EXCEEDED})
+_QUOTAS = frozenset({Reason.QUOTA_EXCEEDED, Reason.PARTLY_PLACED})
 _OF_FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED, Reason.RESTART_LOOP})
 _SET_UP = frozenset({"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox"})
 """A kubelet's words for what keeps it from starting a pod's first container."""
@@ -261,7 +262,7 @@ def _facts(
         yield "lastLines", _last_lines(job, job.status.failures[-1], texts)
     if reasons & _PLACES:
         yield "nodes", _seen(lambda: _nodes(client), texts)
-    if Reason.QUOTA_EXCEEDED in reasons:
+    if reasons & _QUOTAS:
         yield "quota", _seen(lambda: _quotas(client, job.namespace), texts)
     if reasons & _GROUPS and job.status.pod_group:
         yield "group", _seen(lambda: _group(client, job), texts)

@@ -68,7 +68,8 @@ def with_attempt(view: View, status: JobStatus, attempt: int) -> JobStatus:
     """The status of this attempt, which has no pods and no ports yet."""
     roles = {role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()}
     count = status.restart_count + attempt - view.attempt
-    return replace(status, attempt=attempt, restart_count=count, host_ports={}, roles=roles)
+    status = replace(status, attempt=attempt, restart_count=count, given_back_at="")
+    return replace(status, host_ports={}, roles=roles)
 
 
 def restart_delay(restarts: int) -> float:

@@ -40,6 +40,11 @@ def standing_refusals(view: View) -> tuple[Refusal, ...]:
     )
 
 
+def is_over_quota(refusal: Refusal) -> bool:
+    """Whether a ResourceQuota refuses the child, in the words of the API server."""
+    return "exceeded quota" in refusal.message
+
+
 def moot_refusals(view: View) -> frozenset[Child]:
     """The children that no longer matter."""
     standing = standing_refusals(view)

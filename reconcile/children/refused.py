@@ -11,7 +11,12 @@ from dataclasses import replace
 from datetime import timedelta
 
 from api.constants import Reason
-from reconcile.children.refusals import lacking_children, pause_seconds, standing_refusals
+from reconcile.children.refusals import (
+    is_over_quota,
+    lacking_children,
+    pause_seconds,
+    standing_refusals,
+)
 from reconcile.model.hold import (
     CONFIG_FLAG,
     MAX_CAUSE_CHARACTERS,
@@ -100,7 +105,7 @@ def _explain(refusal: Refusal) -> Hold:
         cause = f"{child} exists and does not belong to this job; it is left untouched"
         next_step = "delete it, or give the job another name"
         return Hold(Reason.NAME_CONFLICT, cause, next_step, warns=True)
-    if "exceeded quota" in refusal.message:
+    if is_over_quota(refusal):
         cause = f"quota exceeded: {refusal.message}"[:MAX_CAUSE_CHARACTERS]
         next_step = f"end other jobs, ask for less or have the quota raised; {RETRIES}"
         return Hold(Reason.QUOTA_EXCEEDED, cause, next_step, warns=True)

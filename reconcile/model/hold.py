@@ -18,6 +18,7 @@ MAX_CAUSE_CHARACTERS = 360
 MAX_NEXT_CHARACTERS = 120
 CONFIG_FLAG = "--config-error-after"
 IMAGE_FLAG = "--image-error-after"
+GIVE_BACK_FLAG = "--give-back-after"
 
 
 class Stop(IntEnum):
@@ -39,7 +40,8 @@ class Hold:
     A hold without a `reason` only stops something or asks for another pass. `seconds` is the time
     until the next pass, None if an event wakes the job. `child` is the object that blocks, `state`
     the kubelet's name for its state, `more` the number of other such objects. `grace` is the flag
-    whose grace runs: when it is over, the job fails. `warns`: also emit an Event. `keeps`: leave
+    whose grace runs: when it is over, the job fails,
+    or gives its pods back. `warns`: also emit an Event. `keeps`: leave
     the stored condition as it is. `note` is a status to write instead of everything else, `assumed`
     a refusal that this job has not met itself.
     """

@@ -208,7 +208,8 @@ class Settings:
     each namespace have their own etcd. `host_port_range` is inclusive; the jobs of one namespace
     can use `host_port_share` of it.
     The graces are how long a pod can wait for an image, or for a configuration that will not fix
-    itself, before the job fails. `accelerators` are patterns for resource names.
+    itself, before the job fails. `give_back_after_seconds` is how long a job may hold room for
+    some of its pods alone; 0: for any time. `accelerators` are patterns for resource names.
     """
 
     scheduling: str = "none"
@@ -217,6 +218,7 @@ class Settings:
     force_delete_after_seconds: float = 300.0
     config_error_grace_seconds: float = 60.0
     image_pull_grace_seconds: float = 600.0
+    give_back_after_seconds: float = 300.0
     host_port_range: tuple[int, int] = (30000, 60999)
     host_port_share: float = 0.25
     accelerators: tuple[str, ...] = ACCELERATORS

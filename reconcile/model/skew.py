@@ -14,6 +14,7 @@ def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
     They are moved together, because deadlines depend on the differences between them.
     """
     times = [status.start_time, status.completion_time, status.lost_since, status.waiting.since]
+    times.append(status.given_back_at)
     times += [condition.last_transition_time for condition in status.conditions]
     ahead = max(
         (moment - now for text in times if (moment := parse_time(text))), default=CLOCK_SKEW
@@ -30,6 +31,7 @@ def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
         start_time=move(status.start_time),
         completion_time=move(status.completion_time),
         lost_since=move(status.lost_since),
+        given_back_at=move(status.given_back_at),
         waiting=replace(status.waiting, since=move(status.waiting.since)),
         conditions=tuple(
             replace(condition, last_transition_time=move(condition.last_transition_time))

@@ -103,7 +103,7 @@ def _has_ended(view: View) -> bool:
 
 def _decide_phase(view: View) -> Phase:
     waits_for_restart = view.job.status.is_true(Condition.RESTARTING) and not view.pods
-    if view.previous_pods or waits_for_restart:
+    if (view.previous_pods or waits_for_restart) and not view.job.status.given_back_at:
         return Phase.RESTARTING
     if view.all_run:
         return Phase.COMPLETING if view.completed.get(Role.WORKER) else Phase.RUNNING
@@ -122,7 +122,8 @@ def _has_run_this_attempt(view: View) -> bool:
 
 def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobStatus:
     runs = status.phase in (Phase.RUNNING, Phase.COMPLETING)
-    status = forget_loss(status) if runs else status
+    if runs:
+        status = replace(forget_loss(status), given_back=0, given_back_at="")
     status = _set_pending(view, status, None if runs else hold, Reason.ALL_PODS_RUNNING)
     placed = view.is_placed
     where = Reason.ALL_PODS_SCHEDULED if placed else Reason.NOT_ALL_SCHEDULED

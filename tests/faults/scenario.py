@@ -24,7 +24,9 @@ MAX_ROUNDS = 600
 CAUGHT_UP_SECONDS = 32.0
 """So long after the last fault nothing waits any more: a pause or a back-off of 30 s is over."""
 LEAST_STEP_SECONDS = 0.001
-SETTINGS = Settings(elastic_server="etcd:2379", elastic_timeout_seconds=60)
+SETTINGS = Settings(
+    elastic_server="etcd:2379", elastic_timeout_seconds=60, give_back_after_seconds=20
+)
 
 
 @dataclass
@@ -39,6 +41,7 @@ class Scenario:
         self.operator = Operator(self.world, self.client)
         self.invariants = Invariants(self.world, self.kubelet)
         self.world.before_write = self.invariants.note_write
+        self.crowded_out: set[str] = set()
 
     def do(self, step: Step) -> None:
         """One step, and a look at what must hold."""
@@ -101,9 +104,19 @@ class Scenario:
 
     def do_place(self, pod: str, node: str = "node-1") -> None:
         """A pod gets a node and an address."""
-        if self._is_ours("Pod", pod) and not self._status(pod).get("podIP"):
+        if pod in self.crowded_out:
+            self._refuse_to_place(pod)
+        elif self._is_ours("Pod", pod) and not self._status(pod).get("podIP"):
             self.kubelet.bind(pod, node)
             self.kubelet.give_address(pod)
+
+    def do_crowd_out(self, name: str) -> None:
+        """There is no room for the pod of this name."""
+        self.crowded_out.add(name)
+
+    def do_make_room(self) -> None:
+        """There is room for every pod."""
+        self.crowded_out.clear()
 
     def do_start(self, pod: str) -> None:
         """A kubelet tries to start a placed pod."""
@@ -205,6 +218,7 @@ class Scenario:
         self.operator.faults.clear()
         self.do_allow()
         self.do_retreat()
+        self.do_make_room()
         if self.world.job()["spec"].get("suspend"):
             self.do_edit(suspend=False)
         self._move_pods()
@@ -255,6 +269,11 @@ class Scenario:
             self.kubelet.end_all("worker")
             return True
         return False
+
+    def _refuse_to_place(self, pod: str) -> None:
+        is_new = self._is_ours("Pod", pod) and not self._status(pod).get("conditions")
+        if is_new and not is_deleting(self.world.get("Pod", pod)):
+            self.kubelet.refuse_to_bind(pod, "0/1 nodes are available: 1 Insufficient cpu.")
 
     def _can_start(self, pod: str) -> bool:
         status = self._status(pod)

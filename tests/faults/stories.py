@@ -40,6 +40,12 @@ STORIES: dict[str, Story] = {
     "gang": (PAIR | {"schedulingPolicy": {}}, 12, _end(1)),
     "Host": (PAIR | {"intranet": "Host"}, 12, _end(1)),
     "Services": (PAIR | {"intranet": "Service"}, 12, LOST),
+    "partly placed": (
+        PAIR,
+        {"do": "crowd_out", "name": "train-worker-1"},
+        24,
+        {"do": "make_room"},
+    ),
     "in place": (
         PAIR | {"onFailure": True},
         12,

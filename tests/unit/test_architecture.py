@@ -134,7 +134,7 @@ OF_PATTERN = {"match", "fullmatch", "search", "findall", "finditer"}
 READERS = {
     "reconcile/model/indexes.py: parse_indexes",  # a field, written as batch/v1 does
     "reconcile/status/placement.py: _make_room",  # the scheduler's words
-    "reconcile/children/refused.py: _explain",  # the API server's
+    "reconcile/children/refusals.py: is_over_quota",  # the API server's
     "reconcile/children/startup_errors.py: _find_error",  # the kubelet's
     "reconcile/children/startup_errors.py: _is_normal_wait",  # the kubelet's
     "reconcile/failure/ending.py: _cause",  # the container runtime's

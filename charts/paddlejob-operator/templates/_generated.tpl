@@ -180,6 +180,7 @@
 "force-delete-after": "300"
 "config-error-after": "60"
 "image-error-after": "600"
+"give-back-after": "300"
 "host-port-range": "30000-60999"
 "host-port-share": ""
 "accelerators": ""

@@ -47,6 +47,8 @@ FULL = JobStatus(
     avoid_nodes=("node-1", "node-2"),
     lost_since="2026-01-02T03:04:06Z",
     lost_reason="PodFailed",
+    given_back=2,
+    given_back_at="2026-01-02T03:04:07Z",
     pod_group="train-0123abcd",
     host_ports={"worker-0": 35000},
     selector="a=b",

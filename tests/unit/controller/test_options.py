@@ -33,6 +33,7 @@ READ = [
     ("elastic-timeout", "60", "settings.elastic_timeout_seconds", 60),
     ("force-delete-after", "1.5", "settings.force_delete_after_seconds", 1.5),
     ("config-error-after", "2", "settings.config_error_grace_seconds", 2),
+    ("give-back-after", "0", "settings.give_back_after_seconds", 0.0),
     ("image-error-after", "3.5", "settings.image_pull_grace_seconds", 3.5),
     ("host-port-range", "100-200", "settings.host_port_range", (100, 200)),
     ("host-port-share", "0.5", "settings.host_port_share", 0.5),

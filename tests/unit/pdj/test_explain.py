@@ -139,6 +139,7 @@ ELSEWHERE = {
     },
     "failures/test_refused_pods.py": {Reason.CREATE_REFUSED},
     "surroundings/test_refused_deletes.py": {Reason.DELETE_REFUSED},
+    "scheduling/test_partly_placed.py": {Reason.PARTLY_PLACED},
     "scheduling/test_pending.py": {Reason.POD_GROUP_PENDING},
     "scheduling/test_volcano.py": {Reason.POD_GROUP_INVALID, Reason.POD_GROUP_UNAVAILABLE},
     "scheduling/test_schedulers.py": {Reason.NO_FREE_PORTS},

@@ -67,6 +67,27 @@ def unscheduled(message: str) -> Hold:
     return wait_of(view_of(job, *pods))
 
 
+def partly_placed(*refused: tuple[str, str], refusals: tuple[Refusal, ...] = ()) -> Hold:
+    """What a job says of which two pods are placed and another is not."""
+    pods = [a_pod(JOB, index=index).bound(f"node-{index}") for index in range(2)]
+    for reason, text in refused:
+        pod = a_pod(JOB, index=2)
+        text = f"0/3 nodes are available: 3 {text}"
+        pods.append(pod.with_condition("PodScheduled", "False", reason=reason, message=text))
+    return wait_of(view_of(JOB, *pods, refusals=refusals))
+
+
+def over_quota() -> Refusal:
+    """The refusal of a third pod."""
+    return Refusal("Pod", "train-worker-2", "Forbidden", QUOTA, 403)
+
+
+def given_back() -> Hold:
+    """What a job says that has given its pods back twice."""
+    job = a_job().with_workers(4).with_status(attempt=3, phase="Pending", givenBack=2)
+    return wait_of(view_of(job.with_status(givenBackAt=stamp())))
+
+
 def overlooked() -> Hold:
     """What a job says whose pods name a scheduler that is not there."""
     job = a_job().with_workers(4, a_template(schedulerName="volcanoo")).build()
@@ -151,6 +172,9 @@ SAID: dict[str, Callable[[], Hold]] = {
     "start": lambda: wait_of(view_of(JOB)),
     "start of one": lambda: wait_of(view_of(a_job().with_workers(1))),
     "elastic start": lambda: wait_of(view_of(a_job().with_elastic_workers(2, 1, 3))),
+    "partly placed": lambda: partly_placed(("Unschedulable", "Insufficient nvidia.com/gpu. ...")),
+    "partly in a quota": lambda: partly_placed(refusals=(over_quota(),)),
+    "given back": given_back,
     "young kind": lambda: refused("", YOUNG_KIND),
     "quota": lambda: refused(QUOTA),
     "users group": lambda: wait_of(view_of(VOLCANOS, volcano_served=True)),

@@ -1,0 +1,142 @@
+"""Gives back the pods of a job of which only some find room, so that other jobs get a chance.
+
+Two jobs that each hold half of the nodes, or of a quota, would wait for the other half forever:
+their pods are placed, but no program starts before every pod has its address. After a while such a
+job deletes its pods and creates them again after a back-off. No program has run, so nothing is lost
+and no restart is counted. The back-off grows, and differs from job to job by a part that follows
+from the job's UID: otherwise two jobs could meet again and again.
+
+Gangs are left to their scheduler. Elastic jobs train with the workers that have room, and programs
+of jobs with `intranet: Service` start before all pods are placed: those are left alone, too.
+"""
+
+import hashlib
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from api.constants import Reason
+from api.objects import condition_of, format_time, parse_time
+from reconcile.attempt.restart import restart_delay, with_attempt
+from reconcile.build.gang import find_gang
+from reconcile.children.refusals import is_over_quota, standing_refusals
+from reconcile.model.hold import (
+    GIVE_BACK_FLAG,
+    MAX_CAUSE_CHARACTERS,
+    Hold,
+    Stop,
+    and_more,
+    clock_time,
+    grace_since,
+)
+from reconcile.model.move import Move
+from reconcile.model.plan import EmitEvent, Refusal
+from reconcile.model.pods import PodState, PodView
+from reconcile.model.view import View
+
+MAX_NODES = 5
+"""The nodes that a message names."""
+
+
+def await_room(view: View) -> Move | Hold | None:
+    """Give back the pods of a job that is partly placed for too long, or wait until then."""
+    if not view.settings.give_back_after_seconds or not _can_give_back(view):
+        return None
+    if view.job.status.given_back_at and not view.pods:
+        return _await_next_try(view)
+    since = grace_since(view.job.status, Reason.PARTLY_PLACED, GIVE_BACK_FLAG)
+    cause = _explain(view)
+    if not cause:
+        return _still_partly_placed(view, since)
+    due = (since or view.now) + timedelta(seconds=view.settings.give_back_after_seconds)
+    if view.now >= due:
+        return _give_back(view, cause)
+    return Hold(
+        Reason.PARTLY_PLACED,
+        cause,
+        f"at {clock_time(due)} the job gives these back and tries again later ({GIVE_BACK_FLAG})",
+        seconds=(due - view.now).total_seconds() if since else None,
+        grace=GIVE_BACK_FLAG,
+        warns=bool(_refused_by_quota(view)),
+    )
+
+
+def back_off_seconds(uid: str, times: int) -> float:
+    """The back-off of a job that has given its pods back this many times in a row.
+
+    10 s doubling to 6 min, times 0.5 to 1.5: the same in every pass, but another for each job.
+    """
+    digest = hashlib.sha256(f"{uid}/{times}".encode()).digest()
+    share = int.from_bytes(digest[:4]) / 2**32
+    return restart_delay(times + 1) * (0.5 + share)
+
+
+def _can_give_back(view: View) -> bool:
+    return not (view.has_started or view.job.spec.is_elastic or find_gang(view))
+
+
+def _await_next_try(view: View) -> Hold | None:
+    """The back-off after the pods were given back."""
+    status = view.job.status
+    since = parse_time(status.given_back_at) or view.now
+    due = since + timedelta(seconds=back_off_seconds(view.job.uid, status.given_back))
+    left = (due - view.now).total_seconds()
+    if left <= 0:
+        return None
+    times = "once" if status.given_back == 1 else f"{status.given_back} times in a row"
+    cause = f"only some pods found room, so the job has given theirs back ({times})"
+    next_step = f"all pods are created again at {clock_time(due)}"
+    return Hold(Reason.PARTLY_PLACED, cause, next_step, seconds=left, stops=Stop.PODS)
+
+
+def _still_partly_placed(view: View, since: datetime | None) -> Hold | None:
+    """The stored condition, until this process has tried to create the missing pods itself."""
+    return Hold(Reason.PARTLY_PLACED, keeps=True) if since and view.pods and view.missing else None
+
+
+def _explain(view: View) -> str:
+    """What the job holds and where, and what keeps the rest from it; empty if that is not so."""
+    refused = _refused_by_quota(view)
+    unplaced = [(pod, text) for pod in view.pods.values() if (text := _unschedulable(pod))]
+    holding = [pod for pod in view.pods.values() if refused or pod.node]
+    if not holding or not (refused or unplaced):
+        return ""
+    total, number = view.job.spec.total_replicas, len(holding)
+    what = "quota" if refused else "room"
+    held = f"{number} of {total} pods hold {what} and cannot start{_where(holding)}"
+    rest = refused[0].message if refused else f"{unplaced[0][0].name}: {unplaced[0][1]}"
+    return f"{held}; not placed: {rest}"[:MAX_CAUSE_CHARACTERS]
+
+
+def _refused_by_quota(view: View) -> list[Refusal]:
+    """The refusals of pods for which a quota has no room."""
+    return [each for each in standing_refusals(view) if each.kind == "Pod" and is_over_quota(each)]
+
+
+def _where(pods: list[PodView]) -> str:
+    """The nodes that hold pods: ` on node-1 (2), node-2 (1)`."""
+    nodes = sorted(Counter(pod.node for pod in pods if pod.node).items())
+    names = ", ".join(f"{node} ({number})" for node, number in nodes[:MAX_NODES])
+    return f" on {names}{and_more(max(0, len(nodes) - MAX_NODES))}" if names else ""
+
+
+def _unschedulable(pod: PodView) -> str:
+    """The scheduler's message about a pod that fits on no node; a gated pod is not meant."""
+    if pod.state is not PodState.PENDING:
+        return ""
+    condition = condition_of(pod.raw, "PodScheduled", "False") or {}
+    is_unplaced = condition.get("reason") == "Unschedulable"
+    return str(condition.get("message") or "no node fits") if is_unplaced else ""
+
+
+def _give_back(view: View, cause: str) -> Move:
+    """Raise the attempt's number, which makes all pods obsolete, and count no restart."""
+    before = view.job.status
+    status = replace(
+        with_attempt(view, before, view.attempt + 1),
+        restart_count=before.restart_count,
+        given_back=before.given_back + 1,
+        given_back_at=format_time(view.now),
+    )
+    message = f"gave the pods back, since only some found room: {cause}"
+    return Move(status, (EmitEvent("Warning", Reason.PARTLY_PLACED, message),))
