@@ -134,6 +134,8 @@ class Condition(StrEnum):
     ADOPTED = "Adopted"  # True while the pods are those that another operator has made
     TRAINED_ALONE = "TrainedAlone"  # True once a job of several workers is known to have done so
     FINISHED = "Finished"  # True once the job has ended, well or not; final
+    RECONCILING = "Reconciling"  # True until the job runs or has ended; a word of kstatus
+    STALLED = "Stalled"  # True once the job has failed; a word of kstatus
 
 
 class Reason(StrEnum):

@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import Flag, auto
 
 from api.constants import Condition, Phase, Reason, Role
+from api.objects import Raw
 from api.status import JobStatus, diff_status
 from reconcile.attempt.adoption import adopt, leave_alone, take_pods
 from reconcile.attempt.back_off import await_back_off
@@ -39,6 +40,7 @@ from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
 from reconcile.model.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
 from reconcile.model.view import View, build_view
+from reconcile.status.kstatus import with_kstatus
 from reconcile.status.placement import await_start
 from reconcile.status.summary import FIRST_STATUS_SECONDS, summarize
 from reconcile.status.unreadable import find_unreadable, tell_unreadable
@@ -175,7 +177,7 @@ def _move(view: View, move: Move) -> Plan:
     status = _stamp(summarize(moved, told), view.job.generation)
     events, outcomes = _news(view, status, told)
     return Plan(
-        status=diff_status(view.job.raw_status, status),
+        status=_status_patch(view, status),
         events=events + move.events,
         outcomes=outcomes + move.outcomes,
         is_move=True,
@@ -196,7 +198,7 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
     """Add the status that results from the children to a plan, if it is time to write it."""
     told = told_hold(holds)
     status = _stamp(summarize(view, told), view.job.generation)
-    patch = diff_status(view.job.raw_status, status)
+    patch = _status_patch(view, status)
     stuck = force_deletes(view)
     wait = _status_wait(view, status) if patch and not stuck else 0.0
     events, outcomes = ((), ()) if wait else _news(view, status, told)
@@ -218,6 +220,14 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
 def _next_look(holds: list[Hold], *times: float | None) -> float | None:
     """The earliest future time. If one has passed without effect, only an event wakes the job."""
     return earliest(*times, *(hold.seconds for hold in holds))
+
+
+def _status_patch(view: View, status: JobStatus) -> Raw | None:
+    """The patch to this status; None if nothing but kstatus's conditions would change."""
+    if diff_status(view.job.raw_status, status) is None:
+        return None
+    status = _stamp(with_kstatus(status, view.now), view.job.generation)
+    return diff_status(view.job.raw_status, status)
 
 
 def _stamp(status: JobStatus, generation: int) -> JobStatus:

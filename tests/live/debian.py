@@ -23,6 +23,7 @@ PACKAGES = {
     "chromium": "chromium",
     "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc": "fonts-noto-cjk",
     "prometheus": "prometheus",
+    "lua5.1": "lua5.1",
 }
 
 
