@@ -1,25 +1,37 @@
 """The condition TrainedAlone: a job has several workers, but each has trained by itself.
 
 The operator reads no logs. It detects this if worker 0's termination message contains the
-launcher's lines; `kubectl pdj` reads the log.
+launcher's lines; `kubectl pdj` reads the log. The condition is about the latest attempt that has
+run: it ends once the next one runs, and is set again if that one trains alone too.
 """
 
 from api.constants import Condition, Reason, Role
 from api.status import JobStatus
-from reconcile.model.move import set_condition
+from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.view import View
 from reconcile.words.alone import describe_alone
 
 
 def note_alone(view: View, status: JobStatus) -> JobStatus:
     """The status with the condition, once worker 0 has said so, in this attempt or the last."""
-    spec = view.job.spec
-    if not spec.has_workers_only or spec.total_replicas < 2:
+    is_alone = _is_alone(view)
+    if is_alone is None or is_alone == status.is_true(Condition.TRAINED_ALONE):
         return status
-    firsts = (p for p in view.all_pods if (p.role, p.index) == (Role.WORKER, 0))
-    if status.is_true(Condition.TRAINED_ALONE) or not any(
-        pod.end and pod.end.is_alone for pod in firsts
-    ):
-        return status
+    if not is_alone:
+        return end_conditions(status, view.now, Condition.TRAINED_ALONE)
     reason, message = Reason.TRAINED_ALONE, describe_alone(view.job)
     return set_condition(status, Condition.TRAINED_ALONE, True, reason, message, view.now)
+
+
+def _is_alone(view: View) -> bool | None:
+    """Whether the latest attempt that has run trained alone; None if its pods do not show it."""
+    if not view.job.spec.has_workers_only or view.job.spec.total_replicas < 2:
+        return False
+    firsts = (p for p in view.all_pods if (p.role, p.index) == (Role.WORKER, 0))
+    shown = [pod for pod in firsts if pod.end or view.all_run]
+    if not shown:
+        return None
+    latest = max(shown, key=lambda pod: pod.attempt)
+    if latest.end and latest.end.is_alone:
+        return True
+    return None if latest.restarts else False  # restarted in place, it is the same attempt

@@ -1,5 +1,7 @@
 """Workers of a job of several that have each trained alone, by what worker 0's launcher printed."""
 
+from typing import Any
+
 import pytest
 
 from reconcile.words.alone import trains_alone
@@ -63,3 +65,80 @@ def test_job_says_once_that_its_workers_trained_alone(
     assert ([c["status"] for c in found], told) == (
         (["True"], ["TrainedAlone"]) if is_known else ([], [])
     )
+
+
+def is_alone(world: World) -> str | None:
+    """The condition's status; None without one."""
+    found = (c for c in world.status()["conditions"] if c["type"] == "TrainedAlone")
+    return next((c["status"] for c in found), None)
+
+
+def train_alone(world: World, kubelet: Kubelet, **spec: Any) -> None:
+    """An attempt of two workers runs and ends, and worker 0 shows that it knew of no other."""
+    world.submit(a_job().with_workers(2).with_spec(backoffLimit=3, **spec))
+    run_job(world, kubelet)
+    assert is_alone(world) is None
+    kubelet.end("train-worker-0", 1, message="\n".join(config()))
+    world.settle()
+    assert is_alone(world) == "True"
+    kubelet.let_go()
+
+
+def test_condition_ends_once_the_next_attempt_runs_and_returns_with_its_cause(
+    world: World, kubelet: Kubelet
+) -> None:
+    train_alone(world, kubelet)
+    run_job(world, kubelet)
+    assert (world.phase(), is_alone(world)) == ("Running", "False")
+    kubelet.end("train-worker-0", 1, message="\n".join(config(nnodes="2")))
+    world.settle()
+    assert (world.status()["attempt"], is_alone(world)) == (3, "False")
+    world.advance(60)
+    kubelet.let_go()
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 1, message="\n".join(config()))
+    world.settle()
+    assert is_alone(world) == "True"
+
+
+def test_condition_ends_for_an_attempt_that_is_over_before_it_is_seen_to_run(
+    world: World, kubelet: Kubelet
+) -> None:
+    train_alone(world, kubelet)
+    kubelet.place_all()
+    world.settle()
+    kubelet.start_all()
+    for name in ("train-worker-0", "train-worker-1"):
+        kubelet.end(name, 0)
+    world.settle()
+    assert (world.phase(), is_alone(world)) == ("Completed", "False")
+
+
+def test_condition_ends_after_a_resume(world: World, kubelet: Kubelet) -> None:
+    train_alone(world, kubelet)
+    world.edit_spec(suspend=True)
+    world.settle()
+    assert is_alone(world) == "True"
+    world.edit_spec(suspend=False)
+    run_job(world, kubelet)
+    assert (world.phase(), is_alone(world)) == ("Running", "False")
+
+
+def test_condition_ends_with_all_workers_but_one(world: World, kubelet: Kubelet) -> None:
+    train_alone(world, kubelet)
+    world.edit_spec(suspend=True)
+    world.settle()
+    world.edit_spec(worker=world.job()["spec"]["worker"] | {"replicas": 1})
+    world.settle()
+    assert is_alone(world) == "False"
+
+
+def test_next_job_of_the_name_has_not_trained_alone(world: World, kubelet: Kubelet) -> None:
+    train_alone(world, kubelet)
+    run_job(world, kubelet)
+    kubelet.end("train-worker-0", 1, message="\n".join(config()))
+    world.forget("PaddleJob", "train")
+    world.submit(a_job().with_workers(2).with_metadata(uid="another"))
+    world.settle()
+    assert "train-worker-0" in world.names("Pod"), "the former job's"
+    assert (world.phase(), is_alone(world)) == ("Pending", None)
