@@ -92,8 +92,8 @@ e2e: $(STAMP) ## Run the tests on a real node: kubelet, containerd, CoreDNS, ima
 	@$(BIN)/python -m tests.e2e $(TESTS)
 
 .PHONY: pythons
-pythons: $(STAMP) ## Run the unit tests and train a job on every other Python from 3.11 that is here; UNIT=1: the newest's unit tests alone
-	@$(BIN)/python -m tests.live.pythons $(if $(UNIT),--unit)
+pythons: $(STAMP) ## Run the unit tests and train a job on every other Python from 3.11 that is here; UNIT=1: the newest's unit tests alone, TESTS=files of them
+	@$(BIN)/python -m tests.live.pythons $(if $(UNIT),--unit $(TESTS))
 
 .PHONY: cluster-binaries
 cluster-binaries: $(STAMP) ## Build etcd and Kubernetes for the local cluster, once per user

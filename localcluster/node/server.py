@@ -67,6 +67,7 @@ def _tls_context(address: str, folder: Path, client_authority: str | None) -> ss
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: KubeletServer
 
     def do_GET(self) -> None:

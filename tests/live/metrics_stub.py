@@ -109,6 +109,7 @@ class MetricsStub:
 def _handler_of(stub: MetricsStub) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def log_message(self, format: str, *args: Any) -> None:
             """Quiet."""

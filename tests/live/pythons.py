@@ -2,7 +2,8 @@
 
 Looks on PATH and among pyenv's versions. In `make run` a Python finds no other one, so that it
 trains with what there is for it. `--unit` leaves that out and takes the newest other Python alone:
-what an upgrade of Python breaks shows there first. Exit code 1 where one of them fails.
+what an upgrade of Python breaks shows there first; `--unit FILES` runs these, one after the other.
+Exit code 1 where one of them fails.
 """
 
 import hashlib
@@ -22,14 +23,14 @@ VERSIONS: tuple[Version, ...] = ((3, 11), (3, 12), (3, 13), (3, 14))
 RUN_SECONDS = 1500.0
 
 
-UNIT, RUN = ("pytest", "-q", "-n2", "tests/unit"), ("examples.quickstart",)
+UNIT, RUN = ("pytest", "-q", "-n3", "tests/unit"), ("examples.quickstart",)
 
 
 def main() -> int:
     """Try them one after the other; what failed, at the end."""
     failed: list[str] = []
-    is_short = sys.argv[1:] == ["--unit"]
-    wanted = (UNIT,) if is_short else (UNIT, RUN)
+    is_short, files = sys.argv[1:2] == ["--unit"], sys.argv[2:]
+    wanted = (("pytest", "-q", *files) if files else UNIT,) if is_short else (UNIT, RUN)
     for python in list(others())[-1:] if is_short else others():
         environment = dev_environment(python)
         for words in wanted:

@@ -76,6 +76,7 @@ class ScriptedServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # no 40 ms between a head and its body
 
             def answer(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)

@@ -280,15 +280,17 @@ def test_it_is_not_ready_without_its_own_kind(api, start):
     eventually(lambda: operator.ask("/readyz") == (503, "the PaddleJob CRD is not served\n"))
 
 
-def test_a_watch_that_fails_for_long_makes_it_unready(api, start, clock):
-    number = itertools.count()
+def test_a_watch_that_fails_for_long_makes_it_unready(api, start, server, clock):
+    asked, failed = itertools.count(), itertools.count()
 
-    def fail_after_the_list(method: str, path: str) -> Step | None:
-        return reply(500) if (method, path) == ("GET", PODS) and next(number) else None
+    def fail(handler: BaseHTTPRequestHandler) -> None:
+        eventually(lambda: have_pods(api))
+        if next(failed) > 5:  # and the clock stands, before the other watches count as silent
+            server.released.wait(DEADLINE_SECONDS)
+        reply(500)(handler)
 
-    api.fault = fail_after_the_list
+    api.fault = lambda *call: fail if call == ("GET", PODS) and next(asked) else None
     operator = start(clock=clock)
-    eventually(lambda: have_pods(api))
     eventually(lambda: operator.ask("/readyz") == (503, "not synced: pods.v1\n"))
 
 
@@ -306,9 +308,9 @@ def test_an_operator_that_may_write_no_status_is_not_ready(api, start, clock):
     api.fault = lambda method, _: refused if method == "PATCH" else None
     operator = start(clock=clock)
     problem = (503, "no status may be written: no right to patch\n")
-    eventually(lambda: clock.step(1) or operator.ask("/readyz") == problem)
+    eventually(lambda: clock.step(0.3) or operator.ask("/readyz") == problem)
     api.fault = lambda *_: None
-    eventually(lambda: clock.step(1) or operator.is_ready())
+    eventually(lambda: clock.step(0.3) or operator.is_ready())
 
 
 def test_metrics_count_the_jobs_that_there_are(start):
@@ -333,6 +335,13 @@ def exit_thread(*_) -> Plan:
     raise SystemExit(0)
 
 
+@pytest.fixture
+def short_drain(monkeypatch) -> None:
+    """A worker that has ended with a job gives it back to nobody."""
+    monkeypatch.setattr(sys.modules[Manager.__module__], "DRAIN_SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("short_drain")
 def test_a_worker_that_ends_unasked_ends_the_process(start):
     assert start(decide=exit_thread).is_dead.wait(DEADLINE_SECONDS)
 
@@ -343,6 +352,7 @@ def test_any_other_thread_that_ends_unasked_ends_it_too(start, monkeypatch, loop
     assert start(*ELECTED).is_dead.wait(DEADLINE_SECONDS)
 
 
+@pytest.mark.usefixtures("short_drain")
 @pytest.mark.parametrize("probe", ["/healthz", "/readyz"])
 def test_the_probes_name_the_thread_that_has_ended(start, probe):
     operator = start("--workers=1", decide=exit_thread)
@@ -410,8 +420,8 @@ def test_the_lease_is_given_up_after_the_last_write(api, start, hold):
     assert (have_pods(api), holder(api), api.writes[-1][1]) == (True, "", LEASE)
 
 
-def test_the_lease_is_left_to_expire_where_a_write_does_not_end(api, start, hold, monkeypatch):
-    monkeypatch.setattr(sys.modules[Manager.__module__], "DRAIN_SECONDS", 0.1)
+@pytest.mark.usefixtures("short_drain")
+def test_the_lease_is_left_to_expire_where_a_write_does_not_end(api, start, hold):
     held = hold("POST", PODS)
     operator = start(*ELECTED)
     held.has_caught.wait(DEADLINE_SECONDS)
