@@ -25,9 +25,14 @@ SCALE = {
     "labelSelectorPath": ".status.selector",
 }
 
+UNSEEN = {"observedGeneration": 0}
+"""The status of a new job: kstatus takes one without any status for ready, whoever runs it."""
+
 
 def build_crd() -> Raw:
     """The CRD for Kubernetes 1.25 and newer."""
+    schema = job_schema()
+    schema["properties"]["status"]["default"] = dict(UNSEEN)
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -43,7 +48,7 @@ def build_crd() -> Raw:
                     "storage": True,
                     "additionalPrinterColumns": columns("jsonPath"),
                     "subresources": {"status": {}, "scale": dict(SCALE)},
-                    "schema": {"openAPIV3Schema": job_schema()},
+                    "schema": {"openAPIV3Schema": schema},
                 }
             ],
         },

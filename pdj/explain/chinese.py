@@ -76,6 +76,7 @@ PROGRESS = {
     "first": "{} 最后输出于 {}，其他 worker 直到 {}",
 }
 LABELS = {
+    "neverFits": "{} 的每个 Pod 请求 {} {}，而单个节点最多有 {}：永远放不下",
     "state": "状态",
     "since": "已持续",
     "why": "原因",

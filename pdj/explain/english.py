@@ -78,6 +78,7 @@ PROGRESS = {
     "first": "{} wrote last at {}, the others until {}",
 }
 LABELS = {
+    "neverFits": "each pod of {} asks for {} {}, but no node has more than {}: it never fits",
     "state": "State",
     "since": "since",
     "why": "Why",

@@ -17,6 +17,7 @@ from api.status import Failure, JobCondition, JobStatus, headline_condition, tel
 from kube.client import Client
 from kube.errors import ApiError, Forbidden
 from pdj.explain import chinese, english
+from pdj.explain.room import node_lines, quota_lines
 from pdj.explain.texts import Text
 from pdj.gather.alone import find_alone
 from pdj.gather.jobs import JobPicture
@@ -26,7 +27,6 @@ from reconcile.failure.ending import OUT_OF_MEMORY
 from reconcile.words.fault import fault_of
 
 MAX_WARNINGS = 5
-MAX_NODES = 10
 MAX_EVENTS = 200
 MAX_LAST_LINES = 10
 _DISK_FULL = "No space left on device"
@@ -178,7 +178,11 @@ def _history(
 ) -> tuple[Why, ...]:
     """The job's earlier reasons, each at its latest time, in order."""
     had = [
-        *((c.reason, "", parse_time(c.last_transition_time)) for c in job.status.conditions),
+        *(
+            (c.reason, "", parse_time(c.last_transition_time))
+            for c in job.status.conditions
+            if c.type not in _OF_KSTATUS
+        ),
         *((f.reason, "", parse_time(f.time)) for f in job.status.failures),
         *_events_about(job, events),
     ]
@@ -191,6 +195,8 @@ def _history(
 
 
 _REASONS = frozenset(map(str, Reason))
+_OF_KSTATUS = frozenset({Condition.RECONCILING, Condition.STALLED})
+"""They repeat the reasons of the others."""
 _ONLY_EVENTS = frozenset({Reason.OWNED_VARIABLE, Reason.FORCE_DELETED})
 
 
@@ -261,9 +267,9 @@ def _facts(
     if reasons & _OF_FAILURES and job.status.failures:
         yield "lastLines", _last_lines(job, job.status.failures[-1], texts)
     if reasons & _PLACES:
-        yield "nodes", _seen(lambda: _nodes(client), texts)
+        yield "nodes", _seen(lambda: node_lines(client, job, texts), texts)
     if reasons & _QUOTAS:
-        yield "quota", _seen(lambda: _quotas(client, job.namespace), texts)
+        yield "quota", _seen(lambda: quota_lines(client, job.namespace), texts)
     if reasons & _GROUPS and job.status.pod_group:
         yield "group", _seen(lambda: _group(client, job), texts)
 
@@ -282,42 +288,6 @@ def _seen(look: Callable[[], list[str]], texts: ModuleType) -> list[str]:
         return [str(texts.LABELS["hidden"])]
     except ApiError as error:
         return [error.message]
-
-
-def _nodes(client: Client) -> list[str]:
-    nodes, _ = client.list(core_path("", "nodes"))
-    lines = [f"{name_of(node)}: {_node(node)}" for node in nodes[:MAX_NODES]]
-    return lines + ([f"... {len(nodes) - MAX_NODES} more"] if len(nodes) > MAX_NODES else [])
-
-
-def _node(node: Raw) -> str:
-    status, spec = node.get("status") or {}, node.get("spec") or {}
-    has = ", ".join(
-        f"{key} {value}"
-        for key, value in (status.get("allocatable") or {}).items()
-        if key in ("cpu", "memory") or "/" in key
-    )
-    ready = any(
-        each.get("type") == "Ready" and each.get("status") == "True"
-        for each in status.get("conditions") or ()
-    )
-    notes = [] if ready else ["not ready"]
-    notes += ["cordoned"] if spec.get("unschedulable") else []
-    notes += [f"taint {each.get('key')}" for each in spec.get("taints") or ()]
-    return has + "".join(f"; {note}" for note in notes)
-
-
-def _quotas(client: Client, namespace: str) -> list[str]:
-    quotas, _ = client.list(core_path(namespace, "resourcequotas"))
-    lines = []
-    for quota in quotas:
-        status = quota.get("status") or {}
-        used = status.get("used") or {}
-        parts = [
-            f"{key} {used.get(key, '0')}/{most}" for key, most in status.get("hard", {}).items()
-        ]
-        lines.append(f"{name_of(quota)}: {', '.join(parts)}")
-    return lines
 
 
 def _group(client: Client, job: PaddleJob) -> list[str]:

@@ -1,11 +1,11 @@
-"""Small Go programs of the tests: other versions of Kubernetes, linked in."""
+"""Small Go programs of the tests: other versions of Kubernetes, and kstatus, linked in."""
 
 from pathlib import Path
 
 from localcluster.build.gobuild import Pins, ensure_built
 
 SOURCES = Path(__file__).parent / "go"
-PROGRAMS = ("crdcheck", "crdcheck125")
+PROGRAMS = ("crdcheck", "crdcheck125", "kstatus")
 
 
 def build(name: str) -> Path:

@@ -141,7 +141,7 @@ def test_jobs_live_through_both_switches(reader: Walk, host: Path) -> None:
     beside.submit(kept("beside"))
     elsewhere.submit(kept("elsewhere"))
     beside.wait_phase("beside", "Running")
-    assert elsewhere.status("elsewhere") == {}
+    assert "phase" not in elsewhere.status("elsewhere")
     pods_beside = uids(beside, "beside")
 
     run(reader, SWITCH, ALL)

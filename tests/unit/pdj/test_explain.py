@@ -18,7 +18,7 @@ from pdj.text.explain import draw_story
 from pdj.text.terminal import Screen
 from reconcile.words.fault import Fault
 from tests.cluster.pdj.test_explain import JOBS
-from tests.memory.builders import NOW, a_job, stamp
+from tests.memory.builders import NOW, a_job, a_template, stamp
 
 CLUSTER_TESTS = Path(__file__).parents[2] / "cluster"
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -127,6 +127,29 @@ def test_volume_that_cannot_be_mounted_is_not_waited_for(
     }
     expected = getattr(texts, text) if text else texts.TEXTS[Reason.WAITING_FOR_PODS]
     assert next_step(built, language, event) == expected
+
+
+class Nodes(Events):
+    """A client of a cluster of nodes of so many GPUs."""
+
+    def list(self, path: str) -> tuple[list[Raw], str]:
+        gpus = self.events if path.endswith("/nodes") else []
+        return [
+            {"metadata": {"name": f"node-{n}"}, "status": {"allocatable": {"nvidia.com/gpu": gpu}}}
+            for n, gpu in enumerate(gpus)
+        ], ""
+
+
+@pytest.mark.parametrize(("asked", "fits"), [(4, True), ("4", True), (8, False), ("8", False)])
+def test_what_no_node_has_is_said_to_never_fit(asked: object, fits: bool) -> None:
+    template = a_template()
+    template["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": asked}}
+    job = a_job().with_workers(2, template).with_status(phase="Pending")
+    job.with_condition("Pending", True, reason=Reason.UNSCHEDULABLE)
+    client = cast("Client", Nodes("2", "4"))  # type: ignore[arg-type]
+    first = tell(client, JobPicture(job.build()), "en").facts["nodes"][0]
+    never = "each pod of worker asks for nvidia.com/gpu 8, but no node has more than 4: it never"
+    assert first.startswith("node-0: " if fits else never)
 
 
 ELSEWHERE = {
