@@ -92,6 +92,9 @@ LABELS = {
     "nodes": "节点",
     "quota": "配额",
     "group": "PodGroup",
+    "etcd": "etcd",
+    "noEtcd": "命名空间 {1} 中没有 Service {0}，launcher 无法会合："
+    "kubectl -n {1} create -f manifests/elastic/etcd.yaml",
     "hidden": "无权查看",
 }
 WHO = {

@@ -94,6 +94,9 @@ LABELS = {
     "nodes": "Nodes",
     "quota": "Quota",
     "group": "PodGroup",
+    "etcd": "etcd",
+    "noEtcd": "there is no Service {0} in namespace {1}, so launchers cannot meet: "
+    "kubectl -n {1} create -f manifests/elastic/etcd.yaml",
     "hidden": "not allowed to see",
 }
 WHO = {

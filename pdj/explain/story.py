@@ -17,6 +17,7 @@ from api.status import Failure, JobCondition, JobStatus, headline_condition, tel
 from kube.client import Client
 from kube.errors import ApiError, Forbidden
 from pdj.explain import chinese, english
+from pdj.explain.etcd import etcd_lines
 from pdj.explain.room import node_lines, quota_lines
 from pdj.explain.texts import Text
 from pdj.gather.alone import find_alone
@@ -94,7 +95,7 @@ def tell(
     reasons = {why.reason for why in whys}
     history = _history(job, events, texts, reasons)
     warnings = tuple(_warnings(picture, events)) or ((problem,) if problem else ())
-    facts = dict(_facts(client, job, reasons, texts))
+    facts = dict(_facts(client, picture, reasons, texts))
     about = tuple(each for each in events if _belongs(each, job))[-MAX_EVENTS:]
     return Story(job, tuple(whys), history, job.status.failures, warnings, facts, about, training)
 
@@ -261,9 +262,13 @@ def first_line(text: str) -> str:
 
 
 def _facts(
-    client: Client, job: PaddleJob, reasons: set[str], texts: ModuleType
+    client: Client, picture: JobPicture, reasons: set[str], texts: ModuleType
 ) -> Iterator[tuple[str, list[str]]]:
     """Facts about the job's surroundings that matter for the reasons."""
+    job = picture.job
+    missed_peers = job.spec.is_elastic and bool(job.status.failures)
+    if missed_peers and (lines := _seen(lambda: etcd_lines(client, picture, texts), texts)):
+        yield "etcd", lines
     if reasons & _OF_FAILURES and job.status.failures:
         yield "lastLines", _last_lines(job, job.status.failures[-1], texts)
     if reasons & _PLACES:

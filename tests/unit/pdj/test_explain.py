@@ -10,6 +10,7 @@ import pytest
 from api.constants import Reason
 from api.objects import Raw
 from kube.client import Client
+from kube.errors import NotFound
 from pdj.explain import chinese, english
 from pdj.explain.story import tell
 from pdj.explain.texts import Text, Who
@@ -18,7 +19,7 @@ from pdj.text.explain import draw_story
 from pdj.text.terminal import Screen
 from reconcile.words.fault import Fault
 from tests.cluster.pdj.test_explain import JOBS
-from tests.memory.builders import NOW, a_job, a_template, stamp
+from tests.memory.builders import NOW, a_job, a_pod, a_template, stamp
 
 CLUSTER_TESTS = Path(__file__).parents[2] / "cluster"
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -150,6 +151,49 @@ def test_what_no_node_has_is_said_to_never_fit(asked: object, fits: bool) -> Non
     first = tell(client, JobPicture(job.build()), "en").facts["nodes"][0]
     never = "each pod of worker asks for nvidia.com/gpu 8, but no node has more than 4: it never"
     assert first.startswith("node-0: " if fits else never)
+
+
+class Services(Events):
+    """A client of a cluster that has this Service, or none."""
+
+    def __init__(self, service: str = "") -> None:
+        self.service = service
+
+    def get(self, path: str) -> Raw:
+        if path.removeprefix("/api/v1/namespaces/").replace("/services/", "/") != self.service:
+            raise NotFound(path)
+        return {}
+
+    def list(self, path: str) -> tuple[list[Raw], str]:
+        """No Events."""
+        return [], ""
+
+
+@pytest.mark.parametrize(
+    ("master", "asked"),
+    [
+        ("", "default/paddle-elastic-etcd"),
+        ("etcd://Etcd.infra.svc:2379", "infra/etcd"),
+        ("etcd://10.1.2.3:2379", ""),
+        ("etcd://etcd.example.com:2379", ""),
+    ],
+)
+def test_an_etcd_that_is_not_there_is_named(master: str, asked: str) -> None:
+    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
+    job = a_job().with_elastic_workers(2, 1, 3)
+    job.with_status(phase="Restarting", attempt=2, failures=[record | {"reason": "PodFailed"}])
+    pod = a_pod(job.build(), attempt=2).build()
+    env = [{"name": "PADDLE_MASTER", "value": master}] if master else []
+    pod["spec"]["containers"][0]["env"] = env
+    picture = JobPicture(job.build(), (pod,))
+    facts = tell(cast("Client", Services()), picture, "en").facts
+    if not asked:
+        assert "etcd" not in facts
+        return
+    namespace, _, name = asked.partition("/")
+    assert f"there is no Service {name} in namespace {namespace}" in facts["etcd"][0]
+    there = cast("Client", Services(asked))
+    assert "etcd" not in tell(there, picture, "en").facts
 
 
 ELSEWHERE = {
