@@ -2,10 +2,28 @@
 
 from api.constants import ANNOTATION_RESTARTED_AT
 from api.objects import Raw
-from kube.client import Client
+from kube.client import STRICT, Client, Query
+from kube.errors import AlreadyExists, ApiError, Invalid
 from pdj.errors import Problem
+from pdj.gather.jobs import check_served
 from pdj.gather.live import result_of
 from pdj.gather.paths import jobs_path
+
+
+def create(client: Client, job: Raw, query: Query = STRICT) -> Raw:
+    """Create a job; returns it as the cluster has it. Raises Problem where none can be there."""
+    name = job["metadata"].get("name")
+    try:
+        return client.create(jobs_path(job["metadata"]["namespace"]), job, query)
+    except AlreadyExists:
+        raise
+    except Invalid as error:  # of a field that does not exist it is told without the job's name
+        if not name or f'"{name}"' in error.message:
+            raise
+        raise Problem(f"{name}: {error.message}") from error
+    except ApiError as error:
+        check_served(client, error)
+        raise
 
 
 def suspend(client: Client, raw: Raw, value: bool = True) -> Raw:

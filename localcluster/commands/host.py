@@ -42,12 +42,16 @@ PLACES = ("nodeName", "nodeSelector", "affinity", "topologySpreadConstraints")
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to run: the objects of a file, programs by image name, and their packages."""
+    """What to run: the objects of a file, programs by image name, and their packages.
+
+    A program without a folder has PaddlePaddle, and comes with the job's code.
+    """
 
     objects: list[Raw]
     namespace: str
     programs: dict[str, str] = field(default_factory=dict)
     requirements: str = ""
+    nodes: int = 1
 
 
 def main() -> int:
@@ -122,9 +126,10 @@ def write_table(order: Order, path: Path) -> Path:
     """The image table of the programs. Raises LocalClusterError where there is no such folder."""
     entries: Raw = {}
     for image, folder in order.programs.items():
-        if not Path(folder).is_dir():
+        if folder and not Path(folder).is_dir():
             raise LocalClusterError(f"no such folder: {folder}")
-        entry: Raw = {"folders": {WORKDIR: folder}, "environment": ENVIRONMENT}
+        entry: Raw = {"folders": {WORKDIR: folder}} if folder else {}
+        entry |= {"environment": ENVIRONMENT}
         entry |= {"requirements": order.requirements} if order.requirements else {}
         entries[image] = entry | {"env": {"PYTHONUNBUFFERED": "1"}}
     path.write_text(yaml.safe_dump({"images": entries}))
@@ -150,6 +155,7 @@ def config_for(order: Order, table: Path) -> ClusterConfig:
     capacity = {**ClusterConfig().node_capacity, "cpu": PLENTY, "memory": f"{PLENTY}Gi"}
     capacity |= {key: PLENTY for key in asked - capacity.keys() if "/" in key}
     return ClusterConfig(
+        nodes=order.nodes,
         node_capacity=capacity,
         images=[table],
         report=lambda text: tell(say=text),

@@ -79,6 +79,8 @@ def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
     wait = ("wait", "--for=create", "serviceaccount/default", f"--timeout={ACCOUNT_SECONDS}s")
     for name in {namespace, *(each["metadata"]["name"] for each in spaces)}:
         cluster.kubectl("-n", name, *wait)
+    if not others:
+        return said
     create = ("-n", namespace, "create", "-f", "-")
     return said + cluster.kubectl(*create, stdin=as_stream(others)).stdout
 

@@ -5,6 +5,7 @@ import io
 import os
 import stat
 import tarfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +31,12 @@ class Archive:
     sizes: dict[str, int]
 
 
-def pack(folder: Path, names: list[str], includes: list[Pattern]) -> Archive:
-    """Pack the files. Raises Problem for one that cannot be sent, or if they are too many."""
+def pack(
+    folder: Path, names: list[str], includes: list[Pattern], more: Mapping[str, bytes] | None = None
+) -> Archive:
+    """Pack the files, with `more` by path. Raises Problem for one that cannot be sent, or if they
+    are too many.
+    """
     plain = io.BytesIO()
     sizes: dict[str, int] = {}
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.GNU_FORMAT) as archive:
@@ -40,6 +45,11 @@ def pack(folder: Path, names: list[str], includes: list[Pattern]) -> Archive:
             sizes[name] = len(content)
             if plain.tell() > MAX_BYTES:
                 raise too_large(f"more than {MAX_BYTES >> 20} MiB", sizes)
+        for name, content in (more or {}).items():
+            if name in sizes:
+                raise Problem(f"--code: {name!r} is a name that is needed here: give it another")
+            sizes[name] = len(content)
+            _put(archive, _info(name), content)
     packed = gzip.compress(plain.getvalue(), compresslevel=9, mtime=0)
     if len(packed) // KIB > MAX_KIB:
         raise too_large(f"{len(packed) // KIB} KiB when packed", sizes)
@@ -59,8 +69,7 @@ def too_large(how: str, sizes: dict[str, int]) -> Problem:
 def _add(archive: tarfile.TarFile, folder: Path, name: str, includes: list[Pattern]) -> bytes:
     path = folder / name
     found = path.lstat()
-    info = tarfile.TarInfo(name)
-    info.mtime, info.mode = MTIME, 0o755 if found.st_mode & 0o100 else 0o644
+    info = _info(name, 0o755 if found.st_mode & 0o100 else 0o644)
     content = b""
     if stat.S_ISLNK(found.st_mode):
         info.type, info.linkname, info.mode = tarfile.SYMTYPE, _target(folder, path), 0o777
@@ -73,9 +82,19 @@ def _add(archive: tarfile.TarFile, folder: Path, name: str, includes: list[Patte
         )
     else:
         content = _read(path, name, found)
-        info.size = len(content)
-    archive.addfile(info, io.BytesIO(content))
+    _put(archive, info, content)
     return content
+
+
+def _info(name: str, mode: int = 0o644) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.mtime, info.mode = MTIME, mode
+    return info
+
+
+def _put(archive: tarfile.TarFile, info: tarfile.TarInfo, content: bytes) -> None:
+    info.size = len(content)
+    archive.addfile(info, io.BytesIO(content))
 
 
 def _target(folder: Path, path: Path) -> str:

@@ -6,12 +6,13 @@ import io
 import shutil
 import tarfile
 import zlib
+from collections.abc import Container
 from itertools import islice
 from pathlib import Path
 
 from api.constants import ANNOTATION_CODE
 from api.objects import Raw, name_of
-from pdj.code.archive import KIB, MAX_BYTES, MAX_KIB, pack, too_large
+from pdj.code.archive import KIB, MAX_BYTES, MAX_KIB, Archive, pack, too_large
 from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle
 from pdj.code.folder import MAX_FILES, find_files
 from pdj.code.ignore import parse_pattern
@@ -55,23 +56,30 @@ def read_bundle(session: Session) -> Bundle | None:
         return None
     if options.index_url and not options.requirements:
         raise Usage("--index-url is for --requirements")
-    folder = Path(options.code)
-    names = find_files(folder, session.note)
     includes = [parse_pattern(each, "--include") for each in options.include]
-    archive = pack(folder, names, includes)
-    if not options.requirements:
+    file = Path(options.requirements) if options.requirements else None
+    folder = Path(options.code)
+    archive = pack(folder, find_files(folder, session.note), includes)
+    return add_requirements(archive, file, options.index_url, folder)
+
+
+def add_requirements(
+    archive: Archive, file: Path | None, index_url: str, folder: Path | None
+) -> Bundle:
+    """The archive of this folder, with a file for pip. Raises Problem where both are too large."""
+    if file is None:
         return Bundle(archive)
-    file = Path(options.requirements)
     try:
         content = file.read_bytes()
     except OSError as error:
         raise Usage(f"cannot read {file}: {error.strerror}") from error
     if (len(archive.packed) + len(content)) // KIB > MAX_KIB:
         raise too_large(f"too many with {file}", {**archive.sizes, str(file): len(content)})
-    return Bundle(archive, content, _place(folder, file, names), options.index_url)
+    place = _place(folder, file, archive.sizes) if folder else ""
+    return Bundle(archive, content, place, index_url)
 
 
-def _place(folder: Path, file: Path, names: list[str]) -> str:
+def _place(folder: Path, file: Path, names: Container[str]) -> str:
     """Where a pod has the file if the folder has it: beside the files that it names."""
     try:
         inside = file.resolve().relative_to(folder.resolve()).as_posix()

@@ -15,17 +15,19 @@ Item = TypeVar("Item")
 
 def complain(error: Problem | ApiError) -> int:
     """Report the error; returns the exit code."""
-    if isinstance(error, Problem):
-        return say(str(error), error.code)
-    return say(_explain(error), FAILED)
+    return say(explain(error), error.code if isinstance(error, Problem) else FAILED)
 
 
 def say(text: str, code: int) -> int:
     """Print one line without control characters; returns the code."""
-    line = plain(" ".join(text.split()))
-    shown = line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
-    sys.stderr.write(f"error: {shown}\n")
+    sys.stderr.write(f"error: {one_line(text)}\n")
     return code
+
+
+def one_line(text: str) -> str:
+    """The text in one line that is not too long, without control characters."""
+    line = plain(" ".join(text.split()))
+    return line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…"
 
 
 def for_each(items: Iterable[Item], act: Callable[[Item], None]) -> int:
@@ -44,7 +46,10 @@ def for_each(items: Iterable[Item], act: Callable[[Item], None]) -> int:
     return worst
 
 
-def _explain(error: ApiError) -> str:
+def explain(error: Problem | ApiError) -> str:
+    """The error in words for the user."""
+    if isinstance(error, Problem):
+        return str(error)
     if isinstance(error, Unauthorized):
         return f"the API server does not accept the login (has it expired?): {error.message}"
     if isinstance(error, Forbidden):

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from pdj.errors import FAILED, OK, Problem, Usage
 from pdj.gather.jobs import JobPicture
 from pdj.session import Session
 from pdj.text.status import draw_job
-from pdj.text.terminal import Screen, plain
+from pdj.text.terminal import Screen
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("cryptography", "kubernetes", "yaml", "orjson")
@@ -42,6 +42,7 @@ ENDED = "the local cluster has ended by itself"
 END_SECONDS = 60.0
 REMOVALS, REMOVAL_SECONDS = 50, 0.2
 Host = subprocess.Popen[bytes]
+Say = Callable[[str], None]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -68,8 +69,8 @@ def run(session: Session) -> int:
     """Run the job to its end; its exit code."""
     documents = read_documents(session.options.local)
     order = _order(session, documents)
-    _check_installed()
-    with _host(session, order) as (host, ready):
+    check_installed()
+    with run_host(session.note, order) as (host, ready):
         job = next(each for each in order["objects"] if each.get("kind") == KIND)
         there = {**ready, "context": None, "job": name_of(job)}
         options = argparse.Namespace(**{**vars(session.options), **there})
@@ -121,14 +122,15 @@ def _program(text: str) -> tuple[str, str]:
     return image, str(Path(folder).absolute())
 
 
-def _check_installed() -> None:
+def check_installed() -> None:
+    """Raise Problem where there is no local cluster: outside of a checkout."""
     is_here = (ROOT / "localcluster").is_dir() and (ROOT / "manifests").is_dir()
     if not is_here or not all(map(importlib.util.find_spec, NEEDED)):
         raise Problem(NO_CHECKOUT)
 
 
 @contextmanager
-def _host(session: Session, order: Raw) -> Iterator[tuple[Host, Raw]]:
+def run_host(say: Say, order: Raw) -> Iterator[tuple[Host, Raw]]:
     """The cluster's process for the duration of the block; yields its message about the job."""
     host = subprocess.Popen(
         [sys.executable, "-m", "localcluster.commands.host"],
@@ -139,15 +141,15 @@ def _host(session: Session, order: Raw) -> Iterator[tuple[Host, Raw]]:
     )
     folders: list[str] = []
     try:
-        yield host, _await_ready(session, host, order, folders)
+        yield host, _await_ready(say, host, order, folders)
     except KeyboardInterrupt:
-        session.notes.write("interrupted: ending all that has been started")
+        say("interrupted: ending all that has been started")
         raise
     finally:
         end_host(host, folders)
 
 
-def _await_ready(session: Session, host: Host, order: Raw, folders: list[str]) -> Raw:
+def _await_ready(say: Say, host: Host, order: Raw, folders: list[str]) -> Raw:
     assert host.stdin is not None and host.stdout is not None
     with contextlib.suppress(BrokenPipeError):  # it says why it has ended
         host.stdin.write(json.dumps(order).encode() + b"\n")
@@ -156,7 +158,7 @@ def _await_ready(session: Session, host: Host, order: Raw, folders: list[str]) -
         told: Raw = json.loads(line)
         folders += [told["folder"]] if "folder" in told else []
         if "say" in told:
-            session.notes.write(plain(told["say"]))
+            say(told["say"])
         if "error" in told:
             raise Problem(told["error"])
         if "kubeconfig" in told:

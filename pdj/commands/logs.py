@@ -4,13 +4,15 @@ import argparse
 import copy
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from typing import Any
 
 from api.constants import Condition, Phase, Reason, Role
 from api.objects import Raw, name_of
 from api.status import JobStatus, headline_condition
 from pdj.commands.options import job_name, natural, seconds
-from pdj.errors import OK, Problem
+from pdj.errors import FAILED, OK, Problem
 from pdj.gather.alone import find_alone
 from pdj.gather.joblog import Choice, JobLog, NoLogs, choose
 from pdj.gather.jobs import JobPicture, look
@@ -52,8 +54,9 @@ def run(session: Session) -> int:
     """Print the lines."""
     if session.options.follow:
         return follow(session)
-    with _open(session) as log:
-        return _print(session, log, Printer(session))
+    for lines in read_lines(session):
+        session.screen.write(*lines)
+    return OK
 
 
 def _open(session: Session) -> JobLog:
@@ -70,18 +73,20 @@ def _choice(session: Session) -> Choice:
     )
 
 
-def _print(session: Session, log: JobLog, printer: "Printer") -> int:
-    picture = look(session.client, session.namespace, session.options.job)
-    _need_pods(picture)
-    printer.know(list(picture.pods))
-    log.follow(list(picture.pods))
-    if log.is_empty:
-        _tell_of_the_gone(session, picture)
-    while not log.is_done:
-        printer.print(log.take(TAKE_SECONDS))
-    log.take(0)
-    _tell_alone(session, picture)
-    return OK
+def read_lines(session: Session) -> Iterator[list[str]]:
+    """The lines up to now, a few at a time, as they are printed."""
+    printer = Printer(session)
+    with _open(session) as log:
+        picture = look(session.client, session.namespace, session.options.job)
+        _need_pods(picture)
+        printer.know(list(picture.pods))
+        log.follow(list(picture.pods))
+        if log.is_empty:
+            yield _of_the_gone(session, picture)
+        while not log.is_done:
+            yield printer.format(log.take(TAKE_SECONDS))
+        log.take(0)
+        _tell_alone(session, picture)
 
 
 def _need_pods(picture: JobPicture) -> None:
@@ -89,20 +94,20 @@ def _need_pods(picture: JobPicture) -> None:
         raise NoLogs(f"the pods cannot be seen: {picture.pods_problem}")
 
 
-def _tell_of_the_gone(session: Session, picture: JobPicture) -> None:
-    """Without pod logs, print the last lines of failed pods from the failure records."""
+def _of_the_gone(session: Session, picture: JobPicture) -> list[str]:
+    """Without pod logs, the last lines of failed pods from the failure records."""
     _refuse_unknown(session, picture)
     status = picture.job.status
     if not status.is_terminal and not status.failures:
         session.notes.write("no pod of the job has started yet (-f waits for them)")
-        return
+        return []
     gone = "the pods with the logs are gone (see cleanPodPolicy)"
     session.notes.write(gone if _has_run(status) else "no pod of the job has ever started")
     wanted = session.options.attempt
-    for failure in status.failures:
-        if wanted in (None, failure.attempt):
-            session.notes.write(f"attempt {failure.attempt}: {describe_failure(failure)}")
-            session.screen.write(*(plain(line) for line in failure.message.splitlines()))
+    failures = [each for each in status.failures if wanted in (None, each.attempt)]
+    for failure in failures:
+        session.notes.write(f"attempt {failure.attempt}: {describe_failure(failure)}")
+    return [plain(line) for failure in failures for line in failure.message.splitlines()]
 
 
 def _has_run(status: JobStatus) -> bool:
@@ -130,11 +135,16 @@ def _refuse_unknown(session: Session, picture: JobPicture) -> None:
         )
 
 
-def follow_job(session: Session, name: str, on_turn: OnTurn = lambda _picture: None) -> int:
-    """Do what `logs NAME --follow` does, for another command."""
+def options_of(name: str, *words: str) -> dict[str, Any]:
+    """The options of `logs NAME WORD...`, for another command."""
     parser = argparse.ArgumentParser()
     configure(parser)
-    given = vars(parser.parse_args([name, "--follow"])) | {"timeout": session.options.timeout}
+    return vars(parser.parse_args([name, *words]))
+
+
+def follow_job(session: Session, name: str, on_turn: OnTurn = lambda _picture: None) -> int:
+    """Do what `logs NAME --follow` does, for another command."""
+    given = options_of(name, "--follow") | {"timeout": session.options.timeout}
     following = copy.copy(session)  # with its client: another would have to log in again
     following.options = argparse.Namespace(**{**vars(session.options), **given})
     return follow(following, on_turn)
@@ -145,11 +155,26 @@ def follow(session: Session, on_turn: OnTurn = lambda _picture: None) -> int:
 
     `on_turn` is called repeatedly with the current job; an exception from it ends this.
     """
+    code = FAILED
+    with closing(follow_lines(session, on_turn)) as turns:
+        for lines, result in turns:
+            session.screen.write(*lines)
+            code = code if result is None else result
+    return code
+
+
+def follow_lines(
+    session: Session, on_turn: OnTurn = lambda _picture: None
+) -> Generator[tuple[list[str], int | None]]:
+    """The lines as they come, until the job has ended: with the last ones comes its exit code."""
+    printer = Printer(session)
     with _open(session) as log:
-        return _follow(session, log, Printer(session), on_turn)
+        yield from _follow(session, log, printer, on_turn)
 
 
-def _follow(session: Session, log: JobLog, printer: "Printer", on_turn: OnTurn) -> int:
+def _follow(
+    session: Session, log: JobLog, printer: "Printer", on_turn: OnTurn
+) -> Iterator[tuple[list[str], int | None]]:
     name = session.options.job
     deadline = Deadline(session.options.timeout, name, session.clock)
     shown: JobPicture | None = None
@@ -162,7 +187,7 @@ def _follow(session: Session, log: JobLog, printer: "Printer", on_turn: OnTurn) 
                 is_awaited = True
                 _tell_awaited(session)
             if picture is None and shown is not None and live.is_known:
-                _drain(session, log, printer)
+                yield from _drain(session, log, printer)
                 raise gone(name)
             if picture is not None and (shown is None or picture != shown):
                 _need_pods(picture)
@@ -171,12 +196,14 @@ def _follow(session: Session, log: JobLog, printer: "Printer", on_turn: OnTurn) 
                 _tell_attempt(session, shown, picture)
                 shown = picture
             lines = log.take(0)
-            printer.print(lines)
+            if lines:
+                yield printer.format(lines), None
             result = result_of(picture.raw) if picture else None
             if picture is not None and result is not None:
-                _drain(session, log, printer)
+                yield from _drain(session, log, printer)
                 _tell_end(session, picture)
-                return result
+                yield [], result
+                return
             deadline.wait(live.changed, 0 if lines else TAKE_SECONDS)
 
 
@@ -185,11 +212,13 @@ def _tell_awaited(session: Session) -> None:
     session.notes.write(f"--- there is no job {name} in namespace {namespace} yet: waiting for it")
 
 
-def _drain(session: Session, log: JobLog, printer: "Printer") -> None:
-    """Print the remaining lines, because a job ends before all of its pods do."""
+def _drain(
+    session: Session, log: JobLog, printer: "Printer"
+) -> Iterator[tuple[list[str], int | None]]:
+    """The remaining lines, because a job ends before all of its pods do."""
     until = session.clock.monotonic() + DRAIN_SECONDS
     while not log.is_done and session.clock.monotonic() < until:
-        printer.print(log.take(TAKE_SECONDS))
+        yield printer.format(log.take(TAKE_SECONDS)), None
 
 
 def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) -> None:
@@ -220,7 +249,7 @@ def _tell_end(session: Session, picture: JobPicture) -> None:
 
 
 class Printer:
-    """Prints lines with the name of their pod, each in a colour of its own."""
+    """Formats lines with the name of their pod, each in a colour of its own."""
 
     def __init__(self, session: Session) -> None:
         self._screen = session.screen
@@ -236,10 +265,9 @@ class Printer:
                 self._widest = len(plain(name))
                 self._prefixes.clear()
 
-    def print(self, lines: list[Line]) -> None:
-        """Print the lines without control characters."""
-        if lines:
-            self._screen.write(*map(self._format, lines))
+    def format(self, lines: list[Line]) -> list[str]:
+        """The lines without control characters."""
+        return [self._format(line) for line in lines]
 
     def _format(self, line: Line) -> str:
         text = log_line(line.text.decode(errors="replace"), self._screen.has_colour)

@@ -102,7 +102,7 @@ def build_job(options: argparse.Namespace) -> Raw:
             spec[str(role)] = {"replicas": count, "template": _template(options)}
     if Role.WORKER not in spec:
         raise Usage("a job without workers trains nothing: --workers 1")
-    name = options.name or _name_from(options.image)
+    name = options.name or name_from(options.image)
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
 
 
@@ -125,7 +125,7 @@ def _variable(text: str) -> Raw:
     return {"name": name, "value": value}
 
 
-def _name_from(image: str) -> str:
+def name_from(image: str) -> str:
     """`registry/org/Wide_Deep:v1` -> `wide-deep`."""
     last = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
     name = re.sub("[^a-z0-9]+", "-", last.lower()).strip("-0123456789")[:MAX_NAME].strip("-")

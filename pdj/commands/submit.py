@@ -6,7 +6,8 @@ from contextlib import nullcontext
 from api.constants import API_VERSION, KIND
 from api.objects import Raw
 from kube.client import STRICT, Client
-from kube.errors import AlreadyExists, ApiError, Forbidden, Invalid
+from kube.errors import AlreadyExists, Forbidden
+from pdj import actions
 from pdj.code.bundle import Bundle
 from pdj.code.store import sent
 from pdj.commands import logs
@@ -20,8 +21,7 @@ from pdj.documents.changes import set_field
 from pdj.documents.reader import Document, read_documents
 from pdj.errors import OK, Problem, Usage
 from pdj.gather.joblog import NoLogs
-from pdj.gather.jobs import JobPicture, check_served, get_job
-from pdj.gather.paths import jobs_path
+from pdj.gather.jobs import JobPicture, get_job
 from pdj.session import Session
 from pdj.text.terminal import plain
 
@@ -57,7 +57,7 @@ def add_replace(parser: argparse.ArgumentParser) -> None:
 def run(session: Session) -> int:
     """Create the jobs of the files, in their order."""
     documents = [each for file in files_of(session.options) for each in read_documents(file)]
-    jobs = [_job(document) for document in documents]
+    jobs = [job_of(document) for document in documents]
     if not jobs:
         raise Usage("the files hold no object")
     for job in jobs:
@@ -103,7 +103,8 @@ def _await_end(session: Session, name: str) -> int:
         return wait_for_end(session, name)
 
 
-def _job(document: Document) -> Raw:
+def job_of(document: Document) -> Raw:
+    """The job of a document. Raises Usage where it is none."""
     if document.kind != f"{API_VERSION}/{KIND}":
         what = plain(document.kind.strip("/")) or "no object"
         raise Usage(f"{document.file}:{document.line}: {what}, not a {KIND} of {API_VERSION}")
@@ -151,7 +152,7 @@ def _create(session: Session, client: Client, job: Raw) -> Raw:
     query = {**STRICT, "dryRun": "All"} if is_trial else STRICT
     said = "would be created" if is_trial else "created"
     try:
-        made = client.create(jobs_path(namespace), job, query)
+        made = actions.create(client, job, query)
     except AlreadyExists as error:
         if not session.options.replace or is_trial:
             raise Problem(
@@ -160,13 +161,6 @@ def _create(session: Session, client: Client, job: Raw) -> Raw:
             ) from error
         made = replace_job(session, get_job(client, namespace, name), job)
         said = "replaced"
-    except Invalid as error:  # of a field that does not exist it is told without the job's name
-        if not name or f'"{name}"' in error.message:
-            raise
-        raise Problem(f"{name}: {error.message}") from error
-    except ApiError as error:
-        check_served(client, error)
-        raise
     if not session.options.output:
         session.screen.write(f"{plain(namespace)}/{plain(made['metadata']['name'])} {said}")
     return made

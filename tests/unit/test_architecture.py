@@ -22,6 +22,7 @@ ALLOWED = {
     "reconcile": {"reconcile", "api"},
     "controller": {"controller", "reconcile", "kube", "api", "metrics"},
     "pdj": {"pdj", "reconcile", "kube", "api"},
+    "paddlejob": {"paddlejob", "pdj", "reconcile", "kube", "api"},
     "localcluster": {"localcluster", "kube"},
     "benchmarks": {"benchmarks", "localcluster", "kube"},
     "manifests": {"manifests", "api", "controller"},
@@ -113,12 +114,13 @@ ROOMS = {
     "pdj.access": {"pdj.errors"},
     "pdj.errors": set[str](),
     "pdj.session": {"pdj.access", "pdj.text"},
+    "paddlejob": set[str](),
 }
 """What the modules of a room may import of their own package's other rooms.
 
 A package below one of these that is not named itself belongs to it. A module may be named as well.
 """
-IN_ROOMS = ("api", "controller", "kube", "localcluster", "pdj", "reconcile")
+IN_ROOMS = ("api", "controller", "kube", "localcluster", "paddlejob", "pdj", "reconcile")
 """Packages in rooms: each of their folders is in ROOMS, with MAX_MODULES modules at most."""
 MAX_MODULES = 14
 CROWDED = {"pdj.commands"}
@@ -138,7 +140,7 @@ READERS = {
     "reconcile/children/startup_errors.py: _find_error",  # the kubelet's
     "reconcile/children/startup_errors.py: _is_normal_wait",  # the kubelet's
     "reconcile/failure/ending.py: _cause",  # the container runtime's
-    "pdj/commands/submit.py: _create",  # the API server's
+    "pdj/actions.py: create",  # the API server's
     "pdj/explain/story.py: _narrow",  # programs'
 }
 MAX_WORKER_CALLS = 12

@@ -1,0 +1,34 @@
+"""Train with PaddleJobs from Python: a client that stands on what `kubectl pdj` gathers.
+
+`import paddlejob` reads nothing of the cluster's tools: each name is imported when it is used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paddlejob.client import Client as Client
+    from paddlejob.errors import AlreadyThere as AlreadyThere
+    from paddlejob.errors import ImageFailed as ImageFailed
+    from paddlejob.errors import JobFailed as JobFailed
+    from paddlejob.errors import NoCluster as NoCluster
+    from paddlejob.errors import NoOperator as NoOperator
+    from paddlejob.errors import NotAllowed as NotAllowed
+    from paddlejob.errors import NotInTime as NotInTime
+    from paddlejob.errors import NotSendable as NotSendable
+    from paddlejob.errors import PaddleJobError as PaddleJobError
+    from paddlejob.errors import QuotaExceeded as QuotaExceeded
+    from paddlejob.errors import Refused as Refused
+    from paddlejob.job import Job as Job
+
+_HOMES = {"Client": "client", "Job": "job"}
+__all__ = [
+    *("AlreadyThere", "Client", "ImageFailed", "Job", "JobFailed", "NoCluster", "NoOperator"),
+    *("NotAllowed", "NotInTime", "NotSendable", "PaddleJobError", "QuotaExceeded", "Refused"),
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'paddlejob' has no attribute {name!r}")
+    return getattr(import_module(f"paddlejob.{_HOMES.get(name, 'errors')}"), name)

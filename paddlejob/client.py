@@ -1,0 +1,218 @@
+"""The client: a cluster and a namespace, in which jobs are made and found."""
+
+import argparse
+import contextlib
+import copy
+import io
+import sys
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from api.objects import Raw, name_of
+from kube.client import Client as ApiClient
+from kube.errors import AlreadyExists
+from paddlejob.build import Program, Wish, pack_code, pack_program
+from paddlejob.errors import AlreadyThere, NoCluster, NotSendable, translating
+from paddlejob.job import Job
+from pdj import actions
+from pdj.code.bundle import Bundle
+from pdj.code.store import sent
+from pdj.commands.submit import job_of
+from pdj.documents.reader import read_documents
+from pdj.errors import Problem
+from pdj.gather.jobs import get_job, list_jobs
+from pdj.session import Session
+from pdj.text.terminal import Screen
+
+
+class Client:
+    """Makes jobs and finds them. Nothing is sent before the first call.
+
+    The cluster is that of the kubeconfig (as kubectl finds it), or the one around the program.
+    With `local=True` it is a cluster of processes on this machine, with `nodes` nodes, which ends
+    with the client: `close` it, or use it in a `with`. For one thread.
+    """
+
+    def __init__(
+        self,
+        namespace: str | None = None,
+        *,
+        kubeconfig: str | Path | None = None,
+        context: str | None = None,
+        local: bool = False,
+        nodes: int = 2,
+    ) -> None:
+        self._stack = contextlib.ExitStack()
+        self.close = weakref.finalize(self, self._stack.close)
+        """Close its connections, and end the local cluster, if it is one."""
+        where = {"kubeconfig": kubeconfig and str(kubeconfig), "context": context}
+        if local:
+            from paddlejob.local import start
+
+            with translating():
+                where |= {"kubeconfig": start(self._stack, nodes), "context": None}
+        self._session = Session(
+            argparse.Namespace(namespace=namespace, **where), _silent(), _silent()
+        )
+        self._stack.callback(_disconnect, self._session)
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Client of namespace {self._session.options.namespace or '(the default)'}>"
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of its jobs. Raises NoCluster without one."""
+        with _connecting():
+            return self._session.namespace
+
+    @property
+    def api(self) -> ApiClient:
+        """Requests to the cluster, as the tools send them. Raises NoCluster without one."""
+        with _connecting():
+            return self._session.client
+
+    def session(self, name: str = "", **options: Any) -> Session:
+        """What a command of the tools needs to work on this cluster, printing nothing."""
+        with _connecting():
+            given = {"job": name, "namespace": self._session.namespace, "timeout": None, **options}
+            _ = self._session.client
+        session = copy.copy(self._session)
+        session.options = argparse.Namespace(**{**vars(self._session.options), **given})
+        session.screen, session.notes = _silent(), _silent()
+        return session
+
+    def submit(
+        self,
+        job: str | Path | Mapping[str, Any],
+        *,
+        code: str | Path | None = None,
+        requirements: str | Path | Iterable[str] | None = None,
+        index_url: str = "",
+        replace: bool = False,
+    ) -> Job:
+        """Create the job of a YAML file, or of an object; `code` is a folder to send with it.
+
+        `replace` deletes a job of the same name first. Raises PaddleJobError: Refused names the
+        field that the cluster does not take, AlreadyThere needs `replace`.
+        """
+        if requirements is not None and code is None:
+            raise NotSendable("requirements= goes with code=")
+        with translating():
+            raw = dict(copy.deepcopy(job)) if isinstance(job, Mapping) else _read(job)
+            if not isinstance(raw.get("metadata"), dict):
+                raise NotSendable("the job has no metadata")
+            bundle = None if code is None else pack_code(code, requirements, index_url)
+            return self._create(raw, bundle, replace)
+
+    def train(
+        self,
+        function: Program,
+        *,
+        image: str,
+        args: Mapping[str, Any] | None = None,
+        code: str | Path | None = None,
+        requirements: str | Path | Iterable[str] | None = None,
+        index_url: str = "",
+        replace: bool = False,
+        **wish: Any,
+    ) -> Job:
+        """Create a job in which every worker calls `function(**args)`.
+
+        `function` is a function, which goes as its source and so has to import what it uses, or
+        `"module:name"` of the folder `code`, which goes with it. `args` go as JSON.
+
+        `image` has Python and PaddlePaddle; pip installs `requirements` (lines, or a file) before
+        the start, from `index_url`. `wish` is of `name` (the function's), `workers` (1), `ps`
+        (parameter servers, 0), `resources` (limits of each pod, {"nvidia.com/gpu": 8}), `env`,
+        `queue` (of Volcano), `backoff_limit` (charged restarts), and `launcher`: False runs the
+        function without paddle.distributed.launch. `replace` deletes a job of the same name first.
+        Raises NotSendable, with the name and the line, before anything is sent.
+        """
+        with translating():
+            try:
+                raw = Wish(image, **wish).job(function)
+            except TypeError as error:
+                raise NotSendable(f"train: {error}") from None
+            bundle = pack_program(function, args or {}, code, requirements, index_url)
+            return self._create(raw, bundle, replace)
+
+    def _create(self, raw: Raw, bundle: Bundle | None, replace: bool) -> Job:
+        raw["metadata"] = {"namespace": self.namespace, **raw["metadata"]}
+        raw = bundle.attach(raw) if bundle else raw
+        name, namespace = raw["metadata"].get("name", ""), raw["metadata"]["namespace"]
+        session = self.session(namespace=namespace)
+        config_map = bundle.config_map(raw) if bundle else None
+        with sent(self.api, config_map, session.note) if config_map else nullcontext():
+            try:
+                made = actions.create(self.api, raw)
+            except AlreadyExists:
+                if not replace:
+                    raise AlreadyThere(
+                        f"there is a job {name} in namespace {namespace} already: replace=True "
+                        "deletes it and creates this one"
+                    ) from None
+                from pdj.commands.restart import replace_job
+
+                made = replace_job(session, get_job(self.api, namespace, name), raw)
+        return Job(self, made)
+
+    def job(self, name: str) -> Job:
+        """The job of this name. Raises PaddleJobError where there is none."""
+        with translating():
+            return Job(self, get_job(self.api, self.namespace, name))
+
+    def jobs(self) -> list[Job]:
+        """The jobs of the namespace, by name."""
+        with translating():
+            found = list_jobs(self.api, self.namespace)
+        return [Job(self, raw) for raw in sorted(found, key=name_of)]
+
+
+def _disconnect(session: Session) -> None:
+    if "client" in vars(session):
+        session.client.close()
+
+
+@contextlib.contextmanager
+def _connecting() -> Iterator[None]:
+    """A kubeconfig that cannot be used means that there is no cluster."""
+    try:
+        yield
+    except Problem as error:
+        raise NoCluster(str(error)) from None
+
+
+def _read(file: str | Path) -> Raw:
+    documents = read_documents(str(file))
+    if len(documents) != 1:
+        raise NotSendable(f"{file} holds {len(documents)} objects: submit one job at a time")
+    return job_of(documents[0])
+
+
+def _silent() -> Screen:
+    return Screen(io.StringIO(), has_colour=False)
+
+
+def screen() -> Screen:
+    """Where a job that is watched is drawn: the terminal, or the cell of a notebook."""
+    return Cell(sys.stdout) if "ipykernel" in sys.modules else Screen(sys.stdout)
+
+
+class Cell(Screen):
+    """The output of a cell, in which a picture takes the place of the one before."""
+
+    def redraw(self, lines: list[str]) -> None:
+        """Print in place of all that the cell has shown."""
+        from IPython.display import clear_output
+
+        clear_output(wait=True)
+        self.write(*lines)

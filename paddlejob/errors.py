@@ -1,0 +1,99 @@
+"""The exceptions of the client: each has one sentence, and none shows a request."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kube.errors import ApiError
+    from pdj.errors import Problem
+
+
+class PaddleJobError(Exception):
+    """Something could not be done; the text is one sentence that says why."""
+
+
+class NoCluster(PaddleJobError):
+    """No kubeconfig names a cluster, or the cluster does not answer."""
+
+
+class NoOperator(PaddleJobError):
+    """The cluster does not know PaddleJobs: its administrator has to install the operator."""
+
+
+class NotAllowed(PaddleJobError):
+    """The user lacks a right, or the cluster's policy is against it; the text says which."""
+
+
+class QuotaExceeded(PaddleJobError):
+    """A ResourceQuota of the namespace is used up."""
+
+
+class Refused(PaddleJobError):
+    """The cluster refuses the job as it stands; the text names the field."""
+
+
+class AlreadyThere(PaddleJobError):
+    """The namespace has a job of this name."""
+
+
+class NotSendable(PaddleJobError, ValueError):
+    """What was passed cannot be sent: a function that needs more than its source, for example."""
+
+
+class NotInTime(PaddleJobError, TimeoutError):
+    """A wait has timed out, and the job goes on; the text says what the job waits for."""
+
+
+class JobFailed(PaddleJobError):
+    """The job has failed; the text is its first failure record, `reason` one word for it."""
+
+    def __init__(self, text: str, reason: str = "") -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+class ImageFailed(JobFailed):
+    """The job has failed because its image cannot be pulled."""
+
+
+@contextmanager
+def translating() -> Iterator[None]:
+    """Raise the tools' errors as those of this module."""
+    from kube.errors import ApiError
+    from pdj.errors import Problem
+
+    try:
+        yield
+    except (Problem, ApiError) as error:
+        raise translate(error) from None
+
+
+def translate(error: "Problem | ApiError") -> PaddleJobError:
+    """The exception that says the same to a user."""
+    from kube import errors as kube
+    from pdj import errors as pdj
+    from pdj.commands.complaints import explain, one_line
+    from pdj.gather import jobs
+
+    kinds: dict[type[Exception], type[PaddleJobError]] = {
+        jobs.NoOperator: NoOperator,
+        pdj.TimedOut: NotInTime,
+        pdj.Usage: NotSendable,
+        kube.Unauthorized: NotAllowed,
+        kube.Forbidden: QuotaExceeded if _is_of_quota(error) else NotAllowed,
+        kube.AlreadyExists: AlreadyThere,
+        kube.Invalid: Refused,
+        kube.Throttled: NoCluster,
+        kube.Transient: NoCluster,
+    }
+    kind = next((to for of, to in kinds.items() if isinstance(error, of)), None)
+    cause = error.__cause__
+    if kind is None and isinstance(cause, kube.ApiError):
+        kind = type(translate(cause))
+    return (kind or PaddleJobError)(one_line(explain(error)))
+
+
+def _is_of_quota(error: Exception) -> bool:
+    """Whether a ResourceQuota has refused it, in the words of the API server's admission."""
+    return "exceeded quota" in str(error)

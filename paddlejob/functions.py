@@ -1,0 +1,223 @@
+"""A function as a file: its source, and a main that calls it with arguments from JSON.
+
+Whatever would not work in the job is refused here, with the name and the line: the file has nothing
+but the function, so that it can use only what it defines, imports or is passed.
+"""
+
+import ast
+import builtins
+import inspect
+import json
+import symtable
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from paddlejob.errors import NotSendable
+
+MAIN = "paddlejob_main.py"
+ARGUMENTS = "paddlejob_args.json"
+FUTURE = "from __future__ import annotations\n\n"
+CALL = """
+
+if __name__ == "__main__":
+    import json as paddlejob_json
+    import pathlib as paddlejob_pathlib
+
+    paddlejob_file = paddlejob_pathlib.Path(__file__).with_name("{arguments}")
+    {function}(**paddlejob_json.loads(paddlejob_file.read_text(encoding="utf-8")))
+"""
+PROVIDED = {*dir(builtins), "__name__", "__file__"}
+"""Names that every program has."""
+
+
+def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files, by name, that call the function. Raises NotSendable."""
+    function = _refuse_kind(function)
+    text, node, first = _read_source(function)
+    _refuse_names(function, text, node, first)
+    _refuse_arguments(function.__name__, inspect.signature(function), args)
+    lines = text.splitlines(keepends=True)
+    kept = lines[:1] * (node.col_offset > 0) + lines[node.lineno - 1 : node.end_lineno]
+    return _files("".join(kept), function.__name__, args)
+
+
+def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str, bytes]:
+    """The same for `module:function` of a folder, which goes as it is. Raises NotSendable."""
+    module, colon, function = name.partition(":")
+    if (
+        not colon
+        or not function.isidentifier()
+        or not all(map(str.isidentifier, module.split(".")))
+    ):
+        raise NotSendable(f"{name!r} is not module:function")
+    path = folder.joinpath(*module.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_name(f"{path.name}.py")
+    try:
+        tree = ast.parse(file.read_bytes())
+    except OSError:
+        raise NotSendable(f"{name}: there is no {file}") from None
+    except (SyntaxError, ValueError) as error:
+        raise NotSendable(f"{name}: {file} is not Python: {error}") from None
+    nodes = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    if function not in {*_bound_names(tree)}:
+        raise NotSendable(f"{name}: {file} defines no {function}")
+    for node in nodes:
+        if node.name == function and isinstance(node, ast.AsyncFunctionDef):
+            raise NotSendable(f"{function}, line {node.lineno}: is async, and nobody awaits it")
+    return _files(f"from {module} import {function} as paddlejob_function\n", "", args)
+
+
+def _files(source: str, name: str, args: Mapping[str, Any]) -> dict[str, bytes]:
+    try:
+        arguments = json.dumps(dict(args), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotSendable(f"args cannot be sent as JSON: {error}") from None
+    call = CALL.format(arguments=ARGUMENTS, function=name or "paddlejob_function")
+    text = FUTURE + source.rstrip("\n") + "\n" + call
+    return {MAIN: text.encode(), ARGUMENTS: arguments.encode()}
+
+
+def _bound_names(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (each.asname or each.name for each in node.names)
+        elif isinstance(node, ast.Assign):
+            yield from (each.id for each in node.targets if isinstance(each, ast.Name))
+
+
+def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
+    """The function without its decorators. Raises NotSendable for what is no plain function."""
+    name = getattr(function, "__name__", type(function).__name__)
+    if isinstance(function, partial):
+        raise NotSendable(f"{name}{_at(function.func)}: is a partial: pass its values as args")
+    if inspect.ismethod(function):
+        raise NotSendable(f"{name}{_at(function)}: is a method: its object cannot be sent")
+    if inspect.isclass(function):
+        raise NotSendable(f"{name}{_at_class(function)}: is a class: pass a function that makes it")
+    plain = inspect.unwrap(function)
+    if not isinstance(plain, FunctionType):
+        what = "is built in" if inspect.isbuiltin(plain) else "is an object that can be called"
+        raise NotSendable(f"{name}{_at(type(plain).__call__)}: {what}, and has no source to send")
+    reason = _kind(plain)
+    if reason:
+        raise NotSendable(f"{plain.__name__}{_at(plain)}: {reason}")
+    return plain
+
+
+def _kind(function: FunctionType) -> str:
+    """Why this function cannot be sent; empty if it can."""
+    around = function.__qualname__.split(".")[:-1]
+    if function.__name__ == "<lambda>":
+        return "is a lambda: give it a name with def"
+    if function.__closure__:
+        names = ", ".join(function.__code__.co_freevars)
+        return f"is a closure, which uses {names} of the function around it: pass them as args"
+    if "<locals>" in around:
+        return f"is defined inside of {around[0]}: define it at the top of its file"
+    if around:
+        return f"is a method of {'.'.join(around)}: define it at the top of its file"
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return "is async, and nobody awaits it: use asyncio.run in it"
+    if inspect.isgeneratorfunction(function):
+        return "is a generator, which does nothing when it is called: leave out yield"
+    return ""
+
+
+def _at(function: object) -> str:
+    code = getattr(function, "__code__", None)
+    return f", line {code.co_firstlineno}" if code else ""
+
+
+def _at_class(kind: type) -> str:
+    try:
+        return f", line {inspect.getsourcelines(kind)[1]}"
+    except (OSError, TypeError):
+        return ""
+
+
+def _read_source(function: FunctionType) -> tuple[str, ast.FunctionDef, int]:
+    """The source as a program, its definition, and the line of its file before the program's."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError, SyntaxError, IndexError):
+        raise NotSendable(
+            f"{function.__name__}{_at(function)}: its source is not there: write it to a file"
+        ) from None
+    text = "".join(lines).rstrip("\n") + "\n"
+    is_indented = text[:1] in " \t"
+    text = f"if True:\n{text}" if is_indented else text  # dedented, a text in it would change
+    try:
+        nodes = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)]
+    except SyntaxError:
+        nodes = []
+    if not nodes or nodes[0].name != function.__code__.co_name:
+        raise NotSendable(
+            f"{function.__name__}{_at(function)}: its file has changed since it was imported"
+        )
+    return text, nodes[0], first - 1 - is_indented
+
+
+def _refuse_names(function: FunctionType, text: str, node: ast.FunctionDef, before: int) -> None:
+    """Raise NotSendable for the first name that the function neither defines nor imports."""
+    node.decorator_list.clear()
+    _drop_annotations(node)
+    for each in ast.walk(node):
+        if isinstance(each, ast.ImportFrom) and each.level:
+            raise NotSendable(
+                f"{function.__name__}, line {before + each.lineno}: a relative import, "
+                "which has no package in the job: import it by its whole name"
+            )
+    unknown = _unknown_names(symtable.symtable(ast.unparse(node), "function", "exec"))
+    used = [
+        each
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name) and each.id in unknown - {function.__name__}
+    ]
+    for each in sorted(used, key=lambda name: (name.lineno, name.col_offset)):
+        raise NotSendable(
+            f"{function.__name__}, line {before + each.lineno}: uses {each.id}, which it neither "
+            "defines nor imports: import it in the function, or pass it in args"
+        )
+
+
+def _drop_annotations(node: ast.FunctionDef) -> None:
+    """Annotations are not run in the job: its file has `from __future__ import annotations`."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+            each.returns = None
+        elif isinstance(each, ast.arg):
+            each.annotation = None
+        elif isinstance(each, ast.AnnAssign):
+            each.annotation = ast.copy_location(ast.Constant(None), each.annotation)
+
+
+def _unknown_names(table: symtable.SymbolTable) -> set[str]:
+    """Names that are looked up in the module or in Python itself, and are in neither."""
+    names: set[str] = set()
+    made: set[str] = set()
+    tables = [table]
+    while tables:
+        each = tables.pop()
+        tables += each.get_children()
+        for symbol in each.get_symbols():
+            is_outside = symbol.is_global() or each is table
+            if is_outside and (symbol.is_assigned() or symbol.is_imported()):
+                made.add(symbol.get_name())
+            if is_outside and symbol.is_referenced():
+                names.add(symbol.get_name())
+    return names - made - PROVIDED
+
+
+def _refuse_arguments(name: str, signature: inspect.Signature, args: Mapping[str, Any]) -> None:
+    if not all(isinstance(each, str) for each in args):
+        raise NotSendable(f"{name}: args has a name that is no text")
+    try:
+        signature.bind(**args)
+    except TypeError as error:
+        raise NotSendable(f"{name}: args do not fit: {textwrap.shorten(str(error), 200)}") from None

@@ -1,0 +1,198 @@
+"""A job in a cluster: what it does, why, and what can be done with it."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from api.constants import Phase, Reason
+from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
+from api.status import JobStatus
+from kube.errors import NotFound
+from paddlejob.errors import ImageFailed, JobFailed, NotInTime, PaddleJobError, translating
+from paddlejob.picture import draw
+from pdj import actions
+from pdj.commands import logs, status
+from pdj.commands.restart import submit_again
+from pdj.commands.wait import wait_for, wait_until_gone
+from pdj.explain.story import tell
+from pdj.explain.texts import LANGUAGES
+from pdj.gather.jobs import JobPicture, headline_of, look
+from pdj.gather.live import result_of
+from pdj.gather.progress import read_training
+from pdj.session import Session
+from pdj.text.explain import draw_story
+from pdj.text.status import describe_failure
+from reconcile.words.progress import Progress
+
+if TYPE_CHECKING:
+    from paddlejob.client import Client
+
+
+class Job:
+    """One job. Each call asks the cluster; a later job of the same name is another one."""
+
+    def __init__(self, client: "Client", raw: Raw) -> None:
+        self._client = client
+        self.name = name_of(raw)
+        self.namespace = namespace_of(raw)
+        self._uid = uid_of(raw)
+
+    def __repr__(self) -> str:
+        return f"<Job {self.namespace}/{self.name}>"
+
+    def _repr_html_(self) -> str:
+        """The job at this moment, for a notebook."""
+        with translating():
+            picture = self._look()
+            training = read_training(self._client.api, picture.job, self._session().clock)
+        return draw(picture, training)
+
+    @property
+    def raw(self) -> dict[str, Any]:
+        """The PaddleJob as the cluster has it now. Raises PaddleJobError where it is gone."""
+        with translating():
+            return self._look().raw
+
+    @property
+    def phase(self) -> str:
+        """Pending, Starting, Running, Restarting, Suspended, Completed, Failed, ..."""
+        return str((self.raw.get("status") or {}).get("phase") or "")
+
+    @property
+    def reason(self) -> str:
+        """Why it is in this phase, in a sentence that begins with one word; empty if none."""
+        return _headline(self.raw)
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far its training is, from the log of its first worker; None unless it runs."""
+        with translating():
+            job = self._look().job
+            training = read_training(self._client.api, job, self._session().clock)
+        return training.progress if training and not training.problem else None
+
+    def explain(self, lang: str = "en") -> str:
+        """Why it is as it is, and who has to do what: in English ("en") or Chinese ("zh")."""
+        if lang not in LANGUAGES:
+            raise PaddleJobError(f"explain: lang is {' or '.join(LANGUAGES)}, not {lang!r}")
+        with translating():
+            session, picture = self._session(), self._look()
+            training = read_training(session.client, picture.job, session.clock)
+            story = tell(session.client, picture, lang, training)
+            return "\n".join(draw_story(story, lang, session.screen.paint, session.now))
+
+    def logs(
+        self, follow: bool = False, *, timeout: float | None = None, **choice: Any
+    ) -> Iterator[str]:
+        """The lines of all pods in order of time, each with its pod's name before it.
+
+        With `follow` they come from before the pods exist until the job has ended, over restarts,
+        each once; NotInTime ends this after `timeout` seconds. `choice` is of `role`, `index`,
+        `attempt`, `container`, `tail` (lines of each pod) and `since` (seconds).
+        """
+        options = logs.options_of(self.name)
+        if unknown := choice.keys() - options.keys():
+            raise PaddleJobError(f"logs: there is no option {', '.join(sorted(unknown))}")
+        session = self._session(**{**options, **choice, "follow": follow, "timeout": timeout})
+        with translating():
+            if not follow:
+                for lines in logs.read_lines(session):
+                    yield from lines
+                return
+            with closing(logs.follow_lines(session)) as turns:
+                for lines, _ in turns:
+                    yield from lines
+
+    def wait(self, timeout: float | None = None) -> "Job":
+        """Wait until it has completed; returns it. `timeout` is in seconds.
+
+        Raises JobFailed with the first failure record, or NotInTime with what it waits for.
+        """
+        session = self._session(timeout=timeout)
+        try:
+            with translating():
+                self._look()
+                wait_for(session, self.name, self._has_ended, lambda _raw: None)
+                raw = self._look().raw
+        except NotInTime as error:
+            raise NotInTime(f"{error} ({_headline(self.raw) or self.phase})") from None
+        if raw["status"]["phase"] == Phase.FAILED:
+            raise _failure(raw)
+        return self
+
+    def watch(self, timeout: float | None = None) -> None:
+        """Draw it with its pods until it has ended, in place where that can be seen."""
+        from paddlejob.client import screen
+
+        session = self._session(timeout=timeout, watch=True, output=None)
+        session.screen = screen()
+        with translating():
+            status.run(session)
+
+    def suspend(self) -> None:
+        """Hold it: its pods go, the job stays."""
+        with translating():
+            actions.suspend(self._client.api, self._look().raw)
+
+    def resume(self) -> None:
+        """Let it go on after `suspend`."""
+        with translating():
+            actions.suspend(self._client.api, self._look().raw, False)
+
+    def scale(self, workers: int) -> None:
+        """Change how many workers an elastic or suspended job has."""
+        with translating():
+            actions.scale(self._client.api, self._look().raw, workers)
+
+    def restart(self) -> None:
+        """Begin a new attempt, which is not charged; an ended job is created again."""
+        with translating():
+            raw, session = self._look().raw, self._session(wait=False)
+            if result_of(raw) is None:
+                actions.restart(session.client, raw, format_micro_time(session.now))
+                return
+            submit_again(session, raw)
+            self._uid = uid_of(look(session.client, self.namespace, self.name).raw)
+
+    def delete(self, wait: bool = True, timeout: float | None = None) -> None:
+        """Delete it with all that is its own; with `wait`, until it is gone."""
+        session = self._session(timeout=timeout)
+        with translating():
+            try:
+                actions.delete(session.client, self._look().raw)
+            except NotFound:
+                return
+            if wait:
+                wait_until_gone(session, self.name, self._uid)
+
+    def _session(self, **options: Any) -> Session:
+        return self._client.session(self.name, **{"namespace": self.namespace, **options})
+
+    def _look(self) -> JobPicture:
+        picture = look(self._client.api, self.namespace, self.name)
+        self._refuse_other(picture.raw)
+        return picture
+
+    def _refuse_other(self, raw: Raw) -> None:
+        if uid_of(raw) != self._uid:
+            raise PaddleJobError(
+                f"the job {self.name} has been deleted; client.job finds the other of its name"
+            )
+
+    def _has_ended(self, raw: Raw) -> bool:
+        self._refuse_other(raw)
+        return result_of(raw) is not None
+
+
+def _headline(raw: Raw) -> str:
+    reason, message = headline_of(raw.get("status") or {})
+    return f"{reason}: {message}" if message else reason
+
+
+def _failure(raw: Raw) -> JobFailed:
+    """The first failure record as an exception; without one, what the job says."""
+    reason, _ = headline_of(raw["status"])
+    found: JobStatus = JobPicture(raw).job.status
+    text = describe_failure(found.failures[0]) if found.failures else _headline(raw)
+    kind = ImageFailed if reason == Reason.IMAGE_ERROR else JobFailed
+    return kind(f"the job {name_of(raw)} has failed: {text}", reason)

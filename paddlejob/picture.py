@@ -1,0 +1,47 @@
+"""A job as HTML, for a notebook: a static picture of the moment, in which all text is escaped."""
+
+from html import escape
+
+from pdj.gather.jobs import JobPicture, headline_of
+from pdj.gather.pods import read_pods
+from pdj.gather.progress import Training
+from pdj.text.progress import describe_training
+
+COLUMNS = ("pod", "state", "node", "attempt", "restarts")
+COLOURS = {"Completed": "#1a7f37", "Running": "#1a7f37", "Failed": "#cf222e"}
+MAX_PODS = 100
+
+
+def draw(picture: JobPicture, training: Training | None) -> str:
+    """Phase, reason, progress, and a table of the pods."""
+    job = picture.job
+    phase = job.status.phase or "New"
+    colour = COLOURS.get(phase, "#9a6700")
+    head = f"<b>{_text(job.namespace)}/{_text(job.name)}</b>"
+    parts = [f'{head} <b style="color:{colour}">{_text(phase)}</b>']
+    reason, message = headline_of(picture.raw.get("status") or {})
+    if reason:
+        parts.append(_text(f"{reason}: {message}" if message else reason))
+    if training:
+        parts += map(_text, describe_training(training))
+    if picture.pods_problem:
+        parts.append(_text(f"pods cannot be seen: {picture.pods_problem}"))
+    return "<div>" + "<br>".join(parts) + _table(picture) + "</div>"
+
+
+def _table(picture: JobPicture) -> str:
+    pods = read_pods(list(picture.pods))
+    if not pods:
+        return ""
+    rows = [(p.name, p.state, p.node, p.attempt, p.restarts) for p in pods[:MAX_PODS]]
+    lines = [_row("th", COLUMNS), *(_row("td", row) for row in rows)]
+    more = f"<div>and {len(pods) - MAX_PODS} more</div>" if len(pods) > MAX_PODS else ""
+    return f"<table>{''.join(lines)}</table>{more}"
+
+
+def _row(kind: str, values: tuple[object, ...]) -> str:
+    return f"<tr>{''.join(f'<{kind}>{_text(each)}</{kind}>' for each in values)}</tr>"
+
+
+def _text(value: object) -> str:
+    return escape(str(value))

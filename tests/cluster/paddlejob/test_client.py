@@ -1,0 +1,138 @@
+"""The Python client with a running operator: from a function to its log, and what goes wrong."""
+# ruff: noqa: T201, PTH109
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paddlejob
+from paddlejob import Client
+from tests.live.lab import CORE, Lab, paddle_job, shell
+
+MAP = "batch.paddlepaddle.org/code-of"
+WORDS: dict[str, Any] = {"image": "python", "launcher": False}
+BOUND = 120.0
+
+
+def greet(text: str, code: int = 0) -> None:
+    """Says where it runs."""
+    import os
+    import sys
+
+    print(text, os.environ["PADDLE_TRAINER_ID"], os.getcwd())
+    sys.exit(code)
+
+
+def stay() -> None:
+    """Runs for ever."""
+    import time
+
+    print("step 3/10 loss: 0.5", flush=True)
+    time.sleep(3600)
+
+
+@pytest.fixture(scope="module")
+def client(module_lab: Lab) -> Iterator[Client]:
+    """The module's namespace."""
+    kubeconfig = module_lab.cluster.kubectl_environment()["KUBECONFIG"]
+    with Client(module_lab.namespace, kubeconfig=kubeconfig) as made:
+        yield made
+
+
+def test_a_function_goes_from_here_to_its_log(module_lab: Lab, client: Client) -> None:
+    threads = set(threading.enumerate())
+    job = client.train(greet, args={"text": "<b>你好</b>"}, workers=2, **WORDS)
+    lines = list(job.logs(follow=True, timeout=BOUND))
+    assert sorted(lines) == [f"worker-{n} | <b>你好</b> {n} /workspace" for n in range(2)]
+    assert job.wait(timeout=BOUND) is job
+    assert (job.phase, job.reason.split(":")[0]) == ("Completed", "WorkersSucceeded")
+    assert sorted(job.logs()) == sorted(lines)
+    assert "greet" in job.explain(lang="zh") and job.progress is None
+    assert set(threading.enumerate()) <= threads
+    shown = job._repr_html_()
+    assert "Completed" in shown and "<td>greet-worker-1</td>" in shown
+
+    with pytest.raises(paddlejob.AlreadyThere, match="replace=True"):
+        client.train(greet, args={"text": "again"}, **WORDS)
+    again = client.train(greet, args={"text": "again"}, replace=True, **WORDS)
+    with pytest.raises(paddlejob.PaddleJobError, match="has been deleted"):
+        job.wait(timeout=BOUND)
+    assert list(again.logs(follow=True, timeout=BOUND)) == ["worker-0 | again 0 /workspace"]
+    assert [repr(each) for each in client.jobs()] == [f"<Job {module_lab.namespace}/greet>"]
+    again.restart()
+    again.wait(timeout=BOUND)
+    again.delete()
+    module_lab.wait(
+        lambda: not module_lab.items(CORE, "configmaps", MAP), "the code goes with its job"
+    )
+
+
+def test_a_failed_job_raises_its_first_record(client: Client) -> None:
+    job = client.train(greet, args={"text": "bye", "code": 3}, name="fails", **WORDS)
+    with pytest.raises(paddlejob.JobFailed) as caught:
+        job.wait(timeout=BOUND)
+    (said,) = str(caught.value).splitlines()
+    assert "the job fails has failed: PodFailed, fails-worker-0" in said and "exit code 3" in said
+
+
+def test_a_job_is_held_and_goes_on(module_lab: Lab, client: Client, tmp_path: Path) -> None:
+    job = client.train(stay, **WORDS)
+    module_lab.wait_phase("stay", "Running")
+    with pytest.raises(paddlejob.NotInTime, match="not within"):
+        job.wait(timeout=0.1)
+    progress = module_lab.wait(lambda: (found := job.progress) and found.step and found, "a step")
+    assert (progress.step, progress.total) == (3, 10)
+    job.restart()
+    module_lab.wait(lambda: module_lab.status("stay").get("attempt") == 2, "a new attempt")
+    job.suspend()
+    module_lab.wait_phase("stay", "Suspended")
+    job.scale(2)
+    job.resume()
+    module_lab.wait(lambda: len(module_lab.pod_names("stay")) == 2, "two workers")
+    job.delete()
+    with pytest.raises(paddlejob.PaddleJobError, match="there is no job stay"):
+        client.job("stay")
+
+
+def test_a_file_and_an_object_are_submitted(client: Client, tmp_path: Path) -> None:
+    raw = paddle_job("told", {"worker": (1, shell("cat said.txt", image="busybox"))})
+    (tmp_path / "said.txt").write_text("from a folder\r\n")
+    raw["spec"]["worker"]["template"]["spec"]["containers"][0]["image"] = "python"
+    job = client.submit(raw, code=tmp_path)
+    assert list(job.logs(follow=True, timeout=BOUND)) == ["worker-0 | from a folder"]
+    file = tmp_path / "job.yaml"
+    file.write_text("kind: Pod\napiVersion: v1\n")
+    with pytest.raises(paddlejob.NotSendable, match=r"job.yaml:1: v1/Pod, not a PaddleJob"):
+        client.submit(file)
+
+
+def test_what_the_cluster_refuses_is_one_sentence(module_lab: Lab, client: Client) -> None:
+    raw = paddle_job("wrong", {"worker": (1, shell("true"))})
+    with pytest.raises(paddlejob.Refused, match="wrokers"):
+        client.submit({**raw, "spec": {**raw["spec"], "wrokers": 1}})
+    with pytest.raises(paddlejob.Refused, match=r"spec.worker.replicas"):
+        client.submit({**raw, "spec": {"worker": {**raw["spec"]["worker"], "replicas": -1}}})
+    module_lab.kubectl("create", "serviceaccount", "nobody")
+    kubeconfig = module_lab.cluster.kubeconfig_for(module_lab.namespace, "nobody")
+    nobody = Client(module_lab.namespace, kubeconfig=kubeconfig)
+    with pytest.raises(paddlejob.NotAllowed, match='cannot create resource "paddlejobs"') as caught:
+        nobody.submit(raw)
+    assert caught.value.__cause__ is None and len(str(caught.value).splitlines()) == 1
+    module_lab.kubectl("create", "quota", "none", "--hard=count/configmaps=0")
+    try:
+        with pytest.raises(paddlejob.QuotaExceeded, match="exceeded quota: none"):
+            client.train(greet, args={"text": ""}, name="quota", **WORDS)
+    finally:
+        module_lab.kubectl("delete", "quota", "none")
+    with pytest.raises(paddlejob.PaddleJobError, match="there is no job quota"):
+        client.job("quota")
+
+
+def test_an_image_that_is_not_there(client: Client) -> None:
+    job = client.train(greet, args={"text": ""}, image="no/such:image", name="imageless")
+    with pytest.raises(paddlejob.NotInTime, match="no/such:image"):
+        job.wait(timeout=20)
+    job.delete()

@@ -1,0 +1,123 @@
+"""The client without a cluster: what it costs to import, and what it says."""
+
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import paddlejob
+from paddlejob import Client
+from paddlejob.build import Wish, pack_code, pack_program
+from paddlejob.errors import translate
+from paddlejob.functions import MAIN
+from paddlejob.picture import draw
+from pdj.errors import Problem
+from pdj.gather.jobs import NO_OPERATOR, JobPicture, NoOperator
+from tests.live.lab import paddle_job, shell
+
+CHECKOUT = Path(__file__).parents[3]
+IMPORT_SECONDS = 0.15
+EVIL = "<script>alert(1)</script>"
+
+
+def fit(lr: float = 0.1) -> float:
+    """Something to send."""
+    return lr
+
+
+def test_it_is_imported_soon() -> None:
+    def seconds() -> float:
+        words = [sys.executable, "-X", "importtime", "-c", "import paddlejob"]
+        done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=True)
+        found = re.search(r"\|\s+(\d+) \| paddlejob$", done.stderr, re.MULTILINE)
+        assert found
+        return int(found[1]) / 1e6
+
+    assert min(seconds() for _ in range(3)) < IMPORT_SECONDS
+
+
+def test_every_name_is_there() -> None:
+    assert all(getattr(paddlejob, name).__doc__ for name in paddlejob.__all__)
+    with pytest.raises(AttributeError):
+        _ = paddlejob.nothing
+
+
+def test_without_a_cluster(tmp_path: Path) -> None:
+    with pytest.raises(paddlejob.NoCluster, match="cannot read the kubeconfig"):
+        Client(kubeconfig=tmp_path / "none").jobs()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    there = {"cluster": {"server": f"http://127.0.0.1:{port}"}, "name": "c"}
+    context = {"context": {"cluster": "c", "user": ""}, "name": "c"}
+    file = tmp_path / "kubeconfig"
+    raw = {"clusters": [there], "contexts": [context], "current-context": "c"}
+    file.write_text(yaml.safe_dump(raw))
+    with pytest.raises(paddlejob.NoCluster) as caught:
+        Client(kubeconfig=file).train(fit, image="python")
+    assert caught.value.__suppress_context__ and len(str(caught.value).splitlines()) == 1
+
+
+def test_errors_keep_their_meaning() -> None:
+    assert type(translate(NoOperator(NO_OPERATOR))) is paddlejob.NoOperator
+    assert type(translate(Problem("anything else"))) is paddlejob.PaddleJobError
+
+
+def test_the_job_of_a_function() -> None:
+    wish = Wish("paddle:3", workers=2, resources={"nvidia.com/gpu": 8}, env={"A": "1"}, queue="q")
+    job = wish.job(fit)
+    spec = job["spec"]
+    assert (job["metadata"]["name"], spec["worker"]["replicas"]) == ("fit", 2)
+    assert spec["schedulingPolicy"] == {"queue": "q"}
+    (container,) = spec["worker"]["template"]["spec"]["containers"]
+    assert container["command"] == ["python", "-m", "paddle.distributed.launch", MAIN]
+    assert container["resources"] == {"limits": {"nvidia.com/gpu": "8"}}
+    assert container["env"] == [{"name": "A", "value": "1"}]
+    with pytest.raises(paddlejob.NotSendable, match="worker: -1 is no number of pods"):
+        Wish("paddle:3", workers=-1).job(fit)
+
+
+def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
+    (tmp_path / "more.py").write_text("A = 1\r\n")
+    one, two = (pack_program(fit, {"lr": 1}, tmp_path, ["einops"]) for _ in range(2))
+    assert one.digest == two.digest != pack_program(fit, {"lr": 2}, tmp_path, ["einops"]).digest
+    assert one.requirements == b"einops\n"
+    assert set(one.archive.sizes) == {"more.py", MAIN, "paddlejob_args.json"}
+    assert b"A = 1\r\n" in one.archive.plain
+    (tmp_path / MAIN).write_text("")
+    with pytest.raises(Problem, match=f"'{MAIN}' is a name that is needed"):
+        pack_program(fit, {}, tmp_path, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"function": "fit:main"}, "code= names the folder"),
+        ({"function": fit, "wrokers": 1}, "unexpected keyword argument 'wrokers'"),
+        ({"function": fit, "code": "/no/such/folder"}, "no such folder"),
+        ({"function": fit, "requirements": "/no/such/file"}, "cannot read /no/such/file"),
+        ({"function": fit, "args": [1]}, "args"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(words: dict[str, Any], said: str) -> None:
+    with pytest.raises(paddlejob.NotSendable, match=said):
+        Client(kubeconfig="/no/such/kubeconfig").train(image="python", **words)
+
+
+def test_a_picture_is_escaped() -> None:
+    raw = paddle_job("one", {"worker": (1, shell("true"))})
+    raw["metadata"] |= {"namespace": EVIL, "uid": "1"}
+    raw["status"] = {"phase": "Failed", "reason": "PodFailed", "message": EVIL}
+    pod = {"metadata": {"name": EVIL, "uid": "2", "labels": {}}, "spec": {"nodeName": EVIL}}
+    pod["status"] = {"phase": "Failed", "reason": EVIL}
+    shown = draw(JobPicture(raw, (pod,), EVIL), None)
+    assert "<script" not in shown
+    assert shown.count("&lt;script&gt;") == 6
+
+
+def test_packages_go_alone() -> None:
+    assert pack_code(None, ["einops", "numpy"]).requirements == b"einops\nnumpy\n"

@@ -1,0 +1,179 @@
+"""A function goes as its source: what cannot go is refused by name and line, the rest runs."""
+# ruff: noqa: T201, PTH119
+
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paddlejob.errors import NotSendable
+from paddlejob.functions import MAIN, pack_function, pack_reference
+from tests.unit.paddlejob import unsendable
+from tests.unit.paddlejob.unsendable import KINDS, WITHOUT_LINE
+
+seen: list[float] = []
+UNSENDABLE = Path(unsendable.__file__).read_text().splitlines()
+
+
+def noted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator of the usual kind."""
+
+    @wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+@noted
+@noted
+def fit(lr: float, names: list[Path], *, deep: dict[str, int] | None = None) -> None:
+    """Uses all that a function may: imports, its own names, itself, annotations, texts."""
+    import json
+    import os.path as paths
+    from math import sqrt
+
+    global seen
+    seen = [sqrt(4)]
+    total: math.pi = 0  # type: ignore[valid-type]
+    text = """
+  begins two columns in
+nowhere"""
+
+    class Model:
+        size = 3
+
+    def step(n: int) -> int:
+        return n + (step(n - 1) if n else 0)
+
+    try:
+        total += sum(step(each) for each in range(Model.size))
+    except ValueError as error:
+        print(error)
+    if deep is None:
+        fit(lr, names, deep={"a": len(seen)})
+        return
+    print(json.dumps([lr, names, deep, total, paths.basename("a/b"), text, __name__]))
+
+
+if True:
+
+    def json() -> None:
+        """Named like a module, and indented."""
+        print("""a
+b""")
+
+
+def main(text: str) -> None:
+    """Named like what programs begin with."""
+    print(text)
+
+
+def run(files: dict[str, bytes], folder: Path) -> str:
+    """Run the program in a folder of its own."""
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    words = [sys.executable, "-I", str(folder / MAIN)]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def line_of(kind: str) -> int:
+    """Where the source marks this kind."""
+    return next(
+        at
+        for at, line in enumerate(UNSENDABLE, 1)
+        if kind in re.split(r", ", line.partition("# LINE ")[2])
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_function_that_cannot_be_sent_is_refused_by_name_and_line(kind: str) -> None:
+    function, word = KINDS[kind]
+    with pytest.raises(NotSendable) as caught:
+        pack_function(function, {})
+    (said,) = str(caught.value).splitlines()
+    assert f", line {line_of(kind)}: " in said
+    assert word in said
+
+
+@pytest.mark.parametrize("kind", WITHOUT_LINE)
+def test_what_has_no_source_of_its_own_is_refused(kind: str) -> None:
+    function, said = WITHOUT_LINE[kind]
+    with pytest.raises(NotSendable, match=re.escape(said)):
+        pack_function(function, {})
+
+
+def test_a_function_without_a_file_is_refused() -> None:
+    names: dict[str, Any] = {}
+    exec("def unwritten():\n    pass\n", names)
+    with pytest.raises(NotSendable, match="unwritten, line 1: its source is not there"):
+        pack_function(names["unwritten"], {})
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"text": {1, 2}}, "args cannot be sent as JSON"),
+        ({"text": float("nan")}, "args cannot be sent as JSON"),
+        ({"text": Path("a")}, "args cannot be sent as JSON"),
+        ({}, "args do not fit: missing a required argument: 'text'"),
+        ({"text": "", "rate": 1}, "args do not fit: got an unexpected keyword argument 'rate'"),
+        ({1: 2}, "a name that is no text"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(args: dict[Any, Any], said: str) -> None:
+    with pytest.raises(NotSendable, match=said):
+        pack_function(main, args)
+
+
+def test_the_file_runs_alone(tmp_path: Path) -> None:
+    out = run(pack_function(fit, {"lr": 0.5, "names": ["ä", "\ud800"]}), tmp_path)
+    text = r'"\n  begins two columns in\nnowhere"'
+    assert out == f'[0.5, ["\\u00e4", "\\ud800"], {{"a": 1}}, 4, "b", {text}, "__main__"]\n'
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "out"), [(json, {}, "a\nb\n"), (main, {"text": "x"}, "x\n")]
+)
+def test_a_function_may_have_any_name(
+    function: Callable[..., None], args: dict[str, str], out: str, tmp_path: Path
+) -> None:
+    assert run(pack_function(function, args), tmp_path) == out
+
+
+def test_a_function_of_a_folder_is_called_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "steps" / "fit.py").write_text("def main(n):\n    print('fitted', n)\n")
+    files = pack_reference("steps.fit:main", tmp_path, {"n": 2})
+    assert "from steps.fit import main" in files[MAIN].decode()
+    (tmp_path / MAIN).write_bytes(files.pop(MAIN))
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    words = [sys.executable, MAIN]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "fitted 2\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("fit", "is not module:function"),
+        ("../fit:main", "is not module:function"),
+        ("other:main", "there is no"),
+        ("fit:other", "defines no other"),
+        ("fit:later", "later, line 3: is async"),
+        ("broken:main", "is not Python"),
+    ],
+)
+def test_a_reference_that_leads_nowhere_is_refused(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "fit.py").write_text("def main(n):\n    pass\nasync def later():\n    pass\n")
+    (tmp_path / "broken.py").write_text("def main(\n")
+    with pytest.raises(NotSendable, match=said) as caught:
+        pack_reference(name, tmp_path, {})
+    assert len(str(caught.value).splitlines()) == 1
