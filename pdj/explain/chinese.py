@@ -93,6 +93,7 @@ LABELS = {
     "quota": "配额",
     "group": "PodGroup",
     "etcd": "etcd",
+    "peers": "其他 Pod 的最后几行",
     "noEtcd": "命名空间 {1} 中没有 Service {0}，launcher 无法会合："
     "kubectl -n {1} create -f manifests/elastic/etcd.yaml",
     "hidden": "无权查看",

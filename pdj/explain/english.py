@@ -95,6 +95,7 @@ LABELS = {
     "quota": "Quota",
     "group": "PodGroup",
     "etcd": "etcd",
+    "peers": "The last lines of the others",
     "noEtcd": "there is no Service {0} in namespace {1}, so launchers cannot meet: "
     "kubectl -n {1} create -f manifests/elastic/etcd.yaml",
     "hidden": "not allowed to see",

@@ -20,6 +20,13 @@ ENGLISH = {
         "of the nodes that the records name.",
         Who.USER,
     ),
+    "peer": Text(
+        "A peer did not come to a collective operation in time: another worker is slower, has "
+        "ended, or skips the operation. The worker that is named is the one that waited.",
+        "Compare the last lines of the workers: all of them have to call the same collective "
+        "operations (all_reduce, barrier) in the same order, whatever their rank and data.",
+        Who.USER,
+    ),
     "numbers": Text(
         "The loss or a parameter is NaN, infinite, or not what it must be.",
         "Resume from a checkpoint before it, with a lower learning rate or without that data.",
@@ -51,6 +58,13 @@ CHINESE = {
     "network": Text(
         "加速卡之间的网络出错，或没有配置好。",
         "用 NCCL_DEBUG=INFO 运行一次；检查 NCCL_SOCKET_IFNAME、NCCL_IB_HCA 及记录所指节点的网络。",
+        Who.USER,
+    ),
+    "peer": Text(
+        "某个 worker 没有按时参加集合通信：它较慢、已结束，或跳过了该操作。"
+        "被指出的 worker 是等待的一方。",
+        "比较各 worker 的最后几行日志：无论 rank 和数据如何，所有 worker 都必须以相同顺序调用相同的"
+        "集合通信操作（all_reduce、barrier）。",
         Who.USER,
     ),
     "numbers": Text(

@@ -18,6 +18,7 @@ from kube.client import Client
 from kube.errors import ApiError, Forbidden
 from pdj.explain import chinese, english
 from pdj.explain.etcd import etcd_lines
+from pdj.explain.peers import peer_lines, waited_in_vain
 from pdj.explain.room import node_lines, quota_lines
 from pdj.explain.texts import Text
 from pdj.gather.alone import find_alone
@@ -270,7 +271,10 @@ def _facts(
     if missed_peers and (lines := _seen(lambda: etcd_lines(client, picture, texts), texts)):
         yield "etcd", lines
     if reasons & _OF_FAILURES and job.status.failures:
-        yield "lastLines", _last_lines(job, job.status.failures[-1], texts)
+        last = job.status.failures[-1]
+        yield "lastLines", _last_lines(job, last, texts)
+        if waited_in_vain(last):
+            yield "peers", _seen(lambda: peer_lines(client, picture, last), texts)
     if reasons & _PLACES:
         yield "nodes", _seen(lambda: node_lines(client, job, texts), texts)
     if reasons & _QUOTAS:

@@ -17,6 +17,7 @@ class Fault(StrEnum):
     HARDWARE = "hardware"
     DEVICE_MEMORY = "device memory"
     NETWORK = "network"
+    PEER = "peer"
     NUMBERS = "numbers"
     CHECKPOINT = "checkpoint"
     DEVICE = "device"
@@ -36,6 +37,7 @@ _WORDS = (
         r"|cudaErrorMemoryAllocation|STATUS_ALLOC_FAILED",
     ),
     (Fault.NETWORK, r"nccl.*unhandled system error|ncclSystemError|\b(?:hccl|bkcl)\b.*error"),
+    (Fault.PEER, r"TIMEOUT self_rank|watchdog caught collective operation timeout"),
     (Fault.NUMBERS, r"PaddleRecall error\(10[234]\)"),
     (Fault.CHECKPOINT, r"PaddleRecall error\(10[567]\)"),
     (Fault.DEVICE, r"(?:cuda|cudnn|cublas|hip|xpu|acl) error"),

@@ -142,6 +142,7 @@ READERS = {
     "reconcile/failure/ending.py: _cause",  # the container runtime's
     "pdj/actions.py: create",  # the API server's
     "pdj/explain/story.py: _narrow",  # programs'
+    "pdj/explain/peers.py: waited_in_vain",  # programs'
 }
 MAX_WORKER_CALLS = 12
 MAX_FUNCTION_LINES = 50

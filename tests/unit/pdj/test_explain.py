@@ -153,6 +153,31 @@ def test_what_no_node_has_is_said_to_never_fit(asked: object, fits: bool) -> Non
     assert first.startswith("node-0: " if fits else never)
 
 
+class Logs(Events):
+    """A client that has the log of every pod, and no Events."""
+
+    def text(self, path: str, query: Raw) -> str:
+        pod = path.split("/")[-2]
+        lines = [f"{pod} says {number}" for number in range(9)]
+        return "\n".join(lines[-query.get("tailLines", 9) :])
+
+
+@pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
+def test_who_waited_in_vain_is_shown_beside_the_others(language: str, texts: ModuleType) -> None:
+    message = "RuntimeError: [/gloo/unbound_buffer.cc:86] TIMEOUT self_rank = none pair_rank = -1"
+    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
+    job = a_job().with_workers(3)
+    job.with_status(phase="Failed", attempt=1, failures=[record | {"message": message}])
+    job.with_condition("Failed", True, reason=Reason.POD_FAILED)
+    built = job.build()
+    pods = [a_pod(built, index=0).ended(1), a_pod(built, index=1).ended(143), a_pod(built, index=2)]
+    picture = JobPicture(built, tuple(pod.build() for pod in pods))
+    story = tell(cast("Client", Logs()), picture, language)
+    assert story.whys[0].text == texts.FAULTS[Fault.PEER]
+    said = [f"train-worker-1: train-worker-1 says {number}" for number in (6, 7, 8)]
+    assert story.facts["peers"] == said
+
+
 class Services(Events):
     """A client of a cluster that has this Service, or none."""
 

@@ -19,6 +19,8 @@ LINES: dict[str, Fault | None] = {
     "MemoryError: Out of memory error on GPU 0. Cannot allocate 2GB memory.": Fault.DEVICE_MEMORY,
     "OSError: (External) CUDA error(2), out of memory.": Fault.DEVICE_MEMORY,
     "OSError: (External) NCCL error(2), unhandled system error.": Fault.NETWORK,
+    "RuntimeError: [/paddle/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:86] TIMEOUT "
+    "self_rank = none pair_rank = -1": Fault.PEER,
     "ValueError: invalid ECC key for the curve": None,
     "ModuleNotFoundError: No module named 'xid'": None,
     "OperationalError: FATAL: transaction xid 17 is not known": None,

@@ -1,0 +1,33 @@
+"""The last lines of the other pods, where one waited in vain for them."""
+
+from api.objects import Raw, name_of
+from api.status import Failure
+from api.trainer import container_status, has_started, trainer_name
+from kube.client import Client
+from pdj.gather.jobs import JobPicture
+from pdj.gather.paths import log_path
+from reconcile.words.fault import Fault, fault_of
+
+MAX_PODS = 10
+LINES, MAX_LINE = 3, 300
+
+
+def waited_in_vain(failure: Failure) -> bool:
+    """Whether its program gave up because a peer did not come."""
+    return fault_of(failure.message.partition("\n")[0]) is Fault.PEER
+
+
+def peer_lines(client: Client, picture: JobPicture, failure: Failure) -> list[str]:
+    """The last lines of the pods that are there, by name; raises ApiError."""
+    others = [pod for pod in picture.pods if name_of(pod) != failure.pod and _has_log(pod)]
+    return [line for pod in others[:MAX_PODS] for line in _tail(client, picture, pod)]
+
+
+def _tail(client: Client, picture: JobPicture, pod: Raw) -> list[str]:
+    query = {"container": trainer_name(pod["spec"]), "tailLines": LINES}
+    lines = client.text(log_path(picture.job.namespace, name_of(pod)), query).splitlines()
+    return [f"{name_of(pod)}: {line[:MAX_LINE]}" for line in lines[-LINES:]]
+
+
+def _has_log(pod: Raw) -> bool:
+    return has_started(container_status(pod, trainer_name(pod.get("spec") or {})))
