@@ -115,6 +115,10 @@ pictures: prepare ## Renew the pictures of docs/tools.md from the page of kubect
 pdj: $(STAMP) ## Build kubectl pdj as one file, build/kubectl-pdj, which needs Python 3.11 and nothing else
 	@$(BIN)/python -m release.build build/kubectl-pdj
 
+.PHONY: wheel
+wheel: $(STAMP) ## Build the Python client as a wheel, build/paddlejob-*.whl
+	@$(BIN)/python -m release.wheel build
+
 .PHONY: pdj-release
 pdj-release: $(STAMP) ## Its archive and krew manifest in build/, for a release whose archive will lie at URL=...
 	@$(BIN)/python -m release.krew $(URL) build
