@@ -5,7 +5,6 @@ test_resnet.py show; test_quickstart.py trains an image's own number of samples.
 """
 
 import pytest
-import yaml
 
 from tests.examples.pods import EXAMPLES
 from tests.live.lab import Lab
@@ -53,18 +52,6 @@ def test_is_trained_to_its_end(lab: Lab, file: str) -> None:
             assert last_words in lab.log(f"{job}-worker-0")
     finally:
         lab.kubectl("delete", "-f", str(EXAMPLES / file), "--timeout=100s")
-
-
-def test_launcher_trains_through_services(lab: Lab) -> None:
-    """Collective workers meet by their names; parameter servers do in a file above."""
-    job = yaml.safe_load((EXAMPLES / "resnet.yaml").read_text())
-    job["metadata"]["name"] = "by-name"
-    job["spec"]["intranet"] = "Service"
-    lab.submit(job)
-    lab.wait_completed("by-name", timeout_seconds=JOB_SECONDS)
-    log = lab.log("by-name-worker-0")
-    assert f"by-name-worker-0.{lab.namespace}:36000" in log
-    assert "on 2 workers" in log
 
 
 def test_no_file_tells_a_program_where_its_peers_are() -> None:

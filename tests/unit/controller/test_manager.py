@@ -114,6 +114,13 @@ class Hold:
         self._is_over.set()
 
 
+@pytest.fixture(autouse=True)
+def short_periods(monkeypatch) -> None:
+    """The lease is asked for and renewed often, so that no test waits for that."""
+    for name in ("STANDBY_PERIOD_SECONDS", "RENEW_PERIOD_SECONDS"):
+        monkeypatch.setattr(sys.modules[LeaderElector.__module__], name, 0.1)
+
+
 @pytest.fixture
 def api(server) -> MemoryApi:
     api = MemoryApi(server)
