@@ -5,6 +5,7 @@ through it: its request layer takes three times the CPU, repeats writes on its o
 content types.
 """
 
+import base64
 import os
 import ssl
 import threading
@@ -13,14 +14,18 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import yaml
 from kubernetes.client.configuration import Configuration
 from kubernetes.client.rest import should_bypass_proxies
 from kubernetes.config import incluster_config, kube_config
 from kubernetes.utils.keepalive import tcp_keepalive_socket_options
 
+from api.objects import Raw
+from kube.bounds import read_bounded, refuse_deep_yaml
 from kube.client import Connection
 from kube.clock import Clock
 from kube.http import Endpoint
+from kube.plugin import ask_plugin
 
 READ_SECONDS = 3.0
 """A credential plugin may hang, and renewing the lease takes a header, too."""
@@ -28,6 +33,17 @@ STUCK_SECONDS = 60.0
 """A read that hangs for this long is left alone, and another one begins."""
 TOKEN_PERIOD_SECONDS = 60.0
 """A mounted token is replaced by the kubelet long before it expires; read it this often."""
+MAX_BYTES = 1 << 20
+"""Of a token, a certificate, a key or authorities."""
+MAX_KUBECONFIG_BYTES = 16 << 20
+MAX_DEPTH = 100
+_FILES = {
+    "certificate-authority": "certificate-authority-data",
+    "client-certificate": "client-certificate-data",
+    "client-key": "client-key-data",
+    "tokenFile": "token",
+}
+"""Fields that name a file, and the field that is read in the file's place where there is one."""
 _INSECURE = "insecure-skip-tls-verify"
 """The package takes any text for true, and then verifies nothing."""
 _ENVIRONMENT_HOST = incluster_config.SERVICE_HOST_ENV_NAME
@@ -95,7 +111,8 @@ def load_connection(kubeconfig: str | None, clock: Clock) -> Connection:
         return _load_in_cluster(clock) if is_inside else _load_kubeconfig(path, clock)
     except Exception as error:
         way = "the pod's service account" if is_inside else f"the kubeconfig {path}"
-        raise ConfigurationError(f"no connection to a cluster by {way}: {error}") from error
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise ConfigurationError(f"no connection to a cluster by {way}: {why}") from error
 
 
 def _load_in_cluster(clock: Clock) -> Connection:
@@ -107,7 +124,8 @@ def _load_in_cluster(clock: Clock) -> Connection:
     configuration.proxy = None
 
     def read() -> str | None:
-        token = Path(incluster_config.SERVICE_TOKEN_FILENAME).read_text().strip()
+        path = incluster_config.SERVICE_TOKEN_FILENAME
+        token = read_bounded(path, MAX_BYTES).decode().strip()
         return f"Bearer {token}" if token else None
 
     return build_connection(configuration, Credentials(read, TOKEN_PERIOD_SECONDS, clock))
@@ -125,16 +143,66 @@ def _load_kubeconfig(path: str, clock: Clock) -> Connection:
 
 
 def _read_kubeconfig(path: str) -> Configuration:
-    configuration = Configuration()
+    for each in map(Path, path.split(os.pathsep)):
+        if each.expanduser().exists():
+            data = read_bounded(each.expanduser(), MAX_KUBECONFIG_BYTES)
+            refuse_deep_yaml(data, yaml.SafeLoader, MAX_DEPTH)
     merged = kube_config.KubeConfigMerger(path).config  # type: ignore[no-untyped-call]
     for entry in merged.value["clusters"] if merged else ():
         cluster = entry.value.get("cluster")
         if isinstance(cluster, dict) and not isinstance(cluster.get(_INSECURE) or False, bool):
             raise ConfigurationError(f"{_INSECURE} is neither true nor false")
-    kube_config.load_kube_config(  # type: ignore[no-untyped-call]
-        path, client_configuration=configuration
-    )
+    if merged:
+        _replace_what_has_no_end(merged.value)
+    configuration, loader = Configuration(), kube_config.KubeConfigLoader
+    loader(config_dict=merged, config_base_path=None).load_and_set(configuration)  # type: ignore[no-untyped-call]
     return configuration
+
+
+def _replace_what_has_no_end(config: Raw) -> None:
+    """Bound the files and run the plugin of the current context, which the package does not.
+
+    The package reads any file to its end, and waits for a plugin for ever.
+    """
+    name = config.get("current-context")
+    context, _ = _section(config, "context", name)
+    cluster, folder = _section(config, "cluster", context.get("cluster"))
+    _bound_files(cluster, folder)
+    user, folder = _section(config, "user", context.get("user"))
+    _bound_files(user, folder)
+    if "exec" in user and not (user.get("token") or user.get("tokenFile")):
+        user |= _log_in(user.pop("exec"), cluster, folder)
+
+
+def _section(config: Raw, kind: str, name: str | None) -> tuple[Raw, Path]:
+    """A named section, empty where there is none, and the folder of its file."""
+    for entry in config[f"{kind}s"]:
+        if entry.value.get("name") == name and isinstance(entry.value.get(kind), dict):
+            return entry.value[kind], Path(entry.path).absolute().parent
+    return {}, Path()
+
+
+def _bound_files(section: Raw, folder: Path) -> None:
+    for name, instead in _FILES.items():
+        if section.get(name) and not section.get(instead):
+            try:
+                read_bounded(folder / str(section[name]), MAX_BYTES)
+            except (OSError, ValueError) as error:
+                raise ConfigurationError(f"{name}: {error}") from error
+
+
+def _log_in(plugin: Raw, cluster: Raw, folder: Path) -> Raw:
+    """What a kubeconfig's user has after the plugin's login."""
+    if isinstance(plugin, dict) and "/" in str(plugin.get("command")):
+        plugin = {**plugin, "command": str(folder / str(plugin["command"]))}
+    status = ask_plugin(plugin, cluster)
+    if status.get("token"):
+        return {"token": status["token"]}
+    pair = {"client-certificate": "clientCertificateData", "client-key": "clientKeyData"}
+    if not all(status.get(field) for field in pair.values()):
+        raise ConfigurationError("the login plugin has answered neither a token nor a certificate")
+    encode = base64.b64encode
+    return {f"{name}-data": encode(status[f].encode()).decode() for name, f in pair.items()}
 
 
 def build_connection(configuration: Configuration, credentials: Credentials) -> Connection:

@@ -96,11 +96,13 @@ class JobMemory:
         """The first status that was refused since one was written, why, and when."""
 
     def problems(self) -> list[str]:
-        """A line if the API server does not let this process write statuses."""
+        """A line if a status has been refused for a while, and no other has been written since."""
         with self._lock:
-            _, why, since = self._denied or (None, "", math.inf)
-            seconds = self._clock.monotonic() - since
-        return [f"no status may be written: {why}"] if seconds >= DENIED_SECONDS else []
+            denied, now = self._denied, self._clock.monotonic()
+        if denied is None or now - denied[2] < DENIED_SECONDS:
+            return []
+        (namespace, name), why, _ = denied
+        return [f"no status was written since that of {namespace}/{name} was refused: {why}"]
 
     def forget(self, job: Key) -> None:
         """The job is gone."""

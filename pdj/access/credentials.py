@@ -4,12 +4,10 @@ A plugin runs once, when the first request is sent, and again when its token is 
 """
 
 import base64
-import json
-import os
 from dataclasses import dataclass
 
 from api.objects import Raw
-from pdj.access.parsing import read_bounded
+from kube.bounds import read_bounded
 from pdj.errors import Problem
 
 MAX_BYTES = 1 << 20
@@ -75,34 +73,15 @@ def _authorization(user: Raw) -> str | None:
 
 
 def _ask_plugin(plugin: Raw, cluster: Raw, seconds: float) -> Identity:
+    from kube.plugin import PluginError, ask_plugin  # takes time to import, and most have none
+
     try:
-        command = [str(plugin["command"]), *map(str, plugin.get("args") or ())]
-        environment = _plugin_environment(plugin, cluster)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise Problem(f"the kubeconfig's exec cannot be read: {error!r}") from error
-    from pdj.access.plugin import run_plugin  # takes time to import, and most have no plugin
-
-    name, answer = command[0], run_plugin(command, environment, seconds)
-    try:
-        status = json.loads(answer)["status"]
-        token = status.get("token")
-        return Identity(
-            f"Bearer {token}" if token else None,
-            (status.get("clientCertificateData") or "").encode(),
-            (status.get("clientKeyData") or "").encode(),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Problem(f"the login plugin {name} has not answered with credentials") from error
-
-
-def _plugin_environment(plugin: Raw, cluster: Raw) -> dict[str, str]:
-    spec: Raw = {"interactive": False}
-    if plugin.get("provideClusterInfo"):
-        spec["cluster"] = {
-            "server": cluster.get("server"),
-            "certificate-authority-data": cluster.get("certificate-authority-data"),
-        }
-    version = plugin.get("apiVersion") or "client.authentication.k8s.io/v1"
-    info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}
-    extra = {str(each["name"]): str(each.get("value") or "") for each in plugin.get("env") or ()}
-    return {**os.environ, **extra, "KUBERNETES_EXEC_INFO": json.dumps(info)}
+        status = ask_plugin(plugin, cluster, seconds)
+    except PluginError as error:
+        raise Problem(str(error)) from error
+    token = status.get("token")
+    return Identity(
+        f"Bearer {token}" if token else None,
+        status.get("clientCertificateData", "").encode(),
+        status.get("clientKeyData", "").encode(),
+    )

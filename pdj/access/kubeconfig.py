@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from api.objects import Raw
-from pdj.access.parsing import read_bounded, refuse_deep_yaml
+from kube.bounds import read_bounded, refuse_deep_yaml
 from pdj.errors import Problem
 
 MAX_BYTES = 16 << 20

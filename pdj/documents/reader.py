@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from api.objects import Raw
-from pdj.access.parsing import refuse_deep_yaml
+from kube.bounds import refuse_deep_yaml
 from pdj.errors import Problem, Usage
 
 MAX_BYTES = 3 << 20

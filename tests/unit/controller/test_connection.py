@@ -17,6 +17,7 @@ from controller.client.connection import (
     load_connection,
 )
 from kube.client import Connection
+from kube.plugin import ask_plugin
 from tests.unit.controller.fakes import SteppedClock, eventually
 
 # Credentials
@@ -237,3 +238,36 @@ def test_a_missing_kubeconfig_is_told_in_one_line(tmp_path, clock):
     with pytest.raises(ConfigurationError) as caught:
         load_connection(str(tmp_path / "none"), clock)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("{tokenFile: TOKEN}", "{tokenFile: /dev/zero}", "tokenFile: more than 1 MiB"),
+        ("server:", "certificate-authority: /dev/zero, server:", "authority: more than 1 MiB"),
+        ("{tokenFile: TOKEN}", "{exec: {command: 7}}", "plugin 7 cannot be run: .*"),
+        ("{tokenFile: TOKEN}", "{exec: {command: 'yes'}}", "yes prints more than 1 MiB"),
+        ("{tokenFile: TOKEN}", "{exec: {command: echo}}", "has not answered with credentials"),
+        ("{tokenFile: TOKEN}", "{exec: {command: sleep, args: [60]}}", "not answered within 0.5 s"),
+    ],
+)
+def test_a_kubeconfig_without_end_is_one_line(tmp_path, clock, monkeypatch, old, new, why):
+    monkeypatch.setattr(ask_plugin, "__defaults__", (0.5,))
+    file = tmp_path / "config"
+    assert old in KUBECONFIG
+    file.write_text(KUBECONFIG.replace(old, new))
+    with pytest.raises(ConfigurationError, match=f"^no connection .*{why}$"):
+        load_connection(str(file), clock)
+
+
+def test_a_kubeconfig_that_is_a_device_is_one_line(clock):
+    with pytest.raises(ConfigurationError, match=r"/dev/zero: more than 16 MiB$"):
+        load_connection("/dev/zero", clock)
+
+
+def test_a_plugin_beside_the_kubeconfig_logs_in(tmp_path, clock):
+    plugin, file = tmp_path / "login", tmp_path / "config"
+    plugin.write_text('#!/bin/sh\necho \'{"status": {"token": "one"}}\'\n')
+    plugin.chmod(0o755)
+    file.write_text(KUBECONFIG.replace("{tokenFile: TOKEN}", "{exec: {command: ./login}}"))
+    assert load_connection(str(file), clock).credentials.header() == "Bearer one"

@@ -207,7 +207,7 @@ def test_a_plugin_that_prints_without_end_is_ended(stream: str) -> None:
 def test_words_of_a_plugin_reach_the_terminal_without_what_it_would_obey(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pdj.access.plugin.PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr("kube.plugin.PATIENCE_SECONDS", 0.5)
     words = r"printf 'open \033[2J https://a\r\ncode: ' >&2; sleep 1"
     read_identity(plugin(f"{words}; echo '{{\"status\": {{}}}}'"), {}, plugin_seconds=20)
     said = "open \\x1b[2J https://a\ncode: waiting for the login plugin sh, 20 s at most\n"

@@ -1,22 +1,25 @@
-"""Runs a login plugin, with limits on time and output.
+"""Runs a kubeconfig's login plugin, with limits on time and output.
 
 Its messages go to standard error as they come, without control characters. A plugin that has not
-ended by itself is killed with everything that it has started.
+ended by itself is killed with everything that it has started. Any thread may call.
 """
 
 import codecs
+import json
 import os
 import selectors
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from pdj.errors import Problem
+from api.objects import Raw
+from kube.clock import Clock
 
+PLUGIN_SECONDS = 60.0
+"""A login in a browser takes its time."""
 PATIENCE_SECONDS = 5.0
 """After so long the user is told what is waited for."""
 MAX_BYTES = 1 << 20
@@ -25,15 +28,48 @@ _POLL_SECONDS = 0.1
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
-def run_plugin(command: list[str], environment: dict[str, str], seconds: float) -> bytes:
-    """Run the plugin; returns its output. Raises Problem in one line."""
+class PluginError(Exception):
+    """The plugin has brought no credentials: one line that says why."""
+
+
+def ask_plugin(plugin: Raw, cluster: Raw, seconds: float = PLUGIN_SECONDS) -> Raw:
+    """The status that a plugin answers: a token, or a certificate. Raises PluginError."""
+    try:
+        command = [str(plugin["command"]), *map(str, plugin.get("args") or ())]
+        environment = _environment(plugin, cluster)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise PluginError(f"the kubeconfig's exec cannot be read: {error!r}") from error
+    answer = _run(command, environment, seconds)
+    try:
+        status = json.loads(answer)["status"]
+        return {name: str(value) for name, value in status.items() if value}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        why = f"the login plugin {command[0]} has not answered with credentials"
+        raise PluginError(why) from error
+
+
+def _environment(plugin: Raw, cluster: Raw) -> dict[str, str]:
+    spec: Raw = {"interactive": False}
+    if plugin.get("provideClusterInfo"):
+        spec["cluster"] = {
+            "server": cluster.get("server"),
+            "certificate-authority-data": cluster.get("certificate-authority-data"),
+        }
+    version = plugin.get("apiVersion") or "client.authentication.k8s.io/v1"
+    info = {"apiVersion": version, "kind": "ExecCredential", "spec": spec}
+    extra = {str(each["name"]): str(each.get("value") or "") for each in plugin.get("env") or ()}
+    return {**os.environ, **extra, "KUBERNETES_EXEC_INFO": json.dumps(info)}
+
+
+def _run(command: list[str], environment: dict[str, str], seconds: float) -> bytes:
+    """Run the plugin; returns its output. Raises PluginError."""
     name = f"the login plugin {command[0]}"
     with _caught_signals() as caught:
         process = _start(command, environment, name)
         with process, _ended_with_us(process):
             answer = _read(process, name, seconds, caught)
     if process.returncode:
-        raise Problem(f"{name} has failed: exit code {process.returncode}")
+        raise PluginError(f"{name} has failed: exit code {process.returncode}")
     return answer
 
 
@@ -48,14 +84,15 @@ def _start(command: list[str], environment: dict[str, str], name: str) -> "subpr
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        raise Problem(f"{name} cannot be run: {error}") from error
+        raise PluginError(f"{name} cannot be run: {error}") from error
 
 
 def _read(
     process: "subprocess.Popen[bytes]", name: str, seconds: float, caught: list[int]
 ) -> bytes:
     """Its output once it has ended, even if something that it started is still running."""
-    started, is_told, answer = time.monotonic(), False, bytearray()
+    now = Clock().monotonic
+    started, is_told, answer = now(), False, bytearray()
     with selectors.DefaultSelector() as streams:
         streams.register(process.stdout or 0, selectors.EVENT_READ, answer.extend)
         streams.register(process.stderr or 0, selectors.EVENT_READ, _show_words())
@@ -63,20 +100,20 @@ def _read(
         while True:
             if caught:
                 sys.exit(128 + caught[0])
-            has_ended, waited = process.poll() is not None, time.monotonic() - started
+            has_ended, waited = process.poll() is not None, now() - started
             ready = streams.select(_POLL_SECONDS if not has_ended else 0)
             for key, _ in ready:
                 data = os.read(key.fd, MAX_BYTES)
                 left[key.fd] -= len(data)
                 if left[key.fd] < 0:
-                    raise Problem(f"{name} prints more than {MAX_BYTES >> 20} MiB")
+                    raise PluginError(f"{name} prints more than {MAX_BYTES >> 20} MiB")
                 if not data:
                     streams.unregister(key.fd)
                 key.data(data)
             if has_ended and not ready:
                 return bytes(answer)
             if waited > seconds:
-                raise Problem(f"{name} has not answered within {seconds:g} s")
+                raise PluginError(f"{name} has not answered within {seconds:g} s")
             if waited > PATIENCE_SECONDS and not is_told:
                 is_told = True
                 sys.stderr.write(_plain(f"waiting for {name}, {seconds:g} s at most") + "\n")
