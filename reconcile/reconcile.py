@@ -12,7 +12,7 @@ from enum import Flag, auto
 
 from api.constants import Condition, Phase, Reason, Role
 from api.objects import Raw
-from api.status import JobStatus, diff_status
+from api.status import JobCondition, JobStatus, diff_status
 from reconcile.attempt.adoption import adopt, leave_alone, take_pods
 from reconcile.attempt.back_off import await_back_off
 from reconcile.attempt.catch_up import follow_pods
@@ -334,6 +334,11 @@ def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[Em
             continue
         if type_ is Condition.PENDING and not (told and told.warns):
             continue
-        if old is None or (old.reason, old.message) != (new.reason, new.message):
+        if old is None or old.reason != new.reason or _is_news(old, new):
             events.append(EmitEvent("Warning", new.reason, new.message))
     return events
+
+
+def _is_news(old: JobCondition, new: JobCondition) -> bool:
+    """Whether another message is worth an Event; where pods are placed meanwhile is not."""
+    return old.message != new.message and new.reason != Reason.PARTLY_PLACED

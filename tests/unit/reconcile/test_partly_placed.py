@@ -134,6 +134,7 @@ def test_it_gives_back_what_a_quota_admits_of_it() -> None:
     pending = scenario.world.condition("Pending")
     assert pending["reason"] == "PartlyPlaced"
     assert "1 of 2 pods hold quota and cannot start on node-1 (1)" in pending["message"]
+    assert [event.reason for event in scenario.world.told].count("PartlyPlaced") == 1
     scenario.do({"do": "pass_time", "seconds": SETTINGS.give_back_after_seconds})
     scenario.do({"do": "reap", "pod": "train-worker-0"})
     assert scenario.world.names("Pod") == []
