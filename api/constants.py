@@ -63,6 +63,20 @@ VOLCANO_API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 GANG_API_VERSION: Final = "scheduling.k8s.io/v1alpha2"
 """Kubernetes' own PodGroup: v1.36 with the gates GenericWorkload and GangScheduling."""
 
+KUEUE_API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
+LABEL_QUEUE: Final = "kueue.x-k8s.io/queue-name"
+"""On a job, set by its user: the LocalQueue whose quota it waits for. It counts with --kueue."""
+LABEL_QUEUE_PRIORITY: Final = "kueue.x-k8s.io/priority-class"  # a WorkloadPriorityClass
+LABEL_QUEUE_SECONDS: Final = "kueue.x-k8s.io/max-exec-time-seconds"
+LABEL_QUEUE_JOB: Final = "kueue.x-k8s.io/job-uid"
+"""On a Workload, for Kueue's own tools."""
+JOB_LABELS: Final = (LABEL_QUEUE, LABEL_QUEUE_PRIORITY, LABEL_QUEUE_SECONDS)
+"""The labels of a job that a pass reads."""
+ANNOTATION_POD_SETS: Final = f"{GROUP}/pod-sets-sha256"
+"""On a Workload: the digest of what it was made from."""
+ANNOTATION_SUSPENDED: Final = f"{GROUP}/suspended"
+"""On a Workload that spec.suspend has made inactive, and that is made active again with it."""
+
 TRAINER_CONTAINER: Final = "paddle"
 """The trainer container's name; where no container has it, the first one is the trainer."""
 
@@ -163,6 +177,8 @@ class Reason(StrEnum):
     POD_GROUP_PENDING = "PodGroupPending"  # the PodGroup is not there yet, or not let in yet
     POD_GROUP_UNAVAILABLE = "PodGroupUnavailable"  # none is served, or the user's was deleted
     POD_GROUP_INVALID = "PodGroupInvalid"  # the user's asks for more members than there are pods
+    QUEUED = "Queued"  # with --kueue: the job waits for quota in its queue
+    QUEUE_UNAVAILABLE = "QueueUnavailable"  # with --kueue: the API server serves no Workloads
     CREATE_REFUSED = "CreateRefused"  # a child is refused by RBAC, pod security or a webhook
     DELETE_REFUSED = "DeleteRefused"  # the API server refuses to delete a child: RBAC or a webhook
     NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's
@@ -180,6 +196,7 @@ class Reason(StrEnum):
     TRAINER_ASKED_RESTART = "TrainerAskedRestart"  # a trainer exited with 101 or 102; see below
     FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # a rule of podFailurePolicy does not charge it
     ELASTIC_UNTRAINED = "ElasticUntrained"  # a launcher exited 0 and never met enough peers
+    EVICTED = "Evicted"  # with --kueue: Kueue takes the quota back; the message has its reason
     RESTART_REQUESTED = "RestartRequested"  # a user asked for one, by the annotation restarted-at
     # What ends the job
     BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"  # more restarts than backoffLimit were charged

@@ -1,24 +1,26 @@
 """A whole PaddleJob: the metadata that we use, its spec and its status."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from api.constants import (
     ANNOTATION_RESTARTED_AT,
     ANNOTATION_STATIC_RENDEZVOUS,
     API_VERSION,
+    JOB_LABELS,
     KIND,
     MAX_CHILD_NAME,
     MAX_RESTARTED_AT,
     OWN_MANAGERS,
     Role,
 )
-from api.objects import Raw, is_deleting, name_of, namespace_of, parse_time, uid_of
+from api.objects import Raw, is_deleting, labels_of, name_of, namespace_of, parse_time, uid_of
 from api.ownership import Key, Owner
 from api.spec import JobSpec, parse_spec
 from api.status import JobStatus, parse_status
 
 _UID_CHARACTERS = 8
+_WORKLOAD_UID_CHARACTERS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class PaddleJob:
     """The value of the annotation by which the user asks for a restart."""
     static_rendezvous: bool = True
     """Whether the annotation allows the launcher to be given its peers' list."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """The labels that Kueue's users set."""
 
     @property
     def is_ours(self) -> bool:
@@ -90,6 +94,7 @@ def parse_job(raw: Raw) -> PaddleJob:
         raw_status=raw.get("status") or {},
         restarted_at=annotations.get(ANNOTATION_RESTARTED_AT, "")[:MAX_RESTARTED_AT],
         static_rendezvous=annotations.get(ANNOTATION_STATIC_RENDEZVOUS, "true") == "true",
+        labels={key: labels_of(raw)[key] for key in JOB_LABELS if key in labels_of(raw)},
     )
 
 
@@ -110,3 +115,9 @@ def pod_group_name(job_name: str, uid: str) -> str:
     """`<job>-<8 hex of the UID>`; the job's name is cut so that the result is a valid name."""
     suffix = uid.replace("-", "")[:_UID_CHARACTERS]
     return f"{job_name[: MAX_CHILD_NAME - _UID_CHARACTERS - 1]}-{suffix}"
+
+
+def workload_name(job_name: str, uid: str) -> str:
+    """`paddlejob-<job>-<5 hex of the UID>`, cut like a PodGroup's: Kueue puts it in labels."""
+    suffix = uid.replace("-", "")[:_WORKLOAD_UID_CHARACTERS]
+    return f"{f'paddlejob-{job_name}'[: MAX_CHILD_NAME - len(suffix) - 1]}-{suffix}"

@@ -77,7 +77,8 @@ class Manager:
         self._stop = threading.Event()
         self._threads = Threads(foundation.clock, foundation.log, die)
         namespaces = foundation.options.namespaces
-        self._store = Store((resource for resource, _ in watched("")), namespaces)
+        kueue = foundation.options.settings.kueue
+        self._store = Store((each for each, _ in watched("", kueue=kueue)), namespaces)
         workers = foundation.options.workers
         self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, workers)
         self._clients: list[ApiClient] = []
@@ -214,15 +215,15 @@ class Manager:
         return client
 
     def _build_watches(self, namespaces: tuple[str, ...]) -> Watches:
-        base = self._base
-        pool_size = len(watched("")) * max(1, len(namespaces)) + 4
+        base, kueue = self._base, self._base.options.settings.kueue
+        pool_size = len(watched("", kueue=kueue)) * max(1, len(namespaces)) + 4
         client = self._build_client(pool_size)
 
         def build(resource: Resource, scope: Scope) -> Reflector:
             handler = EventHandler(resource, self._store, self._queue.add, scope.namespace)
             return Reflector(client, handler, scope, base.clock, base.metrics.client, base.log)
 
-        return Watches(namespaces, build)
+        return Watches(namespaces, build, kueue=kueue)
 
     def _build_elector(self, die: Callable[[], None]) -> LeaderElector | None:
         base, options = self._base, self._base.options

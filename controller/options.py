@@ -127,6 +127,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("log-level", "info", ", ".join(LEVELS), _one_of(LEVELS))
     schedulers = ("none", "volcano", "kubernetes")
     add("scheduling", "none", "make every job a gang of this scheduler", _one_of(schedulers))
+    queues = "hold jobs with the label kueue.x-k8s.io/queue-name until Kueue admits them"
+    add("kueue", "false", queues, _truth, nargs="?", const=True)
     etcd = "etcd of all elastic jobs, HOST:PORT; empty: that of each job's own namespace"
     add("elastic-server", "", etcd)
     peers = "seconds that elastic launchers wait for peers"

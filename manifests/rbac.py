@@ -5,7 +5,13 @@ The operator is granted nothing that it does not use; no `*`, no secrets, no pod
 OwnerReferencesPermissionEnforcement wherever a child's owner reference blocks deletion.
 """
 
-from api.constants import GANG_API_VERSION, GROUP, PLURAL, VOLCANO_API_VERSION
+from api.constants import (
+    GANG_API_VERSION,
+    GROUP,
+    KUEUE_API_VERSION,
+    PLURAL,
+    VOLCANO_API_VERSION,
+)
 from api.objects import Raw
 
 READ = ("list", "watch")
@@ -30,6 +36,16 @@ RULES: Table = (
 
 CLUSTER_RULES: Table = (("", "nodes", READ),)
 """Only where the operator runs the jobs of all namespaces: pods on lost nodes are found by it."""
+
+KUEUE_API_GROUP = KUEUE_API_VERSION.partition("/")[0]
+KUEUE_RULES: Table = (
+    (KUEUE_API_GROUP, "workloads", (*CHILD, "patch")),
+    (KUEUE_API_GROUP, "workloads/status", ("patch",)),
+    (KUEUE_API_GROUP, "resourceflavors", ("get",)),
+    (KUEUE_API_GROUP, "workloadpriorityclasses", ("get",)),
+    ("scheduling.k8s.io", "priorityclasses", ("get",)),
+)
+"""In the whole cluster, only with --kueue: flavors and classes belong to no namespace."""
 
 LEASE_RULES: Table = (("coordination.k8s.io", "leases", ("create", "get", "update")),)
 """In the operator's own namespace: leader election."""

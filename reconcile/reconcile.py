@@ -30,11 +30,13 @@ from reconcile.children.gang_hold import await_gang
 from reconcile.children.host_ports import allocate_ports
 from reconcile.children.oversize import find_oversize
 from reconcile.children.partly_placed import await_room
+from reconcile.children.queue import await_quota
 from reconcile.children.refusals import moot_refusals, pause_seconds
 from reconcile.children.refused import await_permission
 from reconcile.children.slow_create import await_slow_create
 from reconcile.children.startup_errors import await_startup
 from reconcile.children.terminating import await_leavers, force_deletes, seconds_to_force_delete
+from reconcile.children.workload import finish_patches
 from reconcile.failure.loss import count_loss
 from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
@@ -68,6 +70,7 @@ POLICIES: tuple[tuple[Policy, State], ...] = (
     (find_invalid_spec, State.LIVE | State.SUSPENDED),
     (find_completion, _STAYS),
     (find_suspension, _STAYS),
+    (await_quota, State.LIVE),
     (answer_failures, _RUNS),
     (find_requested_restart, _RUNS),
     (find_exhausted_in_place, State.LIVE),
@@ -191,7 +194,8 @@ def _tend_ended(view: View, holds: list[Hold]) -> Plan:
         return Plan(delete_job=True)
     if view.is_inherited:
         return Plan(requeue_after=left)  # its operator has tended to it, and its status stays
-    return _finish(view, holds, Plan(deletes=wanted_deletes(view), requeue_after=left))
+    plan = Plan(wanted_deletes(view), finish_patches(view), requeue_after=left)
+    return _finish(view, holds, plan)
 
 
 def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable
 
 from api.constants import (
     ANNOTATION_GROUP_NAME,
+    ANNOTATION_POD_SETS,
     ANNOTATION_RESTARTED_AT,
     ANNOTATION_STATIC_RENDEZVOUS,
+    ANNOTATION_SUSPENDED,
     ANNOTATION_WOKEN,
+    JOB_LABELS,
     LABEL_ATTEMPT,
     LABEL_INDEX,
     LABEL_JOB_UID,
@@ -23,7 +26,7 @@ from api.constants import (
     OWN_MANAGERS,
     Role,
 )
-from api.job import config_map_name, pod_group_name
+from api.job import config_map_name, pod_group_name, workload_name
 from api.objects import Raw, controller_of, is_deleting, labels_of
 from api.ownership import owner_of
 from controller.client.resources import (
@@ -34,6 +37,7 @@ from controller.client.resources import (
     POD,
     SERVICE,
     VOLCANO_POD_GROUP,
+    WORKLOAD,
     Resource,
 )
 from reconcile.build.rendezvous import PUBLISHED_LISTS
@@ -58,6 +62,13 @@ _LABELS = (LABEL_JOB_UID, LABEL_ROLE, LABEL_INDEX, LABEL_ATTEMPT)
 _JOB_ANNOTATIONS = (ANNOTATION_RESTARTED_AT, ANNOTATION_STATIC_RENDEZVOUS)
 _POD_ANNOTATIONS = (ANNOTATION_GROUP_NAME, ANNOTATION_WOKEN)
 _TEMPLATE_METADATA = ("labels", "annotations", "finalizers")
+MAX_WORKLOAD_BYTES = 64 << 10
+"""Of a Workload's admission and checks, which usually take a few hundred."""
+_WORKLOAD_ANNOTATIONS = (ANNOTATION_POD_SETS, ANNOTATION_SUSPENDED)
+_WORKLOAD_SPEC = ("queueName", "active")
+_POD_SET = ("name", "count", "minCount")
+_ASSIGNMENT = ("name", "flavors", "count")
+_CHECK = ("name", "state", "podSetUpdates")
 _GROUP_SPEC = ("minMember", "queue", "priorityClassName", "minResources")
 _POD_SPEC = ("nodeName", "restartPolicy")
 _POD_STATUS = ("phase", "reason", "message", "podIP", "hostIP", "startTime")
@@ -79,6 +90,8 @@ def trim(resource: Resource, obj: Raw) -> Raw:
 def _trim_job(job: Raw) -> Raw:
     spec, status = job.get("spec") or {}, job.get("status") or {}
     metadata = _trim_metadata(job)
+    if labels := _pick(labels_of(job), JOB_LABELS):
+        metadata["labels"] = metadata.get("labels", {}) | labels
     annotations = _pick(job["metadata"].get("annotations") or {}, _JOB_ANNOTATIONS)
     if annotations:
         metadata["annotations"] = {k: v[:MAX_RESTARTED_AT] for k, v in annotations.items()}
@@ -158,6 +171,38 @@ def _may_be_gang(obj: Raw) -> bool:
     )
 
 
+def _trim_workload(obj: Raw) -> Raw:
+    """The job's own Workload without its templates; any other only its metadata."""
+    owner, metadata = owner_of(obj), _trim_metadata(obj)
+    if owner is None or obj["metadata"]["name"] != workload_name(owner.key.name, owner.uid):
+        return {"metadata": metadata}
+    annotations = _pick(obj["metadata"].get("annotations") or {}, _WORKLOAD_ANNOTATIONS)
+    if annotations:
+        metadata["annotations"] = _bound(annotations)
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    kept = _pick(spec, _WORKLOAD_SPEC)
+    kept["podSets"] = _pick_each(spec.get("podSets"), _POD_SET)
+    return {"metadata": metadata, "spec": kept, "status": _trim_workload_status(status)}
+
+
+def _trim_workload_status(status: Raw) -> Raw:
+    admission = status.get("admission")
+    kept: Raw = {}
+    if admission:
+        assignments = _pick_each(admission.get("podSetAssignments"), _ASSIGNMENT)
+        kept["admission"] = {"podSetAssignments": assignments}
+    kept["admissionChecks"] = _pick_each(status.get("admissionChecks"), _CHECK)
+    kept["reclaimablePods"] = _pick_each(status.get("reclaimablePods"), _POD_SET)
+    if len(marshal.dumps(kept)) > MAX_WORKLOAD_BYTES:
+        kept = {}  # without an admission, it starts nothing
+    conditions = (status.get("conditions") or ())[:MAX_CONDITIONS]
+    kept["conditions"] = [
+        _pick(each, ("observedGeneration",)) | _bound(_pick(each, _CONDITION))
+        for each in conditions
+    ]
+    return kept
+
+
 def _bound(texts: Raw) -> Raw:
     return {key: text[:MAX_TEXT] for key, text in texts.items() if isinstance(text, str)}
 
@@ -200,5 +245,6 @@ _TRIMMERS: dict[Resource, Callable[[Raw], Raw]] = {
     CONFIG_MAP: _trim_config_map,
     VOLCANO_POD_GROUP: _trim_pod_group,
     GANG_POD_GROUP: _trim_pod_group,
+    WORKLOAD: _trim_workload,
     NODE: _trim_node,
 }

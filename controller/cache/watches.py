@@ -22,6 +22,7 @@ from controller.client.resources import (
     POD,
     SERVICE,
     VOLCANO_POD_GROUP,
+    WORKLOAD,
     Resource,
 )
 
@@ -35,10 +36,10 @@ _Group = dict[Resource, Reflector]
 class Watches:
     """The reflectors of all kinds and namespaces. No namespaces means all of them."""
 
-    def __init__(self, namespaces: Sequence[str], build: Build) -> None:
+    def __init__(self, namespaces: Sequence[str], build: Build, *, kueue: bool = False) -> None:
         self._stop = threading.Event()
         self._groups: dict[str, _Group] = {
-            namespace: {resource: build(resource, scope) for resource, scope in watched(namespace)}
+            namespace: {r: build(r, scope) for r, scope in watched(namespace, kueue=kueue)}
             for namespace in namespaces or ("",)
         }
 
@@ -64,10 +65,13 @@ class Watches:
         """List the jobs again; `are_current` says when that is done.
 
         Only the jobs: a status is written before its pods change, so a pass can act on a fresh job
-        with old children, but not on an old job with fresh children.
+        with old children, but not on an old job with fresh children. And the Workloads: a job with
+        fresh pods and an old Workload would seem to have lost its quota.
         """
         for group in self._groups.values():
             group[PADDLE_JOB].list_again()
+            if WORKLOAD in group:
+                group[WORKLOAD].list_again()
 
     def are_current(self) -> bool:
         """Whether everything is as new as `list_again`, except namespaces that are refused."""
@@ -130,7 +134,7 @@ class Watches:
         return run
 
 
-def watched(namespace: str) -> list[tuple[Resource, Scope]]:
+def watched(namespace: str, *, kueue: bool = False) -> list[tuple[Resource, Scope]]:
     """The kinds to watch. Children are selected by the label that every child carries."""
     everything, children = Scope(namespace), Scope(namespace, LABEL_JOB_UID)
     kinds = [
@@ -142,6 +146,8 @@ def watched(namespace: str) -> list[tuple[Resource, Scope]]:
         (VOLCANO_POD_GROUP, Scope(namespace, is_optional=True)),
         (GANG_POD_GROUP, Scope(namespace, LABEL_JOB_UID, is_optional=True)),
     ]
+    if kueue:
+        kinds.append((WORKLOAD, Scope(namespace, LABEL_JOB_UID, is_optional=True)))
     if not namespace:
         # Only a cluster-wide role may read them; without, pods on lost nodes are left alone.
         kinds.append((NODE, Scope(is_optional=True)))

@@ -41,11 +41,17 @@ SERVICE: Final = Resource("Service", "v1", "services")
 CONFIG_MAP: Final = Resource("ConfigMap", "v1", "configmaps")
 VOLCANO_POD_GROUP: Final = Resource("PodGroup", constants.VOLCANO_API_VERSION, "podgroups")
 GANG_POD_GROUP: Final = Resource("PodGroup", constants.GANG_API_VERSION, "podgroups")
+WORKLOAD: Final = Resource("Workload", constants.KUEUE_API_VERSION, "workloads")
+RESOURCE_FLAVOR: Final = Resource("ResourceFlavor", constants.KUEUE_API_VERSION, "resourceflavors")
+WORKLOAD_PRIORITY_CLASS: Final = Resource(
+    "WorkloadPriorityClass", constants.KUEUE_API_VERSION, "workloadpriorityclasses"
+)
+PRIORITY_CLASS: Final = Resource("PriorityClass", "scheduling.k8s.io/v1", "priorityclasses")
 NODE: Final = Resource("Node", "v1", "nodes")
 EVENT: Final = Resource("Event", "v1", "events")
 LEASE: Final = Resource("Lease", "coordination.k8s.io/v1", "leases")
 
-_FAMILY: Final = (PADDLE_JOB, POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP, GANG_POD_GROUP)
+_FAMILY: Final = (PADDLE_JOB, POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP, GANG_POD_GROUP, WORKLOAD)
 _BY_TYPE: Final = {(resource.api_version, resource.kind): resource for resource in _FAMILY}
 
 

@@ -70,7 +70,7 @@ class ChildWriter:
 
     def patch(self, owner: Owner, item: Patch) -> ApiError | None:
         """Change a child if it is still the one that the plan saw; also succeeds if it is gone."""
-        resource, path = _locate(owner, item.target)
+        resource, path = _locate(owner, item.target, item.subresource)
         # The API server refuses the patch on an object of another UID.
         metadata = {**(item.body.get("metadata") or {}), "uid": item.target.uid}
         try:
@@ -136,6 +136,6 @@ def _find_alteration(owner: Owner, sent: Raw, made: Raw) -> str:
     return ""
 
 
-def _locate(owner: Owner, target: ObjectReference) -> tuple[Resource, str]:
+def _locate(owner: Owner, target: ObjectReference, part: str = "") -> tuple[Resource, str]:
     resource = find_resource(target.api_version, target.kind)
-    return resource, resource.path(owner.key.namespace, target.name)
+    return resource, resource.path(owner.key.namespace, target.name, part)

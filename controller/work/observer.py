@@ -16,14 +16,21 @@ from controller.client.resources import (
     GANG_POD_GROUP,
     NODE,
     POD,
+    PRIORITY_CLASS,
+    RESOURCE_FLAVOR,
     SERVICE,
     VOLCANO_POD_GROUP,
+    WORKLOAD,
+    WORKLOAD_PRIORITY_CLASS,
     Resource,
 )
 from controller.work.memory import JobMemory
 from kube.errors import NotFound
 from reconcile.attempt.adoption import names_to_ask_for
-from reconcile.model.plan import Observed
+from reconcile.model.plan import Child, Observed
+from reconcile.model.workload import objects_to_read
+
+_OF_CLUSTER = {r.kind: r for r in (RESOURCE_FLAVOR, WORKLOAD_PRIORITY_CLASS, PRIORITY_CLASS)}
 
 
 class Observer:
@@ -62,6 +69,9 @@ class Observer:
             named_pod_group=family.named_pod_group,
             volcano_served=self._is_served(VOLCANO_POD_GROUP, key.namespace),
             gang_served=self._is_served(GANG_POD_GROUP, key.namespace),
+            workloads=children.get(WORKLOAD, ()),
+            workloads_served=self._is_served(WORKLOAD, key.namespace),
+            cluster_objects=dict(self._cluster_objects(key, family)),
             nodes=self._nodes(pods),
             is_backlogged=self._is_backlogged(key.namespace),
             unseen_pods=tuple(self._unseen_pods(key, job, pods)),
@@ -77,6 +87,15 @@ class Observer:
                     pod = self._get(POD.path(owner.key.namespace, name))
                     if owner.controls(pod):
                         yield trim(POD, pod)
+
+    def _cluster_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
+        """Flavors and priority classes: there are few, they hardly change, and few passes ask."""
+        if not self._is_served(WORKLOAD, key.namespace):
+            return
+        pods = len(family.children.get(POD, ()))
+        for child in objects_to_read(family.job, family.children.get(WORKLOAD, ()), pods):
+            with contextlib.suppress(NotFound):
+                yield child, self._get(_OF_CLUSTER[child[0]].path("", child[1]))
 
     def _nodes(self, pods: tuple[Raw, ...]) -> dict[str, Raw] | None:
         if not self._is_served(NODE, ""):

@@ -12,6 +12,7 @@ from manifests.chart.values import TAG, VALUES
 from manifests.rbac import (
     CLUSTER_RULES,
     EDIT_RULES,
+    KUEUE_RULES,
     LEASE_RULES,
     REVIEW_RULES,
     RULES,
@@ -109,6 +110,7 @@ def _definitions() -> str:
         "clusterRules": CLUSTER_RULES,
         "leaseRules": LEASE_RULES,
         "reviewRules": REVIEW_RULES,
+        "kueueRules": KUEUE_RULES,
         "viewRules": VIEW_RULES,
         "editRules": EDIT_RULES,
     }

@@ -14,6 +14,7 @@ from manifests.operator import HEALTH_ADDRESS, METRICS_ADDRESS
 NAMESPACE_PATTERN = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 ELSEWHERE = {
     "namespace": "scope",
+    "kueue": "kueue.enabled",
     "metrics-secure": "metrics.secure",
     "metrics-cert-dir": "metrics.certificateSecret",
 }

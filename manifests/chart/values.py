@@ -301,6 +301,11 @@ SURROUNDINGS = (
         ),
     ),
     Section(
+        "kueue",
+        "Quota by Kueue: docs/kueue.md.",
+        (Value("enabled", False, SWITCH, "Hold jobs with a queue's label until it admits them."),),
+    ),
+    Section(
         "elasticEtcd",
         "The meeting point of elastic jobs: docs/elastic.md.",
         (Value("namespaces", [], NAMESPACES, "The namespaces to have one; they must exist."),),

@@ -198,6 +198,24 @@ TEXTS: Texts = {
         "tries again by itself.",
         Who.USER,
     ),
+    Reason.QUEUED: Text(
+        "Kueue has not admitted the job yet: its queue has no free quota for it, or is not set up.",
+        "Wait for quota, or ask for less; the message has Kueue's reason, and docs/kueue.md says "
+        "what to do about each.",
+        Who.USER,
+    ),
+    Reason.QUEUE_UNAVAILABLE: Text(
+        "The job has a queue's label, and the API server serves no Workloads: Kueue is not "
+        "installed.",
+        "Have Kueue installed, or take the label kueue.x-k8s.io/queue-name off the job.",
+        Who.ADMIN,
+    ),
+    Reason.EVICTED: Text(
+        "Kueue has taken the job's quota back: a job of higher priority needs it, or the queue was "
+        "stopped.",
+        "Nothing: the job is in its queue again, and nothing is charged.",
+        Who.NOBODY,
+    ),
     Reason.POD_GROUP_PENDING: Text(
         "The batch scheduler has not let the gang in yet: its queue is full, or the whole gang "
         "finds no room at once.",

@@ -8,12 +8,15 @@ from reconcile.attempt.restart import restart_delay
 from reconcile.model.hold import Hold, Stop, clock_time
 from reconcile.model.view import View
 
+_AT_ONCE = (Reason.RESTART_REQUESTED, Reason.EVICTED)
+"""Nothing has failed."""
+
 
 def await_back_off(view: View) -> Hold | None:
     """The wait before a restarting job's pods can be created; None if there is no wait."""
     restarting = view.job.status.true_condition(Condition.RESTARTING)
     since = parse_time(restarting.last_transition_time) if restarting else None
-    if restarting is None or since is None or restarting.reason == Reason.RESTART_REQUESTED:
+    if restarting is None or since is None or restarting.reason in _AT_ONCE:
         return None
     due = since + timedelta(seconds=restart_delay(view.job.status.quick_restarts))
     left = (due - view.now).total_seconds()

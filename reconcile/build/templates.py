@@ -1,7 +1,8 @@
 """The pod that a role's template becomes.
 
 The template is used as it is, except for names, owner, our labels and annotations, hostname and
-subdomain, hostNetwork and ports (Host), the gang's scheduler and group, restartPolicy and
+subdomain, hostNetwork and ports (Host), the gang's scheduler and group, what Kueue's admission
+adds, restartPolicy and
 terminationMessagePolicy if they are unset, affinity if a rule below asks for it, and the trainer
 container's environment.
 """
@@ -29,6 +30,7 @@ from api.objects import Raw
 from api.trainer import trainer_name
 from reconcile.build.addresses import port_of
 from reconcile.build.environment import build_env, build_env_from, merge_env
+from reconcile.build.flavors import placed_metadata, placed_spec
 from reconcile.build.gang import Gang, GangKind
 from reconcile.build.rendezvous import child_labels
 from reconcile.model.view import View
@@ -44,14 +46,19 @@ def build_pod(view: View, name: str, gang: Gang | None) -> Raw:
     role, index = view.wanted[name]
     template = view.job.spec.roles[role].template
     metadata = template.get("metadata") or {}
-    labels = (metadata.get("labels") or {}) | _labels(view, name, role, index)
+    placed = placed_metadata(view, role, "labels")
+    labels = (metadata.get("labels") or {}) | placed | _labels(view, name, role, index)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
             **{key: metadata[key] for key in ("finalizers",) if key in metadata},
             **view.job.child_metadata(name, labels),
-            "annotations": (metadata.get("annotations") or {}) | _annotations(view, gang),
+            "annotations": {
+                **(metadata.get("annotations") or {}),
+                **placed_metadata(view, role, "annotations"),
+                **_annotations(view, gang),
+            },
         },
         "spec": _pod_spec(view, name, role, index, gang),
     }
@@ -81,6 +88,7 @@ def _pod_spec(view: View, name: str, role: Role, index: int, gang: Gang | None) 
     template = view.job.spec.roles[role].pod_spec
     spec: Raw = {
         **template,
+        **placed_spec(view, role, template),
         "hostname": name,
         "subdomain": name,
         "restartPolicy": template.get("restartPolicy") or "Never",

@@ -13,6 +13,7 @@ from reconcile.build.templates import build_pod
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.host_ports import seconds_to_ports
 from reconcile.children.wake import seconds_to_wake, wake_patches
+from reconcile.children.workload import workload_creates, workload_deletes, workload_patches
 from reconcile.model.hold import Stop, earliest
 from reconcile.model.plan import Create, Plan
 from reconcile.model.view import View
@@ -23,13 +24,16 @@ SERVICES_AHEAD = 32
 
 def change_children(view: View, stop: Stop) -> Plan:
     """A plan without a status: the deletes, and the creates that no hold stops."""
-    deletes = wanted_deletes(view)
+    deletes = wanted_deletes(view) + workload_deletes(view)
+    patches = workload_patches(view)
+    queues = workload_creates(view) if stop < Stop.CREATES else ()
     if view.job.status.is_true(Condition.SUSPENDED) or view.is_adopted:
-        return Plan(deletes)
+        return Plan(deletes, patches, creates=tuple(filter(None, (queues,))))
     if stop is Stop.PODS:
-        return Plan(deletes, creates=tuple(filter(None, (_config_map_creates(view),))))
+        both = (queues, _config_map_creates(view))
+        return Plan(deletes, patches, creates=tuple(filter(None, both)))
     gang = find_gang(view)
-    patches = wake_patches(view) + (own_pod_group_patches(view, gang) if gang else ())
+    patches += wake_patches(view) + (own_pod_group_patches(view, gang) if gang else ())
     if stop is Stop.CREATES:
         return Plan(deletes, patches, requeue_after=seconds_to_wake(view))
     names, wait = _names_to_create(view)

@@ -57,7 +57,7 @@ def _pods_to_go(view: View) -> list[PodView]:
         return list(view.all_pods)
     policy = view.job.spec.clean_pod_policy
     if view.job.status.phase == Phase.FAILED and policy is not CleanPodPolicy.NEVER:
-        return [pod for pod in view.all_pods if not _has_ended(pod)]
+        return [pod for pod in view.all_pods if not has_ended(pod)]
     # Pods of other attempts, left by an operator that died or whose cache lagged, always go.
     return [pod for pod in view.all_pods if pod.attempt != view.attempt]
 
@@ -65,7 +65,7 @@ def _pods_to_go(view: View) -> list[PodView]:
 def _pod_groups_to_go(view: View) -> tuple[Raw, ...]:
     """The PodGroups to delete: an ended job keeps its own only while kept pods still run."""
     going = {pod.uid for pod in _pods_to_go(view)}
-    if any(pod.uid not in going and not _has_ended(pod) for pod in view.all_pods):
+    if any(pod.uid not in going and not has_ended(pod) for pod in view.all_pods):
         return ()
     return view.observed.pod_groups
 
@@ -77,6 +77,6 @@ def _cleans_all(view: View) -> bool:
     )
 
 
-def _has_ended(pod: PodView) -> bool:
+def has_ended(pod: PodView) -> bool:
     """Whether all of its containers have ended: a running sidecar still takes up resources."""
     return (pod.raw.get("status") or {}).get("phase") in ("Succeeded", "Failed")

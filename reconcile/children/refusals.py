@@ -12,6 +12,7 @@ from api.objects import name_of
 from reconcile.build.gang import find_gang
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.children.terminating import force_deletes
+from reconcile.children.workload import workload_creates, workload_deletes
 from reconcile.model.plan import Child, Refusal
 from reconcile.model.view import View
 
@@ -84,11 +85,12 @@ def lacking_children(view: View) -> Names:
     gang = find_gang(view)
     if gang and not (gang.is_users or gang.exists):
         lacking["PodGroup"] = {gang.name}
+    lacking["Workload"] = {create.name for create in workload_creates(view)}
     return lacking
 
 
 def _leaving_children(view: View) -> dict[str, set[str]]:
     leaving: dict[str, set[str]] = {}
-    for delete in (*wanted_deletes(view), *force_deletes(view)):
+    for delete in (*wanted_deletes(view), *workload_deletes(view), *force_deletes(view)):
         leaving.setdefault(delete.target.kind, set()).add(delete.target.name)
     return leaving

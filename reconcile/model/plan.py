@@ -60,6 +60,7 @@ class Patch:
 
     target: ObjectReference
     body: Raw
+    subresource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,9 @@ class Observed:
     `named_pod_group` is the PodGroup with the job's own name, whoever made it.
     `volcano_served` and `gang_served` say whether the API server serves PodGroups of
     scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
+    `workloads` are Kueue's, controlled by the job; `workloads_served` says whether the API server
+    serves them. `cluster_objects` are the flavors and priority classes that the next step needs,
+    by kind and name, without those that do not exist.
     `nodes` maps names to nodes that have pods being deleted; None if the operator has no
     permission to read nodes.
     `refusals` holds the children that previous passes could not create or delete, and why.
@@ -186,6 +190,9 @@ class Observed:
     named_pod_group: Raw | None = None
     volcano_served: bool = False
     gang_served: bool = False
+    workloads: tuple[Raw, ...] = ()
+    workloads_served: bool = False
+    cluster_objects: dict[Child, Raw] = field(default_factory=dict)
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()
     refused_times: int = 0
@@ -204,7 +211,8 @@ class Observed:
 class Settings:
     """Options of the command line that apply to every job.
 
-    `scheduling` is none, volcano or kubernetes. `elastic_server` is empty if the elastic jobs of
+    `scheduling` is none, volcano or kubernetes. `kueue`: jobs with a queue's label wait for quota.
+    `elastic_server` is empty if the elastic jobs of
     each namespace have their own etcd. `host_port_range` is inclusive; the jobs of one namespace
     can use `host_port_share` of it.
     The graces are how long a pod can wait for an image, or for a configuration that will not fix
@@ -213,6 +221,7 @@ class Settings:
     """
 
     scheduling: str = "none"
+    kueue: bool = False
     elastic_server: str = ""
     elastic_timeout_seconds: int = 120
     force_delete_after_seconds: float = 300.0

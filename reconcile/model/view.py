@@ -14,6 +14,7 @@ from reconcile.model.indexes import parse_indexes
 from reconcile.model.plan import Observed, Settings
 from reconcile.model.pods import PodState, PodView, view_pod
 from reconcile.model.skew import follow_clock
+from reconcile.model.workload import find_workload, limit_replicas
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,11 @@ class View:
         return done
 
     @cached_property
+    def workload(self) -> Raw | None:
+        """The job's own Workload, if it exists and is not being deleted."""
+        return find_workload(self.job, self.observed.workloads)
+
+    @cached_property
     def config_map(self) -> Raw | None:
         """This attempt's ConfigMap, if it exists and is not being deleted."""
         name = config_map_name(self.job.name, self.attempt)
@@ -178,4 +184,6 @@ class View:
 def build_view(observed: Observed, now: datetime, settings: Settings) -> View:
     """The view of an observed job; raises what `parse_job` raises."""
     job = parse_job(observed.job)
+    if (workload := find_workload(job, observed.workloads)) is not None:
+        job = limit_replicas(job, workload)
     return View(replace(job, status=follow_clock(job.status, now)), observed, now, settings)

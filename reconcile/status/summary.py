@@ -9,6 +9,7 @@ from api.objects import format_time
 from api.status import JobStatus, RoleStatus, Waiting, telling_conditions
 from reconcile.attempt.restart_request import note_request
 from reconcile.build.gang import find_gang
+from reconcile.build.workload import is_queued
 from reconcile.children.gang_hold import await_gang
 from reconcile.failure.loss import forget_loss
 from reconcile.model.hold import Hold, grace_since
@@ -49,7 +50,7 @@ def _with_facts(view: View, status: JobStatus) -> JobStatus:
     spec = view.job.spec
     counts = {role: _count_role(view, role) for role in spec.roles}
     gang = find_gang(view)
-    is_held = spec.suspend or status.is_true(Condition.SUSPENDED)
+    is_held = spec.suspend or status.is_true(Condition.SUSPENDED) or is_queued(view)
     return replace(
         status,
         mode=str(spec.mode),
@@ -103,6 +104,7 @@ def _has_ended(view: View) -> bool:
 
 def _decide_phase(view: View) -> Phase:
     waits_for_restart = view.job.status.is_true(Condition.RESTARTING) and not view.pods
+    waits_for_restart &= not is_queued(view)
     if (view.previous_pods or waits_for_restart) and not view.job.status.given_back_at:
         return Phase.RESTARTING
     if view.all_run:
@@ -132,9 +134,8 @@ def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobSta
     since = view.now if runs else _first_look(view)  # a later change shows that the job has run
     status = set_condition(status, Condition.RUNNING, runs, reason, message, since)
     if status.is_true(Condition.RESTARTING) and status.phase != Phase.RESTARTING:
-        status = set_condition(
-            status, Condition.RESTARTING, False, Reason.PODS_CREATED, "", view.now
-        )
+        why = Reason.QUEUED if is_queued(view) else Reason.PODS_CREATED
+        status = set_condition(status, Condition.RESTARTING, False, why, "", view.now)
     return status
 
 

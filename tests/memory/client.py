@@ -4,13 +4,20 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Protocol
 
 from api.objects import Raw
-from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, SERVICE, VOLCANO_POD_GROUP
+from controller.client.resources import (
+    CONFIG_MAP,
+    PADDLE_JOB,
+    POD,
+    SERVICE,
+    VOLCANO_POD_GROUP,
+    WORKLOAD,
+)
 from kube.errors import NotFound
 
 if TYPE_CHECKING:
     from tests.memory.world import World
 
-RESOURCES = {r.kind: r for r in (PADDLE_JOB, POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP)}
+RESOURCES = {r.kind: r for r in (PADDLE_JOB, POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP, WORKLOAD)}
 _BY_PLURAL = {r.plural: r.kind for r in RESOURCES.values()}
 
 

@@ -24,7 +24,14 @@ from api.objects import (
 )
 from api.ownership import Key, Owner, owner_of
 from controller.cache.store import Family, Store
-from controller.client.resources import CONFIG_MAP, POD, SERVICE, VOLCANO_POD_GROUP, Resource
+from controller.client.resources import (
+    CONFIG_MAP,
+    POD,
+    SERVICE,
+    VOLCANO_POD_GROUP,
+    WORKLOAD,
+    Resource,
+)
 from controller.work.applier import Applier
 from controller.work.memory import JobMemory
 from kube.errors import AlreadyExists, ApiError, Conflict, Forbidden
@@ -36,7 +43,7 @@ from tests.memory.client import RESOURCES, WorldClient
 
 GRACE_SECONDS = 30.0
 MAX_PASSES = 40
-CHILDREN = ("Pod", "Service", "ConfigMap", "PodGroup")
+CHILDREN = ("Pod", "Service", "ConfigMap", "PodGroup", "Workload")
 
 Place = tuple[str, str]
 """An object's kind and name."""
@@ -74,6 +81,9 @@ class World:
     """Whether passes are told that other jobs wait for a worker."""
     volcano_served: bool = False
     gang_served: bool = False
+    workloads_served: bool = False
+    cluster_objects: dict[Place, Raw] = field(default_factory=dict)
+    """Flavors and priority classes, as the operator reads them."""
     error: ApiError | None = None
     """What the last pass met, to be tried again later."""
     before_write: Callable[[str], None] = lambda verb: None
@@ -166,6 +176,9 @@ class World:
         obj = self.get(kind, name)
         if (body.get("metadata") or {}).get("uid", uid_of(obj)) != uid_of(obj):
             raise Conflict(name)
+        version = obj["metadata"]["resourceVersion"]
+        if (body.get("metadata") or {}).get("resourceVersion", version) != version:
+            raise Conflict(name)
         self.put(merge(obj, body))
 
     def patch_status(self, name: str, patch: Raw) -> None:
@@ -237,6 +250,9 @@ class World:
             named_pod_group=self.objects.get(("PodGroup", name)),
             volcano_served=self.volcano_served,
             gang_served=self.gang_served,
+            workloads=children[WORKLOAD],
+            workloads_served=self.workloads_served,
+            cluster_objects=self.cluster_objects,
             nodes=self.nodes,
             is_backlogged=self.is_backlogged,
             taken_host_ports=self.taken_host_ports,

@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
-from manifests.rbac import CLUSTER_RULES, LEASE_RULES, REVIEW_RULES, RULES
+from manifests.rbac import CLUSTER_RULES, KUEUE_RULES, LEASE_RULES, REVIEW_RULES, RULES
 
 CHECKOUT = Path(__file__).parents[2]
 PAGE = (CHECKOUT / "docs" / "security.md").read_text()
-RIGHT = re.compile(r"^\| `([\w/]+)` \| ([\w.]+) \| ([a-z, ]+) \| \S", re.MULTILINE)
+RIGHT = re.compile(r"^\| `([\w/]+)` \| ([\w.-]+) \| ([a-z, ]+) \| \S", re.MULTILINE)
 CORE = "core"
 
 
@@ -17,7 +17,8 @@ def test_every_right_is_explained_and_none_besides() -> None:
     }
     granted = {
         (group or CORE, resource): set(verbs)
-        for group, resource, verbs in (*RULES, *CLUSTER_RULES, *LEASE_RULES, *REVIEW_RULES)
+        for table in (RULES, CLUSTER_RULES, LEASE_RULES, REVIEW_RULES, KUEUE_RULES)
+        for group, resource, verbs in table
     }
     assert told == granted
 

@@ -144,6 +144,9 @@ of their own; one of all namespaces is alone.
 - --metrics-cert-dir=/etc/paddlejob/metrics
 {{- end }}
 {{- end }}
+{{- if .Values.kueue.enabled }}
+- --kueue
+{{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}

@@ -1,0 +1,36 @@
+"""Ends the attempt of a job whose quota Kueue takes back; the next one waits in the queue."""
+
+from dataclasses import replace
+
+from api.constants import Reason
+from api.objects import Raw
+from reconcile.attempt.restart import begin_attempt, quick_restarts
+from reconcile.failure.incident import Incident
+from reconcile.failure.loss import forget_loss
+from reconcile.model.move import Move
+from reconcile.model.view import View
+from reconcile.model.workload import condition_named, is_set
+
+
+def end_evicted(view: View) -> Move:
+    """The next attempt, uncharged and without a back-off: nothing has failed.
+
+    Time in the queue is not lost time, and deadlines count anew, as after spec.suspend.
+    """
+    message = f"Evicted: {_why(view.workload)}"
+    incident = Incident(Reason.EVICTED, message, is_charged=False)
+    move = begin_attempt(view, view.job.status, incident)
+    status = replace(forget_loss(move.status), quick_restarts=quick_restarts(view), start_time="")
+    return replace(move, status=status)
+
+
+def _why(workload: Raw | None) -> str:
+    """Kueue's reason and its message, or how else the job has lost its quota."""
+    if workload is None:
+        return "WorkloadDeleted: its Workload is gone, so it has no quota"
+    if is_set(workload, "Finished"):
+        return "WorkloadFinished: its Workload is finished, so it has no quota"
+    told = condition_named(workload, "Evicted")
+    if told.get("status") == "True":
+        return f"{told.get('reason')}: {told.get('message')}"
+    return "NotAdmitted: its Workload is not admitted"

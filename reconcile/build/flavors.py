@@ -1,0 +1,77 @@
+"""What Kueue's admission adds to a role's pods: where they run, what they tolerate, labels.
+
+It comes from the assigned ResourceFlavors and from admission checks. Nothing is written to the
+job: a pod's manifest is built with it, so an eviction has nothing to take back.
+"""
+
+from collections.abc import Iterator
+
+from api.constants import Role
+from api.objects import Raw
+from reconcile.model.view import View
+from reconcile.model.workload import FLAVOR, flavors_of, is_admitted
+
+_MAPS = ("nodeSelector", "labels", "annotations")
+
+
+def missing_flavors(view: View) -> list[str]:
+    """The assigned flavors that do not exist."""
+    names = {name for role in view.job.spec.roles for name in flavors_of(view.workload, role)}
+    return sorted(n for n in names if (FLAVOR, n) not in view.observed.cluster_objects)
+
+
+def find_conflict(view: View) -> str:
+    """Where Kueue and a template, or two of Kueue's sources, want different values; or nothing."""
+    for role, spec in view.job.spec.roles.items():
+        template = spec.template.get("metadata") or {}
+        own = {
+            "nodeSelector": dict(spec.pod_spec.get("nodeSelector") or {}),
+            "labels": dict(template.get("labels") or {}),
+            "annotations": dict(template.get("annotations") or {}),
+        }
+        for source, wanted in _updates(view, role):
+            for field in _MAPS:
+                for key, value in (wanted.get(field) or {}).items():
+                    if own[field].setdefault(key, value) != value:
+                        theirs = f"{source} wants {field} {key}={value} for {role}"
+                        return f"{theirs}, but it is {own[field][key]} already"
+    return ""
+
+
+def placed_metadata(view: View, role: Role, field: str) -> dict[str, str]:
+    """The labels or annotations that an admission adds to a role's pods."""
+    found: dict[str, str] = {}
+    for _, wanted in _updates(view, role):
+        found |= wanted.get(field) or {}
+    return found
+
+
+def placed_spec(view: View, role: Role, spec: Raw) -> Raw:
+    """The fields of a role's pod spec that an admission changes, whole."""
+    changed: Raw = {}
+    tolerations = list(spec.get("tolerations") or ())
+    for _, wanted in _updates(view, role):
+        if selector := wanted.get("nodeSelector"):
+            before = changed.get("nodeSelector") or spec.get("nodeSelector") or {}
+            changed["nodeSelector"] = before | selector
+        tolerations += (t for t in wanted.get("tolerations") or () if t not in tolerations)
+    if len(tolerations) > len(spec.get("tolerations") or ()):
+        changed["tolerations"] = tolerations
+    return changed
+
+
+def _updates(view: View, role: Role) -> Iterator[tuple[str, Raw]]:
+    """What each source wants of a role's pods, with the name of the source."""
+    if view.workload is None or not is_admitted(view.workload):
+        return
+    for name in flavors_of(view.workload, role):
+        spec = view.observed.cluster_objects.get((FLAVOR, name), {}).get("spec") or {}
+        tolerations = spec.get("tolerations") or ()
+        yield (
+            f"flavor {name}",
+            {"nodeSelector": spec.get("nodeLabels"), "tolerations": tolerations},
+        )
+    for check in view.workload["status"].get("admissionChecks") or ():
+        for update in check.get("podSetUpdates") or () if check.get("state") == "Ready" else ():
+            if update["name"] == role:
+                yield f"admission check {check['name']}", update

@@ -1,0 +1,126 @@
+"""The Workload by which a job asks Kueue for quota: whether there is one, and what it holds.
+
+A pod set is the role's template as its user wrote it: names, environment and the gate of a pod are
+nothing that quota depends on. The digest of it stands in an annotation, since the API server and
+Kueue complete the templates.
+"""
+
+import hashlib
+import json
+
+from api.constants import (
+    ANNOTATION_POD_SETS,
+    ANNOTATION_SUSPENDED,
+    KUEUE_API_VERSION,
+    LABEL_ATTEMPT,
+    LABEL_QUEUE,
+    LABEL_QUEUE_JOB,
+    LABEL_QUEUE_SECONDS,
+    Role,
+)
+from api.job import parse_job, workload_name
+from api.objects import Raw
+from reconcile.build.rendezvous import child_labels
+from reconcile.model.view import View
+from reconcile.model.workload import has_quota, is_admitted, is_set, priority_class_of
+
+_ALPHABET = "0123456789"
+
+
+def uses_kueue(view: View) -> bool:
+    """Whether the job needs quota. A label that is taken away counts until the quota is back."""
+    if not view.settings.kueue or view.is_adopted:
+        return False
+    return bool(view.job.labels.get(LABEL_QUEUE)) or has_quota(view.workload)
+
+
+def is_queued(view: View) -> bool:
+    """Whether no pod of the job is allowed yet."""
+    return uses_kueue(view) and not is_admitted(view.workload)
+
+
+def is_stale(view: View, workload: Raw) -> bool:
+    """Whether the Workload asks for something else than the job needs, so that another must.
+
+    Kueue lets nobody change one with quota, but pods that ended well may have given part of it
+    back; the next attempt needs them again.
+    """
+    if is_set(workload, "Finished"):
+        return True
+    if has_quota(workload):
+        return _reclaimed(workload) > len(view.completed.get(Role.WORKER, ()))
+    annotations = workload["metadata"].get("annotations") or {}
+    if annotations.get(ANNOTATION_POD_SETS) != _digest(view):
+        return True
+    return _counts(workload["spec"].get("podSets") or []) != _counts(_pod_sets(view))
+
+
+def build_workload(view: View) -> Raw:
+    """The job's Workload, ready to be created."""
+    labels = child_labels(view.job, view.attempt) | {LABEL_QUEUE_JOB: view.job.uid}
+    del labels[LABEL_ATTEMPT]
+    name = workload_name(view.job.name, view.job.uid)
+    metadata = view.job.child_metadata(name, labels)
+    metadata["annotations"] = {ANNOTATION_POD_SETS: _digest(view)}
+    if view.job.spec.suspend:
+        metadata["annotations"][ANNOTATION_SUSPENDED] = "true"
+    return {
+        "apiVersion": KUEUE_API_VERSION,
+        "kind": "Workload",
+        "metadata": metadata,
+        "spec": _build_spec(view),
+    }
+
+
+def _build_spec(view: View) -> Raw:
+    spec: Raw = {
+        "queueName": view.job.labels.get(LABEL_QUEUE, ""),
+        "podSets": _pod_sets(view),
+        "active": not view.job.spec.suspend,
+    }
+    named = priority_class_of(view.job)
+    if named is not None:
+        group = "scheduling.k8s.io" if named[0] == "PriorityClass" else "kueue.x-k8s.io"
+        spec["priorityClassRef"] = {"group": group, "kind": named[0], "name": named[1]}
+        spec["priority"] = view.observed.cluster_objects[named].get("value", 0)
+    seconds = view.job.labels.get(LABEL_QUEUE_SECONDS, "")
+    if seconds and not seconds.strip(_ALPHABET):
+        spec["maximumExecutionTimeSeconds"] = int(seconds)
+    return spec
+
+
+def _pod_sets(view: View) -> list[Raw]:
+    """One for each role of the spec as written: an admission may have limited the replicas."""
+    return [
+        {
+            "name": str(role),
+            "count": spec.replicas,
+            **({"minCount": spec.least} if spec.least < spec.replicas else {}),
+            "template": _template(spec.template),
+        }
+        for role, spec in parse_job(view.observed.job).spec.roles.items()
+    ]
+
+
+def _template(template: Raw) -> Raw:
+    metadata = template.get("metadata") or {}
+    kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+    spec = {**template["spec"], "restartPolicy": template["spec"].get("restartPolicy") or "Never"}
+    return {"metadata": kept, "spec": spec}
+
+
+def _digest(view: View) -> str:
+    spec = view.observed.job["spec"]
+    labels = {key: value for key, value in view.job.labels.items() if key != LABEL_QUEUE}
+    source = [labels, {role: spec[role] for role in Role if spec.get(role)}]
+    return hashlib.sha256(json.dumps(source, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _counts(pod_sets: list[Raw]) -> list[tuple[str, int]]:
+    """Without minCount: Kueue drops it where partial admission is off."""
+    return sorted((each.get("name", ""), each.get("count", 0)) for each in pod_sets)
+
+
+def _reclaimed(workload: Raw) -> int:
+    pods = (workload.get("status") or {}).get("reclaimablePods") or ()
+    return sum(each["count"] for each in pods)

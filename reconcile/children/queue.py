@@ -1,0 +1,97 @@
+"""Holds a job with a queue's label until Kueue has admitted it, and ends its attempt on eviction.
+
+Held means that no pods are made: the spec stays as its user wrote it.
+"""
+
+from dataclasses import replace
+
+from api.constants import KUEUE_API_VERSION, Reason
+from api.objects import Raw
+from reconcile.attempt.eviction import end_evicted
+from reconcile.build.flavors import find_conflict, missing_flavors
+from reconcile.build.workload import is_stale, uses_kueue
+from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop
+from reconcile.model.move import Move, fail_job
+from reconcile.model.view import View
+from reconcile.model.workload import (
+    condition_named,
+    has_quota,
+    is_admitted,
+    priority_class_of,
+)
+
+RETRY_SECONDS = 5.0
+"""No event says that the API server has begun to serve Workloads, or that a class was made."""
+NEXT_STEPS = {
+    "WaitingForQuota": "wait until other jobs of the queue end, or ask for less",
+    "ExceedsMaxQuota": "ask for less, or have the quota raised: it never fits as it is",
+    "NoMatchingFlavor": "ask for what a flavor of the queue offers: selector, affinity, resources",
+    "TopologyPlacementFailed": "wait for room in one domain, or ask for a wider topology level",
+    "WaitingForPreemptedWorkloads": "nothing, others are being stopped for this job",
+    "WaitingForPodsReady": "nothing, it goes on when the pods of the job before it run",
+    "Misconfigured": "have the queue set up: its LocalQueue, ClusterQueue or flavors are missing",
+    "Inadmissible": "have the queue set up, or ask for what it offers",
+    "Suspended": "have the queue's stopPolicy lifted",
+    "OnHold": "have the queue's stopPolicy lifted",
+    "PendingEvaluation": "nothing, Kueue is about to decide",
+    "Pending": "wait for quota, or ask for less",
+    "UnsatisfiedAdmissionChecks": "wait for the admission checks of the queue",
+    "UnsatisfiedChecks": "wait for the admission checks of the queue",
+}
+"""By the reason of QuotaReserved, or of Admitted once quota is reserved."""
+INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
+UNSEEN = "nothing; if it lasts, see that Kueue runs"
+
+
+def await_quota(view: View) -> Move | Hold | None:
+    """Wait for quota; end the attempt of a job that has lost it."""
+    if not uses_kueue(view):
+        return None
+    if not view.observed.workloads_served:
+        return None if view.pods else _unserved()
+    workload = view.workload
+    if workload is not None and is_admitted(workload) and not is_stale(view, workload):
+        return _await_flavors(view) if view.missing else None
+    if view.pods:
+        return end_evicted(view)
+    if view.observed.pods or any(each.kind == "Workload" for each in view.observed.refusals):
+        return Hold(stops=Stop.PODS)  # other policies say what the job waits for
+    return _await_class(view) if workload is None else _queued(workload)
+
+
+def _hold(cause: str, next_step: str, seconds: float | None = None) -> Hold:
+    return Hold(Reason.QUEUED, cause[:MAX_CAUSE_CHARACTERS], next_step, seconds, stops=Stop.PODS)
+
+
+def _unserved() -> Hold:
+    cause = f"the API server serves no Workload of {KUEUE_API_VERSION}: Kueue is not installed"
+    next_step = "have it installed, or take the label kueue.x-k8s.io/queue-name off the job"
+    hold = _hold(cause, next_step, RETRY_SECONDS)
+    return replace(hold, reason=Reason.QUEUE_UNAVAILABLE)
+
+
+def _await_flavors(view: View) -> Move | Hold | None:
+    """Wait for a flavor that is gone; fail a job whose template wants something else."""
+    if missing := missing_flavors(view):
+        cause = f"quota is reserved in ResourceFlavor {missing[0]}, which does not exist"
+        return _hold(cause, "have it made again", RETRY_SECONDS)
+    conflict = find_conflict(view)
+    return fail_job(view, Reason.INVALID_SPEC, conflict) if conflict else None
+
+
+def _await_class(view: View) -> Hold:
+    named = priority_class_of(view.job)
+    if named is not None and named not in view.observed.cluster_objects:
+        cause = f"there is no {named[0]} {named[1]}"
+        return _hold(cause, "have it made, or name another", RETRY_SECONDS)
+    return _hold("waiting for its Workload to be made", "nothing")
+
+
+def _queued(workload: Raw) -> Hold:
+    """What Kueue says, in its words, and what to do."""
+    told = condition_named(workload, "Admitted" if has_quota(workload) else "QuotaReserved")
+    reason = told.get("reason") or "Unseen"
+    cause = f"{reason}: {told.get('message') or 'Kueue has not decided yet'}"
+    if (workload.get("spec") or {}).get("active") is False:
+        return _hold(f"its Workload is inactive; {cause}", INACTIVE)
+    return _hold(cause, NEXT_STEPS.get(reason, UNSEEN))

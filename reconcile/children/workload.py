@@ -1,0 +1,166 @@
+"""Keeps a job's Workload true: makes, changes and deletes it, and answers Kueue in its status.
+
+Kueue takes quota back by the condition Evicted, and waits until the job's controller has no pod
+left and clears the admission. It learns the job's end and its readiness by conditions, too. A merge
+patch replaces the whole list of conditions, so it applies only to the version that was seen.
+"""
+
+from api.constants import ANNOTATION_SUSPENDED, LABEL_QUEUE, Condition, Phase, Role
+from api.job import workload_name
+from api.objects import Raw, format_time, name_of
+from reconcile.build.workload import build_workload, is_stale, uses_kueue
+from reconcile.children.cleanup import has_ended
+from reconcile.model.plan import Create, Delete, ObjectReference, Patch, deletes_of
+from reconcile.model.view import View
+from reconcile.model.workload import (
+    condition_named,
+    has_quota,
+    is_admitted,
+    is_set,
+    priority_class_of,
+)
+
+REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
+"""Evictions after which Kueue queues the job by itself; after others, it says when."""
+
+
+def workload_deletes(view: View) -> tuple[Delete, ...]:
+    """Workloads that are too many, and one that does not fit any more, once no pod is left."""
+    own = workload_name(view.job.name, view.job.uid)
+    others = tuple(each for each in view.observed.workloads if name_of(each) != own)
+    workload = view.workload
+    if workload is None or view.observed.pods:
+        return deletes_of(others)
+    is_wrong = not uses_kueue(view) or is_stale(view, workload)
+    return deletes_of((*others, workload) if is_wrong else others)
+
+
+def workload_creates(view: View) -> tuple[Create, ...]:
+    """The missing Workload. One that is being deleted has its name until it is gone."""
+    name = workload_name(view.job.name, view.job.uid)
+    exists = any(name_of(each) == name for each in view.observed.workloads)
+    if exists or view.observed.pods or not (uses_kueue(view) and view.observed.workloads_served):
+        return ()
+    named = priority_class_of(view.job)
+    if named is not None and named not in view.observed.cluster_objects:
+        return ()
+    return (Create("Workload", name, lambda: build_workload(view)),)
+
+
+def workload_patches(view: View) -> tuple[Patch, ...]:
+    """The changes that a live job's Workload needs."""
+    workload = view.workload
+    if workload is None or not uses_kueue(view):
+        return ()
+    spec = _spec_patch(view, workload)
+    return (*spec, *_status_patch(view, workload, *_live_status(view, workload)))
+
+
+def finish_patches(view: View) -> tuple[Patch, ...]:
+    """The end of an ended job, which frees its quota: when none of its pods runs any more."""
+    workload = view.workload
+    is_over = is_set(workload, "Finished") or not view.settings.kueue
+    if workload is None or is_over or not all(has_ended(pod) for pod in view.all_pods):
+        return ()
+    is_well = view.job.status.phase == Phase.COMPLETED
+    condition = view.job.status.condition(Condition.COMPLETED if is_well else Condition.FAILED)
+    message = condition.message if condition else ""
+    finished = ("Finished", True, "Succeeded" if is_well else "Failed", message)
+    return _status_patch(view, workload, {}, finished)
+
+
+def _spec_patch(view: View, workload: Raw) -> tuple[Patch, ...]:
+    """Follow spec.suspend, and the label of a job that has no quota.
+
+    An inactive Workload that the job did not make so was stopped by Kueue or an administrator.
+    """
+    spec: Raw = workload.get("spec") or {}
+    body: Raw = {}
+    is_ours = ANNOTATION_SUSPENDED in (workload["metadata"].get("annotations") or {})
+    if view.job.spec.suspend != is_ours:
+        mark = "true" if view.job.spec.suspend else None
+        body["metadata"] = {"annotations": {ANNOTATION_SUSPENDED: mark}}
+        body["spec"] = {"active": not view.job.spec.suspend}
+    queue = view.job.labels.get(LABEL_QUEUE, "")
+    if not has_quota(workload) and queue not in ("", spec.get("queueName")):
+        body["spec"] = body.get("spec", {}) | {"queueName": queue}
+    return (Patch(ObjectReference.of(workload), body),) if body else ()
+
+
+_Told = tuple[str, bool, str, str]
+"""A condition: type, status, reason, message."""
+
+
+def _live_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
+    """Fields and conditions of the Workload of a job that goes on."""
+    if is_admitted(workload):
+        return _running_status(view, workload)
+    if has_quota(workload) and is_set(workload, "Evicted") and not view.observed.pods:
+        return _returned_status(workload)
+    return ({},)
+
+
+def _running_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
+    fields: Raw = {}
+    done = len(view.completed.get(Role.WORKER, ()))
+    told = {each["name"]: each["count"] for each in _status(workload).get("reclaimablePods") or ()}
+    if done > told.get(str(Role.WORKER), 0):
+        fields["reclaimablePods"] = [{"name": str(Role.WORKER), "count": done}]
+    before = condition_named(workload, "PodsReady").get("reason", "")
+    has_recovered = before in ("WaitForRecovery", "Recovered")
+    if view.all_run:
+        reason = "Recovered" if has_recovered else "Started"
+        return fields, ("PodsReady", True, reason, "all pods run or have ended well")
+    if is_set(workload, "PodsReady"):
+        return fields, ("PodsReady", False, "WaitForRecovery", "a pod does not run")
+    return (fields,)
+
+
+def _returned_status(workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
+    """Give the quota back: no pod is left."""
+    evicted = condition_named(workload, "Evicted")
+    reason, message = evicted.get("reason") or "Evicted", evicted.get("message") or ""
+    told: list[_Told] = [
+        ("Requeued", reason in REQUEUED_AT_ONCE, reason, message),
+        ("QuotaReserved", False, "PendingEvaluation", message),
+        ("Admitted", False, "NoReservation", "the workload has no reservation"),
+    ]
+    if is_set(workload, "PodsReady"):
+        told.append(("PodsReady", False, "WaitForStart", "not all pods run"))
+    return {"admission": None}, *told
+
+
+def _status_patch(view: View, workload: Raw, fields: Raw, *told: _Told) -> tuple[Patch, ...]:
+    """The patch that sets these fields and conditions, if any of them differs."""
+    conditions = {each["type"]: each for each in _conditions(workload)}
+    changed = False
+    for type_, is_true, reason, message in told:
+        old, status = conditions.get(type_, {}), "True" if is_true else "False"
+        if (old.get("status"), old.get("reason")) == (status, reason):
+            continue
+        changed = True
+        since = format_time(view.now)
+        conditions[type_] = {
+            "type": type_,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "observedGeneration": workload["metadata"].get("generation", 0),
+            "lastTransitionTime": (
+                old["lastTransitionTime"] if old.get("status") == status else since
+            ),
+        }
+    if not changed and not fields:
+        return ()
+    version = {"resourceVersion": workload["metadata"]["resourceVersion"]}
+    status_body = {**fields, "conditions": list(conditions.values())}
+    body = {"metadata": version, "status": status_body}
+    return (Patch(ObjectReference.of(workload), body, "status"),)
+
+
+def _status(workload: Raw) -> Raw:
+    return workload.get("status") or {}
+
+
+def _conditions(workload: Raw) -> list[Raw]:
+    return _status(workload).get("conditions") or []

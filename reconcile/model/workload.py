@@ -1,0 +1,93 @@
+"""What Kueue's Workload of a job says: whether it has quota, for how many pods, on what terms."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from api.constants import (
+    LABEL_QUEUE_PRIORITY,
+    TERMINAL_PHASES,
+    Role,
+)
+from api.job import PaddleJob, parse_job, workload_name
+from api.objects import Raw, condition_of, is_deleting, name_of
+from reconcile.model.plan import Child
+
+FLAVOR = "ResourceFlavor"
+
+
+def find_workload(job: PaddleJob, workloads: Iterable[Raw]) -> Raw | None:
+    """The job's own Workload, unless it is being deleted."""
+    name = workload_name(job.name, job.uid)
+    found = (each for each in workloads if name_of(each) == name and not is_deleting(each))
+    return next(found, None)
+
+
+def is_set(workload: Raw | None, type_: str) -> bool:
+    """Whether the Workload has this condition and it is true."""
+    return workload is not None and condition_of(workload, type_) is not None
+
+
+def condition_named(workload: Raw, type_: str) -> Raw:
+    """The Workload's condition of this type, whatever its status; empty if it was never set."""
+    conditions = (workload.get("status") or {}).get("conditions") or ()
+    return next((each for each in conditions if each.get("type") == type_), {})
+
+
+def has_quota(workload: Raw | None) -> bool:
+    """Whether quota is reserved: Kueue then lets nobody change the pod sets or the queue."""
+    return is_set(workload, "QuotaReserved") and not is_set(workload, "Finished")
+
+
+def is_admitted(workload: Raw | None) -> bool:
+    """Whether pods are allowed to exist."""
+    if workload is None or not (workload.get("status") or {}).get("admission"):
+        return False
+    is_over = is_set(workload, "Evicted") or is_set(workload, "Finished")
+    return is_set(workload, "Admitted") and has_quota(workload) and not is_over
+
+
+def assignment_of(workload: Raw | None, role: Role) -> Raw:
+    """What Kueue has assigned to a role's pods; empty without an admission."""
+    admission = ((workload or {}).get("status") or {}).get("admission") or {}
+    found = (each for each in admission.get("podSetAssignments") or () if each["name"] == role)
+    return next(found, {})
+
+
+def flavors_of(workload: Raw | None, role: Role) -> list[str]:
+    """The names of the ResourceFlavors assigned to a role's pods, each once."""
+    return sorted(set((assignment_of(workload, role).get("flavors") or {}).values()))
+
+
+def limit_replicas(job: PaddleJob, workload: Raw) -> PaddleJob:
+    """The job with no more replicas of an elastic role than Kueue has admitted."""
+    if not job.spec.is_elastic:
+        return job
+    roles = dict(job.spec.roles)
+    for role, spec in roles.items():
+        count = assignment_of(workload, role).get("count", spec.replicas)
+        roles[role] = replace(spec, replicas=min(spec.replicas, count))
+    return replace(job, spec=replace(job.spec, roles=roles))
+
+
+def priority_class_of(job: PaddleJob) -> Child | None:
+    """Kind and name of the class of the job's priority, or None if it names none."""
+    if label := job.labels.get(LABEL_QUEUE_PRIORITY):
+        return "WorkloadPriorityClass", label
+    names = (spec.pod_spec.get("priorityClassName") for spec in job.spec.roles.values())
+    return next((("PriorityClass", name) for name in names if name), None)
+
+
+def objects_to_read(raw: Raw, workloads: tuple[Raw, ...], pods: int) -> Iterator[Child]:
+    """Kind and name of the cluster's objects that the next step needs, for no watch shows them.
+
+    A new Workload needs the value of its priority class, and new pods need their flavors.
+    """
+    if (raw.get("status") or {}).get("phase") in TERMINAL_PHASES:
+        return
+    job = parse_job(raw)
+    workload, named = find_workload(job, workloads), priority_class_of(job)
+    if workload is None and named is not None:
+        yield named
+    if is_admitted(workload) and pods < job.spec.total_replicas:
+        names = {name for role in job.spec.roles for name in flavors_of(workload, role)}
+        yield from ((FLAVOR, name) for name in sorted(names))

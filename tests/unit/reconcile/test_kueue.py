@@ -1,0 +1,374 @@
+"""With --kueue: no pod without quota, quota given back with the last pod, nothing charged."""
+
+import random
+
+import pytest
+
+from api.objects import Raw, name_of
+from reconcile.children.queue import NEXT_STEPS
+from reconcile.model.plan import Settings
+from tests.memory.builders import JobBuilder, a_job, a_template
+from tests.memory.kubelet import Kubelet
+from tests.memory.kueue import WORKLOAD, Kueue
+from tests.memory.world import World
+
+LABELS = {"kueue.x-k8s.io/queue-name": "team-a"}
+NAME = "paddlejob-train-0123a"
+KILLED_RUNS = 500
+
+
+class Killed(Exception):
+    """The operator died here."""
+
+
+@pytest.fixture
+def world() -> World:
+    return World(settings=Settings(kueue=True))
+
+
+@pytest.fixture
+def kueue(world: World) -> Kueue:
+    return Kueue(world)
+
+
+def a_queued_job(**template: object) -> JobBuilder:
+    """Two workers in a queue."""
+    return a_job().with_workers(2, a_template(**template)).with_metadata(labels=dict(LABELS))
+
+
+def run(world: World, kubelet: Kubelet, kueue: Kueue, job: JobBuilder | None = None) -> None:
+    """Have the job admitted, and all its pods run."""
+    if job is not None:
+        world.begin(job)
+    kueue.admit()
+    world.settle()
+    kubelet.place_all()
+    world.settle()
+    kubelet.start_all()
+    world.settle()
+
+
+def test_job_is_held_with_one_workload(world: World, kueue: Kueue) -> None:
+    world.begin(a_queued_job())
+    workload = kueue.workload
+    assert kueue.name == NAME
+    assert workload["metadata"]["ownerReferences"][0]["uid"] == world.job()["metadata"]["uid"]
+    assert workload["metadata"]["labels"]["kueue.x-k8s.io/job-uid"]
+    assert workload["spec"]["queueName"] == "team-a"
+    assert [(each["name"], each["count"]) for each in workload["spec"]["podSets"]] == [
+        ("worker", 2)
+    ]
+    assert (world.names("Pod"), world.names("ConfigMap")) == ([], [])
+    assert world.phase() == "Pending"
+    assert world.condition("Pending")["reason"] == "Queued"
+    assert "startTime" not in world.status()
+
+
+@pytest.mark.parametrize("reason", NEXT_STEPS)
+def test_held_job_says_kueues_words_and_what_to_do(world: World, kueue: Kueue, reason: str) -> None:
+    world.begin(a_queued_job())
+    kueue.hold(reason, "insufficient cpu")
+    world.settle()
+    told = world.condition("Pending")["message"]
+    assert told == f"{reason}: insufficient cpu; next: {NEXT_STEPS[reason]}"
+    assert world.names("Pod") == []
+
+
+def test_admitted_job_runs_and_says_so(world: World, kubelet: Kubelet, kueue: Kueue) -> None:
+    run(world, kubelet, kueue, a_queued_job())
+    assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
+    assert world.status()["startTime"]
+    assert kueue.condition("PodsReady") == "True"
+
+
+def test_pods_have_what_flavors_and_checks_assign(world: World, kueue: Kueue) -> None:
+    taint = {"key": "gpu", "operator": "Exists"}
+    flavor = {"nodeLabels": {"gpu": "a100"}, "tolerations": [taint]}
+    world.cluster_objects["ResourceFlavor", "a100"] = {"spec": flavor}
+    world.begin(a_queued_job(nodeSelector={"zone": "1"}))
+    update = {"name": "worker", "labels": {"l": "1"}, "annotations": {"a": "1"}}
+    check = {"name": "c", "state": "Ready", "podSetUpdates": [update]}
+    world.change(
+        WORKLOAD, NAME, lambda w: w.setdefault("status", {}).update(admissionChecks=[check])
+    )
+    kueue.admit("a100")
+    world.settle()
+    for pod in world.of_kind("Pod"):
+        assert pod["spec"]["nodeSelector"] == {"zone": "1", "gpu": "a100"}
+        assert pod["spec"]["tolerations"] == [taint]
+        assert pod["metadata"]["labels"]["l"] == "1"
+        assert pod["metadata"]["annotations"]["a"] == "1"
+    assert len(world.names("Pod")) == 2
+    spec = world.job()["spec"]["worker"]["template"]["spec"]
+    assert spec["nodeSelector"] == {"zone": "1"}, "nobody writes to the job's spec"
+
+
+def test_flavor_against_the_users_selector_is_an_invalid_spec(world: World, kueue: Kueue) -> None:
+    world.cluster_objects["ResourceFlavor", "f"] = {"spec": {"nodeLabels": {"gpu": "a100"}}}
+    world.begin(a_queued_job(nodeSelector={"gpu": "h100"}))
+    kueue.admit("f")
+    world.settle()
+    assert (world.phase(), world.status()["reason"]) == ("Failed", "InvalidSpec")
+    assert kueue.condition("Finished") == "True"
+
+
+def test_evicted_job_gives_quota_back_when_no_pod_is_left(
+    world: World, kubelet: Kubelet, kueue: Kueue
+) -> None:
+    run(world, kubelet, kueue, a_queued_job())
+    kueue.evict()
+    world.settle()
+    assert world.status()["reason"] == "Evicted"
+    assert world.condition("Restarting")["message"].startswith("Evicted: Preempted: ")
+    assert kueue.holds_quota, "its pods still stop"
+    kubelet.let_go()
+    assert (world.names("Pod"), kueue.holds_quota) == ([], False)
+    assert "admission" not in kueue.workload["status"]
+    assert [kueue.condition(c) for c in ("Admitted", "Requeued", "PodsReady")] == [
+        "False",
+        "True",
+        "False",
+    ]
+    assert (world.phase(), world.status()["reason"]) == ("Pending", "Queued")
+    run(world, kubelet, kueue)
+    status = world.status()
+    assert (world.phase(), status["attempt"]) == ("Running", 2)
+    assert "failureCount" not in status
+    assert "failures" not in status
+
+
+def test_hundred_evictions_leave_everything_as_at_first(
+    world: World, kubelet: Kubelet, kueue: Kueue
+) -> None:
+    run(world, kubelet, kueue, a_queued_job())
+
+    def shape() -> list[Raw]:
+        return [
+            {kind: world.names(kind) for kind in ("Pod", "Service", WORKLOAD)},
+            *[pod["spec"].get("nodeSelector", {}) for pod in world.of_kind("Pod")],
+            world.job()["spec"],
+        ]
+
+    first = shape()
+    for number in range(100):
+        kueue.evict()
+        world.settle()
+        kubelet.let_go()
+        run(world, kubelet, kueue)
+        assert shape() == first, number
+    assert "failureCount" not in world.status()
+
+
+def test_end_is_reported_once_no_pod_runs(world: World, kubelet: Kubelet, kueue: Kueue) -> None:
+    run(world, kubelet, kueue, a_queued_job())
+    kubelet.end("train-worker-0", 0)
+    world.settle()
+    assert kueue.workload["status"]["reclaimablePods"] == [{"name": "worker", "count": 1}]
+    kubelet.end("train-worker-1", 0)
+    world.settle()
+    assert world.phase() == "Completed"
+    assert kueue.condition("Finished") == "True"
+
+
+def test_gang_restart_keeps_its_workload(world: World, kubelet: Kubelet, kueue: Kueue) -> None:
+    run(world, kubelet, kueue, a_queued_job().with_spec(backoffLimit=3))
+    uid = kueue.workload["metadata"]["uid"]
+    kubelet.end("train-worker-0", 1)
+    world.settle()
+    kubelet.let_go()
+    world.settle()
+    assert world.status()["attempt"] == 2
+    assert (kueue.workload["metadata"]["uid"], kueue.holds_quota) == (uid, True)
+
+
+def test_suspended_job_gives_its_quota_back(world: World, kubelet: Kubelet, kueue: Kueue) -> None:
+    run(world, kubelet, kueue, a_queued_job())
+    world.amend(suspend=True)
+    assert kueue.workload["spec"]["active"] is False
+    kueue.evict("Deactivated")
+    kubelet.let_go()
+    assert not kueue.holds_quota
+    world.amend(suspend=False)
+    assert kueue.workload["spec"]["active"] is True
+
+
+def test_workload_that_kueue_stopped_stays_inactive(world: World, kueue: Kueue) -> None:
+    world.begin(a_queued_job())
+    world.change(WORKLOAD, NAME, lambda w: w["spec"].update(active=False))
+    world.settle()
+    assert kueue.workload["spec"]["active"] is False
+    assert "inactive" in world.condition("Pending")["message"]
+
+
+@pytest.mark.parametrize("field", ["template", "count by hand", "extra Workload"])
+def test_workload_that_does_not_fit_is_made_anew(world: World, kueue: Kueue, field: str) -> None:
+    world.begin(a_queued_job())
+    uid = kueue.workload["metadata"]["uid"]
+    if field == "template":
+        world.amend(worker={"replicas": 2, "template": a_template(nodeSelector={"a": "b"})})
+    elif field == "count by hand":
+        world.change(WORKLOAD, NAME, lambda w: w["spec"]["podSets"][0].update(count=1))
+    else:
+        other = dict(kueue.workload["metadata"], name="another", uid="another-uid")
+        world.put(kueue.workload | {"metadata": other})
+    world.settle()
+    assert kueue.name == NAME
+    assert (kueue.workload["metadata"]["uid"] == uid) == (field == "extra Workload")
+    assert kueue.workload["spec"]["podSets"][0]["count"] == 2
+
+
+def test_deleted_workload_stops_the_job_and_is_made_again(
+    world: World, kubelet: Kubelet, kueue: Kueue
+) -> None:
+    run(world, kubelet, kueue, a_queued_job())
+    world.remove(WORKLOAD, NAME)
+    world.settle()
+    assert "WorkloadDeleted" in world.condition("Restarting")["message"]
+    kubelet.let_go()
+    assert (world.names("Pod"), kueue.name) == ([], NAME)
+
+
+def test_workload_without_our_owner_admits_nothing(world: World, kueue: Kueue) -> None:
+    forged = {"kind": WORKLOAD, "apiVersion": "kueue.x-k8s.io/v1beta2", "spec": {"podSets": []}}
+    world.put({**forged, "metadata": {"name": NAME, "labels": {}}})
+    kueue.admit()
+    world.submit(a_queued_job())
+    for _ in range(3):
+        world.work()
+    assert world.names("Pod") == []
+    assert world.condition("Pending")["reason"] == "NameConflict"
+
+
+def test_label_that_changes_moves_a_held_job(world: World, kueue: Kueue) -> None:
+    world.begin(a_queued_job())
+    labels = {"kueue.x-k8s.io/queue-name": "team-b"}
+    world.change("PaddleJob", "train", lambda job: job["metadata"].update(labels=labels))
+    world.settle()
+    assert kueue.workload["spec"]["queueName"] == "team-b"
+
+
+def test_label_that_goes_starts_a_held_job_but_keeps_the_quota_of_another(
+    world: World, kubelet: Kubelet, kueue: Kueue
+) -> None:
+    run(world, kubelet, kueue, a_queued_job())
+    world.change("PaddleJob", "train", lambda job: job["metadata"].update(labels={}))
+    world.settle()
+    assert (world.phase(), kueue.holds_quota) == ("Running", True)
+    kueue.evict()
+    world.settle()
+    kubelet.let_go()
+    world.settle()
+    assert world.names(WORKLOAD) == []
+    assert len(world.names("Pod")) == 2
+
+
+def test_without_workloads_a_held_job_says_so_and_a_running_one_runs(
+    world: World, kubelet: Kubelet, kueue: Kueue
+) -> None:
+    world.workloads_served = False
+    world.begin(a_queued_job())
+    assert world.condition("Pending")["reason"] == "QueueUnavailable"
+    world.workloads_served = True
+    world.settle()
+    run(world, kubelet, kueue)
+    world.workloads_served = False
+    world.remove(WORKLOAD, NAME)
+    world.settle()
+    assert (world.phase(), len(world.names("Pod"))) == ("Running", 2)
+
+
+def test_flag_taken_away_starts_a_held_job(world: World, kueue: Kueue) -> None:
+    world.begin(a_queued_job())
+    world.settings = Settings()
+    world.workloads_served = False
+    world.settle()
+    assert len(world.names("Pod")) == 2
+
+
+def test_priority_comes_from_the_class(world: World, kueue: Kueue) -> None:
+    job = a_queued_job().with_metadata(labels=LABELS | {"kueue.x-k8s.io/priority-class": "high"})
+    world.begin(job)
+    assert world.names(WORKLOAD) == []
+    assert "no WorkloadPriorityClass high" in world.condition("Pending")["message"]
+    world.cluster_objects["WorkloadPriorityClass", "high"] = {"value": 7}
+    world.settle()
+    assert (kueue.workload["spec"]["priority"]) == 7
+    assert kueue.workload["spec"]["priorityClassRef"]["name"] == "high"
+
+
+def test_elastic_job_runs_with_what_is_admitted(world: World, kueue: Kueue) -> None:
+    job = a_job().with_elastic_workers(4, 2, 4).with_metadata(labels=dict(LABELS))
+    world.begin(job)
+    assert kueue.workload["spec"]["podSets"][0]["minCount"] == 2
+    kueue.admit(worker=3)
+    world.settle()
+    assert len(world.names("Pod")) == 3
+
+
+def test_without_the_flag_pods_are_the_same(world: World, kueue: Kueue) -> None:
+    """Byte by byte, with the label and without, but for what differs between any two."""
+    manifests = []
+    for settings in (Settings(), Settings(kueue=True)):
+        other = World(settings=settings)
+        admits = Kueue(other)
+        other.begin(a_queued_job())
+        if settings.kueue:
+            admits.admit()
+            other.settle()
+        for pod in other.of_kind("Pod"):
+            for key in ("uid", "resourceVersion", "creationTimestamp"):
+                pod["metadata"].pop(key)
+        job_uid = other.job()["metadata"]["uid"]
+        manifests.append((job_uid, other.of_kind("Pod")))
+    assert manifests[0] == manifests[1]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_killed_after_any_write_it_goes_on(seed: int) -> None:
+    """In a tenth of the runs: one Workload, no pod before admission, none left after eviction."""
+    rolls = random.Random(seed)
+    for _ in range(KILLED_RUNS // 10):
+        _run_killed(rolls)
+
+
+def _run_killed(rolls: random.Random) -> None:
+    world = World(settings=Settings(kueue=True))
+    kubelet, kueue = Kubelet(world), Kueue(world)
+
+    def die(_verb: str) -> None:
+        if rolls.random() < 0.2:
+            raise Killed
+
+    def settle() -> None:
+        for _ in range(100):
+            try:
+                world.before_write = die
+                world.settle()
+            except Killed:
+                world.restart()
+                assert len(world.names(WORKLOAD)) <= 1
+                continue
+            finally:
+                world.before_write = lambda verb: None
+            return
+        raise AssertionError("it never settled")
+
+    world.submit(a_queued_job())
+    settle()
+    for _ in range(rolls.randrange(1, 4)):
+        assert (world.names(WORKLOAD), world.names("Pod")) == ([NAME], [])
+        kueue.admit()
+        settle()
+        assert len(world.names("Pod")) == 2
+        if rolls.random() < 0.5:
+            kubelet.place_all()
+            settle()
+            kubelet.start_all()
+            settle()
+        kueue.evict()
+        settle()
+        for pod in world.of_kind("Pod"):
+            kubelet.reap(name_of(pod))
+        settle()
+        assert not kueue.holds_quota
+    assert "failureCount" not in world.status()
