@@ -205,14 +205,12 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.QUEUE_UNAVAILABLE: Text(
-        "The job has a queue's label, and the API server serves no Workloads: Kueue is not "
-        "installed.",
+        "The job has a queue's label, but Kueue is not installed.",
         "Have Kueue installed, or take the label kueue.x-k8s.io/queue-name off the job.",
         Who.ADMIN,
     ),
     Reason.EVICTED: Text(
-        "Kueue has taken the job's quota back: a job of higher priority needs it, or the queue was "
-        "stopped.",
+        "Kueue has taken the quota back: another job needs it, or the queue was stopped.",
         "Nothing: the job is in its queue again, and nothing is charged.",
         Who.NOBODY,
     ),

@@ -13,6 +13,7 @@ from api.objects import Raw
 from api.status import JobCondition
 from pdj.explain import english
 from reconcile import Observed, Settings, reconcile
+from reconcile.build.workload import build_workload
 from reconcile.model.hold import MAX_NEXT_CHARACTERS, Hold
 from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
 from reconcile.model.view import View
@@ -155,6 +156,22 @@ def full_ports() -> View:
     return view_of(job, taken_host_ports=frozenset(range(30000, 61000)))
 
 
+def queued(**observed: Any) -> Hold:
+    """A job in a queue without free quota."""
+    queue = {"kueue.x-k8s.io/queue-name": "team"}
+    job = a_job().with_workers(2).with_metadata(labels=queue)
+    settings = Settings(kueue=True)
+    new = view_of(job, settings=settings, workloads_served=True)
+    condition = {
+        "type": "QuotaReserved",
+        "status": "False",
+        "reason": "WaitingForQuota",
+        "message": "insufficient quota for cpu",
+    }
+    workload = build_workload(new) | {"status": {"conditions": [condition]}}
+    return wait_of(view_of(job, settings=settings, workloads=(workload,), **observed))
+
+
 FULL = {"type": "Unschedulable", "status": "True", "message": "queue default is full"}
 OWN = group("train-0123abcd", phase="Pending", conditions=[FULL])
 KUBERNETES = Settings(scheduling="kubernetes")
@@ -186,6 +203,8 @@ SAID: dict[str, Callable[[], Hold]] = {
     "refused": lambda: refused('violates PodSecurity "restricted:latest": ...'),
     "delete refused": lambda: refused("...", is_delete=True),
     "name taken": lambda: refused("", "AlreadyExists"),
+    "queued": lambda: queued(workloads_served=True),
+    "no Workloads": queued,
     "unreadable": unreadable,
     "ports": lambda: wait_of(full_ports()),
     "previous pods": lambda: restarting(a_pod(JOB).running()),
