@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.training, pytest.mark.timeout(1800)]
 Raw = dict[str, Any]
 JOB = "resnet-elastic"
 ETCD = EXAMPLES.parent / "manifests" / "elastic" / "etcd.yaml"
-EPOCHS = 12
+EPOCHS = 10
 """Enough that the training goes on until the story is over, on a fast machine too."""
 KILLED = 137
 STEP_SECONDS = 300.0
@@ -189,7 +189,6 @@ def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) 
     story.step(lambda: story.kill(f"{JOB}-worker-0"), 3)
     story.step(lambda: scale(lab, 2), 2)
     story.step(lambda: edit(lab, 3), 3)
-    story.step(lambda: story.kill(f"{JOB}-worker-1"), 3)
     story.step(lambda: kill_and_scale(lab, story), 2)
     lab.wait_completed(JOB, timeout_seconds=STEP_SECONDS)
     story.end()
@@ -206,7 +205,7 @@ def edit(lab: Lab, replicas: int) -> None:
 
 
 def test_training_goes_on_with_each_number_of_workers(story: Story) -> None:
-    assert story.worlds == [2, 3, 3, 2, 3, 3, 2]
+    assert story.worlds == [2, 3, 3, 2, 3, 2]
 
 
 def test_no_step_restarts_the_gang(story: Story) -> None:
@@ -214,13 +213,12 @@ def test_no_step_restarts_the_gang(story: Story) -> None:
     status = story.lab.status(JOB)
     assert status["attempt"] == story.attempt
     failed = {(failure["pod"], failure["exitCode"]) for failure in status["failures"]}
-    assert failed >= {(f"{JOB}-worker-0", KILLED), (f"{JOB}-worker-1", KILLED)}
+    assert (f"{JOB}-worker-0", KILLED) in failed
     # Now and then a launcher crashes by itself while it meets its peers; it is replaced alone too.
     crashed = {name for name, code in failed if code != KILLED}
-    for before, after, name in ((1, 2, f"{JOB}-worker-0"), (4, 5, f"{JOB}-worker-1")):
-        changed = set(dict(story.pods[after].items() ^ story.pods[before].items()))
-        assert name in changed
-        assert changed <= crashed | {name}
+    changed = set(dict(story.pods[2].items() ^ story.pods[1].items()))
+    assert f"{JOB}-worker-0" in changed
+    assert changed <= crashed | {f"{JOB}-worker-0"}
 
 
 def test_workers_come_and_go_at_the_top(story: Story) -> None:
