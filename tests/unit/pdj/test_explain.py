@@ -233,6 +233,7 @@ ELSEWHERE = {
     "surroundings/test_refused_deletes.py": {Reason.DELETE_REFUSED},
     "scheduling/test_partly_placed.py": {Reason.PARTLY_PLACED},
     "scheduling/test_pending.py": {Reason.POD_GROUP_PENDING},
+    "scheduling/test_kueue.py": {Reason.QUEUED, Reason.QUEUE_UNAVAILABLE, Reason.EVICTED},
     "scheduling/test_volcano.py": {Reason.POD_GROUP_INVALID, Reason.POD_GROUP_UNAVAILABLE},
     "scheduling/test_schedulers.py": {Reason.NO_FREE_PORTS},
     "jobs/test_kubectl.py": {Reason.CHILDREN_TERMINATING},

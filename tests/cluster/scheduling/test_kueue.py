@@ -1,0 +1,92 @@
+"""--kueue on a real API server: a stand-in of Kueue's Workload API, admitted by the test."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.constants import Reason
+from localcluster import Cluster, ClusterConfig
+from localcluster.commands.manifests import install
+from manifests.rbac import KUEUE_RULES, policy_rules
+from tests.conftest import new_namespace
+from tests.live.lab import Lab, paddle_job, waiting_for_ever
+from tests.live.operated import NAMESPACE, install_without_deployment, run_operator
+from tests.live.pdj import assert_explained
+
+Raw = dict[str, Any]
+CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
+API = "/apis/kueue.x-k8s.io/v1beta2"
+RBAC = "rbac.authorization.k8s.io"
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """An operator with the flag and its rights; no Kueue yet."""
+    with Cluster(ClusterConfig(nodes=1)) as running:
+        install_without_deployment(running)
+        role = {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": "queues"},
+            "rules": policy_rules(KUEUE_RULES),
+        }
+        binding = {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "queues"},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "queues"},
+            "subjects": [
+                {"kind": "ServiceAccount", "name": "paddlejob-operator", "namespace": NAMESPACE}
+            ],
+        }
+        for obj in (role, binding):
+            install(running, stdin=json.dumps(obj))
+        run_operator(running, "", "--kueue")
+        with new_namespace(running) as namespace:
+            yield Lab(running, namespace)
+
+
+def tell(lab: Lab, conditions: dict[str, tuple[str, str]], **status: Any) -> None:
+    """Write the status of the only Workload, as Kueue does."""
+    told = [
+        {
+            "type": type_,
+            "status": value,
+            "reason": reason,
+            "message": "as the test wants",
+            "lastTransitionTime": "2026-01-02T03:04:05Z",
+        }
+        for type_, (value, reason) in conditions.items()
+    ]
+    patch = json.dumps({"status": {"conditions": told, **status}})
+    (workload,) = lab.items(API, "workloads")
+    name = workload["metadata"]["name"]
+    lab.kubectl(
+        "patch", "workloads", name, "--subresource=status", "--type=merge", f"--patch={patch}"
+    )
+
+
+@pytest.mark.xfail(reason="no Workload within 60 s of the CRD's installation; not understood yet")
+@pytest.mark.timeout(300)
+def test_job_is_held_admitted_and_evicted(lab: Lab) -> None:
+    job = paddle_job("train", {"worker": (2, waiting_for_ever())})
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+    lab.submit(job)
+    assert_explained(lab, "train", Reason.QUEUE_UNAVAILABLE)
+    install(lab.cluster, CRD)
+    lab.wait(lambda: lab.items(API, "workloads"), "a Workload", 100)
+    tell(lab, {"QuotaReserved": ("False", "WaitingForQuota")})
+    assert_explained(lab, "train", Reason.QUEUED)
+    assert lab.pods("train") == []
+    assigned = {"podSetAssignments": [{"name": "worker", "count": 2}]}
+    admitted = {"QuotaReserved": ("True", "Reserved"), "Admitted": ("True", "Admitted")}
+    tell(lab, admitted, admission=assigned)
+    lab.wait_phase("train", "Running")
+    tell(lab, admitted | {"Evicted": ("True", "Preempted")})
+    assert_explained(lab, "train", Reason.EVICTED)
+    lab.wait(lambda: "admission" not in lab.items(API, "workloads")[0]["status"], "quota is back")
+    assert lab.pods("train") == []
+    assert_explained(lab, "train", Reason.QUEUED)
