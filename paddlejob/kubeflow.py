@@ -1,0 +1,226 @@
+"""Kubeflow's TrainerClient on PaddleJobs: `pip install 'paddlejob[kubeflow]'`, kubeflow 0.5.
+
+Kubeflow's runtimes are not read: there are two here, `paddle-distributed` and `paddle-ps`. A node
+of theirs is a worker, so that node-0 is worker-0.
+"""
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kubeflow.trainer import TrainerClient as TheirClient
+from kubeflow.trainer.backends.base import RuntimeBackend
+from kubeflow.trainer.constants import constants
+from kubeflow.trainer.types import types
+
+from api.constants import Phase
+from api.objects import Raw, parse_time
+from kube.clock import Clock
+from paddlejob.build import Wish
+from paddlejob.client import Client
+from paddlejob.errors import translating
+from paddlejob.job import Job
+from pdj.gather.jobs import look
+from pdj.gather.paths import core_path
+
+IMAGE = "paddlepaddle/paddle:3.3.1"
+DISTRIBUTED, SERVERS = "paddle-distributed", "paddle-ps"
+COMPLETE = {constants.TRAINJOB_COMPLETE}
+NODE_0 = f"{constants.NODE}-0"
+STATUSES = {
+    Phase.COMPLETED: constants.TRAINJOB_COMPLETE,
+    Phase.FAILED: constants.TRAINJOB_FAILED,
+    **dict.fromkeys(
+        (Phase.RUNNING, Phase.SCALING, Phase.COMPLETING, Phase.RESTARTING),
+        constants.TRAINJOB_RUNNING,
+    ),
+}
+"""Of other phases it is Created."""
+ALIASES = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
+
+
+class TrainerClient(TheirClient):
+    """Kubeflow's client, with PaddleJobs behind it; `client` says where (by default as kubectl)."""
+
+    def __init__(self, client: Client | None = None) -> None:
+        self.backend = PaddleBackend(client or Client())
+
+
+class PaddleBackend(RuntimeBackend):
+    """Makes PaddleJobs of Kubeflow's trainers. Raises NotImplementedError for others."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def list_runtimes(self) -> list[Any]:
+        """The two runtimes."""
+        return [self.get_runtime(DISTRIBUTED), self.get_runtime(SERVERS)]
+
+    def get_runtime(self, name: str) -> Any:
+        """One of the two. Raises ValueError for another."""
+        if name not in (DISTRIBUTED, SERVERS):
+            raise ValueError(f"there is no runtime {name}, but {DISTRIBUTED} and {SERVERS}")
+        trainer = types.RuntimeTrainer(types.TrainerType.CUSTOM_TRAINER, "paddle", IMAGE)
+        trainer.set_command(("python", "-m", "paddle.distributed.launch"))
+        return types.Runtime(name, trainer, types.RuntimeKind.CLUSTER_TRAINING_RUNTIME)
+
+    def get_runtime_packages(self, runtime: Any) -> None:
+        """The packages are the image's."""
+        raise NotImplementedError(f"the packages of {runtime.name} are those of the job's image")
+
+    def train(
+        self,
+        runtime: Any = None,
+        initializer: Any = None,
+        trainer: Any = None,
+        options: list[Any] | None = None,
+    ) -> str:
+        """Create the job; returns its name."""
+        if initializer is not None:
+            raise NotImplementedError("initializers: mount a volume with the data, or read it")
+        if not isinstance(trainer, types.CustomTrainer | types.CustomTrainerContainer):
+            raise NotImplementedError("the trainer is a CustomTrainer or a CustomTrainerContainer")
+        named = runtime or DISTRIBUTED
+        runtime = self.get_runtime(named if isinstance(named, str) else named.name)
+        spec: Raw = {"metadata": {"name": f"p{uuid.uuid4().hex[:11]}"}}
+        for option in options or ():  # each refuses backends that it is not for
+            option(spec, trainer, self)
+        nodes = 1 if trainer.num_nodes is None else trainer.num_nodes
+        wish = {
+            "name": spec["metadata"]["name"],
+            "image": trainer.image or runtime.trainer.image,
+            "workers": nodes,
+            "ps": nodes if runtime.name == SERVERS else 0,
+            "env": trainer.env or {},
+            "resources": _resources(trainer.resources_per_node or {}),
+        }
+        if isinstance(trainer, types.CustomTrainerContainer):
+            return self._run_image(Wish(**wish))
+        job = self._client.train(
+            trainer.func,
+            args=trainer.func_args,
+            requirements=trainer.packages_to_install,
+            index_url=_index_url(trainer),
+            **wish,
+        )
+        return job.name
+
+    def _run_image(self, wish: Wish) -> str:
+        """A job of the image's own command."""
+        with translating():
+            job = wish.job("")
+        for role in ("ps", "worker"):
+            for container in job["spec"].get(role, _NO_ROLE)["template"]["spec"]["containers"]:
+                del container["command"]
+        return self._client.submit(job).name
+
+    def list_jobs(self, runtime: Any = None) -> list[Any]:
+        """The jobs of the namespace, those of users without Kubeflow as well."""
+        found = [self._read(job) for job in self._client.jobs()]
+        return [each for each in found if runtime is None or each.runtime.name == runtime.name]
+
+    def get_job(self, name: str) -> Any:
+        """The job, with a step for each worker and server."""
+        return self._read(self._client.job(name))
+
+    def _read(self, job: Job) -> Any:
+        with translating():
+            picture = look(self._client.api, job.namespace, job.name)
+        read = picture.job
+        steps = []
+        for pod in picture.pods:
+            role, _, index = str(pod["metadata"]["name"])[len(job.name) + 1 :].partition("-")
+            step = f"{constants.NODE if role == 'worker' else role}-{index}"
+            phase = (pod.get("status") or {}).get("phase")
+            steps.append(types.Step(step, phase, pod["metadata"]["name"]))
+        roles = {str(role): spec.replicas for role, spec in read.spec.roles.items()}
+        return types.TrainJob(
+            name=job.name,
+            runtime=self.get_runtime(SERVERS if "ps" in roles else DISTRIBUTED),
+            steps=steps,
+            num_nodes=roles.get("worker", 0),
+            creation_timestamp=read.created_at,
+            status=STATUSES.get(read.status.phase, constants.TRAINJOB_CREATED),
+        )
+
+    def get_job_logs(self, name: str, follow: bool = False, step: str = NODE_0) -> Iterator[str]:
+        """The lines of one step's pod: node-0 is worker-0."""
+        kind, _, index = step.partition("-")
+        role = "worker" if kind == constants.NODE else kind
+        if role not in ("worker", "ps") or not index.isdecimal():
+            raise ValueError(f"there is no step {step!r}: node-0, node-1, ..., ps-0, ...")
+        choice: Raw = {"role": role, "index": int(index), "no_prefix": True}
+        return self._client.job(name).logs(follow, **choice)
+
+    def get_job_events(self, name: str) -> list[Any]:
+        """The Events of the job and its pods that are still kept."""
+        job = self._client.job(name)
+        with translating():
+            pods = look(self._client.api, job.namespace, name).pods
+            found, _ = self._client.api.list(core_path(job.namespace, "events"))
+        names = {("PaddleJob", name), *(("Pod", pod["metadata"]["name"]) for pod in pods)}
+        return [
+            types.Event(
+                involved_object_kind=each["involvedObject"].get("kind", ""),
+                involved_object_name=each["involvedObject"].get("name", ""),
+                message=each.get("message") or "",
+                reason=each.get("reason") or "",
+                event_time=parse_time(
+                    each.get("firstTimestamp") or each["metadata"]["creationTimestamp"]
+                ),
+            )
+            for each in found
+            if (each["involvedObject"].get("kind"), each["involvedObject"].get("name")) in names
+        ]
+
+    def wait_for_job_status(
+        self,
+        name: str,
+        status: set[str] = COMPLETE,
+        timeout: int = 600,
+        polling_interval: int = 2,
+        callbacks: list[Callable[[Any], None]] | None = None,
+    ) -> Any:
+        """Wait until the job has one of these statuses, looking every `polling_interval` seconds.
+
+        Raises TimeoutError, and RuntimeError for a job that has failed.
+        """
+        if not 0 < polling_interval < timeout:
+            raise ValueError("polling_interval is more than 0 and less than timeout")
+        if unknown := status - {*STATUSES.values(), constants.TRAINJOB_CREATED}:
+            raise ValueError(f"there is no status {', '.join(sorted(unknown))}")
+        clock = Clock()
+        end = clock.monotonic() + timeout
+        while clock.monotonic() < end:
+            job = self.get_job(name)
+            for callback in callbacks or ():
+                callback(job)
+            if job.status in status:
+                return job
+            if job.status == constants.TRAINJOB_FAILED:
+                raise RuntimeError(f"{name} has failed: {self._client.job(name).reason}")
+            clock.wait(threading.Event(), polling_interval)
+        raise TimeoutError(f"{name}: {' or '.join(sorted(status))} not within {timeout} s")
+
+    def delete_job(self, name: str) -> None:
+        """Delete the job."""
+        self._client.job(name).delete(wait=False)
+
+
+_NO_ROLE: Raw = {"template": {"spec": {"containers": []}}}
+
+
+def _resources(given: dict[str, Any]) -> dict[str, Any]:
+    """Kubeflow's short names as Kubernetes' own."""
+    return {ALIASES.get(name.lower(), name): value for name, value in given.items()}
+
+
+def _index_url(trainer: Any) -> str:
+    """Where pip finds the packages; empty where the image says it."""
+    urls = trainer.pip_index_urls or []
+    if not trainer.packages_to_install or urls == constants.DEFAULT_PIP_INDEX_URLS:
+        return ""
+    if len(urls) > 1:
+        raise NotImplementedError("pip_index_urls: one is possible, others are for pip.conf")
+    return str(urls[0]) if urls else ""
