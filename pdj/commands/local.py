@@ -19,10 +19,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from api.constants import KIND
+from api.constants import KIND, Role
 from api.objects import Raw, name_of
+from api.trainer import trainer_of
 from kube.clock import Clock
 from pdj.commands import logs
+from pdj.commands.code import read_bundle
 from pdj.documents.changes import set_field
 from pdj.documents.checks import find_errors, is_job
 from pdj.documents.reader import Document, read_documents
@@ -91,17 +93,30 @@ def _order(session: Session, documents: list[Document]) -> Raw:
     metadata = jobs[0].value["metadata"]
     metadata.setdefault("name", f"{metadata.get('generateName', '')}local")
     programs = dict(_program(each) for each in options.programs)
-    if options.requirements and not programs:
-        raise Usage("--requirements are those of a --program")
+    if options.requirements and not programs and not options.code:
+        raise Usage("--requirements are those of a --program, or of --code")
     if options.requirements and not Path(options.requirements).is_file():
         raise Usage(f"cannot read {options.requirements}: no such file")
     namespace = options.namespace or metadata.get("namespace") or "default"
+    objects = [_placed(each.value, namespace) for each in documents]
+    if bundle := read_bundle(session):
+        at = documents.index(jobs[0])
+        objects[at : at + 1] = [bundle.config_map(objects[at]), bundle.attach(objects[at])]
+        programs = {**dict.fromkeys(_images(jobs[0].value), ""), **programs}
     return {
-        "objects": [_placed(each.value, namespace) for each in documents],
+        "objects": objects,
         "namespace": namespace,
         "programs": programs,
-        "requirements": str(Path(options.requirements).absolute()) if options.requirements else "",
+        "requirements": str(Path(options.requirements).absolute())
+        if options.requirements and not bundle
+        else "",
     }
+
+
+def _images(job: Raw) -> list[str]:
+    """The images of the job's trainers, which need no program beside the code that is sent."""
+    roles = [job["spec"][str(role)] for role in Role if job["spec"].get(str(role))]
+    return [trainer_of(role["template"]["spec"])["image"] for role in roles]
 
 
 def _placed(value: Any, namespace: str) -> Raw:

@@ -21,7 +21,6 @@ WORKERS = 1
 OF_AN_IMAGE = (
     *("--name", "--workers", "--ps", "--env", "--limits", "--requests", "--backoff-limit"),
     *("--intranet", "--clean-pod-policy", "--dry-run", "--output", "--context", "--kubeconfig"),
-    *("--code", "--include", "--index-url"),
 )
 """What means nothing to `run --local`: the job is in the file, and no cluster is asked."""
 OF_LOCAL = ("--program", "--requirements")
@@ -32,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `run`."""
     parser.usage = (
         "kubectl pdj run IMAGE [options] [--code DIR [--requirements FILE]] -- COMMAND...\n"
-        "       kubectl pdj run --local FILE [--program IMAGE=FOLDER] [--requirements FILE]"
+        "       kubectl pdj run --local FILE [--program IMAGE=FOLDER] [--code DIR] [options]"
     )
     parser.add_argument("image", metavar="IMAGE", nargs="?", help="of the trainer container")
     parser.add_argument("--name", help="of the job (from the image)")
