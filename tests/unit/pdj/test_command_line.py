@@ -76,7 +76,6 @@ def test_exit_codes(words: list[str], code: int, says: str) -> None:
     [
         *(["--name", "x"], ["--workers", "1"], ["--ps", "0"], ["--env", "A=b"]),
         *(["--limits", "cpu=1"], ["--requests", "cpu=1"], ["--backoff-limit", "0"]),
-        *(["--code", "."], ["--include", "x"], ["--index-url", "x"]),
         *(["--intranet", "PodIP"], ["--clean-pod-policy", "Never"], ["--dry-run", "client"]),
         *(["--output", "yaml"], ["--context", "x"], ["--kubeconfig", "x"]),
     ],
