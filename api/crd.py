@@ -19,6 +19,11 @@ WIDE_COLUMNS = (
     ("Message", "string", ".status.message", "Why the job is as it is."),
 )
 """What `-o wide` adds."""
+PROTECTION = {
+    "argocd.argoproj.io/sync-options": "Prune=false,Delete=false,ServerSideApply=true",
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+}
+"""Annotations that keep Argo CD and Flux from deleting an object that holds all jobs."""
 SCALE = {
     "specReplicasPath": ".spec.worker.replicas",
     "statusReplicasPath": ".status.replicas",
@@ -36,7 +41,11 @@ def build_crd() -> Raw:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": CRD_NAME, "labels": dict(OPERATOR_LABELS)},
+        "metadata": {
+            "name": CRD_NAME,
+            "labels": dict(OPERATOR_LABELS),
+            "annotations": dict(PROTECTION),
+        },
         "spec": {
             "group": GROUP,
             "names": names(),

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from api.constants import OPERATOR_LABELS, RELEASE
+from api.crd import PROTECTION
 from api.objects import Raw
 from manifests.rbac import (
     AGGREGATE,
@@ -74,7 +75,8 @@ def _object(api_version: str, kind: str, name: str, *, in_cluster_scope: bool = 
 
 def _namespace() -> Raw:
     """Without a label: whoever deletes by it keeps what else is in the namespace."""
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    metadata: Raw = {"name": NAMESPACE, "annotations": dict(PROTECTION)}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def _roles(variant: Variant) -> list[Raw]:

@@ -4,7 +4,7 @@ import json
 
 import yaml
 
-from api.crd import build_crd
+from api.crd import PROTECTION, build_crd
 from api.objects import Raw
 from manifests.chart.flags import ELSEWHERE, flag_defaults
 from manifests.chart.tree import to_rows, to_schema, to_values
@@ -83,7 +83,8 @@ def _schema() -> Raw:
 def _crd_template() -> str:
     """The CRD as it is, with what the release adds to its metadata."""
     bare = build_crd()
-    del bare["metadata"]["labels"]  # the release's own say the same and more
+    for marks in ("labels", "annotations"):  # the release's own say the same and more
+        del bare["metadata"][marks]
     crd = to_yaml([bare]).removeprefix(HEADER)
     if "{{" in crd:
         raise ValueError("the CRD has a `{{` in it, which Helm would take for its own")
@@ -115,6 +116,7 @@ def _definitions() -> str:
         "editRules": EDIT_RULES,
     }
     named = {name: yaml.safe_dump(policy_rules(table)) for name, table in tables.items()}
+    named["protection"] = yaml.safe_dump(PROTECTION)
     named["flagDefaults"] = yaml.safe_dump(flag_defaults(), sort_keys=False, default_style='"')
     parts = [
         f'{{{{- define "{CHART}.{name}" -}}}}\n{text}{{{{- end }}}}\n'

@@ -201,7 +201,13 @@ SURROUNDINGS = (
         "The definition of PaddleJob, a template so that upgrades reach it.",
         (
             Value("install", True, SWITCH, "Install it with the release."),
-            Value("keep", True, SWITCH, "Keep it, and all jobs, when the release is uninstalled."),
+            Value(
+                "keep",
+                True,
+                SWITCH,
+                "Keep it, and all jobs, when the release or its GitOps application goes.",
+            ),
+            Value("annotations", {}, STRINGS, "Further annotations of it."),
         ),
     ),
     Section(

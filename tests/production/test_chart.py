@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from api.crd import PROTECTION
 from controller.options import parse_options
 from manifests.__main__ import ROOT
 from tests.live.installers import (
@@ -78,7 +79,7 @@ def test_default_values_make_the_plain_files_object_for_object() -> None:
     del wanted["Namespace", "", "paddle-system"]  # `helm install --create-namespace` makes it
     made = places(template())
     crd = made["CustomResourceDefinition", "", "paddlejobs.batch.paddlepaddle.org"]["metadata"]
-    assert crd.pop("annotations") == {"helm.sh/resource-policy": "keep"}
+    assert crd["annotations"].pop("helm.sh/resource-policy") == "keep"
     assert crd["labels"].keys() > HELMS
     assert {place: without_helms_labels(obj) for place, obj in made.items()} == wanted
 
@@ -102,6 +103,25 @@ def test_bases_of_kustomize_make_the_plain_files(folder: str, file: str) -> None
     assert made == wanted
     kept, expected = (d["spec"]["template"]["spec"]["containers"][0]["args"] for d in deployments)
     assert [a.replace("$(POD_NAMESPACE)", "paddle-system") for a in kept] == expected
+
+
+def test_what_holds_all_jobs_outlives_the_application_that_brought_it() -> None:
+    """An overlay of a user keeps the marks by which Argo CD and Flux neither prune nor delete."""
+    made = kustomize(KUSTOMIZE_FOLDER / "overlays" / "production")
+    marks = {o["kind"]: o["metadata"].get("annotations", {}) for o in made}
+    for kind in ("CustomResourceDefinition", "Namespace"):
+        options = marks[kind]["argocd.argoproj.io/sync-options"].split(",")
+        assert {"Prune=false", "Delete=false", "ServerSideApply=true"} <= {*options}
+        assert marks[kind]["kustomize.toolkit.fluxcd.io/prune"] == "disabled"
+    assert not marks["Deployment"]
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_release_that_keeps_its_crd_keeps_it_from_gitops_too(keep: bool) -> None:
+    made = template({"crds": {"keep": keep, "annotations": {"owner": "platform"}}})
+    (crd,) = (o["metadata"] for o in made if o["kind"] == "CustomResourceDefinition")
+    kept = {"helm.sh/resource-policy", *PROTECTION} if keep else set()
+    assert set(crd["annotations"]) == {"owner", *kept}
 
 
 def test_kustomize_can_move_the_operator(tmp_path: Path) -> None:

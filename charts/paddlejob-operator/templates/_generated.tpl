@@ -202,6 +202,11 @@
   - update
 {{- end }}
 
+{{- define "paddlejob-operator.protection" -}}
+argocd.argoproj.io/sync-options: Prune=false,Delete=false,ServerSideApply=true
+kustomize.toolkit.fluxcd.io/prune: disabled
+{{- end }}
+
 {{- define "paddlejob-operator.flagDefaults" -}}
 "kubeconfig": ""
 "workers": "8"

@@ -30,9 +30,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "paddlejob-operator.crdMetadata" -}}
 labels:
   {{- include "paddlejob-operator.labels" . | nindent 2 }}
-{{- if .Values.crds.keep }}
+{{- if or .Values.crds.keep .Values.crds.annotations }}
 annotations:
+  {{- if .Values.crds.keep }}
   helm.sh/resource-policy: keep
+  {{- include "paddlejob-operator.protection" . | nindent 2 }}
+  {{- end }}
+  {{- with .Values.crds.annotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
 {{- end }}
 {{- end }}
 

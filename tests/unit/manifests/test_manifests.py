@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from api.constants import OPERATOR_LABELS, RELEASE
+from api.crd import PROTECTION
 from manifests.__main__ import ROOT, render
 from manifests.rbac import AGGREGATE
 
@@ -171,6 +172,16 @@ def test_all_but_the_namespace_is_selected_by_the_operators_label(name: str) -> 
     labelled = {doc["kind"]: doc["metadata"].get("labels", {}) for doc in documents(name)}
     assert not labelled.pop("Namespace", {})
     assert all(labels.items() >= OPERATOR_LABELS.items() for labels in labelled.values())
+
+
+@pytest.mark.parametrize(
+    "name", ["v1/crd.yaml", "v1beta1/crd.yaml", "kustomize/base/operator.yaml", *OPERATORS]
+)
+def test_gitops_neither_prunes_nor_deletes_what_holds_all_jobs(name: str) -> None:
+    marks = {doc["kind"]: doc["metadata"].get("annotations", {}) for doc in documents(name)}
+    holders = marks.keys() & {"CustomResourceDefinition", "Namespace"}
+    assert holders
+    assert {kind for kind, found in marks.items() if found.items() >= PROTECTION.items()} == holders
 
 
 def test_readme_names_ones_own_image_in_every_manifest(tmp_path: Path) -> None:
