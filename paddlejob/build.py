@@ -14,7 +14,9 @@ from pdj.code.archive import pack
 from pdj.code.bundle import Bundle
 from pdj.code.folder import find_files
 from pdj.commands.code import add_requirements
+from pdj.commands.complaints import one_line
 from pdj.commands.run import name_from
+from pdj.errors import Problem, Usage
 
 LAUNCH = ("python", "-m", "paddle.distributed.launch")
 Program = Callable[..., Any] | str
@@ -47,8 +49,7 @@ class Wish:
             spec["schedulingPolicy"] = {"queue": self.queue}
         if self.backoff_limit is not None:
             spec["backoffLimit"] = self.backoff_limit
-        called = program.partition(":")[2] if isinstance(program, str) else program.__name__
-        metadata = {"name": self.name or name_from(called)}
+        metadata = {"name": self.name or _name_of(program)}
         return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
 
     def _template(self) -> Raw:
@@ -60,6 +61,14 @@ class Wish:
         if self.resources:
             container["resources"] = {"limits": {k: str(v) for k, v in self.resources.items()}}
         return {"spec": {"containers": [container]}}
+
+
+def _name_of(program: Program) -> str:
+    called = program.partition(":")[2] if isinstance(program, str) else program.__name__
+    try:
+        return name_from(called)
+    except Usage:
+        raise NotSendable(f"no name of a job can be made of {called!r}: pass name=") from None
 
 
 def pack_program(
@@ -85,7 +94,22 @@ def pack_code(
     index_url: str = "",
     files: Mapping[str, bytes] | None = None,
 ) -> Bundle:
-    """A folder with more files, and packages: a file for pip, or lines of one."""
+    """A folder with more files, and packages: a file for pip, or lines of one.
+
+    Raises NotSendable.
+    """
+    try:
+        return _pack(code, requirements, index_url, files)
+    except Problem as error:
+        raise NotSendable(one_line(str(error))) from None
+
+
+def _pack(
+    code: str | Path | None,
+    requirements: str | Path | Iterable[str] | None,
+    index_url: str,
+    files: Mapping[str, bytes] | None,
+) -> Bundle:
     folder = None if code is None else Path(code)
     names = find_files(folder, lambda _text: None) if folder else []
     archive = pack(folder or Path(), names, [], files)
@@ -94,5 +118,5 @@ def pack_code(
         return add_requirements(archive, file, index_url, folder)
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary, "requirements.txt")
-        file.write_text("".join(f"{each}\n" for each in requirements))
+        file.write_text("".join(f"{each}\n" for each in requirements), encoding="utf-8")
         return add_requirements(archive, file, index_url, None)

@@ -138,15 +138,16 @@ class Client:
         Raises NotSendable, with the name and the line, before anything is sent.
         """
         with translating():
+            bundle = pack_program(function, args or {}, code, requirements, index_url)
             try:
                 raw = Wish(image, **wish).job(function)
             except TypeError as error:
                 raise NotSendable(f"train: {error}") from None
-            bundle = pack_program(function, args or {}, code, requirements, index_url)
             return self._create(raw, bundle, replace)
 
     def _create(self, raw: Raw, bundle: Bundle | None, replace: bool) -> Job:
-        raw["metadata"] = {"namespace": self.namespace, **raw["metadata"]}
+        given = raw["metadata"].get("namespace") or self.namespace
+        raw["metadata"] = {**raw["metadata"], "namespace": given}
         raw = bundle.attach(raw) if bundle else raw
         name, namespace = raw["metadata"].get("name", ""), raw["metadata"]["namespace"]
         session = self.session(namespace=namespace)

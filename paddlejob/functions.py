@@ -7,13 +7,14 @@ but the function, so that it can use only what it defines, imports or is passed.
 import ast
 import builtins
 import inspect
+import io
 import json
 import symtable
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from paddlejob.errors import NotSendable
@@ -30,8 +31,9 @@ if __name__ == "__main__":
     paddlejob_file = paddlejob_pathlib.Path(__file__).with_name("{arguments}")
     {function}(**paddlejob_json.loads(paddlejob_file.read_text(encoding="utf-8")))
 """
-PROVIDED = {*dir(builtins), "__name__", "__file__"}
-"""Names that every program has."""
+MADE_BY_SHELLS = {"_", "__IPYTHON__"}
+IS_LATER = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+"""Flags of functions that do nothing when they are called."""
 
 
 def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict[str, bytes]:
@@ -40,40 +42,41 @@ def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict
     text, node, first = _read_source(function)
     _refuse_names(function, text, node, first)
     _refuse_arguments(function.__name__, inspect.signature(function), args)
-    lines = text.splitlines(keepends=True)
+    lines = list(io.StringIO(text))  # splitlines would also end them at U+2028 or a form feed
     kept = lines[:1] * (node.col_offset > 0) + lines[node.lineno - 1 : node.end_lineno]
-    return _files("".join(kept), function.__name__, args)
+    return _files("".join(kept), node.name, args)
 
 
 def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str, bytes]:
     """The same for `module:function` of a folder, which goes as it is. Raises NotSendable."""
-    module, colon, function = name.partition(":")
-    if (
-        not colon
-        or not function.isidentifier()
-        or not all(map(str.isidentifier, module.split(".")))
-    ):
+    module, _, function = name.partition(":")
+    if not all(map(str.isidentifier, (function, *module.split(".")))):
         raise NotSendable(f"{name!r} is not module:function")
     path = folder.joinpath(*module.split("."))
-    file = path / "__init__.py" if path.is_dir() else path.with_name(f"{path.name}.py")
+    package = path / "__init__.py"
+    file = package if package.is_file() else path.with_name(f"{path.name}.py")
     try:
         tree = ast.parse(file.read_bytes())
+        program = compile(tree, str(file), "exec", dont_inherit=True)
     except OSError:
         raise NotSendable(f"{name}: there is no {file}") from None
     except (SyntaxError, ValueError) as error:
         raise NotSendable(f"{name}: {file} is not Python: {error}") from None
-    nodes = [n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    if function not in {*_bound_names(tree)}:
+    if not {function, "*"} & {*_bound_names(tree)}:
         raise NotSendable(f"{name}: {file} defines no {function}")
-    for node in nodes:
-        if node.name == function and isinstance(node, ast.AsyncFunctionDef):
-            raise NotSendable(f"{function}, line {node.lineno}: is async, and nobody awaits it")
+    for code in program.co_consts:
+        if isinstance(code, CodeType) and code.co_name == function and code.co_flags & IS_LATER:
+            raise NotSendable(
+                f"{function}, line {code.co_firstlineno}: is async or a generator, which does "
+                "nothing when it is called"
+            )
     return _files(f"from {module} import {function} as paddlejob_function\n", "", args)
 
 
 def _files(source: str, name: str, args: Mapping[str, Any]) -> dict[str, bytes]:
     try:
         arguments = json.dumps(dict(args), allow_nan=False)
+        _refuse_keys(args)
     except (TypeError, ValueError, RecursionError) as error:
         raise NotSendable(f"args cannot be sent as JSON: {error}") from None
     call = CALL.format(arguments=ARGUMENTS, function=name or "paddlejob_function")
@@ -81,14 +84,27 @@ def _files(source: str, name: str, args: Mapping[str, Any]) -> dict[str, bytes]:
     return {MAIN: text.encode(), ARGUMENTS: arguments.encode()}
 
 
+def _refuse_keys(value: Any) -> None:
+    """Raise TypeError for a key that JSON would turn into a text in silence."""
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is no text")
+        value = tuple(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            _refuse_keys(each)
+
+
 def _bound_names(tree: ast.Module) -> Iterator[str]:
-    for node in tree.body:
+    """Names that a module may define, `*` for those of another one; more than it may have."""
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from (each.asname or each.name for each in node.names)
-        elif isinstance(node, ast.Assign):
-            yield from (each.id for each in node.targets if isinstance(each, ast.Name))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
 
 
 def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
@@ -211,7 +227,15 @@ def _unknown_names(table: symtable.SymbolTable) -> set[str]:
                 made.add(symbol.get_name())
             if is_outside and symbol.is_referenced():
                 names.add(symbol.get_name())
-    return names - made - PROVIDED
+    return names - made - {*_provided()}
+
+
+def _provided() -> Iterator[str]:
+    """Names that every program has: those of Python, without what a notebook puts there."""
+    yield from ("__name__", "__file__")
+    for name, value in vars(builtins).items():
+        if name not in MADE_BY_SHELLS and not isinstance(value, FunctionType | MethodType):
+            yield name
 
 
 def _refuse_arguments(name: str, signature: inspect.Signature, args: Mapping[str, Any]) -> None:

@@ -41,7 +41,10 @@ def pack(
     sizes: dict[str, int] = {}
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for name in names:
-            content = _add(archive, folder, name, includes)
+            try:
+                content = _add(archive, folder, name, includes)
+            except (OSError, RuntimeError) as error:  # gone, or a link to itself
+                raise Problem(f"--code: cannot read {name!r}: {error}") from error
             sizes[name] = len(content)
             if plain.tell() > MAX_BYTES:
                 raise too_large(f"more than {MAX_BYTES >> 20} MiB", sizes)

@@ -1,5 +1,6 @@
 """The client without a cluster: what it costs to import, and what it says."""
 
+import functools
 import re
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from paddlejob.functions import MAIN
 from paddlejob.picture import draw
 from pdj.errors import Problem
 from pdj.gather.jobs import NO_OPERATOR, JobPicture, NoOperator
+from pdj.text.terminal import Screen
 from tests.live.lab import paddle_job, shell
 
 CHECKOUT = Path(__file__).parents[3]
@@ -28,6 +30,10 @@ EVIL = "<script>alert(1)</script>"
 def fit(lr: float = 0.1) -> float:
     """Something to send."""
     return lr
+
+
+def 训练() -> None:
+    """A name that no job can have."""
 
 
 def test_it_is_imported_soon() -> None:
@@ -89,7 +95,7 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
     assert set(one.archive.sizes) == {"more.py", MAIN, "paddlejob_args.json"}
     assert b"A = 1\r\n" in one.archive.plain
     (tmp_path / MAIN).write_text("")
-    with pytest.raises(Problem, match=f"'{MAIN}' is a name that is needed"):
+    with pytest.raises(paddlejob.NotSendable, match=f"'{MAIN}' is a name that is needed"):
         pack_program(fit, {}, tmp_path, None)
 
 
@@ -101,11 +107,22 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
         ({"function": fit, "code": "/no/such/folder"}, "no such folder"),
         ({"function": fit, "requirements": "/no/such/file"}, "cannot read /no/such/file"),
         ({"function": fit, "args": [1]}, "args"),
+        ({"function": functools.partial(fit, 1)}, "is a partial"),
+        ({"function": Screen()}, "is an object that can be called"),
+        ({"function": None}, "is an object that can be called"),
+        ({"function": "fit", "code": "."}, "'fit' is not module:function"),
+        ({"function": 训练}, "no name of a job can be made of '训练': pass name="),
     ],
 )
 def test_what_cannot_be_meant_is_refused(words: dict[str, Any], said: str) -> None:
     with pytest.raises(paddlejob.NotSendable, match=said):
         Client(kubeconfig="/no/such/kubeconfig").train(image="python", **words)
+
+
+def test_a_folder_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("PASSWORD=1\n")
+    with pytest.raises(paddlejob.NotSendable, match=r"'.env': may be a secret"):
+        Client(kubeconfig="/no/such/kubeconfig").train(fit, image="python", code=tmp_path)
 
 
 def test_a_picture_is_escaped() -> None:

@@ -1,6 +1,7 @@
 """A function goes as its source: what cannot go is refused by name and line, the rest runs."""
 # ruff: noqa: T201, PTH119
 
+import builtins
 import math
 import re
 import subprocess
@@ -18,6 +19,8 @@ from tests.unit.paddlejob import unsendable
 from tests.unit.paddlejob.unsendable import KINDS, WITHOUT_LINE
 
 seen: list[float] = []
+# Some end a line for str.splitlines, but none does for Python.
+SEPARATORS = "\x0c\x1c\x85\u2028"
 UNSENDABLE = Path(unsendable.__file__).read_text().splitlines()
 
 
@@ -126,6 +129,8 @@ def test_a_function_without_a_file_is_refused() -> None:
         ({}, "args do not fit: missing a required argument: 'text'"),
         ({"text": "", "rate": 1}, "args do not fit: got an unexpected keyword argument 'rate'"),
         ({1: 2}, "a name that is no text"),
+        ({"text": [{"deep": {1: 2}}]}, "the key 1 is no text"),
+        ({"text": {None: 2}}, "the key None is no text"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(args: dict[Any, Any], said: str) -> None:
@@ -146,6 +151,37 @@ def test_a_function_may_have_any_name(
     function: Callable[..., None], args: dict[str, str], out: str, tmp_path: Path
 ) -> None:
     assert run(pack_function(function, args), tmp_path) == out
+
+
+def load(source: str, name: str, folder: Path) -> Callable[..., None]:
+    """A function of a file."""
+    file = folder / "source.py"
+    file.write_text(source, encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(compile(source, file, "exec"), names)
+    function: Callable[..., None] = names[name]
+    return function
+
+
+def test_the_whole_function_goes_whatever_characters_it_has(tmp_path: Path) -> None:
+    source = f"def fit():\n    text = '{SEPARATORS}'\n    print(ascii(text))\n"
+    files = pack_function(load(source, "fit", tmp_path), {})
+    (tmp_path / "job").mkdir()
+    assert run(files, tmp_path / "job") == ascii(SEPARATORS) + "\n"
+
+
+def test_a_function_that_was_given_another_name_is_called_by_its_own(tmp_path: Path) -> None:
+    fit = load("def fit():\n    print('fitted')\n", "fit", tmp_path)
+    fit.__name__ = "my-training"
+    assert run(pack_function(fit, {}), tmp_path) == "fitted\n"
+
+
+def test_what_a_notebook_adds_to_python_is_not_in_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builtins, "display", noted, raising=False)
+    with pytest.raises(NotSendable, match="fit, line 2: uses display"):
+        pack_function(load("def fit():\n    display(1)\n", "fit", tmp_path), {})
 
 
 def test_a_function_of_a_folder_is_called_as_it_is(tmp_path: Path) -> None:
@@ -169,12 +205,31 @@ def test_a_function_of_a_folder_is_called_as_it_is(tmp_path: Path) -> None:
         ("other:main", "there is no"),
         ("fit:other", "defines no other"),
         ("fit:later", "later, line 3: is async"),
+        ("fit:many", "many, line 5: is async or a generator"),
+        ("fit:", "is not module:function"),
         ("broken:main", "is not Python"),
     ],
 )
 def test_a_reference_that_leads_nowhere_is_refused(name: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "fit.py").write_text("def main(n):\n    pass\nasync def later():\n    pass\n")
+    (tmp_path / "fit.py").write_text(
+        "def main(n):\n    pass\nasync def later():\n    pass\ndef many():\n    yield\n"
+    )
     (tmp_path / "broken.py").write_text("def main(\n")
     with pytest.raises(NotSendable, match=said) as caught:
         pack_reference(name, tmp_path, {})
     assert len(str(caught.value).splitlines()) == 1
+
+
+DEFINED = {
+    "in a branch": "try:\n    from fast import fit\nexcept ImportError:\n    fit = print\n",
+    "with others": "fit, later = print, print\n",
+    "of another": "from steps import *\n",
+    "by an annotation": "fit: object = print\n",
+}
+
+
+@pytest.mark.parametrize("how", DEFINED)
+def test_a_module_may_define_its_function_in_any_way(how: str, tmp_path: Path) -> None:
+    (tmp_path / "fit.py").write_text(DEFINED[how])
+    (tmp_path / "fit").mkdir()  # of data, and no package
+    assert MAIN in pack_reference("fit:fit", tmp_path, {})

@@ -2,6 +2,7 @@
 
 import base64
 import builtins
+import contextlib
 import copy
 import gzip
 import io
@@ -119,6 +120,14 @@ def test_odd_files_are_refused_by_name(tmp_path: Path) -> None:
         else:
             path.touch()
         assert says in refusal(path.parent)
+
+
+def test_a_file_that_is_gone_and_a_link_to_itself(tmp_path: Path) -> None:
+    with pytest.raises(Problem, match=r"cannot read 'gone.py'"):
+        pack(tmp_path, ["gone.py"], [])
+    (tmp_path / "loop").symlink_to("loop")
+    with contextlib.suppress(Problem):  # a Python since 3.13 sends it as it is
+        pack(tmp_path, ["loop"], [])
 
 
 def test_a_repository_in_the_folder_is_named(tmp_path: Path) -> None:
