@@ -247,7 +247,12 @@ class Manager:
             store=self._store,
             memory=memory,
             observer=Observer(
-                self._store, memory, self._watches.is_served, client.get, queue.is_backlogged
+                self._store,
+                memory,
+                self._watches.is_served,
+                client.get,
+                queue.is_backlogged,
+                self._watches.is_forbidden,
             ),
             applier=Applier(client, memory, recorder, base.metrics),
             clock=base.clock,

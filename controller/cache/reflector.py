@@ -128,8 +128,8 @@ class Reflector:
         self._version: str | None = None
         self._listed_at = clock.monotonic()
         self._is_served: bool | None = None
-        self.is_refused = False
-        """Whether the operator has no right to it, as in a namespace that does not exist."""
+        self.is_refused = self.is_forbidden = False
+        """Whether the operator has no right to it: to a kind that it needs, to an optional one."""
         self._heard_at = clock.monotonic()
         self._failing_since: float | None = None
         self._left_at = clock.monotonic()
@@ -199,6 +199,7 @@ class Reflector:
             return self._expire(error)
         except ApiError as error:
             if self._shows_absence(error):
+                self.is_forbidden = isinstance(error, Forbidden)
                 return self._become_absent()
             return self._pause("watch_failed", error)
         except MemoryError:
@@ -232,7 +233,7 @@ class Reflector:
         self._log.info("listed", objects=len(entries), seconds=seconds)
         self._version = version
         self._listed_at = self._left_at = self._heard_at = self._clock.monotonic()
-        self._is_served, self.is_refused = True, False
+        self._is_served, self.is_refused, self.is_forbidden = True, False, False
         self._lists_answered = asked
         return 0.0
 

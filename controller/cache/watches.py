@@ -103,9 +103,13 @@ class Watches:
 
     def is_served(self, resource: Resource, namespace: str = "") -> bool:
         """Whether the API server serves the kind to the operator in this namespace."""
-        group = self._groups.get(namespace) or self._groups.get("")
-        reflector = group.get(resource) if group is not None else None
+        reflector = self._of(resource, namespace)
         return reflector is not None and reflector.is_served
+
+    def is_forbidden(self, resource: Resource, namespace: str = "") -> bool:
+        """Whether the operator has no right to an optional kind in this namespace."""
+        reflector = self._of(resource, namespace)
+        return reflector is not None and reflector.is_forbidden
 
     def lacks_paddle_jobs(self) -> bool:
         """Whether the API server says that there is no such kind."""
@@ -115,6 +119,10 @@ class Watches:
     @property
     def _is_list(self) -> bool:
         return len(self._groups) > 1
+
+    def _of(self, resource: Resource, namespace: str) -> Reflector | None:
+        group = self._groups.get(namespace) or self._groups.get("")
+        return group.get(resource) if group is not None else None
 
     def _all(self) -> list[Reflector]:
         return [each for group in self._groups.values() for each in group.values()]

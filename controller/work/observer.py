@@ -37,7 +37,8 @@ class Observer:
     """Builds the input of `reconcile`.
 
     `is_served` says whether the API server has a kind in a namespace; `get` reads an object from
-    it, by its path; `is_backlogged` says whether jobs of a namespace wait for a worker.
+    it, by its path; `is_backlogged` says whether jobs of a namespace wait for a worker;
+    `is_forbidden` says whether the operator has no right to an optional kind.
     """
 
     def __init__(
@@ -47,12 +48,14 @@ class Observer:
         is_served: Callable[[Resource, str], bool],
         get: Callable[[str], Raw],
         is_backlogged: Callable[[str], bool] = lambda _: False,
+        is_forbidden: Callable[[Resource, str], bool] = lambda *_: False,
     ) -> None:
         self._store = store
         self._memory = memory
         self._is_served = is_served
         self._get = get
         self._is_backlogged = is_backlogged
+        self._is_forbidden = is_forbidden
 
     def observe(self, key: Key, family: Family) -> Observed:
         """The observation of a family. Raises ApiError if a request for it fails."""
@@ -71,6 +74,7 @@ class Observer:
             gang_served=self._is_served(GANG_POD_GROUP, key.namespace),
             workloads=children.get(WORKLOAD, ()),
             workloads_served=self._is_served(WORKLOAD, key.namespace),
+            workloads_forbidden=self._is_forbidden(WORKLOAD, key.namespace),
             cluster_objects=dict(self._cluster_objects(key, family)),
             nodes=self._nodes(pods),
             is_backlogged=self._is_backlogged(key.namespace),

@@ -173,8 +173,8 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.QUEUE_UNAVAILABLE: Text(
-        "作业带有队列标签，但 API server 不提供 Workload：未安装 Kueue。",
-        "请安装 Kueue，或去掉作业的标签 kueue.x-k8s.io/queue-name。",
+        "作业带有队列标签，但未安装 Kueue，或者 operator 无权读取 Workload。",
+        "请安装 Kueue 或授予权限，或去掉作业的标签 kueue.x-k8s.io/queue-name。",
         Who.ADMIN,
     ),
     Reason.EVICTED: Text(

@@ -205,8 +205,8 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.QUEUE_UNAVAILABLE: Text(
-        "The job has a queue's label, but Kueue is not installed.",
-        "Have Kueue installed, or take the label kueue.x-k8s.io/queue-name off the job.",
+        "The job has a queue's label, but Kueue is not installed or not open to the operator.",
+        "Have Kueue installed or the right granted, or take the queue's label off the job.",
         Who.ADMIN,
     ),
     Reason.EVICTED: Text(

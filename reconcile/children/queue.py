@@ -48,7 +48,7 @@ def await_quota(view: View) -> Move | Hold | None:
     if not uses_kueue(view):
         return None
     if not view.observed.workloads_served:
-        return None if view.pods else _unserved()
+        return None if view.pods else _unserved(view.observed.workloads_forbidden)
     workload = view.workload
     if workload is not None and is_admitted(workload) and not is_stale(view, workload):
         return _await_flavors(view) if view.missing else None
@@ -63,9 +63,13 @@ def _hold(cause: str, next_step: str, seconds: float | None = None) -> Hold:
     return Hold(Reason.QUEUED, cause[:MAX_CAUSE_CHARACTERS], next_step, seconds, stops=Stop.PODS)
 
 
-def _unserved() -> Hold:
-    cause = f"the API server serves no Workload of {KUEUE_API_VERSION}: Kueue is not installed"
-    next_step = "have it installed, or take the label kueue.x-k8s.io/queue-name off the job"
+def _unserved(is_forbidden: bool) -> Hold:
+    if is_forbidden:
+        cause = f"the operator has no right to list and watch workloads of {KUEUE_API_VERSION}"
+        next_step = "have it granted the rights of --kueue (chart: kueue.enabled)"
+    else:
+        cause = f"the API server serves no Workload of {KUEUE_API_VERSION}: Kueue is not installed"
+        next_step = "have it installed, or take the label kueue.x-k8s.io/queue-name off the job"
     hold = _hold(cause, next_step, RETRY_SECONDS)
     return replace(hold, reason=Reason.QUEUE_UNAVAILABLE)
 

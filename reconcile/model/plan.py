@@ -163,8 +163,9 @@ class Observed:
     `volcano_served` and `gang_served` say whether the API server serves PodGroups of
     scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
     `workloads` are Kueue's, controlled by the job; `workloads_served` says whether the API server
-    serves them. `cluster_objects` are the flavors and priority classes that the next step needs,
-    by kind and name, without those that do not exist.
+    serves them, `workloads_forbidden` whether the operator has no right to read them.
+    `cluster_objects` are the flavors and priority classes that the next step needs, by kind and
+    name, without those that do not exist.
     `nodes` maps names to nodes that have pods being deleted; None if the operator has no
     permission to read nodes.
     `refusals` holds the children that previous passes could not create or delete, and why.
@@ -192,6 +193,7 @@ class Observed:
     gang_served: bool = False
     workloads: tuple[Raw, ...] = ()
     workloads_served: bool = False
+    workloads_forbidden: bool = False
     cluster_objects: dict[Child, Raw] = field(default_factory=dict)
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()

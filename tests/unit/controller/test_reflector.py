@@ -513,6 +513,7 @@ def test_an_optional_kind_that_may_not_be_read_counts_as_absent(run, server):
     eventually(lambda: running.reflector.has_listed)
     running.stop()
     assert not running.reflector.is_served
+    assert running.reflector.is_forbidden
 
 
 def test_an_odd_item_does_not_hide_the_others(running, server):

@@ -205,6 +205,7 @@ SAID: dict[str, Callable[[], Hold]] = {
     "name taken": lambda: refused("", "AlreadyExists"),
     "queued": lambda: queued(workloads_served=True),
     "no Workloads": queued,
+    "no right to Workloads": lambda: queued(workloads_forbidden=True),
     "unreadable": unreadable,
     "ports": lambda: wait_of(full_ports()),
     "previous pods": lambda: restarting(a_pod(JOB).running()),
