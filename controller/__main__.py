@@ -6,10 +6,11 @@ import signal
 import sys
 import threading
 
+from api.constants import RELEASE
 from controller.client.connection import ConfigurationError, load_connection
 from controller.logs import Log, build_log, forward_library_warnings
 from controller.manager import Foundation, Manager
-from controller.options import parse_options
+from controller.options import parse_options, revision
 from kube.clock import Clock
 from metrics import Metrics
 from reconcile import reconcile
@@ -20,10 +21,11 @@ def main() -> int:
     options = parse_options(sys.argv[1:])
     log = build_log(options.log_format, options.log_level)
     forward_library_warnings(log)
-    clock = Clock()
+    clock, metrics = Clock(), Metrics()
+    metrics.describe_build(RELEASE, revision())
     try:
         connection = load_connection(options.kubeconfig or None, clock)
-        manager = Manager(Foundation(options, connection, clock, log, Metrics()), reconcile)
+        manager = Manager(Foundation(options, connection, clock, log, metrics), reconcile)
     except (ConfigurationError, OSError) as error:
         log.error("cannot_start", error=str(error))
         return 1

@@ -21,6 +21,10 @@ from reconcile.model.plan import Settings
 
 ENVIRONMENT_PREFIX = "PADDLEJOB_"
 REVISION = "PADDLEJOB_OPERATOR_REVISION"
+FOREIGN_VARIABLES = frozenset({"PADDLEJOB_E2E", "PADDLEJOB_MANUALS"})
+"""Of the tests, which start operators with their own environment."""
+SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?$")
+"""What the kubelet sets for each Service of the namespace, such as one named paddlejob-metrics."""
 MAX_WORKERS = 256
 """Each is a thread with a connection: more of them only wait for one another."""
 _Parse = Callable[[str], Any]
@@ -62,6 +66,7 @@ def parse_options(arguments: Sequence[str], environment: Mapping[str, str] = os.
     """The options of a command line. Prints usage and exits on a wrong one."""
     parser = build_parser(environment)
     found = vars(parser.parse_args(arguments))
+    _check_variables(parser, environment)
     _check_metrics(parser, found)
     namespaces = found.pop("namespace")
     found["leader_election_namespace"] = found["leader_election_namespace"] or _own_namespace()
@@ -80,7 +85,7 @@ def _add(
     **more: Any,
 ) -> None:
     """Add a flag. If its parser refuses the value of a variable, the error names the variable."""
-    variable = ENVIRONMENT_PREFIX + name.upper().replace("-", "_")
+    variable = _variable(name)
     value = environment.get(variable)
 
     def parse_argument(text: str) -> Any:
@@ -95,9 +100,33 @@ def _add(
     parser.add_argument(f"--{name}", help=f"{text} [{variable}]", **more)
 
 
+def known_variables() -> frozenset[str]:
+    """The environment variables of the operator's own: one for each flag, and the image's."""
+    flags = {action.option_strings[-1] for action in build_parser({})._actions}
+    return frozenset({REVISION, *map(_variable, flags - {"--help", "--version"})})
+
+
+def _variable(flag: str) -> str:
+    return ENVIRONMENT_PREFIX + flag.removeprefix("--").upper().replace("-", "_")
+
+
+def _check_variables(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
+    """Refuse variables that look like a flag's but are none, which would have no effect."""
+    ours = {name for name in environment if name.startswith(ENVIRONMENT_PREFIX)}
+    unknown = sorted(ours - known_variables() - FOREIGN_VARIABLES)
+    unknown = [name for name in unknown if not SERVICE_LINK.search(name)]
+    if unknown:
+        parser.error(f"unknown environment variable: {', '.join(unknown)}")
+
+
 def _version(environment: Mapping[str, str]) -> str:
     """Release and revision; the image sets the latter in its environment."""
-    return f"paddlejob-operator {RELEASE}, revision {environment.get(REVISION, 'unknown')}"
+    return f"paddlejob-operator {RELEASE}, revision {revision(environment)}"
+
+
+def revision(environment: Mapping[str, str] = os.environ) -> str:
+    """The commit that the image was built from."""
+    return environment.get(REVISION) or "unknown"
 
 
 def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:

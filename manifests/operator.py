@@ -32,6 +32,8 @@ RESOURCES: Raw = {
     "limits": {"memory": "512Mi"},
 }
 POD_SECURITY_CONTEXT: Raw = {"runAsNonRoot": True, "runAsUser": USER_ID, "runAsGroup": USER_ID}
+LIVENESS_SECONDS: Raw = {"initialDelaySeconds": 15, "periodSeconds": 20}
+READINESS_SECONDS: Raw = {"periodSeconds": 5}
 SECCOMP: Raw = {"seccompProfile": {"type": "RuntimeDefault"}}
 SECURITY_CONTEXT: Raw = {
     "allowPrivilegeEscalation": False,
@@ -177,15 +179,8 @@ def _container(variant: Variant) -> Raw:
             {"name": "metrics", "containerPort": METRICS_PORT},
             {"name": "health", "containerPort": HEALTH_PORT},
         ],
-        "livenessProbe": {
-            "httpGet": {"path": "/healthz", "port": "health"},
-            "initialDelaySeconds": 15,
-            "periodSeconds": 20,
-        },
-        "readinessProbe": {
-            "httpGet": {"path": "/readyz", "port": "health"},
-            "periodSeconds": 5,
-        },
+        "livenessProbe": {"httpGet": {"path": "/healthz", "port": "health"}, **LIVENESS_SECONDS},
+        "readinessProbe": {"httpGet": {"path": "/readyz", "port": "health"}, **READINESS_SECONDS},
         "resources": RESOURCES,
         "securityContext": SECURITY_CONTEXT,
     }

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import prometheus_client
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.exposition import choose_encoder
 
 from metrics.jobs import Census, JobMetrics, StateCollector
@@ -31,6 +31,13 @@ class Metrics:
         name, text = "paddlejob_events_dropped_total", "Events that were not sent"
         drops = Counter(name, text, ["cause"], registry=self._registry)
         self._events_dropped = {cause: drops.labels(cause) for cause in EVENT_DROPS}
+
+        name, text = "paddlejob_build_info", "Always 1: the operator's release and revision"
+        self._build = Gauge(name, text, ["version", "revision"], registry=self._registry)
+
+    def describe_build(self, version: str, revision: str) -> None:
+        """Say which build this process is."""
+        self._build.labels(version, revision).set(1)
 
     def event_dropped(self, cause: str) -> None:
         """An Event was dropped, for one of the reasons in EVENT_DROPS."""

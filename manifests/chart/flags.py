@@ -7,7 +7,7 @@ from typing import Any
 
 from api.objects import Raw
 from controller.logs import FORMATS, LEVELS
-from controller.options import MAX_WORKERS, build_parser
+from controller.options import ENVIRONMENT_PREFIX, MAX_WORKERS, build_parser, known_variables
 from manifests.chart.tree import Value
 from manifests.operator import HEALTH_ADDRESS, METRICS_ADDRESS
 
@@ -20,7 +20,10 @@ ELSEWHERE = {
 }
 """Not among them, for more than the flag follows: the values that say them."""
 _SECONDS: Raw = {"type": "number", "minimum": 0, "maximum": 999999}
-_ADDRESS: Raw = {"type": "string", "pattern": "^(0|.*:[0-9]{1,5})$"}
+_ADDRESS: Raw = {
+    # `--set` makes a number of 0.
+    "anyOf": [{"const": 0}, {"type": "string", "pattern": "^(0|[^\\s/]*:[0-9]{1,5})$"}]
+}
 _TYPES: dict[str, Raw] = {
     "kubeconfig": {"type": "string"},
     "workers": {"type": "integer", "minimum": 1, "maximum": MAX_WORKERS},
@@ -35,14 +38,14 @@ _TYPES: dict[str, Raw] = {
     "log-format": {"enum": list(FORMATS)},
     "log-level": {"enum": list(LEVELS)},
     "scheduling": {"enum": ["none", "volcano", "kubernetes"]},
-    "elastic-server": {"type": "string"},
+    "elastic-server": {"type": "string", "pattern": "^([^\\s/]+:[0-9]{1,5})?$"},
     "elastic-timeout": {"type": "integer", "minimum": 1, "maximum": 999999},
     "force-delete-after": _SECONDS,
     "config-error-after": _SECONDS,
     "image-error-after": _SECONDS,
     "give-back-after": _SECONDS,
     "host-port-range": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,5}$"},
-    "accelerators": {"type": "string"},
+    "accelerators": {"type": "string", "pattern": "^([^/,]+/[^/,]+(,[^/,]+/[^/,]+)*)?$"},
     "host-port-share": {
         "anyOf": [{"const": ""}, {"type": "number", "exclusiveMinimum": 0, "maximum": 1}]
     },
@@ -53,6 +56,20 @@ _IN_A_POD: dict[str, Any] = {
     "health-probe-bind-address": HEALTH_ADDRESS,
 }
 """Where the chart says something else than the program does by itself."""
+
+_NAMES = [a.option_strings[-1].removeprefix("--") for a in build_parser({})._actions]
+FLAG_ARGUMENT = (
+    f"^--({'|'.join(name for name in _NAMES if name not in ('help', 'version'))})(=.*)?$"
+)
+"""What the operator takes as an argument, values aside."""
+VARIABLE_NAME: Raw = {
+    "pattern": "^[-._a-zA-Z][-._a-zA-Z0-9]*$",
+    "anyOf": [
+        {"not": {"pattern": f"^{ENVIRONMENT_PREFIX}"}},
+        {"enum": sorted(known_variables())},
+    ],
+}
+"""The operator does not start with a variable of its own that it does not know."""
 
 
 def flag_defaults() -> dict[str, str]:

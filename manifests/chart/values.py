@@ -2,49 +2,34 @@
 
 from api.objects import Raw
 from manifests.alerts import RUNBOOK
-from manifests.chart.flags import NAMESPACE_PATTERN, flag_values
+from manifests.chart.flags import FLAG_ARGUMENT, NAMESPACE_PATTERN, flag_values
+from manifests.chart.pod import POD
 from manifests.chart.tree import Section, Value
+from manifests.chart.types import (
+    ANNOTATIONS,
+    EGRESS,
+    INTERVAL,
+    LABELS,
+    NAME_OR_EMPTY,
+    OBJECT,
+    PEER,
+    RELABELING,
+    SWITCH,
+    TEXT,
+    TLS,
+    listed,
+    pod_schema,
+)
 from manifests.operator import (
     IMAGE,
     NAME,
-    POD_SECURITY_CONTEXT,
-    REPLICAS,
-    RESOURCES,
-    SECCOMP,
-    SECURITY_CONTEXT,
 )
 
-MAP: Raw = {"type": "object"}
-LIST: Raw = {"type": "array", "items": {"type": "object"}}
-STRINGS: Raw = {"type": "object", "additionalProperties": {"type": "string"}}
-TEXT: Raw = {"type": "string"}
-SWITCH: Raw = {"type": "boolean"}
 NAMESPACES: Raw = {
     "type": "array",
     "uniqueItems": True,
     "items": {"type": "string", "pattern": NAMESPACE_PATTERN},
 }
-AMOUNT: Raw = {
-    "anyOf": [
-        {"type": "integer", "minimum": 0},
-        {"type": "string", "pattern": "^([0-9]+%)?$"},
-    ]
-}
-QUANTITIES: Raw = {
-    "type": "object",
-    "additionalProperties": {
-        "anyOf": [
-            {"type": "number", "minimum": 0},
-            {"type": "string", "pattern": "^[0-9.]+(m|[kMGTPE]|[KMGTPE]i)?$"},
-        ]
-    },
-}
-AMOUNTS: Raw = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {"requests": QUANTITIES, "limits": QUANTITIES, "claims": LIST},
-}
-INTERVAL: Raw = {"type": "string", "pattern": "^([0-9]+(ms|s|m|h))*$"}
 LISTED: Raw = {"properties": {"kind": {"const": "List"}}, "required": ["kind"]}
 SCOPE_RULE: Raw = {
     # Helm takes a value away that is null, as one is after `namespaces:` with nothing below it.
@@ -63,11 +48,11 @@ def monitor(name: str, what: str) -> Section:
         f"{what} of the Prometheus operator.",
         (
             Value("enabled", False, SWITCH, f"Create a {what}."),
-            Value("labels", {}, STRINGS, "Its labels, by which a Prometheus may select it."),
+            Value("labels", {}, LABELS, "Its labels, by which a Prometheus may select it."),
             Value("interval", "", INTERVAL, "How often to scrape; empty: Prometheus' own default."),
             Value("scrapeTimeout", "", INTERVAL, "For how long; empty: Prometheus' own default."),
-            Value("relabelings", [], LIST, "Relabelings of targets."),
-            Value("metricRelabelings", [], LIST, "Relabelings of samples."),
+            Value("relabelings", [], listed(RELABELING), "Relabelings of targets."),
+            Value("metricRelabelings", [], listed(RELABELING), "Relabelings of samples."),
         ),
     )
 
@@ -80,11 +65,17 @@ NAMES = (
         "Name of all objects. The same for every release, so that Helm itself refuses a second one "
         "with rights in the same place. Empty: made of the release's name.",
     ),
-    Value("commonLabels", {}, STRINGS, "Labels of all objects."),
+    Value("commonLabels", {}, LABELS, "Labels of all objects."),
     Section(
         "image",
         "The operator's image.",
         (
+            Value(
+                "registry",
+                "",
+                {"type": "string", "pattern": "^([^/@\\s]+(/[^:/@\\s]+)*)?$"},
+                "Its registry, which is put before the repository; empty: the repository says it.",
+            ),
             Value(
                 "repository",
                 REPOSITORY,
@@ -109,7 +100,12 @@ NAMES = (
                 {"enum": ["", "Always", "IfNotPresent", "Never"]},
                 "When to pull it; empty: Kubernetes' own default.",
             ),
-            Value("pullSecrets", [], LIST, "Secrets of the registry: `- name: ...`."),
+            Value(
+                "pullSecrets",
+                [],
+                pod_schema("imagePullSecrets"),
+                "Secrets of the registry: `- name: ...`.",
+            ),
         ),
     ),
 )
@@ -132,58 +128,23 @@ SCOPE = (
     Value(
         "extraArgs",
         [],
-        {"type": "array", "items": {"type": "string", "pattern": "^--"}},
+        listed({"type": "string", "pattern": FLAG_ARGUMENT}),
         "Further arguments, after those of `operator`.",
-    ),
-    Value("env", [], LIST, "Further environment variables of the operator."),
-)
-POD = (
-    Value(
-        "replicas",
-        REPLICAS,
-        {"type": "integer", "minimum": 1},
-        "How many operators; one leads, and the others stand by.",
-    ),
-    Value("resources", RESOURCES, AMOUNTS, "What the container requests, and may take at most."),
-    Value("annotations", {}, STRINGS, "Annotations of the Deployment."),
-    Value("podAnnotations", {}, STRINGS, "Annotations of the pods."),
-    Value("podLabels", {}, STRINGS, "Labels of the pods."),
-    Value("nodeSelector", {}, STRINGS, "Labels that a node must have."),
-    Value("tolerations", [], LIST, "Taints that a node may have."),
-    Value("affinity", {}, MAP, "Rules about nodes and other pods."),
-    Value("topologySpreadConstraints", [], LIST, "How replicas are spread over the cluster."),
-    Value("priorityClassName", "", TEXT, "Priority of the pods."),
-    Value(
-        "podSecurityContext",
-        POD_SECURITY_CONTEXT | SECCOMP,
-        MAP,
-        "Fits Pod Security `restricted`. Set runAsUser and runAsGroup to null on OpenShift.",
-    ),
-    Value("securityContext", SECURITY_CONTEXT, MAP, "The same of the container."),
-    Section(
-        "serviceAccount",
-        "The account under which the operator runs.",
-        (
-            Value("create", True, SWITCH, "Create it; otherwise `name` is one that exists."),
-            Value("name", "", TEXT, "Its name; empty: that of all objects."),
-            Value("annotations", {}, STRINGS, "Its annotations."),
-        ),
-        {
-            "if": {"properties": {"create": {"const": False}}, "required": ["create"]},
-            "then": {"properties": {"name": {"minLength": 1}}, "required": ["name"]},
-        },
-    ),
-    Section(
-        "podDisruptionBudget",
-        "Keeps drains from taking all replicas at once.",
-        (
-            Value("enabled", False, SWITCH, "Create it."),
-            Value("minAvailable", "", AMOUNT, "Replicas to keep; empty: `maxUnavailable` counts."),
-            Value("maxUnavailable", 1, AMOUNT, "Replicas to lose, where `minAvailable` is empty."),
-        ),
     ),
 )
 SURROUNDINGS = (
+    Section(
+        "rbac",
+        "The operator's own rights.",
+        (
+            Value(
+                "create",
+                True,
+                SWITCH,
+                "Create its roles and their bindings; otherwise they must be there.",
+            ),
+        ),
+    ),
     Section(
         "userRoles",
         "What people may do with jobs.",
@@ -207,7 +168,7 @@ SURROUNDINGS = (
                 SWITCH,
                 "Keep it, and all jobs, when the release or its GitOps application goes.",
             ),
-            Value("annotations", {}, STRINGS, "Further annotations of it."),
+            Value("annotations", {}, ANNOTATIONS, "Further annotations of it."),
         ),
     ),
     Section(
@@ -224,14 +185,14 @@ SURROUNDINGS = (
             Value(
                 "certificateSecret",
                 "",
-                TEXT,
+                NAME_OR_EMPTY,
                 "A Secret of type kubernetes.io/tls with the certificate, read again when it "
                 "changes; empty: the operator makes one of its own.",
             ),
             Value(
                 "tlsConfig",
                 {"insecureSkipVerify": True},
-                MAP,
+                TLS,
                 "Of ServiceMonitor and PodMonitor: how Prometheus checks the certificate. Nobody "
                 "can check one that the operator has made.",
             ),
@@ -239,8 +200,13 @@ SURROUNDINGS = (
                 "tokenSecret",
                 "Where Prometheus finds the token. A PodMonitor needs it.",
                 (
-                    Value("name", "", TEXT, "The Secret; empty: the account of Prometheus has it."),
-                    Value("key", "token", TEXT, "Its key in it."),
+                    Value(
+                        "name",
+                        "",
+                        NAME_OR_EMPTY,
+                        "The Secret; empty: the account of Prometheus has it.",
+                    ),
+                    Value("key", "token", TEXT | {"minLength": 1}, "Its key in it."),
                 ),
             ),
             Section(
@@ -248,7 +214,13 @@ SURROUNDINGS = (
                 "The Service of /metrics.",
                 (
                     Value("enabled", True, SWITCH, "Create it."),
-                    Value("annotations", {}, STRINGS, "Its annotations."),
+                    Value(
+                        "type",
+                        "ClusterIP",
+                        {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]},
+                        "Who reaches it: the cluster, or others too.",
+                    ),
+                    Value("annotations", {}, ANNOTATIONS, "Its annotations."),
                 ),
             ),
             monitor("serviceMonitor", "ServiceMonitor"),
@@ -258,9 +230,7 @@ SURROUNDINGS = (
                 "The alerts of docs/alerts.md, as a PrometheusRule of the Prometheus operator.",
                 (
                     Value("enabled", False, SWITCH, "Create it."),
-                    Value(
-                        "labels", {}, STRINGS, "Its labels, by which a Prometheus may select it."
-                    ),
+                    Value("labels", {}, LABELS, "Its labels, by which a Prometheus may select it."),
                     Value(
                         "runbook",
                         RUNBOOK,
@@ -277,10 +247,12 @@ SURROUNDINGS = (
                     Value(
                         "labels",
                         {"grafana_dashboard": "1"},
-                        STRINGS,
+                        LABELS,
                         "Its labels, by which the sidecar finds it.",
                     ),
-                    Value("annotations", {}, STRINGS, "Its annotations, such as a folder's name."),
+                    Value(
+                        "annotations", {}, ANNOTATIONS, "Its annotations, such as a folder's name."
+                    ),
                 ),
             ),
         ),
@@ -302,8 +274,10 @@ SURROUNDINGS = (
         "Who reaches the operator's ports. Probes come from nodes, and are let in.",
         (
             Value("enabled", False, SWITCH, "Create it."),
-            Value("metricsFrom", [], LIST, "Peers that may read /metrics; empty: all."),
-            Value("egress", [], LIST, "Rules of where it may connect to; empty: anywhere."),
+            Value("metricsFrom", [], listed(PEER), "Peers that may read /metrics; empty: all."),
+            Value(
+                "egress", [], listed(EGRESS), "Rules of where it may connect to; empty: anywhere."
+            ),
         ),
     ),
     Section(
@@ -317,4 +291,12 @@ SURROUNDINGS = (
         (Value("namespaces", [], NAMESPACES, "The namespaces to have one; they must exist."),),
     ),
 )
-VALUES = (*NAMES, *SCOPE, *POD, *SURROUNDINGS)
+EXTRA = (
+    Value(
+        "extraObjects",
+        [],
+        listed(OBJECT),
+        "Further objects of the release; templates in them are rendered.",
+    ),
+)
+VALUES = (*NAMES, *SCOPE, *POD, *SURROUNDINGS, *EXTRA)

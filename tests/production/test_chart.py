@@ -21,7 +21,7 @@ from tests.live.installers import (
     run_helm,
     template,
 )
-from tests.production.values import DIGEST, FLAGS, SETS, TEAMS, WRONG
+from tests.production.values import DIGEST, FLAGS, RIGHT, SETS, TEAMS, WRONG
 
 Raw = dict[str, Any]
 Place = tuple[str, str, str]
@@ -261,6 +261,35 @@ def test_what_is_wrong_is_refused(values: Raw, told: str) -> None:
     assert done.returncode
     assert told in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("path", RIGHT)
+def test_each_value_may_be_changed_and_has_an_effect(path: str) -> None:
+    changed: Any = RIGHT[path]["value"]
+    for name in reversed(path.split(".")):
+        changed = {name: changed}
+    given = RIGHT[path].get("with", {})
+    assert template(merge(given, changed)) != template(given)
+
+
+def merge(values: Raw, more: Raw) -> Raw:
+    """Both, as Helm merges two files of values."""
+    both = {**values, **more}
+    for name in values.keys() & more.keys():
+        if isinstance(values[name], dict):
+            both[name] = merge(values[name], more[name])
+    return both
+
+
+def test_metrics_are_turned_off_on_the_command_line_as_documented() -> None:
+    off = ("--set", "operator.metricsBindAddress=0")
+    assert "--metrics-bind-address=0" in str(template(None, *off))
+
+
+def test_without_rights_of_its_own_a_release_makes_no_role() -> None:
+    made = template({"rbac": {"create": False}, "kueue": {"enabled": True}})
+    left = [o["metadata"]["name"] for o in made if "Role" in o["kind"]]
+    assert left == [f"paddle-controller-manager-jobs-{what}" for what in ("view", "edit")]
 
 
 @pytest.mark.parametrize("release", ["my.paddle", "1st"])

@@ -11,6 +11,7 @@ SETS: dict[str, Raw] = _FILE["sets"]
 WRONG: dict[str, tuple[Raw, str]] = {
     name: (each["values"], each["told"]) for name, each in _FILE["wrong"].items()
 }
+RIGHT: dict[str, Raw] = _FILE["right"]
 FLAGS: Raw = SETS["every flag"]["operator"]
 TEAMS: list[str] = SETS["list of namespaces"]["scope"]["namespaces"]
 DIGEST: str = SETS["image"]["image"]["digest"]

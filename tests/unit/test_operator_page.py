@@ -39,6 +39,7 @@ def test_metrics_and_their_labels() -> None:
 def all_metrics() -> Metrics:
     """With a sample of each family."""
     metrics = Metrics()
+    metrics.describe_build("1.0", "0123abc")
     one = {("", ""): 1}
     metrics.count_state(lambda: Census(one, one, one, {("", ""): 1.0}))
     metrics.client.watch_age("pods.v1", lambda: 0.0)

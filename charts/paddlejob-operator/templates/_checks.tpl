@@ -5,6 +5,35 @@ What the schema cannot say. Looks at the cluster as well, where there is one: `h
 {{- if and (gt (int .Values.replicas) 1) (not .Values.operator.leaderElect) }}
 {{- fail "replicas: more than one needs operator.leaderElect, or all of them would write" }}
 {{- end }}
+{{- if and (not .Values.operator.leaderElect) (eq (toString (get .Values.strategy "type")) "RollingUpdate") }}
+{{- fail "strategy: without operator.leaderElect it is Recreate, or two would write" }}
+{{- end }}
+{{- $metrics := include "paddlejob-operator.port" .Values.operator.metricsBindAddress }}
+{{- $health := include "paddlejob-operator.port" .Values.operator.healthProbeBindAddress }}
+{{- if and $metrics (eq (int $metrics) (int $health)) }}
+{{- fail (printf "operator.healthProbeBindAddress: %s is the port of operator.metricsBindAddress; each needs its own" $health) }}
+{{- end }}
+{{- range compact (list $metrics $health) }}
+{{- if or (lt (int .) 1) (gt (int .) 65535) }}
+{{- fail (printf "operator: %s is no port" .) }}
+{{- end }}
+{{- end }}
+{{- $ends := splitList "-" .Values.operator.hostPortRange }}
+{{- if or (lt (int (first $ends)) 1) (gt (int (last $ends)) 65535) (lt (sub (int (last $ends)) (int (first $ends))) 19) }}
+{{- fail "operator.hostPortRange: a pod needs 20 ports, the lower end first, up to 65535" }}
+{{- end }}
+{{- $volumes := dict "metrics-certificate" .Values.metrics.certificateSecret }}
+{{- range .Values.extraVolumes }}
+{{- if get $volumes .name }}
+{{- fail (printf "extraVolumes: %s is there twice" .name) }}
+{{- end }}
+{{- $_ := set $volumes .name "yes" }}
+{{- end }}
+{{- range .Values.extraVolumeMounts }}
+{{- if not (get $volumes .name) }}
+{{- fail (printf "extraVolumeMounts: no volume is named %s" .name) }}
+{{- end }}
+{{- end }}
 {{- if and .Values.metrics.serviceMonitor.enabled (not .Values.metrics.service.enabled) }}
 {{- fail "metrics.serviceMonitor: it finds the operator by metrics.service, which is not enabled" }}
 {{- end }}

@@ -56,10 +56,11 @@ annotations:
 
 {{/* The image: a digest wins over a tag. */}}
 {{- define "paddlejob-operator.image" -}}
+{{- $repository := list .Values.image.registry .Values.image.repository | compact | join "/" -}}
 {{- if .Values.image.digest -}}
-{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- printf "%s@%s" $repository .Values.image.digest -}}
 {{- else -}}
-{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- printf "%s:%s" $repository (.Values.image.tag | default .Chart.AppVersion) -}}
 {{- end -}}
 {{- end }}
 
@@ -74,7 +75,7 @@ annotations:
 
 {{/* The port of an address such as $(POD_IP):8080; empty where it is 0, which turns the server off. */}}
 {{- define "paddlejob-operator.port" -}}
-{{- if contains ":" . }}{{ regexFind "[0-9]+$" . }}{{ end -}}
+{{- if contains ":" (toString .) }}{{ regexFind "[0-9]+$" . }}{{ end -}}
 {{- end }}
 
 {{/* Whether /metrics is served, and to those with a token only. */}}

@@ -123,6 +123,30 @@ def test_a_wrong_variable_is_refused_too(capsys):
     assert "--workers: PADDLEJOB_WORKERS: 'many'" in capsys.readouterr().err
 
 
+def test_a_variable_that_no_flag_reads_is_refused(capsys):
+    with pytest.raises(SystemExit) as caught:
+        parse_options([], {"PADDLEJOB_WORKER": "4", "PADDLEJOB_WORKERS": "4"})
+    assert caught.value.code == 2
+    assert "unknown environment variable: PADDLEJOB_WORKER\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PADDLEJOB_OPERATOR_REVISION",
+        "PADDLEJOB_METRICS_SERVICE_HOST",
+        "PADDLEJOB_METRICS_SERVICE_PORT",
+        "PADDLEJOB_METRICS_SERVICE_PORT_METRICS",
+        "PADDLEJOB_METRICS_PORT",
+        "PADDLEJOB_METRICS_PORT_8080_TCP",
+        "PADDLEJOB_METRICS_PORT_8080_TCP_ADDR",
+        "PADDLE_TRAINER_ID",
+    ],
+)
+def test_variables_of_the_image_and_of_services_are_let_through(name):
+    assert parse_options([], {name: "tcp://10.0.0.1:8080"}) == parse_options([], {})
+
+
 @pytest.mark.parametrize("variable", ["5", "many"])
 def test_a_flag_wins_over_its_variable_even_a_wrong_one(variable):
     assert parse_options(["--workers", "3"], {"PADDLEJOB_WORKERS": variable}).workers == 3

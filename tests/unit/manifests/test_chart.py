@@ -12,6 +12,7 @@ from manifests.__main__ import ROOT
 from manifests.chart.flags import ELSEWHERE, flag_defaults, flag_values, to_camel_case
 from manifests.chart.tree import Section, Value, to_schema, to_values
 from manifests.chart.values import VALUES
+from tests.production.values import RIGHT
 
 CHART = ROOT / "charts" / "paddlejob-operator"
 FLAGS = {value.name: value for value in flag_values()}
@@ -80,6 +81,10 @@ def test_no_template_uses_a_value_that_is_not_there() -> None:
     parents = {s.partition(".")[0] for s in sections}
     used = set(re.findall(r"\.Values\.([\w.]+)", templates()))
     assert used <= known | sections | parents
+
+
+def test_every_value_is_changed_once_by_a_test() -> None:
+    assert set(RIGHT) == set(leaves(VALUES))
 
 
 def test_schema_knows_nothing_else() -> None:

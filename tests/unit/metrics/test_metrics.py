@@ -118,3 +118,8 @@ def test_two_operators_in_one_process_do_not_mix(metrics):
 
 def test_no_time_of_creation_doubles_the_series(metrics):
     assert "_created{" not in text(metrics)
+
+
+def test_the_build_is_one_series(metrics: Metrics) -> None:
+    metrics.describe_build("1.0", "0123abc")
+    assert 'paddlejob_build_info{revision="0123abc",version="1.0"} 1.0\n' in text(metrics)
