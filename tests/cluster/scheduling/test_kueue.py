@@ -12,13 +12,15 @@ from localcluster import Cluster, ClusterConfig
 from localcluster.commands.manifests import install
 from manifests.rbac import KUEUE_RULES, policy_rules
 from tests.conftest import new_namespace
-from tests.live.lab import Lab, paddle_job, waiting_for_ever
-from tests.live.operated import NAMESPACE, install_without_deployment, run_operator
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.operated import DEPLOYMENT, NAMESPACE, install_without_deployment, run_operator
 from tests.live.pdj import assert_explained
 
 Raw = dict[str, Any]
 CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
 API = "/apis/kueue.x-k8s.io/v1beta2"
+KIND = "workloads.kueue.x-k8s.io"
+"""Kubernetes has Workloads of its own."""
 RBAC = "rbac.authorization.k8s.io"
 
 
@@ -38,9 +40,7 @@ def lab() -> Iterator[Lab]:
             "kind": "ClusterRoleBinding",
             "metadata": {"name": "queues"},
             "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "queues"},
-            "subjects": [
-                {"kind": "ServiceAccount", "name": "paddlejob-operator", "namespace": NAMESPACE}
-            ],
+            "subjects": [{"kind": "ServiceAccount", "name": DEPLOYMENT, "namespace": NAMESPACE}],
         }
         for obj in (role, binding):
             install(running, stdin=json.dumps(obj))
@@ -64,15 +64,12 @@ def tell(lab: Lab, conditions: dict[str, tuple[str, str]], **status: Any) -> Non
     patch = json.dumps({"status": {"conditions": told, **status}})
     (workload,) = lab.items(API, "workloads")
     name = workload["metadata"]["name"]
-    lab.kubectl(
-        "patch", "workloads", name, "--subresource=status", "--type=merge", f"--patch={patch}"
-    )
+    lab.kubectl("patch", KIND, name, "--subresource=status", "--type=merge", f"--patch={patch}")
 
 
-@pytest.mark.xfail(reason="no Workload within 60 s of the CRD's installation; not understood yet")
 @pytest.mark.timeout(300)
 def test_job_is_held_admitted_and_evicted(lab: Lab) -> None:
-    job = paddle_job("train", {"worker": (2, waiting_for_ever())})
+    job = paddle_job("train", {"worker": (2, shell("sleep 3600"))})
     job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
     lab.submit(job)
     assert_explained(lab, "train", Reason.QUEUE_UNAVAILABLE)
