@@ -6,6 +6,9 @@ job deletes its pods and creates them again after a back-off. No program has run
 and no restart is counted. The back-off grows, and differs from job to job by a part that follows
 from the job's UID: otherwise two jobs could meet again and again.
 
+A pod with an error of its own, such as a wrong image, has its own grace, which comes first: it
+would never begin while this one is reported.
+
 Gangs are left to their scheduler. Elastic jobs train with the workers that have room, and programs
 of jobs with `intranet: Service` start before all pods are placed: those are left alone, too.
 """
@@ -20,6 +23,7 @@ from api.objects import condition_of, format_time, parse_time
 from reconcile.attempt.restart import restart_delay, with_attempt
 from reconcile.build.gang import find_gang
 from reconcile.children.refusals import is_over_quota, standing_refusals
+from reconcile.children.startup_errors import await_startup
 from reconcile.model.hold import (
     GIVE_BACK_FLAG,
     MAX_CAUSE_CHARACTERS,
@@ -41,6 +45,8 @@ MAX_NODES = 5
 def await_room(view: View) -> Move | Hold | None:
     """Give back the pods of a job that is partly placed for too long, or wait until then."""
     if not view.settings.give_back_after_seconds or not _can_give_back(view):
+        return None
+    if await_startup(view):
         return None
     if view.job.status.given_back_at and not view.pods:
         return _await_next_try(view)

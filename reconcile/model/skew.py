@@ -1,10 +1,13 @@
 """Corrects a status ahead of the clock: the clock was set back, or another leader's is fast."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from api.objects import format_time, parse_time
 from api.status import CLOCK_SKEW, JobStatus
+
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""A time of the year 9999, edited by hand, would move the others to before there are dates."""
 
 
 def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
@@ -24,7 +27,7 @@ def follow_clock(status: JobStatus, now: datetime) -> JobStatus:
 
     def move(text: str) -> str:
         moment = parse_time(text)
-        return format_time(moment - ahead) if moment else text
+        return format_time(moment - min(ahead, moment - EARLIEST)) if moment else text
 
     return replace(
         status,

@@ -196,6 +196,25 @@ def test_a_program_that_has_started_is_left_alone(world: World, kubelet: Kubelet
     assert world.status()["attempt"] == 1
 
 
+IMAGES = {
+    "InvalidImageName": Settings().config_error_grace_seconds,
+    "ErrImagePull": Settings().image_pull_grace_seconds,
+}
+
+
+@pytest.mark.parametrize("error", IMAGES)
+def test_a_wrong_image_ends_it_as_soon_as_any_other_job(
+    world: World, kubelet: Kubelet, error: str
+) -> None:
+    place_one(world, kubelet, a_job().with_workers(2))
+    kubelet.wait("train-worker-0", error, "no such image")
+    world.settle()
+    assert world.condition("Pending")["reason"] == "ImageError"
+    world.after(IMAGES[error])
+    assert world.condition(Condition.FAILED)["reason"] == "ImageError"
+    assert "no such image" in world.condition(Condition.FAILED)["message"]
+
+
 def test_pods_with_a_scheduling_gate_are_not_meant(world: World, kubelet: Kubelet) -> None:
     place_one(world, kubelet, a_job().with_workers(2))
     gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}

@@ -34,7 +34,7 @@ STORED: Raw = {
     "worker": {"running": 1, "completedIndexes": "0"},
 }
 GARBAGE: tuple[Any, ...] = ("x", -1, 1.5, 2**31 - 1, 2**63, True, ["x"], [{}], {"x": {}}, None)
-ODD_TIMES = ("0000-01-01T00:00:00Z", "2026-01-01T00:00:00", "noon")
+ODD_TIMES = ("0000-01-01T00:00:00Z", "2026-01-01T00:00:00", "noon", "9999-12-31T23:59:59Z")
 
 
 def paths(schema: Raw, above: Path = ()) -> Iterator[Path]:
