@@ -6,7 +6,7 @@ import io
 import shutil
 import tarfile
 import zlib
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -46,11 +46,11 @@ def add_code(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--index-url", default="", metavar="URL", help=index)
 
 
-def read_bundle(session: Session) -> Bundle | None:
-    """The folder of `--code`, packed; None without it."""
+def read_bundle(session: Session, of_code: Sequence[str] = OF_CODE) -> Bundle | None:
+    """The folder of `--code`, packed; None without it, where the options `of_code` are refused."""
     options = session.options
     if options.code is None:
-        given = [flag for flag in OF_CODE if getattr(options, flag[2:].replace("-", "_"))]
+        given = [flag for flag in of_code if getattr(options, flag[2:].replace("-", "_"))]
         if given:
             raise Usage(f"{', '.join(given)}: only with --code")
         return None

@@ -1,22 +1,79 @@
-"""`run --local` that is interrupted while it prepares: it ends what it has begun, and says so."""
+"""`run --local`: what it sends to its cluster; when interrupted, it ends what it began."""
 
 import os
 import signal
 import socket
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from localcluster.machine import clock
+from pdj.code.bundle import ARCHIVE, REQUIREMENTS, config_map_names
 from pdj.commands.local import end_host
+from pdj.errors import Problem
+from pdj.main import main
 from tests.live.lab import paddle_job, shell
 from tests.live.pdj import command, environment
 from tests.live.processes import command_lines
 
 SECONDS = 120.0
 IMAGE = "registry.example.com/team/linear:3"
+
+
+def sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *words: str) -> dict[str, Any]:
+    """What would be sent for a job of one worker; {} if the command was refused."""
+    job = tmp_path / "job.yaml"
+    job.write_text(yaml.safe_dump(paddle_job("mine", {"worker": (1, shell("true", image=IMAGE))})))
+    orders: list[dict[str, Any]] = []
+
+    def keep(_say: object, order: dict[str, Any]) -> None:
+        orders.append(order)
+        raise Problem("not started")
+
+    monkeypatch.setattr("pdj.commands.local.run_host", keep)
+    main(["run", "--local", str(job), *words])
+    return orders[0] if orders else {}
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "train.py").write_text("print(1)")
+    (folder / "requirements.txt").write_text("six")
+    return folder
+
+
+def test_a_folder_is_sent_as_to_a_cluster(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: Path
+) -> None:
+    packages = str(code / "requirements.txt")
+    order = sent(monkeypatch, tmp_path, "--code", str(code), "--requirements", packages)
+    config_map, job = order["objects"]
+    assert set(config_map["binaryData"]) == {ARCHIVE, REQUIREMENTS}
+    assert config_map_names(job) == {config_map["metadata"]["name"]}
+    assert (order["programs"], order["requirements"]) == ({IMAGE: ""}, ""), "pip runs in the pod"
+
+
+def test_a_program_has_its_requirements(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: Path
+) -> None:
+    packages = str(code / "requirements.txt")
+    words = ("--program", f"{IMAGE}={code}", "--requirements", packages)
+    order = sent(monkeypatch, tmp_path, *words)
+    assert (order["programs"], order["requirements"]) == ({IMAGE: str(code)}, packages)
+    assert [each["kind"] for each in order["objects"]] == ["PaddleJob"]
+
+
+@pytest.mark.parametrize("flag", ["--include", "--index-url"])
+def test_an_option_of_code_needs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str
+) -> None:
+    assert sent(monkeypatch, tmp_path, flag, "x") == {}
+    assert capsys.readouterr().err == f"error: {flag}: only with --code\n"
 
 
 def test_ctrl_c_while_pip_runs_ends_it(tmp_path: Path) -> None:
