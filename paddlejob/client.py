@@ -15,7 +15,7 @@ from api.objects import Raw, name_of
 from kube.client import Client as ApiClient
 from kube.errors import AlreadyExists
 from paddlejob.build import Program, Wish, pack_code, pack_program
-from paddlejob.errors import AlreadyThere, NoCluster, NotSendable, translating
+from paddlejob.errors import AlreadyThere, NoCluster, NotSendable, PaddleJobError, translating
 from paddlejob.job import Job
 from pdj import actions
 from pdj.code.bundle import Bundle
@@ -168,6 +168,8 @@ class Client:
 
     def job(self, name: str) -> Job:
         """The job of this name. Raises PaddleJobError where there is none."""
+        if not name or not isinstance(name, str):
+            raise PaddleJobError(f"{name!r} is no name of a job")
         with translating():
             return Job(self, get_job(self.api, self.namespace, name))
 

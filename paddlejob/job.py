@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from api.constants import Phase, Reason
@@ -16,7 +17,7 @@ from pdj.commands.restart import submit_again
 from pdj.commands.wait import wait_for, wait_until_gone
 from pdj.explain.story import tell
 from pdj.explain.texts import LANGUAGES
-from pdj.gather.jobs import JobPicture, headline_of, look
+from pdj.gather.jobs import JobPicture, get_job, headline_of, look
 from pdj.gather.live import result_of
 from pdj.gather.progress import read_training
 from pdj.session import Session
@@ -41,11 +42,14 @@ class Job:
         return f"<Job {self.namespace}/{self.name}>"
 
     def _repr_html_(self) -> str:
-        """The job at this moment, for a notebook."""
-        with translating():
-            picture = self._look()
-            training = read_training(self._client.api, picture.job, self._session().clock)
-        return draw(picture, training)
+        """The job at this moment, for a notebook; where it cannot be seen, the reason."""
+        try:
+            with translating():
+                picture = self._look()
+                training = read_training(self._client.api, picture.job, self._session().clock)
+                return draw(picture, training)
+        except PaddleJobError as error:
+            return f"<div>{escape(f'{self!r}: {error}')}</div>"
 
     @property
     def raw(self) -> dict[str, Any]:
@@ -95,11 +99,12 @@ class Job:
             raise PaddleJobError(f"logs: there is no option {', '.join(sorted(unknown))}")
         session = self._session(**{**options, **choice, "follow": follow, "timeout": timeout})
         with translating():
+            self._refuse_other(get_job(session.client, self.namespace, self.name))
             if not follow:
                 for lines in logs.read_lines(session):
                     yield from lines
                 return
-            with closing(logs.follow_lines(session)) as turns:
+            with closing(logs.follow_lines(session, self._refuse_later)) as turns:
                 for lines, _ in turns:
                     yield from lines
 
@@ -127,6 +132,7 @@ class Job:
         session = self._session(timeout=timeout, watch=True, output=None)
         session.screen = screen()
         with translating():
+            self._look()
             status.run(session)
 
     def suspend(self) -> None:
@@ -178,6 +184,10 @@ class Job:
             raise PaddleJobError(
                 f"the job {self.name} has been deleted; client.job finds the other of its name"
             )
+
+    def _refuse_later(self, picture: JobPicture | None) -> None:
+        if picture is not None:
+            self._refuse_other(picture.raw)
 
     def _has_ended(self, raw: Raw) -> bool:
         self._refuse_other(raw)
