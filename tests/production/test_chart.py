@@ -11,6 +11,7 @@ import yaml
 from api.crd import PROTECTION
 from controller.options import parse_options
 from manifests.__main__ import ROOT
+from manifests.rbac import KUEUE_RULES, policy_rules
 from tests.live.installers import (
     CHART,
     KUSTOMIZE_FOLDER,
@@ -290,6 +291,20 @@ def test_without_rights_of_its_own_a_release_makes_no_role() -> None:
     made = template({"rbac": {"create": False}, "kueue": {"enabled": True}})
     left = [o["metadata"]["name"] for o in made if "Role" in o["kind"]]
     assert left == [f"paddle-controller-manager-jobs-{what}" for what in ("view", "edit")]
+
+
+def test_kueue_brings_its_flag_and_its_rights_and_is_nowhere_without() -> None:
+    name = "paddle-controller-manager-kueue"
+    made = places(template({"kueue": {"enabled": True}}))
+    assert made["ClusterRole", "", name]["rules"] == policy_rules(KUEUE_RULES)
+    (subject,) = made["ClusterRoleBinding", "", name]["subjects"]
+    assert ("ServiceAccount", subject["namespace"], subject["name"]) in made
+    assert options_of({"kueue": {"enabled": True}}).settings.kueue
+    assert set(made) - set(places(template({}))) == {
+        ("ClusterRole", "", name),
+        ("ClusterRoleBinding", "", name),
+    }
+    assert "kueue" not in str(template({}))
 
 
 @pytest.mark.parametrize("release", ["my.paddle", "1st"])

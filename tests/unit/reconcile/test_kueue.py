@@ -181,6 +181,23 @@ def test_gang_restart_keeps_its_workload(world: World, kubelet: Kubelet, kueue: 
     assert (kueue.workload["metadata"]["uid"], kueue.holds_quota) == (uid, True)
 
 
+def test_job_that_gives_its_room_back_keeps_its_quota(
+    world: World, kubelet: Kubelet, kueue: Kueue
+) -> None:
+    world.begin(a_queued_job())
+    kueue.admit()
+    world.settle()
+    kubelet.bind("train-worker-0", "node-7")
+    kubelet.give_address("train-worker-0")
+    kubelet.refuse_to_bind("train-worker-1", "0/2 nodes are available: 2 Insufficient cpu.")
+    world.settle()
+    world.after(Settings().give_back_after_seconds)
+    kubelet.let_go()
+    assert (world.names("Pod"), kueue.holds_quota) == ([], True)
+    assert world.condition("Pending")["reason"] == "PartlyPlaced"
+    assert "admission" in kueue.workload["status"]
+
+
 def test_suspended_job_gives_its_quota_back(world: World, kubelet: Kubelet, kueue: Kueue) -> None:
     run(world, kubelet, kueue, a_queued_job())
     world.amend(suspend=True)
