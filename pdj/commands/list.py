@@ -2,7 +2,7 @@
 
 import argparse
 
-from api.constants import Role
+from api.constants import LABEL_QUEUE, Role
 from api.objects import Raw, name_of, namespace_of, parse_time
 from pdj.commands.output import add_output, print_objects
 from pdj.errors import OK
@@ -24,6 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="how far the training is; reads the last 64 KiB of a log for each running job",
     )
+    parser.add_argument("--queue", action="store_true", help="the queue of Kueue of each job")
     add_output(parser)
 
 
@@ -50,6 +51,9 @@ def _table(session: Session, jobs: list[Raw], everywhere: bool) -> list[str]:
     if session.options.progress:
         more = [COLUMNS, *_progress(session, jobs)]
         rows = [(*row[:-1], *cells, row[-1]) for row, cells in zip(rows, more, strict=True)]
+    if session.options.queue:
+        queues = ["QUEUE", *(plain(_queue(job)) for job in jobs)]
+        rows = [(*row[:-1], queue, row[-1]) for row, queue in zip(rows, queues, strict=True)]
     if everywhere:
         names = ["NAMESPACE", *(plain(namespace_of(job)) for job in jobs)]
         rows = [(name, *row) for name, row in zip(names, rows, strict=True)]
@@ -60,6 +64,10 @@ def _table(session: Session, jobs: list[Raw], everywhere: bool) -> list[str]:
         return session.screen.paint(text, colour)
 
     return table(rows, paint)
+
+
+def _queue(job: Raw) -> str:
+    return (job["metadata"].get("labels") or {}).get(LABEL_QUEUE) or "-"
 
 
 def _row(session: Session, job: Raw) -> tuple[str, ...]:

@@ -290,6 +290,21 @@ def test_list_reads_a_line_for_each_running_job_only_if_asked(
     assert notes == f"progress unknown: {FORBIDDEN}\n"
 
 
+def test_list_shows_queues_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = [a_picture("Running").raw, a_picture("Pending").raw]
+    jobs[1]["metadata"].update(name="queued", labels={"kueue.x-k8s.io/queue-name": "team"})
+    logs = Logs()
+    logs.jobs = jobs
+    parser = argparse.ArgumentParser()
+    list_command.configure(parser)
+    session = Session(parser.parse_args(["--queue"]), clock=Still())
+    session.options.namespace = "default"
+    session.__dict__["client"] = logs
+    assert list_command.run(session) == 0
+    table = [re.split(" {3,}", line) for line in capsys.readouterr().out.splitlines()]
+    assert {row[0]: row[7] for row in table} == {"NAME": "QUEUE", "train": "-", "queued": "team"}
+
+
 @pytest.mark.parametrize(("loss", "drawn"), [("0.5", 0.5), ("nan", None), ("inf", None)])
 def test_the_page_draws_only_a_loss_that_is_a_number(loss: str, drawn: float | None) -> None:
     logs = Logs(worker_0=log((99, f"step 3/9 loss: {loss}")))
