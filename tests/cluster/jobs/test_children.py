@@ -86,7 +86,9 @@ def test_nothing_of_an_ended_job_is_made_again(jobs: Lab) -> None:
     look_at_all(jobs, "looked")
     assert not jobs.pods("ended")
     assert not jobs.get(CORE, "services/ended-worker-0")
-    assert jobs.status("ended") == before | {"replicas": 0}
+    jobs.wait(
+        lambda: jobs.status("ended") == before | {"replicas": 0}, "the Service is not counted"
+    )
 
 
 def test_worker_that_ended_well_and_is_gone_is_counted_once(
