@@ -7,6 +7,7 @@ write, and its watches tell what happened. All sequences play at once, in namesp
 import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from kube.clock import Clock
 from kube.errors import NotFound
 from localcluster import Cluster, ClusterConfig
 from localcluster.cluster.components import CONTROLLER_MANAGER, SCHEDULER
+from localcluster.commands.manifests import install
 from localcluster.machine import clock
 from metrics import Metrics
 from tests.faults.live import Feed, LiveWorld
@@ -28,6 +30,7 @@ from tests.memory.client import RESOURCES
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
+WORKLOADS = Path(__file__).parents[1] / "live" / "crds" / "kueue-workload.yaml"
 FILES = sorted(FOLDER.glob("*.json"))
 AT_ONCE = 8
 SERVED_SECONDS = 120.0
@@ -39,6 +42,7 @@ def client() -> Iterator[ApiClient]:
     with Cluster(ClusterConfig(nodes=0)) as cluster:
         install_crd(cluster)
         volcano.install_pod_groups(cluster)
+        install(cluster, WORKLOADS)
         for name in (CONTROLLER_MANAGER, SCHEDULER):
             cluster.stop(name)
         connection = load_connection(str(cluster.kubeconfig), Clock())

@@ -202,9 +202,9 @@ def create_crowd(lab: Lab) -> None:
 def told(lab: Lab) -> int:
     """How many of the crowd name the field that is wrong."""
     return sum(
-        condition["reason"] == "InvalidSpec" and "containers[0].name" in condition["message"]
+        status.get("reason") == "InvalidSpec" and "containers[0].name" in status["message"]
         for job in lab.items("/apis/batch.paddlepaddle.org/v1", "paddlejobs")
-        for condition in job.get("status", {}).get("conditions", ())
+        for status in [job.get("status", {})]
     )
 
 
