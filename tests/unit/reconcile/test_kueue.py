@@ -137,6 +137,28 @@ def test_evicted_job_gives_quota_back_when_no_pod_is_left(
     assert "failures" not in status
 
 
+def test_condition_that_came_meanwhile_is_kept(
+    world: World, kubelet: Kubelet, kueue: Kueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(world, kubelet, kueue, a_queued_job())
+    kueue.evict()
+    world.settle()
+    patch = world.patch
+    raced: list[str] = []
+
+    def patch_late(kind: str, name: str, body: Raw) -> None:
+        if kind == WORKLOAD and not raced:
+            raced.append(name)
+            checked = {"type": "Checked", "status": "True", "reason": "Ready", "message": ""}
+            world.change(kind, name, lambda w: w["status"]["conditions"].append(checked))
+        patch(kind, name, body)
+
+    monkeypatch.setattr(world, "patch", patch_late)
+    kubelet.let_go()
+    world.settle()
+    assert (raced, kueue.condition("Checked"), kueue.holds_quota) == ([NAME], "True", False)
+
+
 def test_hundred_evictions_leave_everything_as_at_first(
     world: World, kubelet: Kubelet, kueue: Kueue
 ) -> None:
