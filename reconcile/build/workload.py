@@ -78,7 +78,7 @@ def _build_spec(view: View) -> Raw:
         "podSets": _pod_sets(view),
         "active": not view.job.spec.suspend,
     }
-    named = priority_class_of(view.job)
+    named = priority_class_of(view.observed.job)
     if named is not None:
         group = "scheduling.k8s.io" if named[0] == "PriorityClass" else "kueue.x-k8s.io"
         spec["priorityClassRef"] = {"group": group, "kind": named[0], "name": named[1]}

@@ -84,7 +84,7 @@ def _await_flavors(view: View) -> Move | Hold | None:
 
 
 def _await_class(view: View) -> Hold:
-    named = priority_class_of(view.job)
+    named = priority_class_of(view.observed.job)
     if named is not None and named not in view.observed.cluster_objects:
         cause = f"there is no {named[0]} {named[1]}"
         return _hold(cause, "have it made, or name another", RETRY_SECONDS)

@@ -41,7 +41,7 @@ def workload_creates(view: View) -> tuple[Create, ...]:
     exists = any(name_of(each) == name for each in view.observed.workloads)
     if exists or view.observed.pods or not (uses_kueue(view) and view.observed.workloads_served):
         return ()
-    named = priority_class_of(view.job)
+    named = priority_class_of(view.observed.job)
     if named is not None and named not in view.observed.cluster_objects:
         return ()
     return (Create("Workload", name, lambda: build_workload(view)),)

@@ -8,8 +8,8 @@ from api.constants import (
     TERMINAL_PHASES,
     Role,
 )
-from api.job import PaddleJob, parse_job, workload_name
-from api.objects import Raw, condition_of, is_deleting, name_of
+from api.job import PaddleJob, workload_name
+from api.objects import Raw, condition_of, is_deleting, labels_of, name_of
 from reconcile.model.plan import Child
 
 FLAVOR = "ResourceFlavor"
@@ -69,25 +69,27 @@ def limit_replicas(job: PaddleJob, workload: Raw) -> PaddleJob:
     return replace(job, spec=replace(job.spec, roles=roles))
 
 
-def priority_class_of(job: PaddleJob) -> Child | None:
+def priority_class_of(job: Raw) -> Child | None:
     """Kind and name of the class of the job's priority, or None if it names none."""
-    if label := job.labels.get(LABEL_QUEUE_PRIORITY):
+    if label := labels_of(job).get(LABEL_QUEUE_PRIORITY):
         return "WorkloadPriorityClass", label
-    names = (spec.pod_spec.get("priorityClassName") for spec in job.spec.roles.values())
+    specs = (job["spec"][role]["template"]["spec"] for role in Role if job["spec"].get(role))
+    names = (spec.get("priorityClassName") for spec in specs)
     return next((("PriorityClass", name) for name in names if name), None)
 
 
-def objects_to_read(raw: Raw, workloads: tuple[Raw, ...], pods: int) -> Iterator[Child]:
-    """Kind and name of the cluster's objects that the next step needs, for no watch shows them.
+def objects_to_read(job: Raw, workloads: tuple[Raw, ...], pods: int) -> Iterator[Child]:
+    """Kind and name of the cluster's objects that no watch shows.
 
     A new Workload needs the value of its priority class, and new pods need their flavors.
     """
-    if (raw.get("status") or {}).get("phase") in TERMINAL_PHASES:
+    if (job.get("status") or {}).get("phase") in TERMINAL_PHASES:
         return
-    job = parse_job(raw)
-    workload, named = find_workload(job, workloads), priority_class_of(job)
-    if workload is None and named is not None:
+    named = priority_class_of(job)
+    if named is not None and all(map(is_deleting, workloads)):
         yield named
-    if is_admitted(workload) and pods < job.spec.total_replicas:
-        names = {name for role in job.spec.roles for name in flavors_of(workload, role)}
+    admissions = ((each.get("status") or {}).get("admission") or {} for each in workloads)
+    assigned = [each for one in admissions for each in one.get("podSetAssignments") or ()]
+    if pods < sum(each.get("count", 0) for each in assigned):
+        names = {name for each in assigned for name in (each.get("flavors") or {}).values()}
         yield from ((FLAVOR, name) for name in sorted(names))
