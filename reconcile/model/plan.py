@@ -7,6 +7,7 @@ from typing import Literal
 
 from api.accelerators import ACCELERATORS
 from api.objects import Raw, is_deleting, name_of, uid_of
+from reconcile.model.training import Reading
 
 EventType = Literal["Normal", "Warning"]
 Child = tuple[str, str]
@@ -181,6 +182,8 @@ class Observed:
     for jobs with `intranet: Host`.
     `unseen_pods` are pods that another operator created; they are read while the job's status is
     that operator's.
+    `training` is what the first worker's log says; None without --progress, and before it was
+    read in this attempt.
     """
 
     job: Raw
@@ -207,6 +210,7 @@ class Observed:
     taken_host_ports: frozenset[int] = frozenset()
     namespace_host_ports: int = 0
     unseen_pods: tuple[Raw, ...] = ()
+    training: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)

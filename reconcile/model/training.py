@@ -1,0 +1,27 @@
+"""The training in a job's pods, as the operator has read it from their logs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from reconcile.words.progress import Checkpoint, Progress
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The last lines of a job's first worker, read by this process in the job's attempt.
+
+    `silent_seconds` is how long this process has seen no new line, without the time in which it
+    could not read the log; `stepless_seconds` is the same since the step changed, or since the
+    first reading if it has not. Both begin at 0, so that a new leader judges nobody too early.
+    `tails` holds the pod's name, the time of its last line and its last lines, of the workers
+    that were asked because a stall is suspected. `checkpoint_confirmed` is a checkpoint that
+    was followed by a later step.
+    """
+
+    progress: Progress
+    attempt: int
+    pod: str
+    silent_seconds: float = 0.0
+    stepless_seconds: float = 0.0
+    tails: tuple[tuple[str, datetime | None, str], ...] = ()
+    checkpoint_confirmed: Checkpoint | None = None
