@@ -85,3 +85,10 @@ def parse_fields(kind: type[Parsed], raw: Raw, **parsed: object) -> Parsed:
     names = json_names(kind).items()  # type: ignore[arg-type] # a type is hashable
     plain = {name: raw[key] for name, key in names if raw.get(key) is not None}
     return kind(**plain | parsed)
+
+
+def dump_fields(obj: object) -> Raw:
+    """The JSON of a dataclass's fields that have a value; the reverse of `parse_fields`."""
+    names = json_names(type(obj)).items()  # type: ignore[arg-type] # a type is hashable
+    pairs = ((key, getattr(obj, name)) for name, key in names)
+    return {key: value for key, value in pairs if value is not None}

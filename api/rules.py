@@ -33,6 +33,9 @@ RESTART_POLICY_MESSAGE = (
     "start again"
 )
 ELASTIC_ROLES_MESSAGE = "an elastic job has workers only: spec.elastic needs ps and heter unset"
+ELASTIC_STALL_MESSAGE = (
+    "stallPolicy.of must be Output in an elastic job: its launchers form new groups between steps"
+)
 TOTAL_MESSAGE = f"the replicas (or limits) of all roles must not sum up to more than {MAX_REPLICAS}"
 FAILURE_POLICY_MESSAGE = (
     "podFailurePolicy needs restartPolicy Never in the template of every role: the node restarts "
@@ -120,6 +123,11 @@ def spec_rules() -> Raw:
         _rule(
             "!has(self.elastic) || self.elastic == 0 || (!has(self.ps) && !has(self.heter))",
             ELASTIC_ROLES_MESSAGE,
+        ),
+        _rule(
+            "!has(self.elastic) || self.elastic == 0 || !has(self.stallPolicy) || "
+            "!has(self.stallPolicy.of) || self.stallPolicy.of == 'Output'",
+            ELASTIC_STALL_MESSAGE,
         ),
         _rule(f"{_sum('limits')} <= {MAX_REPLICAS}", TOTAL_MESSAGE),
         _rule(

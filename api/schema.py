@@ -24,6 +24,7 @@ from api.schema_types import (
     an_object,
 )
 from api.status import status_schema
+from api.training import training_schema
 
 POD_TEMPLATE = Path(__file__).with_name("pod_template.json")
 """A snapshot of the pod template's schema, as the Kubernetes that it names describes it, reduced to
@@ -73,7 +74,11 @@ def spec_schema() -> Raw:
     """The schema of `spec`."""
     schema = an_object(
         "What to run.",
-        {role.value: _role(role) for role in Role} | _behaviour() | _failure() | _lifecycle(),
+        {role.value: _role(role) for role in Role}
+        | _behaviour()
+        | _failure()
+        | training_schema()
+        | _lifecycle(),
         required=["worker"],
     )
     return schema | rules.spec_rules()

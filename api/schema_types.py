@@ -1,11 +1,14 @@
 """Builders of OpenAPI v3 schemas, so that the schema reads as a table of fields.
 
-Each returns a new dict; `kubectl explain` prints the `description`.
+Each returns a new dict; `kubectl explain` prints the `description`. Those that end in `_field` are
+fields of a dataclass of the status: each carries its schema.
 """
 
 from collections.abc import Sequence
+from dataclasses import field, fields
+from typing import Any
 
-from api.objects import Raw
+from api.objects import Raw, json_names
 
 MAX_INT32 = 2**31 - 1
 INT32: Raw = {"type": "integer", "format": "int32"}
@@ -68,3 +71,33 @@ def a_list(description: str, items: Raw, max_items: int, **more: object) -> Raw:
 def a_map(description: str, values: Raw) -> Raw:
     """A map from any string to values of one kind."""
     return {"description": description, "type": "object", "additionalProperties": values}
+
+
+def typed_field(schema: Raw, default: Any = "") -> Any:
+    """A field with its schema, and its default if absent."""
+    return field(default=default, metadata=schema)
+
+
+def text_field(description: str, max_length: int | None = None) -> Any:
+    """A string, empty if absent."""
+    return typed_field(a_string(description, max_length))
+
+
+def time_field(description: str) -> Any:
+    """A metav1.Time, empty if absent."""
+    return typed_field(a_time(description))
+
+
+def count_field(description: str) -> Any:
+    """A count, 0 if absent."""
+    return typed_field(a_count(description), 0)
+
+
+def list_field(description: str, items: Raw, max_items: int, **more: object) -> Any:
+    """A tuple, empty if absent."""
+    return typed_field(a_list(description, items, max_items, **more), ())
+
+
+def properties_of(kind: type) -> Raw:
+    """The schemas of a dataclass's fields, by their names in JSON."""
+    return {json_names(kind)[each.name]: dict(each.metadata) for each in fields(kind)}

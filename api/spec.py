@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from api.constants import CleanPodPolicy, Intranet, Mode, Role
 from api.objects import Raw, parse_fields
+from api.training import Resume, StallPolicy, parse_stall_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,8 @@ class JobSpec:
     ttl_seconds_after_finished: int | None = None
     suspend: bool = False
     managed_by: str = ""
+    stall_policy: StallPolicy | None = None
+    resume: Resume | None = None
 
     @property
     def mode(self) -> Mode:
@@ -110,5 +113,7 @@ def parse_spec(raw: Raw) -> JobSpec:
         roles={role: parse_fields(RoleSpec, wanted) for role, wanted in roles.items()},
         clean_pod_policy=CleanPodPolicy(clean),
         intranet=Intranet(raw.get("intranet") or Intranet.POD_IP),
+        stall_policy=parse_stall_policy(raw.get("stallPolicy")),
+        resume=Resume(raw["resume"]) if raw.get("resume") else None,
         scheduling_policy=None if policy is None else parse_fields(SchedulingPolicy, policy),
     )

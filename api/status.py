@@ -5,23 +5,26 @@ so they survive a restart of the operator.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from api.constants import MAX_RESTARTED_AT, Condition, Phase, Reason, Role
-from api.objects import Raw, format_time, json_names, parse_fields
+from api.objects import Raw, dump_fields, format_time, parse_fields
 from api.schema_types import (
     INT32,
     MAX_INT32,
-    a_count,
-    a_list,
     a_long,
     a_map,
     a_string,
-    a_time,
     an_object,
+    count_field,
+    list_field,
+    properties_of,
+    text_field,
+    time_field,
+    typed_field,
 )
+from api.training import TrainingProgress, dump_progress, parse_progress
 
 MAX_FAILURES = 5
 """Failure records kept in status."""
@@ -52,44 +55,18 @@ _TELLING = (
 )
 
 
-def _field(schema: Raw, default: Any = "") -> Any:
-    """A field of the status, with its schema and its default if absent."""
-    return field(default=default, metadata=schema)
-
-
-def _text(description: str, max_length: int | None = None) -> Any:
-    return _field(a_string(description, max_length))
-
-
-def _time(description: str) -> Any:
-    return _field(a_time(description))
-
-
-def _count(description: str) -> Any:
-    return _field(a_count(description), 0)
-
-
-def _list(description: str, items: Raw, **more: object) -> Any:
-    return _field(a_list(description, items, MAX_ENTRIES, **more), ())
-
-
-def _properties(kind: type) -> Raw:
-    """The schemas of a type's fields, by their names in JSON."""
-    return {json_names(kind)[each.name]: dict(each.metadata) for each in fields(kind)}
-
-
 @dataclass(frozen=True, slots=True)
 class RoleStatus:
     """Counts of a role's pods."""
 
-    replicas: int = _count("Pods wanted.")
-    pending: int = _count("Pods without a node.")
-    starting: int = _count("Pods with a node that do not run yet.")
-    running: int = _count("Pods that run.")
-    failed: int = _count("Pods that have failed.")
-    succeeded: int = _count("Pods that have succeeded.")
-    unknown: int = _count("Pods whose node does not answer.")
-    completed_indexes: str = _text("The indexes of pods that have succeeded, e.g. 0-2,5.")
+    replicas: int = count_field("Pods wanted.")
+    pending: int = count_field("Pods without a node.")
+    starting: int = count_field("Pods with a node that do not run yet.")
+    running: int = count_field("Pods that run.")
+    failed: int = count_field("Pods that have failed.")
+    succeeded: int = count_field("Pods that have succeeded.")
+    unknown: int = count_field("Pods whose node does not answer.")
+    completed_indexes: str = text_field("The indexes of pods that have succeeded, e.g. 0-2,5.")
 
     @property
     def ready(self) -> str:
@@ -103,10 +80,10 @@ class JobCondition:
 
     type: str = field(metadata=a_string("The condition's name.", 316))
     status: bool = field(metadata=a_string("True, False or Unknown."))
-    reason: str = _text("Why, in one word for programs.", 1024)
-    message: str = _text("Why, in a sentence for people.", 32768)
-    last_transition_time: str = _time("When status last changed.")
-    observed_generation: int = _field(
+    reason: str = text_field("Why, in one word for programs.", 1024)
+    message: str = text_field("Why, in a sentence for people.", 32768)
+    last_transition_time: str = time_field("When status last changed.")
+    observed_generation: int = typed_field(
         a_long("The generation of the spec that the condition speaks of."), 0
     )
 
@@ -119,46 +96,50 @@ class Failure:
     ended, as in an eviction.
     """
 
-    attempt: int = _count("The attempt that failed.")
-    pod: str = _text("The pod.")
-    role: str = _text("Its role.")
-    index: int = _count("Its index in the role.")
-    node: str = _text("Its node.")
-    exit_code: int | None = _field(
+    attempt: int = count_field("The attempt that failed.")
+    pod: str = text_field("The pod.")
+    role: str = text_field("Its role.")
+    index: int = count_field("Its index in the role.")
+    node: str = text_field("Its node.")
+    exit_code: int | None = typed_field(
         {"description": "The trainer container's exit code.", **INT32}, None
     )
-    signal: int | None = _field(
+    signal: int | None = typed_field(
         {"description": "The signal that ended it, or a process of it.", **INT32}, None
     )
-    reason: str = _text("Why, in one word.")
-    message: str = _text(
+    reason: str = text_field("Why, in one word.")
+    message: str = text_field(
         "Why, in its first line, and the last lines of its log; or what the node said."
     )
-    time: str = _time("When.")
-    ending: str = _text("How the pod ended, where the message does not say so.")
+    time: str = time_field("When.")
+    ending: str = text_field("How the pod ended, where the message does not say so.")
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """What the job waits for, for use by later passes, which never read a condition's message."""
 
-    cause: str = _text("What the job waits for.")
-    next_step: str = _text("What to do about it, or what comes next.")
-    child: str = _text("The child that is in the way.")
-    state: str = _text("The child's state, as its kubelet calls it.")
-    grace: str = _text(
+    cause: str = text_field("What the job waits for.")
+    next_step: str = text_field("What to do about it, or what comes next.")
+    child: str = text_field("The child that is in the way.")
+    state: str = text_field("The child's state, as its kubelet calls it.")
+    grace: str = text_field(
         "The operator's flag whose grace runs: after it the job fails or gives back."
     )
-    since: str = _time("Since when that grace runs.")
+    since: str = time_field("Since when that grace runs.")
 
 
 _CONDITION = an_object(
     "One condition, as metav1.Condition has it.",
-    _properties(JobCondition),
+    properties_of(JobCondition),
     required=["type", "status", "reason", "message", "lastTransitionTime"],
 )
-_WAITING = an_object("What the job waits for, while it does.", _properties(Waiting))
-_FAILURE = an_object("What was seen of a failure; it outlives the pod.", _properties(Failure))
+_WAITING = an_object("What the job waits for, while it does.", properties_of(Waiting))
+_PROGRESS = an_object(
+    "How far the training is, by the last lines of a worker's log; with --progress.",
+    properties_of(TrainingProgress),
+)
+_FAILURE = an_object("What was seen of a failure; it outlives the pod.", properties_of(Failure))
 _BY_TYPE = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
 
 
@@ -169,50 +150,65 @@ class JobStatus:
     There are no enums, because an older CRD must accept values that a newer operator writes.
     """
 
-    phase: str = _text(
+    phase: str = text_field(
         "The job in one word: Pending, Starting, Running, Restarting, Scaling, Suspended, "
         "Completing, Completed, Failed or Terminating."
     )
-    mode: str = _text("How the job trains: PS, Collective, Heter or Single.")
-    reason: str = _text("The reason of the condition that says most about where the job stands.")
-    message: str = _text("The first words of that condition's message.")
-    conditions: tuple[JobCondition, ...] = _list(
-        "What is true of the job, since when and why.", _CONDITION, **_BY_TYPE
+    mode: str = text_field("How the job trains: PS, Collective, Heter or Single.")
+    reason: str = text_field(
+        "The reason of the condition that says most about where the job stands."
+    )
+    message: str = text_field("The first words of that condition's message.")
+    conditions: tuple[JobCondition, ...] = list_field(
+        "What is true of the job, since when and why.", _CONDITION, MAX_ENTRIES, **_BY_TYPE
     )
     waiting: Waiting = field(default_factory=Waiting, metadata=_WAITING)
-    observed_generation: int = _field(
+    observed_generation: int = typed_field(
         a_long("The generation of the spec that this status speaks of."), 0
     )
-    start_time: str = _time("When the job started, or was last resumed.")
-    completion_time: str = _time("When the job ended, well or not.")
-    replicas: int = _count("The pods that count for the scale subresource: the workers.")
-    selector: str = _text("The label selector of the workers, for the scale subresource.")
+    start_time: str = time_field("When the job started, or was last resumed.")
+    completion_time: str = time_field("When the job ended, well or not.")
+    replicas: int = count_field("The pods that count for the scale subresource: the workers.")
+    selector: str = text_field("The label selector of the workers, for the scale subresource.")
     roles: dict[Role, RoleStatus] = field(default_factory=dict)
-    attempt: int = _count("Which start of the whole gang this is, from 1.")
-    restart_count: int = _count("How many times the gang has started anew.")
-    quick_restarts: int = _count("Restarts since an attempt last ran for 10 minutes; the back-off.")
-    fruitless_restarts: int = _count(
+    attempt: int = count_field("Which start of the whole gang this is, from 1.")
+    restart_count: int = count_field("How many times the gang has started anew.")
+    quick_restarts: int = count_field(
+        "Restarts since an attempt last ran for 10 minutes; the back-off."
+    )
+    fruitless_restarts: int = count_field(
         "Restarts since the pods last ran for a minute that do not count against backoffLimit; "
         "more than 100 end the job."
     )
-    restarted_at: str = _text(
+    restarted_at: str = text_field(
         "The last value of the annotation restarted-at that was answered with a new attempt.",
         MAX_RESTARTED_AT,
     )
-    failure_count: int = _count("How many of those count against backoffLimit.")
-    failures: tuple[Failure, ...] = _list("The last failures, oldest first.", _FAILURE)
-    avoid_nodes: tuple[str, ...] = _list(
-        "Nodes where the job failed; new pods prefer others.", {"type": "string"}
+    failure_count: int = count_field("How many of those count against backoffLimit.")
+    failures: tuple[Failure, ...] = list_field(
+        "The last failures, oldest first.", _FAILURE, MAX_ENTRIES
     )
-    lost_since: str = _time(
+    avoid_nodes: tuple[str, ...] = list_field(
+        "Nodes where the job failed; new pods prefer others.", {"type": "string"}, MAX_ENTRIES
+    )
+    lost_since: str = time_field(
         "Since when nothing trains, after an attempt ended; until all pods run."
     )
-    lost_reason: str = _text("Why that attempt ended.")
-    given_back: int = _count(
+    lost_reason: str = text_field("Why that attempt ended.")
+    lost_seconds: int = count_field(
+        "Seconds since startTime in which nothing was trained, or what was trained again later."
+    )
+    progress: TrainingProgress = field(default_factory=TrainingProgress, metadata=_PROGRESS)
+    resume_step: int = typed_field(
+        a_long("The step that this attempt's programs were given as PDC_INIT_STEP."), 0
+    )
+    given_back: int = count_field(
         "How often in a row the pods were given back because only some found room; no restarts."
     )
-    given_back_at: str = _time("When the pods were last given back; until the next attempt runs.")
-    pod_group: str = _text("The PodGroup that holds the gang together.")
+    given_back_at: str = time_field(
+        "When the pods were last given back; until the next attempt runs."
+    )
+    pod_group: str = text_field("The PodGroup that holds the gang together.")
     host_ports: dict[str, int] = field(
         default_factory=dict,
         metadata=a_map("With intranet Host: the first port of each pod's range.", INT32),
@@ -288,9 +284,9 @@ def headline_condition(status: JobStatus) -> JobCondition | None:
 
 def status_schema() -> Raw:
     """The OpenAPI schema of PaddleJob.status: what `dump_status` writes, field by field."""
-    properties = _properties(JobStatus)
+    properties = properties_of(JobStatus)
     del properties["roles"]
-    counts = _properties(RoleStatus) | {"ready": a_string("Running of wanted, e.g. 2/2.")}
+    counts = properties_of(RoleStatus) | {"ready": a_string("Running of wanted, e.g. 2/2.")}
     about = "The {} pods by state. After the end failed and succeeded stay as they were."
     roles = {role.value: an_object(about.format(role), counts) for role in Role}
     return an_object(
@@ -320,6 +316,7 @@ def parse_status(raw: Raw | None) -> JobStatus:
             for each in raw.get("conditions") or ()
         ),
         waiting=parse_fields(Waiting, raw.get("waiting") or {}),
+        progress=parse_progress(raw.get("progress") or {}),
         failures=tuple(parse_fields(Failure, each) for each in raw.get("failures") or ()),
         avoid_nodes=tuple(raw.get("avoidNodes") or ()),
         roles={role: parse_fields(RoleStatus, raw[role]) for role in Role if raw.get(role)},
@@ -328,11 +325,12 @@ def parse_status(raw: Raw | None) -> JobStatus:
 
 def dump_status(status: JobStatus) -> Raw:
     """The status as JSON, without empty fields."""
-    raw = _dump(status) | {
+    raw = dump_fields(status) | {
         "conditions": [_dump_condition(each) for each in status.conditions],
-        "failures": [_dump(each) for each in status.failures],
+        "failures": [dump_fields(each) for each in status.failures],
         "avoidNodes": list(status.avoid_nodes),
-        "waiting": {key: text for key, text in _dump(status.waiting).items() if text},
+        "waiting": {key: text for key, text in dump_fields(status.waiting).items() if text},
+        "progress": dump_progress(status.progress),
     }
     del raw["roles"]
     raw |= {str(role): _dump_role(counts) for role, counts in status.roles.items()}
@@ -369,18 +367,11 @@ def _check_counters(raw: Raw) -> None:
 
 def _dump_condition(condition: JobCondition) -> Raw:
     texts = {"type": str(condition.type), "reason": str(condition.reason)}
-    return _dump(condition) | texts | {"status": "True" if condition.status else "False"}
+    return dump_fields(condition) | texts | {"status": "True" if condition.status else "False"}
 
 
 def _dump_role(counts: RoleStatus) -> Raw:
-    raw = _dump(counts) | {"ready": counts.ready}
+    raw = dump_fields(counts) | {"ready": counts.ready}
     if not counts.completed_indexes:
         del raw["completedIndexes"]
     return raw
-
-
-def _dump(obj: object) -> Raw:
-    """Every field of an object of one of the types above that has a value."""
-    names = json_names(type(obj)).items()  # type: ignore[arg-type] # a type is hashable
-    pairs = ((key, getattr(obj, name)) for name, key in names)
-    return {key: value for key, value in pairs if value is not None}

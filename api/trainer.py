@@ -1,12 +1,27 @@
-"""The containers of raw pods: which one is the trainer, and the status of each."""
+"""The containers of raw pods: which one is the trainer, what each asks for, and its status.
 
-from collections.abc import Iterator
+Device plugins choose the names of accelerators. Some also offer a device's memory or cores, which
+do not count.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 
 from api.constants import TRAINER_CONTAINER
 from api.objects import Raw
 
 PORT_VARIABLE = "PADDLE_PORT"
 """Set in the templates, it becomes the port of every endpoint of the job."""
+
+ACCELERATORS = (
+    *("*/gpu", "kunlunxin.com/xpu", "huawei.com/Ascend*", "iluvatar*", "hygon.com/dcu*"),
+    *("metax-tech.com/*", "cambricon.com/mlu*", "enflame.com/gcu*", "habana.ai/gaudi"),
+)
+"""Patterns of names, as of files: nvidia.com/gpu, amd.com/gpu and mthreads.com/gpu end alike."""
+_SHARE = re.compile("mem|core", re.IGNORECASE)
+_AMOUNT = re.compile("[0-9]{1,4}")
+"""A quantity may have any number of digits, and no node as many devices."""
 
 
 def trainer_name(pod_spec: Raw) -> str:
@@ -27,6 +42,18 @@ def requests_of(container: Raw) -> Raw:
     """The resources that a container asks for. A limit without a request counts as a request."""
     resources: Raw = container.get("resources") or {}
     return (resources.get("limits") or {}) | (resources.get("requests") or {})
+
+
+def count_accelerators(container: Raw, patterns: Sequence[str] = ACCELERATORS) -> int:
+    """The accelerators that a container asks for."""
+    wanted = requests_of(container).items()
+    amounts = (str(amount) for name, amount in wanted if _is_device(name, patterns))
+    return sum(int(amount) for amount in amounts if _AMOUNT.fullmatch(amount))
+
+
+def _is_device(name: str, patterns: Sequence[str]) -> bool:
+    is_ours = any(fnmatchcase(name, pattern) for pattern in patterns)
+    return is_ours and not _SHARE.search(name.partition("/")[2])
 
 
 def container_statuses(pod: Raw) -> Iterator[Raw]:

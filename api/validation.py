@@ -15,6 +15,7 @@ from api.job import pod_name
 from api.objects import Raw, name_of
 from api.spec import JobSpec, RoleSpec, parse_spec
 from api.trainer import PORT_VARIABLE, trainer_of
+from api.training import StallSign
 
 MAX_PORT = 65536 - PORTS_PER_POD
 """The highest first port that leaves room for all ports of a pod."""
@@ -82,6 +83,9 @@ def _check_role(path: str, role: RoleSpec) -> Errors:
 def _check_elastic(_raw: Raw, spec: JobSpec) -> Errors:
     if spec.is_elastic and not spec.roles.keys() <= {Role.WORKER}:
         yield FieldError("spec.elastic", rules.ELASTIC_ROLES_MESSAGE)
+    policy = spec.stall_policy
+    if spec.is_elastic and policy and policy.of is not StallSign.OUTPUT:
+        yield FieldError("spec.stallPolicy.of", rules.ELASTIC_STALL_MESSAGE)
 
 
 def _check_clean_policy(raw: Raw, _spec: JobSpec) -> Errors:

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from api.accelerators import ACCELERATORS
 from api.constants import PORTS_PER_POD, RELEASE
+from api.trainer import ACCELERATORS
 from controller.health import DISABLED, parse_address
 from controller.logs import FORMATS, LEVELS
 from reconcile.model.plan import Settings

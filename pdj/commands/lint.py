@@ -2,7 +2,7 @@
 
 import argparse
 
-from api.accelerators import ACCELERATORS
+from api.trainer import ACCELERATORS
 from pdj.commands.options import add_files, files_of
 from pdj.documents.advice import NAMES, find_advice
 from pdj.documents.checks import Whose, find_errors, is_job

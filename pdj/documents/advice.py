@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from api.accelerators import ACCELERATORS
 from api.constants import TRAINER_CONTAINER, Intranet, Role
-from api.trainer import PORT_VARIABLE
+from api.trainer import ACCELERATORS, PORT_VARIABLE
 from pdj.documents import launch
 from pdj.documents.parts import Found, Part, Rule
 from pdj.documents.reader import Document, Place

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from api.accelerators import ACCELERATORS, count_accelerators
 from api.constants import Role
 from api.objects import Raw
-from api.trainer import trainer_name
+from api.trainer import ACCELERATORS, count_accelerators, trainer_name
 from pdj.documents.reader import Place
 
 _WORD = re.compile(r"[^\s;&|()]+|[;&|]|\n")

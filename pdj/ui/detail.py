@@ -3,9 +3,9 @@
 import math
 from typing import Any
 
-from api.accelerators import count_accelerators
 from api.job import PaddleJob
 from api.objects import Raw
+from api.trainer import count_accelerators
 from kube.client import Client
 from pdj.explain.story import Story, Why, event_time, language_module, tell
 from pdj.gather.jobs import JobPicture

@@ -6,10 +6,10 @@ when all pods run again, or when the job ends or is suspended before that.
 
 from dataclasses import replace
 
-from api.accelerators import count_accelerators
 from api.constants import ATTEMPT_ENDS
 from api.objects import format_time, parse_time
 from api.status import JobStatus
+from api.trainer import count_accelerators
 from reconcile.failure.incident import Incident, end_time
 from reconcile.model.plan import Outcome
 from reconcile.model.view import View

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from api.accelerators import ACCELERATORS
 from api.objects import Raw, is_deleting, name_of, uid_of
+from api.trainer import ACCELERATORS
 from reconcile.model.training import Reading
 
 EventType = Literal["Normal", "Warning"]

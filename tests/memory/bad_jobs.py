@@ -164,6 +164,11 @@ def _wrong_values(worker: str) -> Iterator[BadJob]:
         f"{worker}.template.spec.restartPolicy",
         "should match",
     )
+    stall = "spec.stallPolicy"
+    yield BadJob("stall-1", with_spec(stallPolicy={"afterSeconds": 1}), f"{stall}.after", "120")
+    yield BadJob("stall-of", with_spec(stallPolicy={"of": "Loss"}), f"{stall}.of", "Step")
+    yield BadJob("stall-action", with_spec(stallPolicy={"action": "Stop"}), f"{stall}.act", "Event")
+    yield BadJob("resume", with_spec(resume="Always"), "spec.resume", "Paddle")
     rule = "spec.podFailurePolicy.rules[0]"
     yield BadJob(
         "failure-action",
@@ -218,6 +223,8 @@ def _combinations() -> Iterator[BadJob]:
     for name in ("ps", "heter"):
         job = with_spec(elastic=1, **{name: role})
         yield BadJob(f"elastic-{name}", job, "spec.elastic", "workers only")
+    job = with_spec(elastic=1, stallPolicy={"of": "Step"})
+    yield BadJob("elastic-stall", job, "spec", "stallPolicy.of must be Output")
     yield BadJob(
         "clean-policies",
         with_spec(cleanPodPolicy="Never", cleanPolicy="Always"),

@@ -114,6 +114,8 @@ ALLOWED_CHANGES: dict[str, tuple[Raw, Raw]] = {
     "ttl": (PS, {"ttlSecondsAfterFinished": 5}),
     "deadline": (PS, {"activeDeadlineSeconds": 5}),
     "backoff": (PS, {"backoffLimit": 5}),
+    "stall-policy": (PS, {"stallPolicy": {"action": "Restart"}}),
+    "resume": (PS, {"resume": "Paddle"}),
     "backoff-unset": (PS, {"backoffLimit": None}),
     "clean-policy": (PS, {"cleanPodPolicy": "Always"}),
     "defaults-written-down": (PS, {"withGloo": 1, "intranet": "PodIP"}),

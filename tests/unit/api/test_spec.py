@@ -7,6 +7,7 @@ import pytest
 
 from api.constants import CleanPodPolicy, Intranet, Mode, Role
 from api.spec import SchedulingPolicy, parse_spec
+from api.training import Resume, StallPolicy
 from tests.memory.builders import JobBuilder, a_job, a_template
 
 TEMPLATE = a_template()
@@ -33,6 +34,8 @@ DEFAULTS: dict[str, tuple[str, Any]] = {
     "ttlSecondsAfterFinished": ("ttl_seconds_after_finished", None),
     "suspend": ("suspend", False),
     "managedBy": ("managed_by", ""),
+    "stallPolicy": ("stall_policy", None),
+    "resume": ("resume", None),
     "ps": ("roles", {}),
 }
 
@@ -61,11 +64,16 @@ VALUES: dict[str, tuple[str, Any, Any]] = {
     "ttlSecondsAfterFinished": ("ttl_seconds_after_finished", 62, 62),
     "suspend": ("suspend", True, True),
     "managedBy": ("managed_by", "kueue.x-k8s.io/multikueue", "kueue.x-k8s.io/multikueue"),
+    "stallPolicy": ("stall_policy", {}, StallPolicy(900, 3600)),
+    "afterSeconds": ("stall_policy", {"afterSeconds": 120}, StallPolicy(120, 480)),
+    "resume": ("resume", "Paddle", Resume.PADDLE),
 }
 
 
 @pytest.mark.parametrize(
-    ("field", "name", "given", "read"), [(f, *v) for f, v in VALUES.items()], ids=VALUES
+    ("field", "name", "given", "read"),
+    [("stallPolicy" if f == "afterSeconds" else f, *v) for f, v in VALUES.items()],
+    ids=VALUES,
 )
 def test_a_set_field_is_read(field: str, name: str, given: Any, read: Any) -> None:
     assert getattr(parse(**{field: given}), name) == read

@@ -20,6 +20,7 @@ from api.status import (
     new_condition,
     parse_status,
 )
+from api.training import Metric, SavedCheckpoint, TrainingProgress
 from tests.memory.builders import NOW, at, stamp
 from tests.memory.world import merge
 
@@ -47,6 +48,23 @@ FULL = JobStatus(
     avoid_nodes=("node-1", "node-2"),
     lost_since="2026-01-02T03:04:06Z",
     lost_reason="PodFailed",
+    lost_seconds=70,
+    progress=TrainingProgress(
+        attempt=3,
+        step=0,
+        total_steps=40000,
+        percent=0,
+        epoch="3/500",
+        metrics=(Metric("loss", "2.31"),),
+        samples_per_second="268",
+        estimated_end_time=stamp(9000),
+        checkpoint=SavedCheckpoint(1000, "out/checkpoint-1000", stamp(3)),
+        last_output_time=stamp(5),
+        last_step_time=stamp(4),
+        silent_seconds=10,
+        stepless_seconds=20,
+    ),
+    resume_step=1000,
     given_back=2,
     given_back_at="2026-01-02T03:04:07Z",
     pod_group="train-0123abcd",

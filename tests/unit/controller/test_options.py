@@ -4,7 +4,7 @@ import operator
 
 import pytest
 
-from api.accelerators import ACCELERATORS
+from api.trainer import ACCELERATORS
 from controller.options import parse_options
 
 

@@ -32,6 +32,7 @@ STORED: Raw = {
     "conditions": [RUNNING],
     "failures": [FAILURE],
     "worker": {"running": 1, "completedIndexes": "0"},
+    "progress": {"attempt": 2, "step": 3, "metrics": [{"name": "loss", "value": "2.31"}]},
 }
 GARBAGE: tuple[Any, ...] = ("x", -1, 1.5, 2**31 - 1, 2**63, True, ["x"], [{}], {"x": {}}, None)
 ODD_TIMES = ("0000-01-01T00:00:00Z", "2026-01-01T00:00:00", "noon", "9999-12-31T23:59:59Z")

@@ -1,0 +1,186 @@
+"""A job's training: what the operator does when it stalls, and how far it is.
+
+What the status holds comes from a program's log, so it is numbers, short names and one path. An
+unknown value is None or empty, and left out of the JSON.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from api.objects import Raw, dump_fields, parse_fields
+from api.schema_types import (
+    a_count,
+    a_long,
+    an_enum,
+    an_integer,
+    an_object,
+    count_field,
+    list_field,
+    properties_of,
+    text_field,
+    time_field,
+    typed_field,
+)
+
+MIN_STALL_SECONDS = 120
+"""A job's log is read every 30 s at best."""
+STALL_SECONDS = 900
+FIRST_STEP_FACTOR = 4
+MAX_METRICS = 8
+MAX_METRIC_NAME = 40
+MAX_PATH = 256
+RESUME_VARIABLE = "PDC_INIT_STEP"
+"""PaddleFormers' trainer resumes from the checkpoint of this step."""
+
+
+class StallSign(StrEnum):
+    """The sign by which a job is judged to have stalled."""
+
+    OUTPUT = "Output"  # the log has no new line
+    STEP = "Step"  # the log has no new step
+
+
+class StallAction(StrEnum):
+    """The answer to a stall."""
+
+    EVENT = "Event"  # a condition, an Event and a metric
+    RESTART = "Restart"  # also a new attempt, charged
+
+
+class Resume(StrEnum):
+    """The convention by which a program learns where to resume."""
+
+    PADDLE = "Paddle"  # PDC_INIT_STEP
+
+
+@dataclass(frozen=True, slots=True)
+class StallPolicy:
+    """When a running job counts as stalled, in seconds, and the answer to that."""
+
+    after_seconds: int = STALL_SECONDS
+    first_step_seconds: int = FIRST_STEP_FACTOR * STALL_SECONDS
+    of: StallSign = StallSign.OUTPUT
+    action: StallAction = StallAction.EVENT
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number that the program reports, as text: it may be nan."""
+
+    name: str = text_field("Its name, as the program writes it.", MAX_METRIC_NAME)
+    value: str = text_field("Its last value.", 32)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedCheckpoint:
+    """A checkpoint that was finished."""
+
+    step: int | None = typed_field(a_long("The step after which it was saved."), None)
+    path: str = text_field("Where, if the log says so.", MAX_PATH)
+    time: str = time_field("When the log said so.")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingProgress:
+    """How far the training is. Times are those of the log's lines, by the node's clock.
+
+    `silent_seconds` and `stepless_seconds` are as of the last write of the status: a new leader
+    goes on counting from them.
+    """
+
+    attempt: int = count_field("The attempt whose log was read.")
+    step: int | None = typed_field(a_long("The last step."), None)
+    total_steps: int | None = typed_field(a_long("The number of steps in all."), None)
+    percent: int | None = typed_field(a_count("The steps done, in percent."), None)
+    epoch: str = text_field("The epoch, of all epochs if the log says so: 3/500.", 32)
+    metrics: tuple[Metric, ...] = list_field(
+        "Numbers that the program reports.",
+        an_object("One of them.", properties_of(Metric)),
+        MAX_METRICS,
+    )
+    samples_per_second: str = text_field("The program's own measure of its pace.", 32)
+    estimated_end_time: str = time_field("When the last step will be done, at the present pace.")
+    checkpoint: SavedCheckpoint = field(
+        default_factory=SavedCheckpoint,
+        metadata=an_object("The last finished checkpoint.", properties_of(SavedCheckpoint)),
+    )
+    last_output_time: str = time_field("When the log's last line was written.")
+    last_step_time: str = time_field("When the step last changed.")
+    silent_seconds: int = count_field("For how long no new line was seen, as of this status.")
+    stepless_seconds: int = count_field("For how long no new step was seen, as of this status.")
+
+
+def parse_stall_policy(raw: Raw | None) -> StallPolicy | None:
+    """The typed `spec.stallPolicy`; None if nothing is judged."""
+    if raw is None:
+        return None
+    after = raw.get("afterSeconds") or STALL_SECONDS
+    return StallPolicy(
+        after,
+        raw.get("firstStepSeconds") or FIRST_STEP_FACTOR * after,
+        StallSign(raw.get("of") or StallSign.OUTPUT),
+        StallAction(raw.get("action") or StallAction.EVENT),
+    )
+
+
+def training_schema() -> Raw:
+    """The fields of `spec` that this module is about."""
+    return {
+        "stallPolicy": an_object(
+            "When a running job counts as stalled: it holds its nodes and does not train. Needs "
+            "the operator's flag --progress. Unset: nothing is judged.",
+            {
+                "afterSeconds": an_integer(
+                    "Seconds without a new line of output, or without a new step. "
+                    f"Unset: {STALL_SECONDS}.",
+                    MIN_STALL_SECONDS,
+                ),
+                "firstStepSeconds": an_integer(
+                    "The same until the first step of an attempt. "
+                    f"Unset: {FIRST_STEP_FACTOR} times afterSeconds.",
+                    MIN_STALL_SECONDS,
+                ),
+                "of": an_enum(
+                    "Output judges by new lines of the first worker's log, Step by new steps in "
+                    "it. Unset: Output. An elastic job has to be judged by Output.",
+                    list(StallSign),
+                ),
+                "action": an_enum(
+                    "Event sets the condition TrainingStalled. Restart also starts the whole gang "
+                    "anew, counted against backoffLimit. Unset: Event.",
+                    list(StallAction),
+                ),
+            },
+        ),
+        "resume": an_enum(
+            f"Paddle: attempts after the first get {RESUME_VARIABLE}, the step of the job's last "
+            "finished checkpoint, once one was seen in its log. Needs the operator's flag "
+            "--progress. Unset: they get nothing.",
+            list(Resume),
+        ),
+    }
+
+
+def parse_progress(raw: Raw) -> TrainingProgress:
+    """The typed `status.progress`."""
+    return parse_fields(
+        TrainingProgress,
+        raw,
+        metrics=tuple(parse_fields(Metric, each) for each in raw.get("metrics") or ()),
+        checkpoint=parse_fields(SavedCheckpoint, raw.get("checkpoint") or {}),
+    )
+
+
+def dump_progress(progress: TrainingProgress) -> Raw:
+    """The JSON of `status.progress`: what is known."""
+    raw = dump_fields(progress) | {
+        "metrics": [dump_fields(each) for each in progress.metrics],
+        "checkpoint": _known(dump_fields(progress.checkpoint)),
+    }
+    return _known(raw)
+
+
+def _known(raw: Raw) -> Raw:
+    """Without what is empty; a step of 0 is known."""
+    steps = ("step", "totalSteps", "percent")
+    return {key: value for key, value in raw.items() if value or key in steps}
