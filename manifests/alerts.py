@@ -101,11 +101,20 @@ ALERTS = (
     Alert(
         "PaddleJobsPendingTooLong",
         "warning",
-        f"max {BY}, reason) (paddlejob_longest_wait_seconds) > {{limit}}",
+        f'max {BY}, reason) (paddlejob_longest_wait_seconds{{reason!="Queued"}}) > {{limit}}',
         MINUTE,
         "A PaddleJob waits for more than an hour: {{ $labels.reason }}",
         "The first of them has waited for {{ $value | humanizeDuration }}.",
         (("limit", HOUR),),
+    ),
+    Alert(
+        "PaddleJobsQueuedTooLong",
+        "warning",
+        f'max {BY}) (paddlejob_longest_wait_seconds{{reason="Queued"}}) > {{limit}}',
+        MINUTE,
+        "A PaddleJob waits for quota for more than a day",
+        "The first of them has waited in its queue of Kueue for {{ $value | humanizeDuration }}.",
+        (("limit", DAY),),
     ),
     Alert(
         "PaddleJobsFailing",

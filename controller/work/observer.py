@@ -25,7 +25,7 @@ from controller.client.resources import (
     Resource,
 )
 from controller.work.memory import JobMemory
-from kube.errors import NotFound
+from kube.errors import Forbidden, NotFound
 from reconcile.attempt.adoption import names_to_ask_for
 from reconcile.model.plan import Child, Observed
 from reconcile.model.workload import objects_to_read
@@ -99,7 +99,10 @@ class Observer:
         pods = len(family.children.get(POD, ()))
         for child in objects_to_read(family.job, family.children.get(WORKLOAD, ()), pods):
             with contextlib.suppress(NotFound):
-                yield child, self._get(_OF_CLUSTER[child[0]].path("", child[1]))
+                try:
+                    yield child, self._get(_OF_CLUSTER[child[0]].path("", child[1]))
+                except Forbidden:
+                    yield child, {}
 
     def _nodes(self, pods: tuple[Raw, ...]) -> dict[str, Raw] | None:
         if not self._is_served(NODE, ""):

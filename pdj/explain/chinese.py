@@ -1,7 +1,7 @@
 """The texts in Chinese, and the words around them."""
 
 from api.constants import Reason
-from pdj.explain import faults
+from pdj.explain import faults, kueue
 from pdj.explain.texts import Text, Texts, Who
 
 UNKNOWN = Text(
@@ -92,6 +92,7 @@ LABELS = {
     "nodes": "节点",
     "quota": "配额",
     "group": "PodGroup",
+    "queue": "队列",
     "etcd": "etcd",
     "peers": "其他 Pod 的最后几行",
     "noEtcd": "命名空间 {1} 中没有 Service {0}，launcher 无法会合："
@@ -167,21 +168,7 @@ TEXTS: Texts = {
         "结束该命名空间中的其他作业，减少请求，或请管理员提高配额；operator 会自动重试。",
         Who.USER,
     ),
-    Reason.QUEUED: Text(
-        "Kueue 尚未放行该作业：队列里没有足够的空闲配额，或者队列没有配置好。",
-        "请等待配额，或减少请求；消息里有 Kueue 的原因，docs/kueue.zh.md 说明每种原因如何处理。",
-        Who.USER,
-    ),
-    Reason.QUEUE_UNAVAILABLE: Text(
-        "作业带有队列标签，但未安装 Kueue，或者 operator 无权读取 Workload。",
-        "请安装 Kueue 或授予权限，或去掉作业的标签 kueue.x-k8s.io/queue-name。",
-        Who.ADMIN,
-    ),
-    Reason.EVICTED: Text(
-        "Kueue 收回了作业的配额：更高优先级的作业需要它，或者队列被停用。",
-        "无需操作：作业已重新排队，不计入失败次数。",
-        Who.NOBODY,
-    ),
+    **kueue.CHINESE_REASONS,
     Reason.POD_GROUP_PENDING: Text(
         "批调度器尚未放行这组 Pod：队列已满，或整组 Pod 找不到同时容纳的空间。",
         "等待队列空出，或减少请求。请检查 Volcano 调度器是否运行、队列是否存在。",

@@ -1,7 +1,7 @@
 """The texts in English, and the words around them."""
 
 from api.constants import Reason
-from pdj.explain import faults
+from pdj.explain import faults, kueue
 from pdj.explain.texts import Text, Texts, Who
 
 UNKNOWN = Text(
@@ -94,6 +94,7 @@ LABELS = {
     "nodes": "Nodes",
     "quota": "Quota",
     "group": "PodGroup",
+    "queue": "Queue",
     "etcd": "etcd",
     "peers": "The last lines of the others",
     "noEtcd": "there is no Service {0} in namespace {1}, so launchers cannot meet: "
@@ -198,22 +199,7 @@ TEXTS: Texts = {
         "tries again by itself.",
         Who.USER,
     ),
-    Reason.QUEUED: Text(
-        "Kueue has not admitted the job yet: its queue has no free quota for it, or is not set up.",
-        "Wait for quota, or ask for less; the message has Kueue's reason, and docs/kueue.md says "
-        "what to do about each.",
-        Who.USER,
-    ),
-    Reason.QUEUE_UNAVAILABLE: Text(
-        "The job has a queue's label, but Kueue is not installed or not open to the operator.",
-        "Have Kueue installed or the right granted, or take the queue's label off the job.",
-        Who.ADMIN,
-    ),
-    Reason.EVICTED: Text(
-        "Kueue has taken the quota back: another job needs it, or the queue was stopped.",
-        "Nothing: the job is in its queue again, and nothing is charged.",
-        Who.NOBODY,
-    ),
+    **kueue.ENGLISH_REASONS,
     Reason.POD_GROUP_PENDING: Text(
         "The batch scheduler has not let the gang in yet: its queue is full, or the whole gang "
         "finds no room at once.",

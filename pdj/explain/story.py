@@ -16,7 +16,7 @@ from api.signals import SIGBUS, SIGKILL
 from api.status import Failure, JobCondition, JobStatus, headline_condition, telling_conditions
 from kube.client import Client
 from kube.errors import ApiError, Forbidden
-from pdj.explain import chinese, english
+from pdj.explain import chinese, english, kueue
 from pdj.explain.etcd import etcd_lines
 from pdj.explain.peers import peer_lines, waited_in_vain
 from pdj.explain.room import node_lines, quota_lines
@@ -87,7 +87,10 @@ def tell(
     job = picture.job
     events, problem = _events(client, job)
     warned = {str(each.get("reason")) for each in _warning_events(picture, events)}
-    whys = [_narrow(why, job, warned, texts) for why in _whys(job, events, texts)]
+    whys = [
+        replace(each, text=kueue.narrow(client, job, each.reason, each.text, language))
+        for each in (_narrow(why, job, warned, texts) for why in _whys(job, events, texts))
+    ]
     if training and training.is_suspicious:
         whys = [_doubt(why, texts) for why in whys]
     if alone := find_alone(client, picture):
@@ -279,6 +282,8 @@ def _facts(
         yield "nodes", _seen(lambda: node_lines(client, job, texts), texts)
     if reasons & _QUOTAS:
         yield "quota", _seen(lambda: quota_lines(client, job.namespace), texts)
+    if Reason.QUEUED in reasons:
+        yield "queue", _seen(lambda: [*kueue.queue_lines(client, job)], texts)
     if reasons & _GROUPS and job.status.pod_group:
         yield "group", _seen(lambda: _group(client, job), texts)
 

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 
 from api.constants import Role
 from api.objects import Raw
+from reconcile.model.plan import Child
 from reconcile.model.view import View
 from reconcile.model.workload import FLAVOR, flavors_of, is_admitted
 
 _MAPS = ("nodeSelector", "labels", "annotations")
 
 
-def missing_flavors(view: View) -> list[str]:
-    """The assigned flavors that do not exist."""
+def assigned_flavors(view: View) -> list[Child]:
+    """Kind and name of each flavor that the pods need."""
     names = {name for role in view.job.spec.roles for name in flavors_of(view.workload, role)}
-    return sorted(n for n in names if (FLAVOR, n) not in view.observed.cluster_objects)
+    return [(FLAVOR, name) for name in sorted(names)]
 
 
 def find_conflict(view: View) -> str:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from api.constants import KUEUE_API_VERSION, Reason
 from api.objects import Raw
 from reconcile.attempt.eviction import end_evicted
-from reconcile.build.flavors import find_conflict, missing_flavors
+from reconcile.build.flavors import assigned_flavors, find_conflict
 from reconcile.build.workload import is_stale, uses_kueue
 from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, Stop
 from reconcile.model.move import Move, fail_job
+from reconcile.model.plan import Child
 from reconcile.model.view import View
 from reconcile.model.workload import (
     condition_named,
@@ -40,6 +41,7 @@ NEXT_STEPS = {
 }
 """By the reason of QuotaReserved, or of Admitted once quota is reserved."""
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
+GRANT = "have it granted the rights of --kueue (chart: kueue.enabled)"
 UNSEEN = "nothing; if it lasts, see that Kueue runs"
 
 
@@ -66,7 +68,7 @@ def _hold(cause: str, next_step: str, seconds: float | None = None) -> Hold:
 def _unserved(is_forbidden: bool) -> Hold:
     if is_forbidden:
         cause = f"the operator has no right to list and watch workloads of {KUEUE_API_VERSION}"
-        next_step = "have it granted the rights of --kueue (chart: kueue.enabled)"
+        next_step = GRANT
     else:
         cause = f"the API server serves no Workload of {KUEUE_API_VERSION}: Kueue is not installed"
         next_step = "have it installed, or take the label kueue.x-k8s.io/queue-name off the job"
@@ -76,19 +78,28 @@ def _unserved(is_forbidden: bool) -> Hold:
 
 def _await_flavors(view: View) -> Move | Hold | None:
     """Wait for a flavor that is gone; fail a job whose template wants something else."""
-    if missing := missing_flavors(view):
-        cause = f"quota is reserved in ResourceFlavor {missing[0]}, which does not exist"
-        return _hold(cause, "have it made again", RETRY_SECONDS)
+    for named in assigned_flavors(view):
+        if hold := _unread(view, named, "have it made again"):
+            return hold
     conflict = find_conflict(view)
     return fail_job(view, Reason.INVALID_SPEC, conflict) if conflict else None
 
 
 def _await_class(view: View) -> Hold:
     named = priority_class_of(view.observed.job)
-    if named is not None and named not in view.observed.cluster_objects:
-        cause = f"there is no {named[0]} {named[1]}"
-        return _hold(cause, "have it made, or name another", RETRY_SECONDS)
-    return _hold("waiting for its Workload to be made", "nothing")
+    hold = _unread(view, named, "have it made, or name another") if named else None
+    return hold or _hold("waiting for its Workload to be made", "nothing")
+
+
+def _unread(view: View, named: Child, next_step: str) -> Hold | None:
+    """A hold if an object of the cluster does not exist, or the operator may not get it."""
+    found = view.observed.cluster_objects.get(named)
+    if found:
+        return None
+    if found is None:
+        return _hold(f"there is no {named[0]} {named[1]}", next_step, RETRY_SECONDS)
+    hold = _hold(f"the operator has no right to get {named[0]} {named[1]}", GRANT, RETRY_SECONDS)
+    return replace(hold, reason=Reason.QUEUE_UNAVAILABLE)
 
 
 def _queued(workload: Raw) -> Hold:

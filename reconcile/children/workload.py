@@ -7,7 +7,7 @@ patch replaces the whole list of conditions, so it applies only to the version t
 
 from api.constants import ANNOTATION_SUSPENDED, LABEL_QUEUE, Condition, Phase, Role
 from api.job import workload_name
-from api.objects import Raw, format_time, name_of
+from api.objects import Raw, format_time, name_of, parse_time
 from reconcile.build.workload import build_workload, is_stale, uses_kueue
 from reconcile.children.cleanup import has_ended
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch, deletes_of
@@ -22,6 +22,7 @@ from reconcile.model.workload import (
 
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
 """Evictions after which Kueue queues the job by itself; after others, it says when."""
+TIME_IS_UP = "MaximumExecutionTimeExceeded"
 
 
 def workload_deletes(view: View) -> tuple[Delete, ...]:
@@ -42,7 +43,7 @@ def workload_creates(view: View) -> tuple[Create, ...]:
     if exists or view.observed.pods or not (uses_kueue(view) and view.observed.workloads_served):
         return ()
     named = priority_class_of(view.observed.job)
-    if named is not None and named not in view.observed.cluster_objects:
+    if named is not None and not view.observed.cluster_objects.get(named):
         return ()
     return (Create("Workload", name, lambda: build_workload(view)),)
 
@@ -96,7 +97,7 @@ def _live_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
     if is_admitted(workload):
         return _running_status(view, workload)
     if has_quota(workload) and is_set(workload, "Evicted") and not view.observed.pods:
-        return _returned_status(workload)
+        return _returned_status(view, workload)
     return ({},)
 
 
@@ -116,7 +117,7 @@ def _running_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]
     return (fields,)
 
 
-def _returned_status(workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
+def _returned_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
     """Give the quota back: no pod is left."""
     evicted = condition_named(workload, "Evicted")
     reason, message = evicted.get("reason") or "Evicted", evicted.get("message") or ""
@@ -127,7 +128,18 @@ def _returned_status(workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
     ]
     if is_set(workload, "PodsReady"):
         told.append(("PodsReady", False, "WaitForStart", "not all pods run"))
-    return {"admission": None}, *told
+    return {"admission": None} | _time_used(view, workload, reason), *told
+
+
+def _time_used(view: View, workload: Raw, reason: str) -> Raw:
+    """What counts towards maximumExecutionTimeSeconds; a job that has used it up starts anew."""
+    admitted = condition_named(workload, "Admitted")
+    since = parse_time(admitted.get("lastTransitionTime"))
+    if admitted.get("status") != "True" or since is None or reason.endswith(TIME_IS_UP):
+        return {}
+    before = _status(workload).get("accumulatedPastExecutionTimeSeconds") or 0
+    seconds = max(0, int((view.now - since).total_seconds()))
+    return {"accumulatedPastExecutionTimeSeconds": before + seconds}
 
 
 def _status_patch(view: View, workload: Raw, fields: Raw, *told: _Told) -> tuple[Patch, ...]:

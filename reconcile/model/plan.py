@@ -166,7 +166,7 @@ class Observed:
     `workloads` are Kueue's, controlled by the job; `workloads_served` says whether the API server
     serves them, `workloads_forbidden` whether the operator has no right to read them.
     `cluster_objects` are the flavors and priority classes that the next step needs, by kind and
-    name, without those that do not exist.
+    name, without those that do not exist; empty where the operator has no right to get one.
     `nodes` maps names to nodes that have pods being deleted; None if the operator has no
     permission to read nodes.
     `refusals` holds the children that previous passes could not create or delete, and why.

@@ -4,7 +4,7 @@ It writes the conditions that Kueue writes, and leaves to the operator what Kueu
 controller: an admission is cleared by whoever has stopped the job.
 """
 
-from api.objects import Raw, condition_of
+from api.objects import Raw, condition_of, format_time
 from tests.memory.world import World
 
 WORKLOAD = "Workload"
@@ -74,7 +74,7 @@ class Kueue:
                     "status": status,
                     "reason": reason,
                     "message": message,
-                    "lastTransitionTime": "2026-01-02T03:04:05Z",
+                    "lastTransitionTime": format_time(self._world.now),
                 }
             _status(workload)["conditions"] = list(known.values())
 

@@ -113,6 +113,12 @@ CASES = (
     Case("PaddleJobsPendingTooLong", "half an hour", 40, {
         f'paddlejob_longest_wait_seconds{{{POD},mode="PS",reason="Unschedulable"}}':
         "0+60x30 0x30"}),
+    fire("PaddleJobsQueuedTooLong", "a job that never fits", 1450, {
+        f'paddlejob_longest_wait_seconds{{{POD},mode="PS",reason="Queued"}}': "0+60x1500"}),
+    Case("PaddleJobsQueuedTooLong", "a night", 700, {
+        f'paddlejob_longest_wait_seconds{{{POD},mode="PS",reason="Queued"}}': "0+60x1500"}),
+    Case("PaddleJobsPendingTooLong", "in a queue", 700, {
+        f'paddlejob_longest_wait_seconds{{{POD},mode="PS",reason="Queued"}}': "0+60x1500"}),
     fire("PaddleJobsFailing", "a wave", 1510, {FAILED: "0+1x20 20x1440 20+2x60"}),
     Case("PaddleJobsFailing", "as ever", 2000, {FAILED: "0+1x2000"}),
     Case("PaddleJobsFailing", "two", 1510, {FAILED: "0x1480 2x50"}),

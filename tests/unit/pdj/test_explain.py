@@ -10,13 +10,14 @@ import pytest
 from api.constants import Reason
 from api.objects import Raw
 from kube.client import Client
-from kube.errors import NotFound
-from pdj.explain import chinese, english
-from pdj.explain.story import tell
+from kube.errors import Forbidden, NotFound
+from pdj.explain import chinese, english, kueue
+from pdj.explain.story import language_module, tell
 from pdj.explain.texts import Text, Who
 from pdj.gather.jobs import JobPicture
 from pdj.text.explain import draw_story
 from pdj.text.terminal import Screen
+from reconcile.children.queue import NEXT_STEPS
 from reconcile.words.fault import Fault
 from tests.cluster.pdj.test_explain import JOBS
 from tests.memory.builders import NOW, a_job, a_pod, a_template, stamp
@@ -249,3 +250,67 @@ def test_every_reason_is_brought_about_by_a_live_test_and_explained() -> None:
         text = (CLUSTER_TESTS / file).read_text()
         assert "assert_explained(" in text, file
         assert all(f"Reason.{reason.name}" in text for reason in reasons), file
+
+
+class Queues(Events):
+    """A client of a cluster whose Kueue says this of the job's Workload, or that hides it."""
+
+    def __init__(self, *conditions: Raw) -> None:
+        super().__init__()
+        spec = {"queueName": "team"}
+        status = {"conditions": conditions}
+        self.told: Raw = {"metadata": {"name": "w"}, "spec": spec, "status": status}
+
+    def get(self, path: str) -> Raw:
+        """The job's Workload, or the place of it in the queue."""
+        if not self.told["status"]["conditions"]:
+            raise Forbidden(path)
+        if path.endswith("/pendingworkloads"):
+            pending = {"metadata": {"name": "paddlejob-train-0123a"}, "positionInLocalQueue": 1}
+            return {"items": [{"metadata": {"name": "other"}}, pending]}
+        return self.told
+
+    def list(self, path: str) -> tuple[list[Raw], str]:
+        """A Workload with quota, and no Events."""
+        quota = {"type": "QuotaReserved", "status": "True"}
+        owner = {"kind": "PaddleJob", "name": "big"}
+        metadata = {"name": "w", "ownerReferences": [owner]}
+        holder = {"metadata": metadata, "spec": {"queueName": "team"}}
+        return ([holder | {"status": {"conditions": [quota]}}] if "workloads" in path else []), ""
+
+
+WAITS_OF_KUEUE = (*NEXT_STEPS, "Waiting", "AdmissionGated", "PendingDelayedTopologyRequests")
+ENDS_OF_KUEUE = (
+    *("Preempted", "FlavorMigration", "PodsReadyTimeout", "AdmissionCheck", "NodeFailures"),
+    *("ClusterQueueStopped", "LocalQueueStopped", "EvictedOnManagerCluster", "Deactivated"),
+    *("WorkloadSliceReplaced", "DeactivatedDueToRequeuingLimitExceeded"),
+    "DeactivatedDueToMaximumExecutionTimeExceeded",
+)
+
+
+@pytest.mark.parametrize(("language", "end"), [("en", "."), ("zh", "。")])
+@pytest.mark.parametrize("kueues", [*WAITS_OF_KUEUE, *ENDS_OF_KUEUE])
+def test_every_reason_of_kueue_has_a_sentence(kueues: str, language: str, end: str) -> None:
+    is_wait = kueues in WAITS_OF_KUEUE
+    reason = Reason.QUEUED if is_wait else Reason.EVICTED
+    job = a_job().with_workers(1).with_metadata(labels={"kueue.x-k8s.io/queue-name": "team"})
+    job.with_status(phase="Pending").with_condition("Pending", True, reason=reason)
+    told = {"type": "QuotaReserved", "status": "False", "reason": kueues}
+    if not is_wait:
+        told = {"type": "Evicted", "status": "True", "reason": kueues}
+    story = tell(cast("Client", Queues(told)), JobPicture(job.build()), language)
+    generic = language_module(language).TEXTS[reason]
+    text = story.whys[0].text
+    assert text.cause.endswith(end)
+    assert text.next_step.endswith(end)
+    assert text != generic
+    if is_wait:
+        assert story.facts["queue"] == ["team: 2 of 2", "team <- PaddleJob big"]
+    hidden = tell(cast("Client", Queues()), JobPicture(job.build()), language)
+    assert hidden.whys[0].text == generic
+
+
+def test_sentences_of_kueue_are_as_many_in_both_languages() -> None:
+    assert kueue.ENGLISH.keys() == kueue.CHINESE.keys()
+    assert not any(HAN.search(text.cause + text.next_step) for text in kueue.ENGLISH.values())
+    assert all(HAN.search(text.cause) for text in kueue.CHINESE.values())

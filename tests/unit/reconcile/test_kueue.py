@@ -5,8 +5,9 @@ import random
 import pytest
 
 from api.objects import Raw, name_of
-from reconcile.children.queue import NEXT_STEPS
+from reconcile.children.queue import NEXT_STEPS, RETRY_SECONDS
 from reconcile.model.plan import Settings
+from reconcile.model.workload import FLAVOR
 from tests.memory.builders import JobBuilder, a_job, a_template
 from tests.memory.kubelet import Kubelet
 from tests.memory.kueue import WORKLOAD, Kueue
@@ -112,10 +113,29 @@ def test_flavor_against_the_users_selector_is_an_invalid_spec(world: World, kueu
     assert kueue.condition("Finished") == "True"
 
 
+@pytest.mark.parametrize("kind", ["ResourceFlavor", "WorkloadPriorityClass"])
+def test_missing_right_or_object_is_named(world: World, kueue: Kueue, kind: str) -> None:
+    labels = LABELS | ({} if kind == FLAVOR else {"kueue.x-k8s.io/priority-class": "x"})
+    world.cluster_objects[kind, "x"] = {}
+    world.begin(a_queued_job().with_metadata(labels=labels))
+    if kind == FLAVOR:
+        kueue.admit("x")
+        world.settle()
+    told = world.condition("Pending")
+    assert (told["reason"], world.names("Pod")) == ("QueueUnavailable", [])
+    assert f"the operator has no right to get {kind} x; next: have it granted" in told["message"]
+    del world.cluster_objects[kind, "x"]
+    world.after(RETRY_SECONDS)
+    told = world.condition("Pending")
+    assert (told["reason"], world.names("Pod")) == ("Queued", [])
+    assert f"there is no {kind} x; next: have it made" in told["message"]
+
+
 def test_evicted_job_gives_quota_back_when_no_pod_is_left(
     world: World, kubelet: Kubelet, kueue: Kueue
 ) -> None:
     run(world, kubelet, kueue, a_queued_job())
+    world.after(60)
     kueue.evict()
     world.settle()
     assert world.status()["reason"] == "Evicted"
@@ -124,6 +144,7 @@ def test_evicted_job_gives_quota_back_when_no_pod_is_left(
     kubelet.let_go()
     assert (world.names("Pod"), kueue.holds_quota) == ([], False)
     assert "admission" not in kueue.workload["status"]
+    assert kueue.workload["status"]["accumulatedPastExecutionTimeSeconds"] >= 60
     assert [kueue.condition(c) for c in ("Admitted", "Requeued", "PodsReady")] == [
         "False",
         "True",

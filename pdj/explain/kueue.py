@@ -1,0 +1,191 @@
+"""Why Kueue holds or stops a job, by the reason in the job's Workload, in both languages.
+
+Who may not read Workloads gets the text of the job's own reason.
+"""
+
+from collections.abc import Iterator
+
+from api.constants import KUEUE_API_VERSION, LABEL_QUEUE, Reason
+from api.job import PaddleJob, workload_name
+from api.objects import Raw
+from kube.client import Client
+from kube.errors import ApiError
+from pdj.explain.texts import Text, Texts, Who
+from reconcile.model.workload import condition_named, has_quota
+
+_STEPS = {
+    "wait": (Who.USER,
+        "Wait until other jobs of the queue end, or ask for less.",
+        "请等待队列里的其他作业结束，或减少请求。"),
+    "less": (Who.USER,
+        "Ask for less, or have the quota raised.",
+        "请减少请求，或申请提高配额。"),
+    "match": (Who.USER,
+        "Compare the templates' selector, affinity and resources with the flavors of the queue.",
+        "请把模板的 selector、affinity 和资源与队列的 flavor 对照。"),
+    "room": (Who.USER,
+        "Wait for room in one domain, or ask for a wider level of the topology.",
+        "请等待同一拓扑域内有空位，或要求更大的拓扑层级。"),
+    "set up": (Who.ADMIN,
+        "Have the LocalQueue, its ClusterQueue and its flavors set up; the message names what is "
+        "missing.",
+        "请让管理员配置好 LocalQueue、ClusterQueue 和 flavor；消息里写明缺少什么。"),
+    "open": (Who.ADMIN,
+        "Ask for the stopPolicy of the queue to be lifted.",
+        "请让管理员取消队列的 stopPolicy。"),
+    "checks": (Who.ADMIN,
+        "Wait, or see status.admissionChecks of the Workload.",
+        "请等待，或查看 Workload 的 status.admissionChecks。"),
+    "activate": (Who.USER,
+        "Correct the cause; then set spec.suspend to true and back to false.",
+        "请先消除原因，再把 spec.suspend 设为 true，然后设回 false。"),
+    "nothing": (Who.NOBODY,
+        "Nothing: Kueue goes on by itself.",
+        "无需操作：Kueue 会自动继续。"),
+}  # fmt: skip
+_ROWS = (
+    ("wait", "WaitingForQuota Pending",
+        "The queue has too little free quota for the job.", "队列的空闲配额不够该作业使用。"),
+    ("less", "ExceedsMaxQuota",
+        "The job asks for more than its queue ever has.", "作业的请求超过了队列的上限。"),
+    ("match", "NoMatchingFlavor",
+        "No flavor of the queue fits the job's pods.", "队列里没有适合该作业 pod 的 flavor。"),
+    ("room", "TopologyPlacementFailed",
+        "There is quota, but not enough room in one domain of the topology.",
+        "配额足够，但没有一个拓扑域能放下该作业。"),
+    ("nothing", "WaitingForPreemptedWorkloads",
+        "Jobs of lower priority are being stopped for this one.", "正在为它停止优先级较低的作业。"),
+    ("nothing", "WaitingForPodsReady Waiting",
+        "Kueue admits the next job when the pods of the one before it run.",
+        "前一个作业的 pod 全部运行后，Kueue 才放行下一个。"),
+    ("set up", "Misconfigured Inadmissible",
+        "The queue is not set up for this job.", "队列没有为该作业配置好。"),
+    ("open", "Suspended OnHold",
+        "The queue is stopped.", "队列被停用。"),
+    ("nothing", "PendingEvaluation",
+        "Kueue is about to decide.", "Kueue 即将作出决定。"),
+    ("nothing", "AdmissionGated PreemptionGated",
+        "A gate keeps the job's Workload from being admitted.", "该作业的 Workload 被 gate 挡住。"),
+    ("checks", "UnsatisfiedAdmissionChecks UnsatisfiedChecks",
+        "There is quota, but an admission check is open.", "配额已保留，但还有准入检查未通过。"),
+    ("nothing", "PendingDelayedTopologyRequests",
+        "There is quota, and Kueue is choosing the nodes.", "配额已保留，Kueue 正在选择节点。"),
+    ("nothing", "Preempted",
+        "A job of higher priority, or the owner of lent quota, needs it back.",
+        "优先级更高的作业，或借出配额的一方，需要收回配额。"),
+    ("nothing", "FlavorMigration",
+        "Kueue moves the job to a better flavor.", "Kueue 正把作业迁移到更合适的 flavor。"),
+    ("nothing", "PodsReadyTimeout",
+        "Not all pods ran within the time that Kueue allows.",
+        "在 Kueue 允许的时间内，pod 没有全部运行。"),
+    ("checks", "AdmissionCheck",
+        "An admission check has taken its consent back.", "某个准入检查撤回了许可。"),
+    ("open", "ClusterQueueStopped LocalQueueStopped",
+        "The queue was stopped, and its jobs with it.", "队列被停用，其中的作业随之停止。"),
+    ("nothing", "NodeFailures",
+        "Nodes that Kueue had chosen have failed.", "Kueue 选定的节点发生故障。"),
+    ("nothing", "EvictedOnManagerCluster",
+        "The manager of MultiKueue has taken the job from this cluster.",
+        "MultiKueue 的管理集群已把作业从本集群撤走。"),
+    ("nothing", "WorkloadSliceReplaced",
+        "A larger or smaller slice of the Workload replaces this one.",
+        "它被另一个大小不同的 Workload slice 取代。"),
+    ("activate", "Deactivated",
+        "The job's Workload was made inactive.", "该作业的 Workload 被设为不活动。"),
+    ("activate", "RequeuingLimitExceeded",
+        "Its pods were not ready in time too often, so Kueue has stopped it.",
+        "pod 多次未能及时就绪，Kueue 已停止该作业。"),
+    ("activate", "MaximumExecutionTimeExceeded",
+        "The job has run for as long as its label max-exec-time-seconds allows.",
+        "作业的运行时间达到了标签 max-exec-time-seconds 的上限。"),
+)  # fmt: skip
+
+
+def _texts(language: int) -> dict[str, Text]:
+    return {
+        reason: Text(row[2 + language], _STEPS[row[0]][1 + language], _STEPS[row[0]][0])
+        for row in _ROWS
+        for reason in row[1].split()
+    }
+
+
+ENGLISH, CHINESE = _texts(0), _texts(1)
+"""By Kueue's reason."""
+ENGLISH_REASONS: Texts = {
+    Reason.QUEUED: Text(
+        "Kueue has not admitted the job yet: its queue has no free quota for it, or is not set up.",
+        "Wait for quota, or ask for less; the message has Kueue's reason, and docs/kueue.md says "
+        "what to do about each.",
+        Who.USER,
+    ),
+    Reason.QUEUE_UNAVAILABLE: Text(
+        "The job has a queue's label, but Kueue is not installed or not open to the operator.",
+        "Have Kueue installed or the right granted, or take the queue's label off the job.",
+        Who.ADMIN,
+    ),
+    Reason.EVICTED: Text(
+        "Kueue has taken the quota back: another job needs it, or the queue was stopped.",
+        "Nothing: the job is in its queue again, and nothing is charged.",
+        Who.NOBODY,
+    ),
+}
+CHINESE_REASONS: Texts = {
+    Reason.QUEUED: Text(
+        "Kueue 尚未放行该作业：队列里没有足够的空闲配额，或者队列没有配置好。",
+        "请等待配额，或减少请求；消息里有 Kueue 的原因，docs/kueue.zh.md 说明每种原因如何处理。",
+        Who.USER,
+    ),
+    Reason.QUEUE_UNAVAILABLE: Text(
+        "作业带有队列标签，但未安装 Kueue，或者 operator 无权读取 Workload。",
+        "请安装 Kueue 或授予权限，或去掉作业的标签 kueue.x-k8s.io/queue-name。",
+        Who.ADMIN,
+    ),
+    Reason.EVICTED: Text(
+        "Kueue 收回了作业的配额：更高优先级的作业需要它，或者队列被停用。",
+        "无需操作：作业已重新排队，不计入失败次数。",
+        Who.NOBODY,
+    ),
+}
+
+
+def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: str) -> Text:
+    """The text of Kueue's own reason, if the user may read it, else the one that is given."""
+    if reason not in (Reason.QUEUED, Reason.EVICTED):
+        return text
+    try:
+        workload = client.get(_path(job, "workloads", workload_name(job.name, job.uid)))
+    except ApiError:
+        return text
+    type_ = "Admitted" if has_quota(workload) else "QuotaReserved"
+    told = condition_named(workload, "Evicted" if reason == Reason.EVICTED else type_)
+    cause = str(told.get("reason") or "").rpartition("DueTo")[2]  # DeactivatedDueTo<cause>
+    return (CHINESE if language == "zh" else ENGLISH).get(cause, text)
+
+
+def queue_lines(client: Client, job: PaddleJob) -> Iterator[str]:
+    """The place in the queue, where Kueue's visibility API answers, and who has quota of it."""
+    queue = job.labels.get(LABEL_QUEUE, "")
+    place = f"/apis/visibility.{KUEUE_API_VERSION}/namespaces/{job.namespace}/localqueues/{queue}"
+    try:
+        pending = client.get(f"{place}/pendingworkloads").get("items") or ()
+    except ApiError:
+        pending = ()
+    name = workload_name(job.name, job.uid)
+    for each in pending:
+        if each["metadata"]["name"] == name:
+            yield f"{queue}: {each['positionInLocalQueue'] + 1} of {len(pending)}"
+    workloads, _ = client.list(_path(job, "workloads"))
+    for each in workloads:
+        if has_quota(each) and each["spec"].get("queueName") == queue:
+            yield f"{queue} <- {_owner(each)}"
+
+
+def _owner(workload: Raw) -> str:
+    metadata = workload["metadata"]
+    owners = metadata.get("ownerReferences") or [{"kind": "Workload", "name": metadata["name"]}]
+    return f"{owners[0]['kind']} {owners[0]['name']}"
+
+
+def _path(job: PaddleJob, plural: str, name: str = "") -> str:
+    root = f"/apis/{KUEUE_API_VERSION}/namespaces/{job.namespace}/{plural}"
+    return f"{root}/{name}" if name else root
