@@ -56,6 +56,10 @@ class Forbidden(ApiError):
     """403: RBAC, a quota, pod security, a webhook, a namespace being deleted."""
 
 
+class NoRight(Forbidden):
+    """403 of an authorizer, such as RBAC: this account has no right to do it to any such object."""
+
+
 class NotFound(ApiError):
     """404: no such object, or a kind that the API server does not serve."""
 
@@ -106,6 +110,8 @@ class NotLeader(ApiError):
 
 _FORBIDDEN = r'\S+ "[^"]*" is forbidden: '
 """How the API server begins. Further on, a refusal may repeat whatever a tenant has written."""
+_NO_RIGHT = re.compile(_FORBIDDEN + 'User "')
+"""Every authorizer's refusal is worded so; a quota, a webhook or a policy of admission is not."""
 _YOUNG_KIND = re.compile(_FORBIDDEN + "cannot set blockOwnerDeletion .* cannot find RESTMapping")
 """Admission says this about a child's owner while the owner's CRD is new: the plugin
 OwnerReferencesPermissionEnforcement learns of new kinds only every 30 s."""
@@ -142,6 +148,8 @@ def error_from_status(code: int, status: dict[str, Any], retry_after: float | No
     if not is_told:
         return Transient(message, code=code)
     kind = AlreadyExists if reason == "AlreadyExists" else _BY_CODE.get(code, Transient)
+    if reason == "Forbidden" and _NO_RIGHT.match(message):
+        kind = NoRight
     details = status.get("details")
     return kind(
         message, code=code, reason=reason, details=details if isinstance(details, dict) else None

@@ -29,6 +29,7 @@ from kube.errors import (
     Conflict,
     Forbidden,
     Invalid,
+    NoRight,
     NotFound,
 )
 from metrics import Metrics
@@ -170,8 +171,8 @@ class Applier:
             return False
         except ApiError as error:
             result.errors.append(error)
-            if isinstance(error, Forbidden):
-                self._memory.note_status_denied(key, error.message)
+            if isinstance(error, NoRight):
+                self._memory.note_status_denied(key)
             return False
         if task.plan.is_move and version_of(written) == version_of(task.family.job):
             result.errors.append(ApiError(_CRD_IS_OLDER, reason="Dropped"))

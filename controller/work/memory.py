@@ -33,7 +33,7 @@ from reconcile.model.plan import Child, Plan, Refusal
 AWAIT_SECONDS = 120.0
 """Longer than the 70 s after which a half-open watch is found, and the store catches up."""
 DENIED_SECONDS = 10.0
-"""An operator that could not write any status for so long is not ready."""
+"""An operator that had no right to write any status for so long is not ready."""
 _MAX_NAMESPACES = 10_000
 _MAX_JOBS = 100_000
 _KEEP_SECONDS = 3600.0
@@ -92,17 +92,19 @@ class JobMemory:
         )
         """By namespace, the latest create that took long to fail, and when that was."""
 
-        self._denied: tuple[Key, str, float] | None = None
-        """The first status that was refused since one was written, why, and when."""
+        self._denied: tuple[Key, float] | None = None
+        """The first job since a status was written whose status we had no right to, and when."""
 
     def problems(self) -> list[str]:
-        """A line if a status has been refused for a while, and no other has been written since."""
+        """A line if the right to write statuses has been missing for a while.
+
+        It does not name the job: anybody in the cluster may read it.
+        """
         with self._lock:
             denied, now = self._denied, self._clock.monotonic()
-        if denied is None or now - denied[2] < DENIED_SECONDS:
+        if denied is None or now - denied[1] < DENIED_SECONDS:
             return []
-        (namespace, name), why, _ = denied
-        return [f"no status was written since that of {namespace}/{name} was refused: {why}"]
+        return [f"no right to patch paddlejobs/status in namespace {denied[0].namespace}"]
 
     def forget(self, job: Key) -> None:
         """The job is gone."""
@@ -191,10 +193,13 @@ class JobMemory:
             self._denied = None
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
 
-    def note_status_denied(self, job: Key, why: str) -> None:
-        """The API server does not let this process write the job's status."""
+    def note_status_denied(self, job: Key) -> None:
+        """This process has no right to write the job's status.
+
+        Where admission refuses it, the job alone is concerned, and the operator is ready.
+        """
         with self._lock:
-            self._denied = self._denied or (job, why, self._clock.monotonic())
+            self._denied = self._denied or (job, self._clock.monotonic())
 
     def _touched_locked(self, job: Key) -> _Record:
         # Taken out and put back, because the expiry counts from the last time it was put in.

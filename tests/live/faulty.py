@@ -1,6 +1,8 @@
 """Faults that tests bring about, and what to read off the history of the jobs that they hit."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,35 @@ def release(lab: Lab, kind: str, name: str) -> None:
 
 def _finalizers(names: list[str] | None) -> str:
     return json.dumps({"metadata": {"finalizers": names}})
+
+
+@contextmanager
+def denied(lab: Lab, group: str, resource: str, operation: str, message: str) -> Iterator[None]:
+    """While the block lasts, a policy of admission lets nobody do this in the namespace."""
+    api, name = "admissionregistration.k8s.io/v1", lab.namespace
+    rule = {"apiGroups": [group], "apiVersions": ["v1"], "resources": [resource]}
+    policy = {
+        "apiVersion": api,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": [{**rule, "operations": [operation]}]},
+            "validations": [{"expression": "false", "message": message, "reason": "Forbidden"}],
+        },
+    }
+    here = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+    binding = {
+        "apiVersion": api,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": here},
+    }
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(policy))
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(binding))
+    try:
+        yield
+    finally:
+        lab.kubectl("delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", name)
 
 
 def evict(lab: Lab, pod: str) -> None:

@@ -98,8 +98,15 @@ def operator_behind(
 
 def readiness(operator: subprocess.Popen[bytes]) -> int:
     """The status with which the operator answers /readyz."""
-    (port,) = listening_ports(operator.pid)
-    return http_get(f"http://127.0.0.1:{port}/readyz")[0]
+    return readyz(operator.pid)[0]
+
+
+def readyz(pid: int) -> tuple[int, str]:
+    """Status and text with which the operator of this process answers; 0 before it listens."""
+    if not (ports := listening_ports(pid)):
+        return 0, ""
+    (port,) = ports
+    return http_get(f"http://127.0.0.1:{port}/readyz")
 
 
 def grant_roles(cluster: Cluster, namespace: str) -> None:

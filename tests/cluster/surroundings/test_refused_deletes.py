@@ -1,11 +1,10 @@
 """Pods that nobody may delete keep a job from its next attempt, and it says so."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from api.constants import Reason
-from tests.live.faulty import only_first
+from tests.live.faulty import denied, only_first
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
 
@@ -17,32 +16,10 @@ GOES_ON_SECONDS = 40.0
 @contextmanager
 def pods_that_stay(lab: Lab) -> Iterator[None]:
     """While the block lasts, nobody may delete a pod of the namespace."""
-    api, name = "admissionregistration.k8s.io/v1", lab.namespace
-    pods = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
-    policy = {
-        "apiVersion": api,
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name},
-        "spec": {
-            "matchConstraints": {"resourceRules": [{**pods, "operations": ["DELETE"]}]},
-            "validations": [{"expression": "false", "message": TOLD}],
-        },
-    }
-    here = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
-    binding = {
-        "apiVersion": api,
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": name},
-        "spec": {"policyName": name, "validationActions": ["Deny"], "matchResources": here},
-    }
     lab.submit({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, **shell("true")})
-    lab.kubectl("create", "-f", "-", stdin=json.dumps(policy))
-    lab.kubectl("create", "-f", "-", stdin=json.dumps(binding))
-    lab.wait(lambda: is_held(lab), "the policy holds")
-    try:
+    with denied(lab, "", "pods", "DELETE", TOLD):
+        lab.wait(lambda: is_held(lab), "the policy holds")
         yield
-    finally:
-        lab.kubectl("delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", name)
 
 
 def is_held(lab: Lab) -> bool:

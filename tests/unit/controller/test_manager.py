@@ -1,7 +1,6 @@
 """The whole operator on an API server in memory: how it starts, when it may write, how it ends."""
 
 import itertools
-import re
 import sys
 import threading
 import urllib.error
@@ -20,6 +19,7 @@ from controller.leader import LeaderElector
 from controller.manager import EXIT_FAILED, SYNC_SECONDS, Foundation, Manager
 from controller.options import parse_options
 from controller.work.events import EventRecorder
+from controller.work.memory import DENIED_SECONDS
 from kube.clock import Clock
 from metrics import Metrics
 from reconcile import reconcile
@@ -311,14 +311,31 @@ def test_a_start_that_lists_for_long_is_all_that_is_wrong(api, start, hold, cloc
     eventually(lambda: operator.ask("/readyz") == (503, f"not synced: {kind}\n"))
 
 
-def test_an_operator_that_may_write_no_status_is_not_ready(api, start, clock):
-    refused = reply(403, status(403, "Forbidden", "no right to patch"))
+def test_an_operator_without_the_right_to_write_a_status_is_not_ready(api, start, clock):
+    message = 'paddlejobs "train" is forbidden: User "operator" cannot patch resource'
+    refused = reply(403, status(403, "Forbidden", message))
     api.fault = lambda method, _: refused if method == "PATCH" else None
     operator = start(clock=clock)
-    said = r"no status was written since that of default/\S+ was refused: no right to patch\n"
-    eventually(lambda: clock.step(0.3) or bool(re.fullmatch(said, operator.ask("/readyz")[1])))
+    said = (503, "no right to patch paddlejobs/status in namespace default\n")
+    eventually(lambda: clock.step(0.3) or operator.ask("/readyz") == said)
     api.fault = lambda *_: None
     eventually(lambda: clock.step(0.3) or operator.is_ready())
+
+
+def test_a_job_whose_status_admission_refuses_leaves_the_operator_ready(api, start, clock):
+    refused = reply(403, status(403, "Forbidden", 'paddlejobs "train" is forbidden: by a policy'))
+    tries = [clock.monotonic()]
+
+    def refuse(method: str, _path: str) -> Step | None:
+        if method != "PATCH":
+            return None
+        tries.append(clock.monotonic())
+        return refused
+
+    api.fault = refuse
+    operator = start(clock=clock)
+    eventually(lambda: clock.step(0.3) or tries[-1] - tries[0] > DENIED_SECONDS)
+    assert operator.is_ready()
 
 
 def test_metrics_count_the_jobs_that_there_are(start):
