@@ -26,6 +26,8 @@ def write_tiny_images(file: Path, **runtime: str) -> Path:
         last = name.rpartition("/")[2]
         folders = entry.get("folders") or {}
         entry["folders"] = {path: str(CHECKOUT / folder) for path, folder in folders.items()}
+        if "requirements" in entry:
+            entry["requirements"] = str(CHECKOUT / entry["requirements"])
         entry["env"] = {**entry.get("env", {}), **SETTINGS.get(last, LITTLE)}
         if SETTINGS.get(last) is NO_DATA:
             entry["env"] |= runtime
