@@ -28,11 +28,15 @@ from controller.options import Options
 from controller.threads import Threads
 from controller.work.applier import MAX_PARALLEL, Applier
 from controller.work.events import EventRecorder
+from controller.work.log_reader import READ_SECONDS, LogReader
+from controller.work.log_reader import THREADS as READERS
+from controller.work.log_turns import LogTurns
 from controller.work.memory import JobMemory
 from controller.work.observer import Observer
 from controller.work.ports import PortRanges
 from controller.work.worker import Decide, Worker
 from controller.workqueue.queue import WorkQueue
+from controller.workqueue.rate_limiter import TokenBucket
 from kube.client import Connection
 from kube.clock import MAX_DIFFERENCE, Clock
 from metrics import Metrics
@@ -86,6 +90,7 @@ class Manager:
         self._watches = self._build_watches(namespaces)
         self._elector = self._build_elector(die)
         self._recorder, self._worker = self._build_worker(decide)
+        self._log_reader = self._build_log_reader()
         self._gate = self._build_gate()
         self._servers = self._build_servers()
 
@@ -124,6 +129,9 @@ class Manager:
             self._base.metrics.reconcile.set_workers(_threads(options.workers))
             for number in range(_threads(options.workers)):
                 threads.start(f"worker-{number}", self._worker.run)
+            if self._log_reader is not None:
+                for number in range(READERS):
+                    threads.start(f"logs-{number}", self._log_reader.run)
             self._base.log.info("working", workers=options.workers)
         return True
 
@@ -134,6 +142,8 @@ class Manager:
     def _end(self) -> None:
         """Undo the start in reverse: stop writing, release the lease, stop watching."""
         self._threads.expect_returns()
+        if self._log_reader is not None:
+            self._log_reader.stop()
         self._queue.shut_down()
         self._worker.applier.stop()
         is_drained = self._queue.drain(DRAIN_SECONDS)
@@ -263,6 +273,21 @@ class Manager:
             ports=PortRanges(self._store),
         )
         return recorder, worker
+
+    def _build_log_reader(self) -> LogReader | None:
+        base, options = self._base, self._base.options
+        if not options.settings.progress:
+            return None
+        return LogReader(
+            client=self._build_client(READERS, read_timeout_seconds=READ_SECONDS),
+            store=self._store,
+            memory=self._worker.memory,
+            add=self._queue.add,
+            pace=TokenBucket(options.progress_reads, 1, base.clock),
+            clock=base.clock,
+            log=base.log,
+            turns=LogTurns(base.clock),
+        )
 
     def _build_gate(self) -> Gate | None:
         base, options = self._base, self._base.options

@@ -27,6 +27,8 @@ SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP
 """What the kubelet sets for each Service of the namespace, such as one named paddlejob-metrics."""
 MAX_WORKERS = 256
 """Each is a thread with a connection: more of them only wait for one another."""
+MAX_READS = 100
+"""Of logs in a second: more is no use to anybody, and costs each kubelet and the API server."""
 _Parse = Callable[[str], Any]
 """Reads a flag's value. Raises ValueError, which says what is wrong with it."""
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -48,6 +50,7 @@ class Options:
     leader_election_id: str
     log_format: str
     log_level: str
+    progress_reads: float
     settings: Settings
 
     @property
@@ -158,6 +161,9 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("scheduling", "none", "make every job a gang of this scheduler", _one_of(schedulers))
     queues = "hold jobs with the label kueue.x-k8s.io/queue-name until Kueue admits them"
     add("kueue", "false", queues, _truth, nargs="?", const=True)
+    logs = "read the training's progress from logs into the status of running jobs"
+    add("progress", "false", logs, _truth, nargs="?", const=True)
+    add("progress-reads", "5", "logs read a second for it, of all jobs together", _rate)
     etcd = "etcd of all elastic jobs, HOST:PORT; empty: that of each job's own namespace"
     add("elastic-server", "", etcd)
     peers = "seconds that elastic launchers wait for peers"
@@ -216,6 +222,12 @@ _lease_id = _matching(
 )
 _seconds = _matching(r"[0-9]{1,10}(\.[0-9]+)?", "is not a number of seconds", float)
 """At most three centuries: later, no date would have a name."""
+
+
+def _rate(text: str) -> float:
+    if not 0 < _seconds(text) <= MAX_READS:
+        raise ValueError(f"{text!r} is not between 0 and {MAX_READS} a second")
+    return float(text)
 
 
 def _workers(text: str) -> int:

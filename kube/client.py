@@ -127,6 +127,19 @@ class Client:
             raise Transient(f"{request.target}: {response.status} is no stream")
         return response.stream
 
+    def read_log(self, path: str, query: Query, seconds: float) -> bytes:
+        """A log that ends, read for this long at most. Raises Silent if that is not enough."""
+        stream, started = self.stream(path, query, seconds), self._clock.monotonic()
+        log = bytearray()
+        try:
+            for chunk in read_parts(stream, iter):
+                log += chunk
+                if self._clock.monotonic() - started > seconds:
+                    raise Silent(f"{path}: not all of the log in {seconds} s")
+        finally:
+            stream.release(is_short=True)
+        return bytes(log)
+
     def create(self, path: str, body: Raw, query: Query | None = None) -> Raw:
         """POST to a collection; returns the object as the API server created it."""
         return self._decode(self.send("POST", self._url(path, query), dump_json(body)))

@@ -197,10 +197,16 @@ class _Connection:
 class Stream:
     """An endless answer. One thread reads and releases; any may close, which ends the reading."""
 
-    def __init__(self, connection: _Connection, response: _Answer) -> None:
+    def __init__(
+        self,
+        connection: _Connection,
+        response: _Answer,
+        give_back: Callable[[_Connection], None],
+    ) -> None:
         self.headers: dict[str, str] = response.headers
         self._connection = connection
         self._response = response
+        self._give_back = give_back
         self._is_closed = False
 
     def chunks(self) -> Iterator[bytes]:
@@ -219,9 +225,16 @@ class Stream:
         self._is_closed = True
         self._connection.shut_down()
 
-    def release(self) -> None:
-        """Give up the connection; called by the reader when it is done."""
-        self._connection.close()
+    def release(self, is_short: bool = False) -> None:
+        """Give up the connection; called by the reader when it is done.
+
+        After a short answer that was read to its end, others may use the connection.
+        """
+        is_whole = self._response.isclosed() or self._response.length == 0
+        if is_short and is_whole and not self._is_closed:
+            self._give_back(self._connection)
+        else:
+            self._connection.close()
 
 
 class Pool:
@@ -256,7 +269,7 @@ class Pool:
         try:
             answer = connection.send_request(request, timeouts.read)
             if is_stream and answer.status == HTTPStatus.OK:
-                stream = Stream(connection, answer)
+                stream = Stream(connection, answer, self._give_back)
                 return Response(answer.status, answer.headers, stream=stream)
             body, is_cut = _read_body(answer, max_bytes)
         except BaseException as error:

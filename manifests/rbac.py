@@ -1,8 +1,8 @@
 """What the operator may do, and what its users may, as tables: all roles are made from them.
 
-The operator is granted nothing that it does not use; no `*`, no secrets, no pods/exec. The verb
-`update` on paddlejobs/finalizers is asked for by the admission plugin
-OwnerReferencesPermissionEnforcement wherever a child's owner reference blocks deletion.
+The operator is granted nothing that it does not use; no `*`, no secrets, no pods/exec, no logs
+unless it is to read them. The verb `update` on paddlejobs/finalizers is asked for by the admission
+plugin OwnerReferencesPermissionEnforcement wherever a child's owner reference blocks deletion.
 """
 
 from api.constants import (
@@ -46,6 +46,9 @@ KUEUE_RULES: Table = (
     ("scheduling.k8s.io", "priorityclasses", ("get",)),
 )
 """In the whole cluster, only with --kueue: flavors and classes belong to no namespace."""
+
+PROGRESS_RULES: Table = (("", "pods/log", ("get",)),)
+"""In every namespace whose jobs the operator runs, only with --progress."""
 
 LEASE_RULES: Table = (("coordination.k8s.io", "leases", ("create", "get", "update")),)
 """In the operator's own namespace: leader election."""

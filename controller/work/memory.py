@@ -29,6 +29,7 @@ from controller.work.result import PERSISTENT_SECONDS, Result
 from kube.clock import Clock
 from kube.errors import YoungKind
 from reconcile.model.plan import Child, Plan, Refusal
+from reconcile.model.training import Reading
 
 AWAIT_SECONDS = 120.0
 """Longer than the 70 s after which a half-open watch is found, and the store catches up."""
@@ -50,6 +51,7 @@ class Facts(NamedTuple):
     slow_create: Refusal | None
     slow_seconds: float
     status_written_at: datetime | None
+    training: Reading | None
 
 
 class Lesson(NamedTuple):
@@ -72,6 +74,7 @@ class _Record:
     refused_at: float = -math.inf
     failing_since: float | None = None
     status_written_at: datetime | None = None
+    training: Reading | None = None
 
 
 class JobMemory:
@@ -156,6 +159,7 @@ class JobMemory:
                 slow_create=slow,
                 slow_seconds=now - slow_at,
                 status_written_at=record.status_written_at,
+                training=record.training,
             )
 
     def learn(self, job: Key, uid: str, plan: Plan, result: Result) -> Lesson:
@@ -193,6 +197,17 @@ class JobMemory:
             self._denied = None
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
 
+    def note_training(self, job: Key, uid: str, reading: Reading | None) -> None:
+        """This is what the job's log says now."""
+        with self._lock:
+            self._of_uid_locked(job, uid).training = reading
+
+    def forget_training(self, job: Key) -> None:
+        """The pod whose log was read is gone."""
+        with self._lock:
+            if (found := self._records.get(job)) is not None:
+                found.training = None
+
     def note_status_denied(self, job: Key) -> None:
         """This process has no right to write the job's status.
 
@@ -212,7 +227,7 @@ class JobMemory:
         if record.uid != uid:
             record.uid, record.refusals, record.status_written_at = uid, {}, None
             record.refused_times, record.refused_at = 0, -math.inf
-            record.failing_since = None
+            record.failing_since = record.training = None
             self._note_refused_locked(job, False)
         return record
 

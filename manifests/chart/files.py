@@ -14,6 +14,7 @@ from manifests.rbac import (
     EDIT_RULES,
     KUEUE_RULES,
     LEASE_RULES,
+    PROGRESS_RULES,
     REVIEW_RULES,
     RULES,
     VIEW_RULES,
@@ -112,6 +113,7 @@ def _definitions() -> str:
         "leaseRules": LEASE_RULES,
         "reviewRules": REVIEW_RULES,
         "kueueRules": KUEUE_RULES,
+        "progressRules": PROGRESS_RULES,
         "viewRules": VIEW_RULES,
         "editRules": EDIT_RULES,
     }

@@ -15,6 +15,8 @@ NAMESPACE_PATTERN = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 ELSEWHERE = {
     "namespace": "scope",
     "kueue": "kueue.enabled",
+    "progress": "progress.enabled",
+    "progress-reads": "progress.reads",
     "metrics-secure": "metrics.secure",
     "metrics-cert-dir": "metrics.certificateSecret",
 }

@@ -1,6 +1,7 @@
 """The chart's values, one by one: the only place where they are listed."""
 
 from api.objects import Raw
+from controller.options import MAX_READS
 from manifests.alerts import RUNBOOK
 from manifests.chart.flags import FLAG_ARGUMENT, NAMESPACE_PATTERN, flag_values
 from manifests.chart.pod import POD
@@ -38,6 +39,7 @@ SCOPE_RULE: Raw = {
     "then": {"properties": {"namespaces": {"minItems": 1}}, "required": ["namespaces"]},
     "else": {"properties": {"namespaces": {"maxItems": 0}}},
 }
+READS: Raw = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_READS}
 REPOSITORY, _, TAG = IMAGE.partition(":")
 
 
@@ -284,6 +286,16 @@ SURROUNDINGS = (
         "kueue",
         "Quota by Kueue: docs/kueue.md.",
         (Value("enabled", False, SWITCH, "Hold jobs with a queue's label until it admits them."),),
+    ),
+    Section(
+        "progress",
+        "The training's progress in the status: docs/progress.md.",
+        (
+            Value(
+                "enabled", False, SWITCH, "Read the logs of running jobs, with a right to pods/log."
+            ),
+            Value("reads", 5, READS, "Logs read a second, of all jobs together."),
+        ),
     ),
     Section(
         "elasticEtcd",

@@ -7,10 +7,10 @@ container. If the log is silent, one GET for each of the first workers finds who
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TypeVar
 
-from api.constants import Phase, Role
+from api.constants import Role
 from api.job import PaddleJob, pod_name
 from api.objects import Raw
 from api.trainer import trainer_name
@@ -19,10 +19,9 @@ from kube.clock import Clock
 from kube.errors import ApiError, TooLarge
 from pdj.errors import Problem
 from pdj.gather.jobs import read_job
-from pdj.gather.logs import NANOSECONDS, stamp_pieces
 from pdj.gather.paths import log_path
-from pdj.gather.pieces import pieces_of
-from reconcile.words.progress import MAX_LINES, Line, Progress, read_progress
+from reconcile.model.training import READ_PHASES
+from reconcile.words.progress import MAX_LINES, Line, Progress, read_lines, read_progress
 
 MAX_BYTES = 64 << 10
 READ_SECONDS = 5.0
@@ -38,7 +37,6 @@ SUSPICIOUS_SECONDS = 600.0
 MAX_WORKERS = 16
 TALKING = timedelta(seconds=120)
 """Who was silent for so long before the first worker was has nothing to do with its silence."""
-_RUNS = frozenset({Phase.RUNNING, Phase.SCALING})
 _UNKNOWN = Progress()
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -71,15 +69,14 @@ class Training:
     @property
     def percent(self) -> int | None:
         """How much of the total is done."""
-        step, total = self.progress.step, self.progress.total
-        return None if step is None or not total else 100 * step // total
+        return self.progress.percent
 
 
 def read_training(
     client: Client, job: PaddleJob, clock: Clock, with_others: bool = True
 ) -> Training | None:
     """The progress in the first worker's log; None if the job is not running."""
-    if job.status.phase not in _RUNS or Role.WORKER not in job.spec.roles:
+    if job.status.phase not in READ_PHASES or Role.WORKER not in job.spec.roles:
         return None
     try:
         lines = _read_lines(client, job, 0)
@@ -138,19 +135,12 @@ def _read_lines(client: Client, job: PaddleJob, worker: int, count: int = MAX_LI
         "limitBytes": MAX_BYTES,
     }
     path = log_path(job.namespace, pod_name(job.name, Role.WORKER, worker))
-    stream = client.stream(path, query, READ_SECONDS)
-    try:
-        pieces = list(pieces_of(stream, MAX_BYTES))
-    finally:
-        stream.release()
-    if sum(len(piece.text) + piece.ends_line for piece in pieces) >= MAX_BYTES:  # without the end
+    log = client.read_log(path, query, READ_SECONDS)
+    if len(log) >= MAX_BYTES:  # without the end
         if count == 1:
             raise TooLarge(f"the last line is longer than {MAX_BYTES >> 10} KiB")
         return _read_lines(client, job, worker, 1)
-    return [
-        Line(datetime.fromtimestamp(moment / NANOSECONDS, UTC), text.decode(errors="replace"))
-        for moment, _, text in stamp_pieces(pieces)
-    ]
+    return read_lines(log)
 
 
 def _first_silent(

@@ -218,6 +218,7 @@ class Settings:
     """Options of the command line that apply to every job.
 
     `scheduling` is none, volcano or kubernetes. `kueue`: jobs with a queue's label wait for quota.
+    `progress`: logs of running jobs are read.
     `elastic_server` is empty if the elastic jobs of
     each namespace have their own etcd. `host_port_range` is inclusive; the jobs of one namespace
     can use `host_port_share` of it.
@@ -228,6 +229,7 @@ class Settings:
 
     scheduling: str = "none"
     kueue: bool = False
+    progress: bool = False
     elastic_server: str = ""
     elastic_timeout_seconds: int = 120
     force_delete_after_seconds: float = 300.0

@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from api.constants import Phase
 from reconcile.words.progress import Checkpoint, Progress
+
+READ_PHASES = frozenset({Phase.RUNNING, Phase.SCALING})
+"""The phases in which logs are read."""
+Tail = tuple[str, datetime | None, str]
+"""A pod's name, the time of its last line, and its last lines."""
 
 
 @dataclass(frozen=True)
@@ -23,5 +29,5 @@ class Reading:
     pod: str
     silent_seconds: float = 0.0
     stepless_seconds: float = 0.0
-    tails: tuple[tuple[str, datetime | None, str], ...] = ()
+    tails: tuple[Tail, ...] = ()
     checkpoint_confirmed: Checkpoint | None = None

@@ -8,8 +8,9 @@ wrong does not change them.
 import math
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from reconcile.words import step_patterns as tools
 from reconcile.words.launcher_log import clean
@@ -69,6 +70,11 @@ class Progress:
     first_step_time: datetime | None = None
 
     @property
+    def percent(self) -> int | None:
+        """How much of the total is done."""
+        return None if self.step is None or not self.total else 100 * self.step // self.total
+
+    @property
     def remaining_seconds(self) -> float | None:
         """Seconds from the last step to the end, at the pace of the steps that were read."""
         if self.step is None or self.total is None or self.first_step is None:
@@ -79,17 +85,40 @@ class Progress:
         steps = self.step - self.first_step
         return (self.total - self.step) * seconds / steps if steps > 0 and seconds >= 1 else None
 
+    def moved(self, shift: timedelta) -> "Progress":
+        """The same by another clock, which is ahead by this much."""
+
+        def move(time: datetime | None) -> datetime | None:
+            return time + shift if time else None
+
+        saved = self.checkpoint
+        return replace(
+            self,
+            checkpoint=replace(saved, time=saved.time + shift) if saved else None,
+            last_output_time=move(self.last_output_time),
+            last_step_time=move(self.last_step_time),
+            first_step_time=move(self.first_step_time),
+        )
+
+
+def read_lines(log: bytes) -> list[Line]:
+    """The lines of a log with timestamps. Those without one are the kubelet's, and are dropped."""
+    lines = []
+    for each in log.split(b"\n"):
+        stamp, _, text = each.partition(b" ")
+        with suppress(ValueError, OverflowError):
+            time = datetime.fromisoformat(stamp.decode())
+            if time.tzinfo is not None:
+                lines.append(Line(time.astimezone(UTC), text.decode(errors="replace")))
+    return lines
+
 
 def read_progress(lines: Iterable[Line]) -> Progress:
     """The progress that the last 40 of these lines report, oldest line first."""
-    reader = _Reader()
-    for line in list(lines)[-MAX_LINES:]:
-        for text in clean(line.text[-MAX_LINE_CHARACTERS:]):
-            reader.read(line.time, text)
-    return reader.marked_progress or reader.progress
+    return ProgressReader().read(lines)
 
 
-class _Reader:
+class ProgressReader:
     """Goes through the lines; after a marked line, the tools' own formats are ignored."""
 
     def __init__(self) -> None:
@@ -98,7 +127,14 @@ class _Reader:
         self._saving: Checkpoint | None = None
         self._is_evaluating = False
 
-    def read(self, time: datetime, text: str) -> None:
+    def read(self, lines: Iterable[Line]) -> Progress:
+        """The progress after these lines, too, which follow those that were read before."""
+        for line in list(lines)[-MAX_LINES:]:
+            for text in clean(line.text[-MAX_LINE_CHARACTERS:]):
+                self._read_text(line.time, text)
+        return self.marked_progress or self.progress
+
+    def _read_text(self, time: datetime, text: str) -> None:
         self.progress = replace(self.progress, last_output_time=time)
         if mark := tools.MARK.search(text):
             before = self.marked_progress or Progress()

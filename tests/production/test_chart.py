@@ -11,7 +11,7 @@ import yaml
 from api.crd import PROTECTION
 from controller.options import parse_options
 from manifests.__main__ import ROOT
-from manifests.rbac import KUEUE_RULES, policy_rules
+from manifests.rbac import KUEUE_RULES, PROGRESS_RULES, policy_rules
 from tests.live.installers import (
     CHART,
     KUSTOMIZE_FOLDER,
@@ -305,6 +305,23 @@ def test_kueue_brings_its_flag_and_its_rights_and_is_nowhere_without() -> None:
         ("ClusterRoleBinding", "", name),
     }
     assert "kueue" not in str(template({}))
+
+
+@pytest.mark.parametrize("scope", [{}, {"scope": {"kind": "List", "namespaces": ["a", "b"]}}])
+def test_progress_brings_its_flag_and_the_right_to_logs_and_is_nowhere_without(scope: Raw) -> None:
+    name = "paddle-controller-manager"
+
+    def rules(values: Raw) -> list[Raw]:
+        made = [each for each in template(values | scope) if each["metadata"]["name"] == name]
+        return [rule for each in made for rule in each.get("rules", ())]
+
+    (more,) = policy_rules(PROGRESS_RULES)
+    with_logs = rules({"progress": {"enabled": True}})
+    assert with_logs.count(more) == (2 if scope else 1)
+    assert [rule for rule in with_logs if rule != more] == rules({})
+    assert "pods/log" not in str(template(scope))
+    assert options_of({"progress": {"enabled": True, "reads": 2.5}} | scope).progress_reads == 2.5
+    assert not options_of(scope).settings.progress
 
 
 @pytest.mark.parametrize("release", ["my.paddle", "1st"])

@@ -3,12 +3,20 @@
 import re
 from pathlib import Path
 
-from manifests.rbac import CLUSTER_RULES, KUEUE_RULES, LEASE_RULES, REVIEW_RULES, RULES
+from manifests.rbac import (
+    CLUSTER_RULES,
+    KUEUE_RULES,
+    LEASE_RULES,
+    PROGRESS_RULES,
+    REVIEW_RULES,
+    RULES,
+)
 
 CHECKOUT = Path(__file__).parents[2]
 PAGE = (CHECKOUT / "docs" / "security.md").read_text()
 RIGHT = re.compile(r"^\| `([\w/]+)` \| ([\w.-]+) \| ([a-z, ]+) \| \S", re.MULTILINE)
 CORE = "core"
+TABLES = (RULES, CLUSTER_RULES, LEASE_RULES, REVIEW_RULES, KUEUE_RULES, PROGRESS_RULES)
 
 
 def test_every_right_is_explained_and_none_besides() -> None:
@@ -17,7 +25,7 @@ def test_every_right_is_explained_and_none_besides() -> None:
     }
     granted = {
         (group or CORE, resource): set(verbs)
-        for table in (RULES, CLUSTER_RULES, LEASE_RULES, REVIEW_RULES, KUEUE_RULES)
+        for table in TABLES
         for group, resource, verbs in table
     }
     assert told == granted

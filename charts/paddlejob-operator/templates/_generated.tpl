@@ -155,6 +155,15 @@
   - get
 {{- end }}
 
+{{- define "paddlejob-operator.progressRules" -}}
+- apiGroups:
+  - ''
+  resources:
+  - pods/log
+  verbs:
+  - get
+{{- end }}
+
 {{- define "paddlejob-operator.viewRules" -}}
 - apiGroups:
   - batch.paddlepaddle.org

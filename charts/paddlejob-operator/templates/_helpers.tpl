@@ -154,6 +154,13 @@ of their own; one of all namespaces is alone.
 {{- if .Values.kueue.enabled }}
 - --kueue
 {{- end }}
+{{- if .Values.progress.enabled }}
+- --progress
+{{- $reads := include "paddlejob-operator.text" .Values.progress.reads }}
+{{- if ne $reads "5" }}
+- --progress-reads={{ $reads }}
+{{- end }}
+{{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}

@@ -28,7 +28,7 @@ from kube.errors import (
     Unreachable,
     YoungKind,
 )
-from tests.unit.controller.fakes import drop, eventually, reply, soon, status, stream
+from tests.unit.controller.fakes import drop, eventually, reply, soon, status, stream, stream_of
 from tests.unit.controller.test_protobuf import an_answer, field
 
 LONG_BYTES, PIECE_BYTES = 4 << 20, 4 << 10
@@ -419,3 +419,22 @@ def test_closing_twice_or_after_the_end_is_harmless(server, client):
     opened.release()
     opened.close()
     opened.close()
+
+
+def test_logs_share_a_connection(client, server):
+    server.steps[:] = [stream(b"one\n", b"two\n"), reply(200, b"three\n"), reply(200, b"")]
+    assert client.read_log("/log", {"tailLines": 2}, 5.0) == b"one\ntwo\n"
+    assert client.read_log("/log", {"tailLines": 2}, 5.0) == b"three\n"
+    assert client.read_log("/log", {"tailLines": 2}, 5.0) == b""
+    assert len(server.connections) == 1
+
+
+def test_a_log_that_trickles_is_given_up(client, server, clock):
+    def trickle():
+        for _ in range(100):
+            clock.step(1)
+            yield b"x"
+
+    server.steps[:] = [stream_of(trickle())]
+    with pytest.raises(Silent):
+        client.read_log("/log", {"tailLines": 2}, 5.0)

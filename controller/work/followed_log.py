@@ -1,0 +1,141 @@
+"""What this process has seen of one container's log: the progress, and for how long nothing came.
+
+Silence counts between two reads that succeeded in a row, by this process's own clock: time in
+which the log could not be read is not held against the job. Times in the log are corrected where
+the node's clock is plainly wrong.
+"""
+
+import math
+from collections import deque
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from reconcile.model.training import Reading, Tail
+from reconcile.words.progress import (
+    MAX_LINE_CHARACTERS,
+    MAX_LINES,
+    Line,
+    Progress,
+    ProgressReader,
+    read_lines,
+)
+
+REPORT_SECONDS = 300.0
+"""After so long a job's progress is reported even if it has hardly changed."""
+SLACK = timedelta(seconds=5)
+"""By which clocks differ without being wrong."""
+FEWER = 4
+"""The number of lines is divided by this when they are too long together."""
+SHORT_BYTES = 8192
+"""An answer this short could have more lines."""
+PACE_READS = 20
+"""The pace of the steps is that of so many reads: of ten minutes."""
+
+
+class FollowedLog:
+    """The log of a container of the pod with this UID. For one thread at a time."""
+
+    def __init__(self, pod: str, pod_uid: str, attempt: int) -> None:
+        self.pod_uid = pod_uid
+        self.lines = MAX_LINES
+        """How many lines to ask for."""
+        self.reading: Reading | None = None
+        self._pod = pod
+        self._attempt = attempt
+        self._reader = ProgressReader()
+        self._last: Line | None = None
+        """The last line that was read, as the node wrote it."""
+        self._read_at = -math.inf
+        """When a read succeeded, with none that has failed since."""
+        self._seen_at: datetime | None = None
+        self._shift = timedelta()
+        """From the node's clock to the API server's."""
+        self._steps: deque[tuple[int, datetime]] = deque(maxlen=PACE_READS)
+        self._reported_at = 0.0
+
+    def ask_fewer(self) -> bool:
+        """The lines were too long: ask for fewer from now on. Returns whether that is possible."""
+        before, self.lines = self.lines, max(1, self.lines // FEWER)
+        return self.lines < before
+
+    def fail(self) -> None:
+        """The log could not be read, so nothing is known of its silence until it is again."""
+        self._read_at = -math.inf
+
+    def take(self, log: bytes, at: float, now: datetime, broken_at: float = -math.inf) -> bool:
+        """The log was read; returns whether that is worth a pass over the job.
+
+        `at` and `now` are the monotonic and the API server's time before the read. `broken_at` is
+        when a read of any log last failed for a reason that holds for all.
+        """
+        lines = self._new_of(read_lines(log))
+        is_known = self._read_at > broken_at
+        gap = at - self._read_at if is_known else 0.0
+        before = self.reading or Reading(Progress(), self._attempt, self._pod)
+        progress = self._read(lines, now) if lines else before.progress
+        has_stepped = (progress.epoch, progress.step) != (
+            before.progress.epoch,
+            before.progress.step,
+        )
+        reading = replace(
+            before,
+            progress=progress,
+            silent_seconds=0.0 if lines else before.silent_seconds + gap,
+            stepless_seconds=0.0 if has_stepped else before.stepless_seconds + gap,
+            tails=() if lines else before.tails,
+            checkpoint_confirmed=progress.checkpoint,
+        )
+        is_telling = self.reading is None or _has_moved(before.progress, progress)
+        is_telling |= at - self._reported_at >= REPORT_SECONDS
+        self._reported_at = at if is_telling else self._reported_at
+        self.reading, self._read_at, self._seen_at = reading, at, now
+        if len(log) < SHORT_BYTES:
+            self.lines = min(MAX_LINES, self.lines * FEWER)
+        return is_telling
+
+    def add_tails(self, tails: tuple[Tail, ...]) -> Reading | None:
+        """The workers' last lines, which were read because the training seems to have stopped."""
+        if self.reading is not None:
+            self.reading = replace(self.reading, tails=tails)
+        return self.reading
+
+    def _read(self, lines: list[Line], now: datetime) -> Progress:
+        """The progress after these new lines, by the API server's clock."""
+        progress = self._reader.read(lines)
+        last = self._last = _end_of(lines[-1])
+        shown = min(last.time + self._shift, now)
+        if self._seen_at is not None:  # it was written since
+            shown = max(shown, self._seen_at - SLACK)
+        self._shift = shown - last.time
+        return self._at_pace(progress.moved(self._shift))
+
+    def _new_of(self, lines: list[Line]) -> list[Line]:
+        """The lines that were not read before, or have become longer since."""
+        last = self._last
+        for index in range(len(lines) - 1, -1, -1):
+            if last is not None and lines[index].time == last.time:
+                return lines[index + (_end_of(lines[index]) == last) :]
+        return lines
+
+    def _at_pace(self, progress: Progress) -> Progress:
+        """The progress with the steps of the last minutes alone: their pace counts."""
+        if progress.step is None or progress.last_step_time is None:
+            return progress
+        began = progress.first_step_time
+        while self._steps and began and self._steps[0][1] < began - SLACK:
+            self._steps.popleft()  # the steps have begun anew since
+        if not self._steps or self._steps[-1][0] != progress.step:
+            self._steps.append((progress.step, progress.last_step_time))
+        if len(self._steps) < PACE_READS:
+            return progress
+        step, time = self._steps[0]
+        return replace(progress, first_step=step, first_step_time=time)
+
+
+def _end_of(line: Line) -> Line:
+    """The line, with no more of its text than is read."""
+    return replace(line, text=line.text[-MAX_LINE_CHARACTERS:])
+
+
+def _has_moved(before: Progress, after: Progress) -> bool:
+    return (before.percent, before.checkpoint) != (after.percent, after.checkpoint)

@@ -1,0 +1,266 @@
+"""Reads the training's progress from the logs of running jobs, with --progress.
+
+Of each job the last lines of its first worker are read, every half minute at most, and all reads
+together keep to a pace. What was read goes to the job's memory, and the job gets a pass where that
+matters. The operator picks pod and container, and a log counts only while the pod that was read
+still has the same UID. Every failure ends here.
+"""
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from api.constants import LABEL_ATTEMPT, Role
+from api.job import pod_name
+from api.objects import Raw, labels_of
+from api.ownership import Key, Owner
+from api.trainer import container_status, trainer_name
+from controller.cache.store import Store
+from controller.client.resources import PADDLE_JOB, POD
+from controller.logs import Log
+from controller.work.followed_log import FollowedLog
+from controller.work.log_turns import PERIOD_SECONDS, LogTurns
+from controller.work.memory import JobMemory
+from controller.workqueue.rate_limiter import TokenBucket
+from kube.client import Client
+from kube.clock import Clock
+from kube.errors import ApiError, Forbidden, Throttled, TooLarge, Transient, Unreachable
+from reconcile.model.training import READ_PHASES, Reading, Tail
+from reconcile.words.progress import read_lines
+
+THREADS = 4
+"""One that waits for a node that hangs must not hold up the others."""
+SCAN_SECONDS = 2.0
+"""How often the running jobs are looked up."""
+READ_SECONDS = 5.0
+MAX_BYTES = 64 << 10
+MAX_TAILS = 16
+TAIL_LINES = 5
+MAX_TAIL_BYTES = 8 << 10
+MAX_JOB_BYTES = 128 << 10
+"""A larger job is not read: it would take thirty times as much memory each time."""
+FORBIDDEN_SECONDS = 300.0
+BUSY_SECONDS = 5.0
+MAX_BUSY_SECONDS = 60.0
+"""The longest pause that an API server can ask for."""
+LOG_SECONDS = 60.0
+"""Between two lines about logs that could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The pod to read: the first worker of a job in an attempt. `workers` is how many there are."""
+
+    owner: Owner
+    attempt: int
+    pod: str
+    pod_uid: str
+    node: str
+    container: str
+    workers: int
+    policy: Raw
+
+
+@dataclass(slots=True)
+class LogReader:
+    """The loop that the reading threads run. `add` gives a job a pass; `pace` limits the reads."""
+
+    client: Client
+    store: Store
+    memory: JobMemory
+    add: Callable[[Key], None]
+    pace: TokenBucket
+    clock: Clock
+    log: Log
+    turns: LogTurns
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Guards the fields below; a log in the table is with the thread that took its job."""
+    _logs: dict[Key, FollowedLog] = field(default_factory=dict)
+    _scanned_at: float = float("-inf")
+    _complained_at: float = float("-inf")
+    _broken_at: float = float("-inf")
+    """When a read last failed because of the API server."""
+
+    def run(self) -> None:
+        """Read until the stop."""
+        while not self._stopped.is_set():
+            self._scan()
+            key = self.turns.take()
+            if key is None:
+                self.clock.wait(self._stopped, SCAN_SECONDS / 2)
+            else:
+                self.read(key)
+
+    def stop(self) -> None:
+        """End the threads, after their reads under way. Any thread may call."""
+        self._stopped.set()
+
+    def read(self, key: Key) -> None:
+        """Read the log of a job that was taken, and put it back."""
+        seconds = PERIOD_SECONDS
+        try:
+            target = self._find(key)
+            if target is None:
+                self._forget(key)
+            else:
+                seconds = self._visit(target)
+        except Exception:
+            self.log.exception("log_reader_raised", job=f"{key.namespace}/{key.name}")
+        finally:
+            self.turns.put_back(key, seconds)
+
+    def _scan(self) -> None:
+        with self._lock:
+            now = self.clock.monotonic()
+            if now - self._scanned_at < SCAN_SECONDS:
+                return
+            self._scanned_at = now
+            facts = self.store.facts(PADDLE_JOB)
+            running = {key for key, each in facts if each.phase in READ_PHASES}
+            self._logs = {key: log for key, log in self._logs.items() if key in running}
+        self.turns.update(running)
+
+    def _find(self, key: Key) -> Target | None:
+        """The pod to read, if it runs."""
+        entry = self.store.entry(PADDLE_JOB, key)
+        if entry is None or entry.is_deleting or len(entry.packed) > MAX_JOB_BYTES:
+            return None
+        job = entry.unpack()
+        spec: Raw = job.get("spec") or {}
+        attempt = (job.get("status") or {}).get("attempt", 0)
+        worker = spec.get(Role.WORKER) or {}
+        pod_spec = (worker.get("template") or {}).get("spec") or {}
+        name = pod_name(key.name, Role.WORKER, 0)
+        pod = self._pod(Owner(key, entry.uid), name)
+        container = trainer_name(pod_spec)
+        if pod is None or labels_of(pod).get(LABEL_ATTEMPT) != str(attempt):
+            return None
+        if "running" not in (container_status(pod, container).get("state") or {}):
+            return None
+        return Target(
+            owner=Owner(key, entry.uid),
+            attempt=int(attempt),
+            pod=name,
+            pod_uid=pod["metadata"]["uid"],
+            node=pod["spec"].get("nodeName", ""),
+            container=container,
+            workers=worker.get("replicas", 1),
+            policy=spec.get("stallPolicy") or {},
+        )
+
+    def _pod(self, owner: Owner, name: str) -> Raw | None:
+        """The job's pod of this name, unless it is being deleted."""
+        entry = self.store.entry(POD, Key(owner.key.namespace, name))
+        if entry is None or entry.owner != owner or entry.is_deleting:
+            return None
+        return entry.unpack()
+
+    def _visit(self, target: Target) -> float:
+        """Read a pod's log, unless its node rests; returns the seconds until the next read."""
+        followed = self._followed(target)
+        if rest := self.turns.rest_of(target.node):
+            followed.fail()
+            return rest
+        try:
+            self.clock.wait(self._stopped, self.pace.reserve())
+            at, now = self.clock.monotonic(), self.clock.now()
+            log = self._get(target, target.pod, followed.lines, MAX_BYTES)
+        except TooLarge:
+            if followed.ask_fewer():
+                return 0.0
+            followed.fail()  # nobody sees whether the end of its last line is new
+            return PERIOD_SECONDS
+        except ApiError as error:
+            followed.fail()
+            return self._note_failure(target, error)
+        self.turns.note_node(target.node, True)
+        if self._find(target.owner.key) != target:  # the log may be another pod's
+            return 0.0
+        is_telling = followed.take(log, at, now, self._broken_at)
+        reading = followed.reading
+        if reading is not None and _is_suspicious(reading, target.policy):
+            reading = followed.add_tails(tuple(self._read_tails(target)))
+        self.memory.note_training(target.owner.key, target.owner.uid, reading)
+        if is_telling or target.policy:
+            self.add(target.owner.key)
+        return PERIOD_SECONDS
+
+    def _followed(self, target: Target) -> FollowedLog:
+        with self._lock:
+            found = self._logs.get(target.owner.key)
+            if found is None or found.pod_uid != target.pod_uid:
+                found = FollowedLog(target.pod, target.pod_uid, target.attempt)
+                self._logs[target.owner.key] = found
+            return found
+
+    def _forget(self, key: Key) -> None:
+        """The pod that was read is gone."""
+        with self._lock:
+            known = self._logs.pop(key, None)
+        if known is not None:
+            self.memory.forget_training(key)
+
+    def _get(self, target: Target, pod: str, lines: int, max_bytes: int) -> bytes:
+        """The last lines of a pod's trainer. Raises ApiError, TooLarge if they are too long."""
+        query = {
+            "container": target.container,
+            "timestamps": "true",
+            "tailLines": lines,
+            "limitBytes": max_bytes,
+        }
+        path = POD.path(target.owner.key.namespace, pod, "log")
+        log = self.client.read_log(path, query, READ_SECONDS)
+        if len(log) >= max_bytes:  # without the end
+            raise TooLarge(f"{lines} lines are longer than {max_bytes >> 10} KiB")
+        return log
+
+    def _note_failure(self, target: Target, error: ApiError) -> float:
+        """Log why a log was not read, and let rest what it is due to."""
+        self._complain(target, error)
+        if isinstance(error, Forbidden):
+            return FORBIDDEN_SECONDS
+        if isinstance(error, Throttled | Unreachable):
+            self._broken_at = self.clock.monotonic()
+            asked = error.retry_after or BUSY_SECONDS
+            self.turns.pause(min(MAX_BUSY_SECONDS, max(1.0, asked)))
+        elif isinstance(error, Transient):
+            self.turns.note_node(target.node, False)
+        return PERIOD_SECONDS
+
+    def _complain(self, target: Target, error: ApiError) -> None:
+        with self._lock:
+            now = self.clock.monotonic()
+            if now - self._complained_at < LOG_SECONDS:
+                return
+            self._complained_at = now
+        key = target.owner.key
+        name = f"{key.namespace}/{target.pod}"
+        event = "logs_forbidden" if isinstance(error, Forbidden) else "log_not_read"
+        self.log.warning(event, pod=name, node=target.node, error=error.message)
+
+    def _read_tails(self, target: Target) -> Iterator[Tail]:
+        """The last lines of the first workers, to see which of them fell silent first."""
+        for index in range(min(MAX_TAILS, target.workers)):
+            name = pod_name(target.owner.key.name, Role.WORKER, index)
+            pod = self._pod(target.owner, name)
+            if pod is None or labels_of(pod).get(LABEL_ATTEMPT) != str(target.attempt):
+                continue
+            if self._stopped.is_set() or self.turns.rest_of(pod["spec"].get("nodeName", "")):
+                yield name, None, ""
+                continue
+            self.clock.wait(self._stopped, self.pace.reserve())
+            try:
+                lines = read_lines(self._get(target, name, TAIL_LINES, MAX_TAIL_BYTES))
+            except ApiError:
+                lines = []
+            yield name, lines[-1].time if lines else None, "\n".join(each.text for each in lines)
+
+
+def _is_suspicious(reading: Reading, policy: Raw) -> bool:
+    """Whether the training may have stopped, so that it must be found out who was silent first."""
+    after_seconds: float = policy.get("afterSeconds") or math.inf
+    return not reading.tails and (
+        max(reading.silent_seconds, reading.stepless_seconds) >= after_seconds
+    )

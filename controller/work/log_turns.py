@@ -1,0 +1,98 @@
+"""Whose log is read next: namespaces take turns, a job's log rests between two reads.
+
+A node whose kubelet does not answer rests, too, for longer each time. Any thread may call.
+"""
+
+import threading
+from collections.abc import Set
+from dataclasses import dataclass
+
+from api.ownership import Key
+from controller.workqueue.turns import Turns
+from kube.clock import Clock
+
+PERIOD_SECONDS = 30.0
+"""Between two reads of one log, at least."""
+NODE_REST_SECONDS = 60.0
+"""After a node has not answered; doubled each time."""
+MAX_NODE_REST_SECONDS = 600.0
+TRY_SECONDS = 15.0
+"""For so long one read alone tries a node that has rested."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """A node that has not answered, so many times in a row."""
+
+    failures: int = 0
+    rests_until: float = 0.0
+
+
+class LogTurns:
+    """The running jobs, and when each is due. A job that was taken is with one thread."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        """Guards all that follows."""
+        self._due: dict[Key, float] = {}
+        """When the log of each running job may be read."""
+        self._turns: Turns[Key] = Turns()
+        self._out: set[Key] = set()
+        """The jobs in _turns, and those that were taken."""
+        self._nodes: dict[str, _Node] = {}
+        self._paused_until = 0.0
+
+    def update(self, running: Set[Key]) -> None:
+        """These jobs run now, and no others; those that are due line up."""
+        with self._lock:
+            now = self._clock.monotonic()
+            self._due = {key: self._due.get(key, now) for key in running}
+            for key, due in self._due.items():
+                if due <= now and key not in self._out:
+                    self._out.add(key)
+                    self._turns.add(key.namespace, key)
+
+    def take(self) -> Key | None:
+        """The next job, if one is due. Call `put_back` when it was read."""
+        with self._lock:
+            while self._turns and self._clock.monotonic() >= self._paused_until:
+                key = self._turns.take(next(iter(self._turns)))
+                if key in self._due:
+                    return key
+                self._out.discard(key)  # it runs no more
+            return None
+
+    def put_back(self, key: Key, seconds: float = PERIOD_SECONDS) -> None:
+        """The job is due again after so long."""
+        with self._lock:
+            self._out.discard(key)
+            if key in self._due:
+                self._due[key] = self._clock.monotonic() + seconds
+
+    def pause(self, seconds: float) -> None:
+        """Nothing is read for so long: the API server is busy or away."""
+        with self._lock:
+            self._paused_until = max(self._paused_until, self._clock.monotonic() + seconds)
+
+    def rest_of(self, node: str) -> float:
+        """For how many seconds the node still rests. After that one read tries it again."""
+        with self._lock:
+            found, now = self._nodes.get(node), self._clock.monotonic()
+            if found is None:
+                return 0.0
+            if found.rests_until > now:
+                return found.rests_until - now
+            found.rests_until = now + TRY_SECONDS
+            return 0.0
+
+    def note_node(self, node: str, has_answered: bool) -> None:
+        """The node has answered, or not in time: then it rests, if it does not already."""
+        with self._lock:
+            if has_answered:
+                self._nodes.pop(node, None)
+                return
+            found = self._nodes.setdefault(node, _Node())
+            rest = NODE_REST_SECONDS * 2.0 ** min(found.failures, 10)
+            found.failures += 1
+            found.rests_until = self._clock.monotonic() + min(MAX_NODE_REST_SECONDS, rest)

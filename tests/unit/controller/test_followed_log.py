@@ -1,0 +1,145 @@
+"""What a log says over several reads, whatever programs write and nodes' clocks say."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from controller.work.followed_log import REPORT_SECONDS, FollowedLog
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def log_of(*texts: bytes, ahead: timedelta = timedelta(), first: int = 0) -> bytes:
+    """Lines that were written every ten seconds, the first of them at NOW."""
+    times = (NOW + ahead + timedelta(seconds=10 * (first + i)) for i in range(len(texts)))
+    stamps = (time.strftime("%Y-%m-%dT%H:%M:%S.%f000Z").encode() for time in times)
+    return b"".join(stamp + b" " + text + b"\n" for stamp, text in zip(stamps, texts, strict=True))
+
+
+def steps(*numbers: int) -> list[bytes]:
+    return [b"iter: %d/1000, loss: 0.5" % number for number in numbers]
+
+
+class Follower(FollowedLog):
+    """A log that is read every half minute."""
+
+    def __init__(self) -> None:
+        super().__init__("train-worker-0", "uid", 1)
+        self.reads = 0
+
+    def see(self, log: bytes):
+        self.reads += 1
+        seconds = 30.0 * self.reads
+        self.told = self.take(log, seconds, NOW + timedelta(seconds=seconds))
+        assert self.reading is not None
+        return self.reading.progress
+
+
+@pytest.fixture
+def followed() -> Follower:
+    return Follower()
+
+
+def test_lines_that_were_read_before_are_not_read_again(followed):
+    followed.see(log_of(*steps(1, 2, 3)))
+    progress = followed.see(log_of(*steps(2, 3, 4, 5), first=1))
+    assert (progress.step, progress.first_step) == (5, 1)
+    assert progress.last_step_time == NOW + timedelta(seconds=40)
+
+
+def test_what_scrolled_out_of_the_window_is_still_known(followed):
+    followed.see(log_of(b"Saving model checkpoint to out/checkpoint-500", *steps(499)))
+    progress = followed.see(log_of(*steps(501), first=3))
+    assert progress.checkpoint.step == 500
+    progress = followed.see(log_of(*[b"no step here"] * 40, first=4))
+    assert (progress.step, progress.percent, progress.checkpoint.step) == (501, 50, 500)
+
+
+def test_a_bar_that_grows_is_output(followed):
+    bar = b"\r 10%|#| 100/1000 [00:10<01:30, 10.0it/s]\r 20%|##| 200/1000 [00:20<01:20, 10.0it/s]"
+    followed.see(log_of(bar[:41]))
+    progress = followed.see(log_of(bar))
+    assert (progress.step, followed.reading.silent_seconds) == (200, 0)
+    followed.see(log_of(bar))
+    assert followed.reading.silent_seconds == 30
+
+
+def test_a_log_that_was_rotated_away_is_silence(followed):
+    followed.see(log_of(*steps(1, 2)))
+    progress = followed.see(b"")
+    assert (progress.step, followed.reading.silent_seconds) == (2, 30)
+    followed.see(log_of(*steps(3), first=6))
+    assert followed.reading.silent_seconds == 0
+
+
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR])
+def test_a_nodes_wrong_clock_is_corrected_once_new_lines_came(followed, ahead):
+    followed.see(log_of(*steps(1), ahead=ahead, first=2))
+    progress = followed.see(log_of(*steps(1, 2), ahead=ahead, first=2))
+    age = NOW + timedelta(seconds=60) - progress.last_output_time
+    assert timedelta() <= age <= timedelta(seconds=35)
+    assert progress.last_step_time == progress.last_output_time
+    followed.see(log_of(*steps(1, 2), ahead=ahead, first=2))
+    assert followed.reading.silent_seconds == 30
+
+
+def test_a_clock_that_is_set_back_hides_no_line(followed):
+    followed.see(log_of(*steps(1, 2), ahead=HOUR))
+    progress = followed.see(log_of(*steps(1, 2), ahead=HOUR) + log_of(*steps(3), first=3))
+    assert (progress.step, followed.reading.silent_seconds) == (3, 0)
+
+
+def test_the_same_step_for_ever_is_output_without_a_step(followed):
+    for number in range(10):
+        followed.see(log_of(*steps(7, 7, 7), first=3 * number))
+    assert followed.reading.silent_seconds == 0
+    assert followed.reading.stepless_seconds == 270
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "total"),
+    [
+        (b"iter: 30/20, loss: 0.5", 30, None),
+        (b"\x1b[32miter: 5/1000\x1b[0m, loss: 0.5", 5, 1000),
+        (b"\xff\xfe iter: 5/1000, loss: 0.5", 5, 1000),
+        (b"paddlejob: step=1e400 loss=1e400", None, None),
+        (b"x" * 60000 + b" iter: 5/1000, loss: 0.5", 5, 1000),
+        (b"\x00" * 1000, None, None),
+    ],
+    ids=["more than all", "colours", "not UTF-8", "huge", "long", "nothing"],
+)
+def test_odd_lines_say_no_more_than_they_do(followed, text, step, total):
+    progress = followed.see(log_of(text))
+    assert (progress.step, progress.total) == (step, total)
+
+
+def test_steps_that_run_backwards_have_no_pace(followed):
+    for number in range(5):
+        progress = followed.see(log_of(*steps(100 - number), first=3 * number))
+    assert progress.step == 96
+    assert progress.remaining_seconds is None
+
+
+def test_the_pace_is_that_of_the_last_minutes(followed):
+    """After an hour at a step in three seconds, a step in half a minute."""
+    for number in range(30):
+        followed.see(log_of(*steps(10 * number), first=3 * number))
+    for number in range(30, 60):
+        progress = followed.see(log_of(*steps(270 + number), first=3 * number))
+    left = 1000 - progress.step
+    assert progress.remaining_seconds == pytest.approx(left * 30, rel=0.01)
+
+
+def test_a_job_is_told_every_five_minutes_in_any_case(followed):
+    told = []
+    for number in range(25):
+        followed.see(log_of(b"working", first=3 * number))
+        told.append(followed.told)
+    assert sum(told) == 1 + 24 * 30 // REPORT_SECONDS
+
+
+@pytest.mark.parametrize("stamp", [b"", b"9999-12-31T23:59:59Z", b"0001-01-01T00:00:00+14:00"])
+def test_lines_with_impossible_times_do_no_harm(followed, stamp):
+    followed.see(stamp + b" iter: 5/1000\n")
+    followed.see(stamp + b" iter: 6/1000\n")

@@ -1,0 +1,255 @@
+"""Whose log is read when, and what comes of logs that cannot be read."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from api.ownership import Key
+from controller.cache.store import Store
+from controller.client.resources import PADDLE_JOB, POD
+from controller.work.log_reader import FORBIDDEN_SECONDS, MAX_BUSY_SECONDS, MAX_BYTES, LogReader
+from controller.work.log_turns import NODE_REST_SECONDS, PERIOD_SECONDS, LogTurns
+from controller.work.memory import JobMemory
+from controller.workqueue.rate_limiter import TokenBucket
+from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient, Unreachable
+from tests.memory.builders import a_job, a_pod, a_template
+from tests.unit.controller.stored import put, remove
+
+RATE = 5.0
+LINE = b"2026-01-02T03:04:%02d.000000001Z epoch 1 step %d loss 0.5\n"
+SIDECARS = [{"name": "sidecar", "image": "s"}, {"name": "paddle", "image": "train:1"}]
+
+
+class Cluster:
+    """Running jobs with their logs, which are read by a reader on a stepped clock."""
+
+    def __init__(self, clock: Any, log: Any) -> None:
+        self.clock = clock
+        self.store = Store((PADDLE_JOB, POD))
+        self.memory = JobMemory(self.store, clock)
+        self.told: list[Key] = []
+        self.logs: dict[str, bytes | Exception] = {}
+        self.asked: list[tuple[float, str, dict[str, Any]]] = []
+        self.meanwhile = lambda: None
+        self.reader = LogReader(
+            client=self,  # type: ignore[arg-type] # all that it calls is read_log
+            store=self.store,
+            memory=self.memory,
+            add=self.told.append,
+            pace=TokenBucket(RATE, 1, clock),
+            clock=clock,
+            log=log,
+            turns=LogTurns(clock),
+        )
+
+    def read_log(self, path: str, query: dict[str, Any], _seconds: float) -> bytes:
+        """The log of a pod, by the job's name."""
+        name = path.split("/")[-2].removesuffix("-worker-0")
+        self.asked.append((self.clock.monotonic(), name, query))
+        log = self.logs.get(name, LINE % (1, 1))
+        self.meanwhile()
+        if isinstance(log, Exception):
+            raise log
+        return log[: query["limitBytes"]]
+
+    def add(self, name: str, namespace: str = "ns", node: str = "node-1", **spec: Any) -> Key:
+        """A job that runs; its one worker is on this node."""
+        job = a_job(name, uid=f"uid-{name}").with_workers(1, a_template(**spec))
+        job.with_metadata(namespace=namespace).with_status(phase="Running", attempt=1)
+        pod = a_pod(job.build()).bound(node).running().build()
+        put(self.store, PADDLE_JOB, job.build())
+        put(self.store, POD, pod)
+        return Key(namespace, name)
+
+    def run(self, seconds: float) -> list[str]:
+        """Read for so long; the jobs whose logs were asked for."""
+        before, until = len(self.asked), self.clock.monotonic() + seconds
+        while self.clock.monotonic() < until:
+            self.reader._scan()
+            key = self.reader.turns.take()
+            if key is None:
+                self.clock.step(1)
+            else:
+                self.reader.read(key)
+        return [name for _, name, _ in self.asked[before:]]
+
+    def reading(self, key: Key) -> Any:
+        """The fact of the job's next pass."""
+        return self.memory.facts(key, f"uid-{key.name}").training
+
+
+@pytest.fixture
+def cluster(clock, log) -> Cluster:
+    return Cluster(clock, log)
+
+
+def test_what_a_log_says_is_a_fact_of_the_next_pass(cluster):
+    key = cluster.add("train")
+    assert cluster.run(1) == ["train"]
+    assert (cluster.reading(key).progress.step, cluster.reading(key).attempt) == (1, 1)
+    assert cluster.told == [key]
+    _, _, query = cluster.asked[0]
+    assert query["tailLines"] == 40 and query["limitBytes"] == MAX_BYTES
+
+
+def test_reads_keep_to_the_pace_and_a_job_rests_between_two(cluster):
+    for number in range(20):
+        cluster.add(f"job-{number}")
+    cluster.run(120)
+    times = [at for at, _, _ in cluster.asked]
+    assert min(b - a for a, b in itertools.pairwise(times)) >= 1 / RATE - 1e-6
+    of_one = [at for at, name, _ in cluster.asked if name == "job-7"]
+    assert 3 <= len(of_one) <= 4
+    assert min(b - a for a, b in itertools.pairwise(of_one)) >= PERIOD_SECONDS
+
+
+def test_namespaces_take_turns(cluster):
+    for number in range(300):
+        cluster.add(f"job-{number}", "big")
+    cluster.add("small", "small")
+    names = cluster.run(60)
+    assert "small" in names[:2]
+    assert names.count("small") == 2
+
+
+def test_a_job_is_told_of_what_matters_alone(cluster):
+    key = cluster.add("train")
+    bar = b"2026-01-02T03:04:%02d.000000001Z iter: %d/1000, loss: 0.5\n"
+    for second, step, is_told in ((1, 500, True), (2, 501, False), (3, 510, True)):
+        cluster.logs["train"] = bar % (second, step)
+        cluster.told.clear()
+        cluster.run(PERIOD_SECONDS + 1)
+        assert cluster.told == ([key] if is_told else [])
+    assert cluster.reading(key).progress.percent == 51
+
+
+def test_a_node_that_hangs_rests_for_longer_each_time(cluster):
+    cluster.add("hangs", node="lost")
+    cluster.logs["hangs"] = Transient("no answer")
+    cluster.add("lives", node="well")
+    names = cluster.run(NODE_REST_SECONDS * 10)
+    assert names.count("hangs") in (3, 4)
+    assert names.count("lives") >= 19
+    cluster.logs["hangs"] = LINE % (1, 1)
+    assert "hangs" in cluster.run(NODE_REST_SECONDS * 10)
+    assert cluster.run(PERIOD_SECONDS * 4).count("hangs") >= 3
+
+
+def test_silence_is_what_was_seen_of_it(cluster):
+    key = cluster.add("train")
+    cluster.run(1)
+    assert cluster.reading(key).silent_seconds == 0  # however old its last line is
+    cluster.run(300)
+    seen = cluster.reading(key).silent_seconds
+    assert 240 < seen <= 300
+    assert cluster.reading(key).stepless_seconds == seen
+    cluster.logs["train"] = Transient("no answer", code=500)
+    cluster.run(3000)
+    cluster.logs["train"] = LINE % (1, 1)
+    cluster.run(600)
+    assert cluster.reading(key).silent_seconds < seen + 600
+    cluster.logs["train"] += LINE % (2, 1)
+    cluster.run(PERIOD_SECONDS)
+    assert cluster.reading(key).silent_seconds == 0
+    assert cluster.reading(key).stepless_seconds > seen
+
+
+@pytest.mark.parametrize("error", [Unreachable("away"), Throttled("busy", retry_after=20.0)])
+def test_the_api_servers_own_trouble_is_no_silence_of_any_job(cluster, error):
+    first, second = cluster.add("first"), cluster.add("second", "other")
+    cluster.run(1)
+    cluster.logs |= {"first": error, "second": error}
+    cluster.run(300)
+    cluster.logs.clear()
+    cluster.run(PERIOD_SECONDS + 61)
+    readings = [cluster.reading(key).silent_seconds for key in (first, second)]
+    assert max(readings) <= PERIOD_SECONDS + 61
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"),
+    [
+        (Forbidden("no right to pods/log"), FORBIDDEN_SECONDS),
+        (NotFound("no such pod"), PERIOD_SECONDS),
+        (Invalid("the container waits"), PERIOD_SECONDS),
+        (Throttled("busy", retry_after=40.0), 40.0),
+        (Throttled("busy", retry_after=1e9), MAX_BUSY_SECONDS),
+        (Unreachable("away"), PERIOD_SECONDS),
+        (Transient("500", code=500), NODE_REST_SECONDS),
+        (ApiError("odd"), PERIOD_SECONDS),
+        (RuntimeError("a mistake of ours"), PERIOD_SECONDS),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, Exception) else "",
+)
+def test_a_failure_is_a_rest_and_no_crash(cluster, error, seconds):
+    key = cluster.add("train")
+    cluster.logs["train"] = error
+    assert cluster.run(seconds) == ["train"]
+    assert cluster.reading(key) is None
+    assert cluster.told == []
+    cluster.logs["train"] = LINE % (1, 1)
+    assert "train" in cluster.run(PERIOD_SECONDS)
+
+
+def test_another_pod_of_the_name_is_not_taken_for_the_one_that_was_read(cluster):
+    key = cluster.add("train")
+    pod = cluster.store.get(POD, Key("ns", "train-worker-0"))
+    successor = pod | {"metadata": pod["metadata"] | {"uid": "another"}}
+    cluster.meanwhile = lambda: put(cluster.store, POD, successor)
+    cluster.run(0.1)
+    assert cluster.reading(key) is None
+    cluster.meanwhile = lambda: None
+    cluster.run(PERIOD_SECONDS)
+    assert cluster.reading(key).progress.step == 1
+
+
+def test_what_is_gone_is_forgotten(cluster):
+    key = cluster.add("train")
+    cluster.run(1)
+    remove(cluster.store, POD, cluster.store.get(POD, Key("ns", "train-worker-0")))
+    assert cluster.run(2 * PERIOD_SECONDS) == []
+    assert cluster.reading(key) is None
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Restarting", "Suspended", "Completing", "Completed"])
+def test_only_running_jobs_are_read(cluster, phase):
+    key = cluster.add("train")
+    job = cluster.store.get(PADDLE_JOB, key)
+    put(cluster.store, PADDLE_JOB, job | {"status": {"phase": phase, "attempt": 1}})
+    assert cluster.run(60) == []
+
+
+def test_the_trainer_is_read_wherever_it_stands(cluster):
+    cluster.add("train", containers=SIDECARS)
+    cluster.run(1)
+    assert cluster.asked[0][2]["container"] == "paddle"
+
+
+def test_fewer_lines_are_asked_for_where_they_are_long(cluster):
+    key = cluster.add("train")
+    long = b"2026-01-02T03:04:05.000000001Z " + 20 * 1024 * b"x"
+    cluster.logs["train"] = b"\n".join(40 * [long])
+    cluster.run(10)
+    assert [query["tailLines"] for _, _, query in cluster.asked] == [40, 10, 2, 1]
+    assert cluster.reading(key) is None
+    cluster.run(PERIOD_SECONDS)
+    assert cluster.asked[-1][2]["tailLines"] == 1  # as often as any other
+    cluster.logs["train"] = LINE % (1, 1)
+    cluster.run(4 * PERIOD_SECONDS)
+    assert cluster.asked[-1][2]["tailLines"] == 40
+
+
+def test_the_tails_of_workers_are_read_once_where_a_stall_is_suspected(cluster):
+    key = cluster.add("train")
+    job = cluster.store.get(PADDLE_JOB, key)
+    job["spec"] |= {"stallPolicy": {"afterSeconds": 120}}
+    put(cluster.store, PADDLE_JOB, job)
+    cluster.run(100)
+    assert cluster.reading(key).tails == ()
+    cluster.run(100)
+    ((name, time, text),) = cluster.reading(key).tails
+    assert (name, text) == ("train-worker-0", "epoch 1 step 1 loss 0.5")
+    assert time is not None
+    asked = [query["tailLines"] for _, _, query in cluster.asked]
+    assert asked.count(5) == 1
