@@ -1,25 +1,22 @@
 """The job of `Client.train`, and what goes with it: a folder, a function, packages."""
 
-import tempfile
+import argparse
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from api.constants import API_VERSION, KIND, TRAINER_CONTAINER, CleanPodPolicy, Role
 from api.objects import Raw
 from paddlejob.errors import NotSendable
 from paddlejob.functions import MAIN, pack_function, pack_reference
-from pdj.code.archive import pack
 from pdj.code.bundle import Bundle
-from pdj.code.folder import find_files
-from pdj.commands.code import add_requirements
-from pdj.commands.complaints import one_line
-from pdj.commands.run import name_from
-from pdj.errors import Problem, Usage
+from pdj.code.parcel import Parcel
+from pdj.commands.run import build_job, name_from
 
 LAUNCH = ("python", "-m", "paddle.distributed.launch")
+UNSAID = ("requests", "intranet", "clean_pod_policy")
 Program = Callable[..., Any] | str
+Files = Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,87 +33,58 @@ class Wish:
     backoff_limit: int | None = None
     launcher: bool = True
 
-    def job(self, program: Program) -> Raw:
-        """The PaddleJob. Raises NotSendable where no name can be made of the function's."""
-        spec: Raw = {"cleanPodPolicy": str(CleanPodPolicy.NEVER)}
-        counts = {Role.PS: self.ps, Role.WORKER: self.workers}
-        for role, count in counts.items():
+    def job(self, program: Program | None) -> Raw:
+        """The PaddleJob that calls it; without one, of the image's own command.
+
+        Raises NotSendable where no name can be made of the function's.
+        """
+        for role, count in (("ps", self.ps), ("worker", self.workers)):
             if isinstance(count, bool) or not isinstance(count, int) or count < 0:
                 raise NotSendable(f"{role}: {count!r} is no number of pods")
-            if count:
-                spec[str(role)] = {"replicas": count, "template": self._template()}
-        if self.queue:
-            spec["schedulingPolicy"] = {"queue": self.queue}
-        if self.backoff_limit is not None:
-            spec["backoffLimit"] = self.backoff_limit
-        metadata = {"name": self.name or _name_of(program)}
-        return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
-
-    def _template(self) -> Raw:
         launch = LAUNCH if self.launcher and not self.ps else LAUNCH[:1]
-        container: Raw = {"name": TRAINER_CONTAINER, "image": self.image}
-        container["command"] = [*launch, MAIN]
-        if self.env:
-            container["env"] = [{"name": k, "value": str(v)} for k, v in self.env.items()]
-        if self.resources:
-            container["resources"] = {"limits": {k: str(v) for k, v in self.resources.items()}}
-        return {"spec": {"containers": [container]}}
+        called = program.partition(":")[2] if isinstance(program, str) else program
+        given = {
+            "name": self.name or name_from(getattr(called, "__name__", str(called))),
+            "program": [*launch, MAIN] if program else [],
+            "env": [f"{name}={value}" for name, value in self.env.items()],
+            "limits": {name: str(value) for name, value in self.resources.items()},
+        }
+        options = {**asdict(self), **dict.fromkeys(UNSAID), **given}
+        job = build_job(argparse.Namespace(**options))
+        if self.queue:
+            job["spec"]["schedulingPolicy"] = {"queue": self.queue}
+        return job
 
 
-def _name_of(program: Program) -> str:
-    called = program.partition(":")[2] if isinstance(program, str) else program.__name__
-    try:
-        return name_from(called)
-    except Usage:
-        raise NotSendable(f"no name of a job can be made of {called!r}: pass name=") from None
-
-
-def pack_program(
-    program: Program,
-    args: Mapping[str, Any],
-    code: str | Path | None,
-    requirements: str | Path | Iterable[str] | None,
-    index_url: str = "",
-) -> Bundle:
-    """The code of `Client.train`: the folder, if any, with the files that call the function."""
-    if isinstance(program, str) and code is None:
+def files_of(program: Program, code: str | Path | None, args: Mapping[str, Any]) -> Files:
+    """The files that call the function. Raises NotSendable."""
+    if not isinstance(program, str):
+        return pack_function(program, args)
+    if code is None:
         raise NotSendable(f"{program}: code= names the folder that it is in")
-    if isinstance(program, str):
-        files = pack_reference(program, Path(str(code)), args)
-    else:
-        files = pack_function(program, args)
-    return pack_code(code, requirements, index_url, files)
+    return pack_reference(program, Path(code), args)
 
 
-def pack_code(
-    code: str | Path | None,
-    requirements: str | Path | Iterable[str] | None,
-    index_url: str = "",
-    files: Mapping[str, bytes] | None = None,
-) -> Bundle:
-    """A folder with more files, and packages: a file for pip, or lines of one.
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What goes with a job, as `Client.submit` and `Client.train` take it."""
 
-    Raises NotSendable.
-    """
-    try:
-        return _pack(code, requirements, index_url, files)
-    except Problem as error:
-        raise NotSendable(one_line(str(error))) from None
+    code: str | Path | None = None
+    requirements: str | Path | Iterable[str] | None = None
+    index_url: str = ""
+    include: Iterable[str] = ()
 
+    def pack(self, files: Files | None = None) -> Bundle | None:
+        """All of it packed, with these files; None where there is nothing.
 
-def _pack(
-    code: str | Path | None,
-    requirements: str | Path | Iterable[str] | None,
-    index_url: str,
-    files: Mapping[str, bytes] | None,
-) -> Bundle:
-    folder = None if code is None else Path(code)
-    names = find_files(folder, lambda _text: None) if folder else []
-    archive = pack(folder or Path(), names, [], files)
-    if requirements is None or isinstance(requirements, str | Path):
-        file = Path(requirements) if requirements else None
-        return add_requirements(archive, file, index_url, folder)
-    with tempfile.TemporaryDirectory() as temporary:
-        file = Path(temporary, "requirements.txt")
-        file.write_text("".join(f"{each}\n" for each in requirements), encoding="utf-8")
-        return add_requirements(archive, file, index_url, None)
+        Raises Problem for what cannot be sent.
+        """
+        if self.code is None and files is None:
+            if self.requirements is not None:
+                raise NotSendable("requirements= goes with code=")
+            return None
+        wanted = self.requirements
+        if wanted is not None:
+            wanted = Path(wanted) if isinstance(wanted, str | Path) else [*wanted]
+        folder = None if self.code is None else Path(self.code)
+        return Parcel(folder, wanted, self.index_url, [*self.include], files or {}).pack()

@@ -6,26 +6,24 @@ import copy
 import io
 import sys
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from api.objects import Raw, name_of
 from kube.client import Client as ApiClient
-from kube.errors import AlreadyExists
-from paddlejob.build import Program, Wish, pack_code, pack_program
-from paddlejob.errors import AlreadyThere, NoCluster, NotSendable, PaddleJobError, translating
+from paddlejob.build import Code, Program, Wish, files_of
+from paddlejob.errors import NoCluster, NotSendable, PaddleJobError, translating
 from paddlejob.job import Job
-from pdj import actions
 from pdj.code.bundle import Bundle
-from pdj.code.store import sent
-from pdj.commands.submit import job_of
+from pdj.commands.submit import job_of, send
 from pdj.documents.reader import read_documents
 from pdj.errors import Problem
 from pdj.gather.jobs import get_job, list_jobs
 from pdj.session import Session
 from pdj.text.terminal import Screen
+
+Made = TypeVar("Made", Code, Wish)
 
 
 class Client:
@@ -91,27 +89,20 @@ class Client:
         return session
 
     def submit(
-        self,
-        job: str | Path | Mapping[str, Any],
-        *,
-        code: str | Path | None = None,
-        requirements: str | Path | Iterable[str] | None = None,
-        index_url: str = "",
-        replace: bool = False,
+        self, job: str | Path | Mapping[str, Any], *, replace: bool = False, **code: Any
     ) -> Job:
-        """Create the job of a YAML file, or of an object; `code` is a folder to send with it.
+        """Create the job of a YAML file, or of an object.
 
-        `replace` deletes a job of the same name first. Raises PaddleJobError: Refused names the
-        field that the cluster does not take, AlreadyThere needs `replace`.
+        `code` is a folder to send with it; `requirements`, `index_url` and `include` are those of
+        `train`. `replace` deletes a job of the same name first. Raises PaddleJobError: Refused
+        names the field that the cluster does not take, AlreadyThere needs `replace`.
         """
-        if requirements is not None and code is None:
-            raise NotSendable("requirements= goes with code=")
-        with translating():
+        with translating(NotSendable):
             raw = dict(copy.deepcopy(job)) if isinstance(job, Mapping) else _read(job)
             if not isinstance(raw.get("metadata"), dict):
                 raise NotSendable("the job has no metadata")
-            bundle = None if code is None else pack_code(code, requirements, index_url)
-            return self._create(raw, bundle, replace)
+            bundle = _made("submit", Code, code).pack()
+        return self._create(raw, bundle, replace)
 
     def train(
         self,
@@ -122,13 +113,15 @@ class Client:
         code: str | Path | None = None,
         requirements: str | Path | Iterable[str] | None = None,
         index_url: str = "",
+        include: Iterable[str] = (),
         replace: bool = False,
         **wish: Any,
     ) -> Job:
         """Create a job in which every worker calls `function(**args)`.
 
         `function` is a function, which goes as its source and so has to import what it uses, or
-        `"module:name"` of the folder `code`, which goes with it. `args` go as JSON.
+        `"module:name"` of the folder `code`, which goes with it. `args` go as JSON. Of the folder,
+        files over 1 MiB go only where a pattern of `include` names them.
 
         `image` has Python and PaddlePaddle; pip installs `requirements` (lines, or a file) before
         the start, from `index_url`. `wish` is of `name` (the function's), `workers` (1), `ps`
@@ -137,34 +130,18 @@ class Client:
         function without paddle.distributed.launch. `replace` deletes a job of the same name first.
         Raises NotSendable, with the name and the line, before anything is sent.
         """
-        with translating():
-            bundle = pack_program(function, args or {}, code, requirements, index_url)
-            try:
-                raw = Wish(image, **wish).job(function)
-            except TypeError as error:
-                raise NotSendable(f"train: {error}") from None
-            return self._create(raw, bundle, replace)
+        with translating(NotSendable):
+            files = files_of(function, code, args or {})
+            bundle = Code(code, requirements, index_url, include).pack(files)
+            raw = _made("train", Wish, {"image": image, **wish}).job(function)
+        return self._create(raw, bundle, replace)
 
     def _create(self, raw: Raw, bundle: Bundle | None, replace: bool) -> Job:
-        given = raw["metadata"].get("namespace") or self.namespace
-        raw["metadata"] = {**raw["metadata"], "namespace": given}
-        raw = bundle.attach(raw) if bundle else raw
-        name, namespace = raw["metadata"].get("name", ""), raw["metadata"]["namespace"]
-        session = self.session(namespace=namespace)
-        config_map = bundle.config_map(raw) if bundle else None
-        with sent(self.api, config_map, session.note) if config_map else nullcontext():
-            try:
-                made = actions.create(self.api, raw)
-            except AlreadyExists:
-                if not replace:
-                    raise AlreadyThere(
-                        f"there is a job {name} in namespace {namespace} already: replace=True "
-                        "deletes it and creates this one"
-                    ) from None
-                from pdj.commands.restart import replace_job
-
-                made = replace_job(session, get_job(self.api, namespace, name), raw)
-        return Job(self, made)
+        with translating():
+            namespace = raw["metadata"].get("namespace") or self.namespace
+            raw["metadata"] = {**raw["metadata"], "namespace": namespace}
+            session = self.session(namespace=namespace, replace=replace, dry_run=None, output=None)
+            return Job(self, send(session, bundle.attach(raw) if bundle else raw, bundle))
 
     def job(self, name: str) -> Job:
         """The job of this name. Raises PaddleJobError where there is none."""
@@ -192,6 +169,14 @@ def _connecting() -> Iterator[None]:
         yield
     except Problem as error:
         raise NoCluster(str(error)) from None
+
+
+def _made(call: str, kind: Callable[..., Made], given: Mapping[str, Any]) -> Made:
+    """Arguments as their type. Raises NotSendable for one that there is not."""
+    try:
+        return kind(**given)
+    except TypeError as error:
+        raise NotSendable(f"{call}: {error}") from None
 
 
 def _read(file: str | Path) -> Raw:

@@ -58,18 +58,20 @@ class ImageFailed(JobFailed):
 
 
 @contextmanager
-def translating() -> Iterator[None]:
-    """Raise the tools' errors as those of this module."""
+def translating(otherwise: type[PaddleJobError] = PaddleJobError) -> Iterator[None]:
+    """Raise the tools' errors as those of this module; `otherwise` is for those of no kind."""
     from kube.errors import ApiError
     from pdj.errors import Problem
 
     try:
         yield
     except (Problem, ApiError) as error:
-        raise translate(error) from None
+        raise translate(error, otherwise) from None
 
 
-def translate(error: "Problem | ApiError") -> PaddleJobError:
+def translate(
+    error: "Problem | ApiError", otherwise: type[PaddleJobError] = PaddleJobError
+) -> PaddleJobError:
     """The exception that says the same to a user."""
     from kube import errors as kube
     from pdj import errors as pdj
@@ -91,7 +93,9 @@ def translate(error: "Problem | ApiError") -> PaddleJobError:
     cause = error.__cause__
     if kind is None and isinstance(cause, kube.ApiError):
         kind = type(translate(cause))
-    return (kind or PaddleJobError)(one_line(explain(error)))
+    text = str(error) if isinstance(error, pdj.Problem) else explain(error)
+    helps = getattr(error, "by_argument", "")
+    return (kind or otherwise)(one_line(f"{text}: {helps}" if helps else text))
 
 
 def _is_of_quota(error: Exception) -> bool:

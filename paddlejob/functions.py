@@ -4,12 +4,14 @@ Whatever would not work in the job is refused here, with the name and the line: 
 but the function, so that it can use only what it defines, imports or is passed.
 """
 
+import __future__
+
 import ast
 import builtins
+import dis
 import inspect
 import io
 import json
-import symtable
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -31,6 +33,8 @@ if __name__ == "__main__":
     paddlejob_file = paddlejob_pathlib.Path(__file__).with_name("{arguments}")
     {function}(**paddlejob_json.loads(paddlejob_file.read_text(encoding="utf-8")))
 """
+LOOK_UPS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+"""Instructions that find a name in the module; of a class's body, where it is not its own."""
 MADE_BY_SHELLS = {"_", "__IPYTHON__"}
 IS_LATER = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 """Flags of functions that do nothing when they are called."""
@@ -40,7 +44,7 @@ def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict
     """The files, by name, that call the function. Raises NotSendable."""
     function = _refuse_kind(function)
     text, node, first = _read_source(function)
-    _refuse_names(function, text, node, first)
+    _refuse_names(function, node, first)
     _refuse_arguments(function.__name__, inspect.signature(function), args)
     lines = list(io.StringIO(text))  # splitlines would also end them at U+2028 or a form feed
     kept = lines[:1] * (node.col_offset > 0) + lines[node.lineno - 1 : node.end_lineno]
@@ -179,55 +183,40 @@ def _read_source(function: FunctionType) -> tuple[str, ast.FunctionDef, int]:
     return text, nodes[0], first - 1 - is_indented
 
 
-def _refuse_names(function: FunctionType, text: str, node: ast.FunctionDef, before: int) -> None:
+def _refuse_names(function: FunctionType, node: ast.FunctionDef, before: int) -> None:
     """Raise NotSendable for the first name that the function neither defines nor imports."""
     node.decorator_list.clear()
-    _drop_annotations(node)
     for each in ast.walk(node):
         if isinstance(each, ast.ImportFrom) and each.level:
             raise NotSendable(
                 f"{function.__name__}, line {before + each.lineno}: a relative import, "
                 "which has no package in the job: import it by its whole name"
             )
-    unknown = _unknown_names(symtable.symtable(ast.unparse(node), "function", "exec"))
-    used = [
-        each
-        for each in ast.walk(node)
-        if isinstance(each, ast.Name) and each.id in unknown - {function.__name__}
-    ]
-    for each in sorted(used, key=lambda name: (name.lineno, name.col_offset)):
+    program = compile(
+        ast.Module([node], []), "", "exec", __future__.annotations.compiler_flag, True
+    )
+    for line, _, name in _names_from_outside(program, {*_provided()}):
         raise NotSendable(
-            f"{function.__name__}, line {before + each.lineno}: uses {each.id}, which it neither "
+            f"{function.__name__}, line {before + line}: uses {name}, which it neither "
             "defines nor imports: import it in the function, or pass it in args"
         )
 
 
-def _drop_annotations(node: ast.FunctionDef) -> None:
-    """Annotations are not run in the job: its file has `from __future__ import annotations`."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
-            each.returns = None
-        elif isinstance(each, ast.arg):
-            each.annotation = None
-        elif isinstance(each, ast.AnnAssign):
-            each.annotation = ast.copy_location(ast.Constant(None), each.annotation)
-
-
-def _unknown_names(table: symtable.SymbolTable) -> set[str]:
-    """Names that are looked up in the module or in Python itself, and are in neither."""
-    names: set[str] = set()
-    made: set[str] = set()
-    tables = [table]
-    while tables:
-        each = tables.pop()
-        tables += each.get_children()
-        for symbol in each.get_symbols():
-            is_outside = symbol.is_global() or each is table
-            if is_outside and (symbol.is_assigned() or symbol.is_imported()):
-                made.add(symbol.get_name())
-            if is_outside and symbol.is_referenced():
-                names.add(symbol.get_name())
-    return names - made - {*_provided()}
+def _names_from_outside(program: CodeType, made: set[str]) -> list[tuple[int, int, str]]:
+    """Line, column and name of each look-up in the module that neither it nor `made` has."""
+    found, codes = [], [program]
+    while codes:
+        code = codes.pop()
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+        steps = [*dis.get_instructions(code)]
+        own = {each.argval for each in steps if each.opname == "STORE_NAME"}
+        made |= {each.argval for each in steps if each.opname == "STORE_GLOBAL"}
+        made |= own if code is program else set()
+        for each in steps:
+            if each.opname in LOOK_UPS and each.argval not in own and each.positions:
+                at = (each.positions.lineno or 0, each.positions.col_offset or 0)
+                found.append((*at, each.argval))
+    return sorted(each for each in found if each[2] not in made)
 
 
 def _provided() -> Iterator[str]:

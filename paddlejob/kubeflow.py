@@ -109,10 +109,7 @@ class PaddleBackend(RuntimeBackend):
     def _run_image(self, wish: Wish) -> str:
         """A job of the image's own command."""
         with translating():
-            job = wish.job("")
-        for role in ("ps", "worker"):
-            for container in job["spec"].get(role, _NO_ROLE)["template"]["spec"]["containers"]:
-                del container["command"]
+            job = wish.job(None)
         return self._client.submit(job).name
 
     def list_jobs(self, runtime: Any = None) -> list[Any]:
@@ -206,9 +203,6 @@ class PaddleBackend(RuntimeBackend):
     def delete_job(self, name: str) -> None:
         """Delete the job."""
         self._client.job(name).delete(wait=False)
-
-
-_NO_ROLE: Raw = {"template": {"spec": {"containers": []}}}
 
 
 def _resources(given: dict[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,22 @@ INTERRUPTED: Final = 130
 
 
 class Problem(Exception):
-    """The reason why a command stops: a line for the user."""
+    """The reason why a command stops: a line for the user.
+
+    What helps is said apart, where it differs: by options on the command line, by arguments in
+    Python.
+    """
 
     code: int = FAILED
+
+    def __init__(self, text: str, by_option: str = "", by_argument: str = "") -> None:
+        super().__init__(text)
+        self.by_option, self.by_argument = by_option, by_argument
+
+    @property
+    def for_shell(self) -> str:
+        """The line, with the options that help."""
+        return f"{self}: {self.by_option}" if self.by_option else str(self)
 
 
 class Usage(Problem):

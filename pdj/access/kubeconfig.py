@@ -75,7 +75,9 @@ def _inside(paths: list[Path]) -> Target:
         named = ", ".join(map(str, paths))
         is_there = any(path.exists() for path in paths)
         why = f"{named} names no current context" if is_there else f"there is no file {named}"
-        raise Problem(f"no cluster: {why} (--kubeconfig, --context)")
+        raise Problem(
+            f"no cluster: {why}", "--kubeconfig and --context name another", "kubeconfig="
+        )
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     authority = f"[{host}]" if ":" in host else host
     cluster = {

@@ -44,13 +44,13 @@ def pack(
             try:
                 content = _add(archive, folder, name, includes)
             except (OSError, RuntimeError) as error:  # gone, or a link to itself
-                raise Problem(f"--code: cannot read {name!r}: {error}") from error
+                raise Problem(f"cannot read {name!r}: {error}") from error
             sizes[name] = len(content)
             if plain.tell() > MAX_BYTES:
                 raise too_large(f"more than {MAX_BYTES >> 20} MiB", sizes)
         for name, content in (more or {}).items():
             if name in sizes:
-                raise Problem(f"--code: {name!r} is a name that is needed here: give it another")
+                raise Problem(f"{name!r} is a name that is needed here: give it another")
             sizes[name] = len(content)
             _put(archive, _info(name), content)
     packed = gzip.compress(plain.getvalue(), compresslevel=9, mtime=0)
@@ -64,7 +64,7 @@ def too_large(how: str, sizes: dict[str, int]) -> Problem:
     largest = sorted(sizes, key=lambda name: -sizes[name])[:LARGEST]
     shown = ", ".join(f"{name} ({-(-sizes[name] // KIB)} KiB)" for name in largest)
     return Problem(
-        f"--code: the files are {how}, and {MAX_KIB} KiB fit; the largest: {shown}. "
+        f"the files are {how}, and {MAX_KIB} KiB fit; the largest: {shown}. "
         "Ignore them (.pdjignore), or take a volume, a clone by git, or an image"
     )
 
@@ -77,11 +77,12 @@ def _add(archive: tarfile.TarFile, folder: Path, name: str, includes: list[Patte
     if stat.S_ISLNK(found.st_mode):
         info.type, info.linkname, info.mode = tarfile.SYMTYPE, _target(folder, path), 0o777
     elif not stat.S_ISREG(found.st_mode):
-        raise Problem(f"--code: {name!r} {_kind(found.st_mode)}; list it in .pdjignore")
+        raise Problem(f"{name!r} {_kind(found.st_mode)}; list it in .pdjignore")
     elif found.st_size > MAX_FILE_BYTES and not is_matched(includes, name):
         raise Problem(
-            f"--code: {name!r} has {found.st_size / MAX_FILE_BYTES:.1f} MiB: send it with "
-            f"--include {name}, or list it in .pdjignore"
+            f"{name!r} has {found.st_size / MAX_FILE_BYTES:.1f} MiB",
+            f"send it with --include {name}, or list it in .pdjignore",
+            f"send it with include=[{name!r}], or list it in .pdjignore",
         )
     else:
         content = _read(path, name, found)
@@ -104,7 +105,7 @@ def _target(folder: Path, path: Path) -> str:
     target = str(path.readlink())
     if target.startswith("/") or not path.resolve().is_relative_to(folder.resolve()):
         name = path.relative_to(folder)
-        raise Problem(f"--code: {str(name)!r} is a link out of the folder, to {target!r}")
+        raise Problem(f"{str(name)!r} is a link out of the folder, to {target!r}")
     return target
 
 
@@ -121,8 +122,8 @@ def _read(path: Path, name: str, before: os.stat_result) -> bytes:
             content = file.read()
             after = os.fstat(file.fileno())
     except OSError as error:
-        raise Problem(f"--code: cannot read {name!r}: {error.strerror}") from error
+        raise Problem(f"cannot read {name!r}: {error.strerror}") from error
     marks = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in (before, after)]
     if marks[0] != marks[1] or len(content) != before.st_size:
-        raise Problem(f"--code: {name!r} has changed while it was packed: try again")
+        raise Problem(f"{name!r} has changed while it was packed: try again")
     return content

@@ -45,7 +45,7 @@ class Bundle:
         """Its name for this job. Raises Usage where only the API server names the job."""
         name = job["metadata"].get("name")
         if not name or not isinstance(name, str):
-            raise Usage("--code takes a job with a name: metadata.name, or --name")
+            raise Usage("code goes with a job that has a name: metadata.name")
         return f"{name}-code-{self.digest[:8]}"
 
     def config_map(self, job: Raw) -> Raw:
@@ -79,8 +79,8 @@ class Bundle:
                 self._attach(role["template"]["spec"], name)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise Problem(
-                f"the job {job['metadata']['name']} has no pod template that can take --code: "
-                "kubectl pdj lint says where"
+                f"the job {job['metadata']['name']} has no pod template that can take code",
+                "kubectl pdj lint says where",
             ) from error
         return job
 
@@ -134,7 +134,7 @@ def _unpack_source() -> str:
 
 
 def _others(holder: Raw, field: str) -> list[Raw]:
-    """What is there and not of a --code before."""
+    """Those that no code before has brought."""
     return [each for each in holder.get(field) or () if each["name"] not in OURS]
 
 
@@ -142,15 +142,15 @@ def _enter(trainer: Raw, has_packages: bool) -> None:
     """Let the trainer begin in the code, and find its packages."""
     folder = str(trainer.setdefault("workingDir", WORKSPACE))
     if PurePosixPath(WORKSPACE) not in (PurePosixPath(folder), *PurePosixPath(folder).parents):
-        raise Problem(f"workingDir {folder}: --code makes it {WORKSPACE}, so leave it out")
+        raise Problem(f"workingDir {folder}: the code is in {WORKSPACE}, so leave it out")
     if any(each.get("mountPath") == WORKSPACE for each in _others(trainer, "volumeMounts")):
-        raise Problem(f"the trainer has a volume at {WORKSPACE} already, where --code comes")
+        raise Problem(f"the trainer has a volume at {WORKSPACE} already, where the code goes")
     if not has_packages:
         return
     env = list(trainer.get("env") or ())
     before: Raw = next((each for each in env if each["name"] == "PYTHONPATH"), {})
     if "valueFrom" in before:
-        raise Problem("the trainer's PYTHONPATH stands elsewhere: --requirements needs its value")
+        raise Problem("the trainer's PYTHONPATH stands elsewhere: requirements need its value")
     paths = [
         each for each in str(before.get("value") or "").split(":") if each not in ("", PACKAGES)
     ]

@@ -22,7 +22,7 @@ Say = Callable[[str], None]
 def find_files(folder: Path, say: Say) -> list[str]:
     """Paths of the files and links to send, in order. Raises Problem in one line."""
     if not folder.is_dir():
-        raise Usage(f"--code: no such folder: {folder}")
+        raise Usage(f"no such folder: {folder}")
     patterns = read_patterns(folder)
     names = []
     listed = _of_git(folder, say)
@@ -32,11 +32,11 @@ def find_files(folder: Path, say: Say) -> list[str]:
             continue
         names.append(name)
         if len(names) > MAX_FILES:
-            raise Problem(f"--code {folder}: more than {MAX_FILES} files: ignore some of them")
+            raise Problem(f"{folder}: more than {MAX_FILES} files: ignore some of them")
     _refuse([name for name in names if _is_secret(name)], "may be a secret and is never sent")
     _refuse([name for name in names if not name.isprintable()], "is a name that cannot be sent")
     if not names:
-        raise Problem(f"--code {folder}: there is no file in it that is not ignored")
+        raise Problem(f"{folder}: there is no file in it that is not ignored")
     return sorted(names)
 
 
@@ -48,7 +48,7 @@ def _refuse(names: list[str], why: str) -> None:
     if names:
         more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
         shown = ", ".join(map(repr, names[:MAX_NAMED]))
-        raise Problem(f"--code: {shown}{more}: {why}; list it in .pdjignore")
+        raise Problem(f"{shown}{more}: {why}; list it in .pdjignore")
 
 
 def _of_git(folder: Path, say: Say) -> list[str] | None:
@@ -65,7 +65,7 @@ def _of_git(folder: Path, say: Say) -> list[str] | None:
         say(f"git cannot be run: only the .pdjignore of {folder} says what is not sent")
         return None
     if done.returncode != 0:
-        raise Problem(f"--code {folder}: {done.stderr.decode(errors='replace')}")
+        raise Problem(f"{folder}: {done.stderr.decode(errors='replace')}")
     names = [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
     return [name for name in names if os.path.lexists(folder / name)]
 
@@ -80,7 +80,7 @@ def _walk(folder: Path, below: str, patterns: list[Pattern]) -> Iterator[str]:
     try:
         entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
     except OSError as error:
-        raise Problem(f"--code: cannot read {below or folder}: {error.strerror}") from error
+        raise Problem(f"cannot read {below or folder}: {error.strerror}") from error
     for entry in entries:
         name = f"{below}{entry.name}"
         is_folder = entry.is_dir(follow_symlinks=False)

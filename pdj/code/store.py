@@ -89,7 +89,7 @@ def code_of(client: Client, job: Raw) -> Raw:
         if found is None:
             raise Problem(f"the ConfigMap {name}, the code of the job {name_of(job)}, is gone")
         return found
-    raise Problem(f"the job {name_of(job)} was sent without --code")
+    raise Problem(f"the job {name_of(job)} was sent without code")
 
 
 def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
@@ -102,7 +102,9 @@ def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
         if there is None:
             return client.create(path, config_map, STRICT)
         if not _is_ours(there) or _digest(there) != _digest(config_map):
-            raise Problem(f"the ConfigMap {name_of(there)} is there and not of --code") from error
+            raise Problem(
+                f"there is a ConfigMap {name_of(there)} already, of something else"
+            ) from error
     owners = {each["uid"] for each in there["metadata"].get("ownerReferences") or ()}
     if owners <= {job_uid} and not is_deleting(there):
         return there

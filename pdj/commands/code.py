@@ -6,16 +6,16 @@ import io
 import shutil
 import tarfile
 import zlib
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
 from api.constants import ANNOTATION_CODE
 from api.objects import Raw, name_of
-from pdj.code.archive import KIB, MAX_BYTES, MAX_KIB, Archive, pack, too_large
+from pdj.code.archive import MAX_BYTES
 from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle
-from pdj.code.folder import MAX_FILES, find_files
-from pdj.code.ignore import parse_pattern
+from pdj.code.folder import MAX_FILES
+from pdj.code.parcel import Parcel
 from pdj.code.store import code_of
 from pdj.code.unpack import unpack
 from pdj.commands.options import job_name
@@ -56,36 +56,9 @@ def read_bundle(session: Session, of_code: Sequence[str] = OF_CODE) -> Bundle | 
         return None
     if options.index_url and not options.requirements:
         raise Usage("--index-url is for --requirements")
-    includes = [parse_pattern(each, "--include") for each in options.include]
     file = Path(options.requirements) if options.requirements else None
-    folder = Path(options.code)
-    archive = pack(folder, find_files(folder, session.note), includes)
-    return add_requirements(archive, file, options.index_url, folder)
-
-
-def add_requirements(
-    archive: Archive, file: Path | None, index_url: str, folder: Path | None
-) -> Bundle:
-    """The archive of this folder, with a file for pip. Raises Problem where both are too large."""
-    if file is None:
-        return Bundle(archive)
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise Usage(f"cannot read {file}: {error.strerror}") from error
-    if (len(archive.packed) + len(content)) // KIB > MAX_KIB:
-        raise too_large(f"too many with {file}", {**archive.sizes, str(file): len(content)})
-    place = _place(folder, file, archive.sizes) if folder else ""
-    return Bundle(archive, content, place, index_url)
-
-
-def _place(folder: Path, file: Path, names: Container[str]) -> str:
-    """Where a pod has the file if the folder has it: beside the files that it names."""
-    try:
-        inside = file.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        return ""
-    return f"{WORKSPACE}/{inside}" if inside in names else ""
+    parcel = Parcel(Path(options.code), file, options.index_url, options.include)
+    return parcel.pack(session.note)
 
 
 def run(session: Session) -> int:

@@ -49,7 +49,7 @@ def for_each(items: Iterable[Item], act: Callable[[Item], None]) -> int:
 def explain(error: Problem | ApiError) -> str:
     """The error in words for the user."""
     if isinstance(error, Problem):
-        return str(error)
+        return error.for_shell
     if isinstance(error, Unauthorized):
         return f"the API server does not accept the login (has it expired?): {error.message}"
     if isinstance(error, Forbidden):

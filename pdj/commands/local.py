@@ -37,8 +37,8 @@ from pdj.text.terminal import Screen
 ROOT = Path(__file__).parents[2]
 NEEDED = ("cryptography", "kubernetes", "yaml", "orjson")
 NO_CHECKOUT = (
-    "run --local needs the project's own folder and its packages: in a checkout of it, "
-    "pipx install --editable '.[localcluster]'"
+    "a cluster on this machine needs the project's own folder and its packages: in a checkout of "
+    "it, pip install --editable '.[localcluster]'"
 )
 ENDED = "the local cluster has ended by itself"
 OF_CODE_HERE = ("--include", "--index-url")

@@ -130,7 +130,7 @@ def _refuse_unknown(session: Session, picture: JobPicture) -> None:
         names = [plain(name_of(pod).removeprefix(f"{picture.job.name}-")) for pod in picture.pods]
         more = ", …" * (len(names) > MAX_NAMES)
         raise Problem(
-            "no container of the job's pods is meant by --role, --index, --attempt or --container; "
+            "no container of the job's pods has this role, index, attempt and name; "
             f"its pods, of attempt {now}: {', '.join(names[:MAX_NAMES])}{more}"
         )
 

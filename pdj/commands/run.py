@@ -100,7 +100,7 @@ def build_job(options: argparse.Namespace) -> Raw:
         if count:
             spec[str(role)] = {"replicas": count, "template": _template(options)}
     if Role.WORKER not in spec:
-        raise Usage("a job without workers trains nothing: --workers 1")
+        raise Usage("a job without workers trains nothing", "--workers 1", "workers=1")
     name = options.name or name_from(options.image)
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
 
@@ -120,7 +120,7 @@ def _template(options: argparse.Namespace) -> Raw:
 def _variable(text: str) -> Raw:
     name, equals, value = text.partition("=")
     if not name or not equals:
-        raise Usage(f"--env takes NAME=VALUE, not {text!r}")
+        raise Usage(f"a variable is NAME=VALUE, not {text!r}", "--env NAME=VALUE")
     return {"name": name, "value": value}
 
 
@@ -129,7 +129,7 @@ def name_from(image: str) -> str:
     last = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
     name = re.sub("[^a-z0-9]+", "-", last.lower()).strip("-0123456789")[:MAX_NAME].strip("-")
     if not name:
-        raise Usage(f"no name can be made of the image {image!r}: --name")
+        raise Usage(f"no name of a job can be made of {image!r}", "--name NAME", "pass name=")
     return name
 
 

@@ -72,9 +72,9 @@ def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None)
         jobs = [bundle.attach(job) for job in jobs]
     if session.options.dry_run == "client":
         return _preview(session, jobs, bundle)
-    client = session.client
+    _ = session.client  # without a cluster, one error for all of them
     made: list[Raw] = []
-    code = for_each(jobs, lambda job: made.append(_send(session, client, job, bundle)))
+    code = for_each(jobs, lambda job: made.append(send(session, job, bundle)))
     if session.options.output and made:
         _print(session, made)
     if not session.options.wait or session.options.dry_run in ("client", "server"):
@@ -136,8 +136,12 @@ def _list(session: Session, jobs: list[Raw]) -> int:
     return OK
 
 
-def _send(session: Session, client: Client, job: Raw, bundle: Bundle | None) -> Raw:
-    """Create a job, behind its code."""
+def send(session: Session, job: Raw, bundle: Bundle | None) -> Raw:
+    """Create a job, behind its code; returns it as the cluster has it.
+
+    Raises Problem from AlreadyExists for a taken name, unless the option `replace` is set.
+    """
+    client = session.client
     namespace = session.options.namespace or job["metadata"].get("namespace") or session.namespace
     job = {**job, "metadata": {**job["metadata"], "namespace": namespace}}
     is_trial = session.options.dry_run == "server"
@@ -156,8 +160,9 @@ def _create(session: Session, client: Client, job: Raw) -> Raw:
     except AlreadyExists as error:
         if not session.options.replace or is_trial:
             raise Problem(
-                f"there is a job {name} in namespace {namespace} already: --replace deletes it and "
-                "creates this one"
+                f"there is a job {name} in namespace {namespace} already",
+                "--replace deletes it and creates this one",
+                "replace=True deletes it and creates this one",
             ) from error
         made = replace_job(session, get_job(client, namespace, name), job)
         said = "replaced"

@@ -101,7 +101,7 @@ class JobLog:
     def _start(self, source: Source) -> None:
         live = sum(not reader.is_done for reader in self._readers.values())
         if live >= MAX_LOGS:
-            raise NoLogs(f"more than {MAX_LOGS} logs at once: --role, --index or --attempt")
+            raise NoLogs(f"more than {MAX_LOGS} logs at once: choose by role, index or attempt")
         wish = self._wish
         reader = LogReader(self._client, self._namespace, source, self._merger, wish)
         self._readers[source] = reader

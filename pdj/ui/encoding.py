@@ -30,7 +30,8 @@ def clean_text(text: str) -> str:
 
 def describe_problem(error: Exception) -> dict[str, str]:
     """What the page says of a failure: of which kind it is, and the words of whoever refused."""
-    text = error.message if isinstance(error, errors.ApiError) else str(error)
+    shown = error.for_shell if isinstance(error, Problem) else str(error)
+    text = error.message if isinstance(error, errors.ApiError) else shown
     return {"type": "problem", "kind": _kind(error), "text": text}
 
 

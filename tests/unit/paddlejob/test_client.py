@@ -1,5 +1,6 @@
 """The client without a cluster: what it costs to import, and what it says."""
 
+import ast
 import functools
 import re
 import socket
@@ -13,7 +14,7 @@ import yaml
 
 import paddlejob
 from paddlejob import Client
-from paddlejob.build import Wish, pack_code, pack_program
+from paddlejob.build import Code, Wish, files_of
 from paddlejob.errors import translate
 from paddlejob.functions import MAIN
 from paddlejob.picture import draw
@@ -73,6 +74,24 @@ def test_errors_keep_their_meaning() -> None:
     assert type(translate(Problem("anything else"))) is paddlejob.PaddleJobError
 
 
+SHARED = ("access/*", "code/*", "gather/*", "actions", "commands/logs", "commands/restart")
+OF_THE_SHELL = re.compile(r"(^|\W)--?[a-z]|kubectl")
+
+
+def test_no_error_of_the_tools_speaks_of_options() -> None:
+    """What the client shares with the command line says on its own what helps in a shell."""
+    files = [each for name in SHARED for each in (CHECKOUT / "pdj").glob(f"{name}.py")]
+    raised = [
+        node
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Problem", "Usage", "NoLogs")
+    ]
+    assert len(raised) > 20
+    said = [ast.unparse(part) for node in raised for part in (node.args[:1] + node.args[2:])]
+    assert not [each for each in said if OF_THE_SHELL.search(each)]
+
+
 def test_the_job_of_a_function() -> None:
     wish = Wish("paddle:3", workers=2, resources={"nvidia.com/gpu": 8}, env={"A": "1"}, queue="q")
     job = wish.job(fit)
@@ -89,14 +108,16 @@ def test_the_job_of_a_function() -> None:
 
 def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
     (tmp_path / "more.py").write_text("A = 1\r\n")
-    one, two = (pack_program(fit, {"lr": 1}, tmp_path, ["einops"]) for _ in range(2))
-    assert one.digest == two.digest != pack_program(fit, {"lr": 2}, tmp_path, ["einops"]).digest
+    one, two, other = (
+        Code(tmp_path, ["einops"]).pack(files_of(fit, tmp_path, {"lr": lr})) for lr in (1, 1, 2)
+    )
+    assert one and two and other and one.digest == two.digest != other.digest
     assert one.requirements == b"einops\n"
     assert set(one.archive.sizes) == {"more.py", MAIN, "paddlejob_args.json"}
     assert b"A = 1\r\n" in one.archive.plain
     (tmp_path / MAIN).write_text("")
     with pytest.raises(paddlejob.NotSendable, match=f"'{MAIN}' is a name that is needed"):
-        pack_program(fit, {}, tmp_path, None)
+        Client(kubeconfig="/no/such/kubeconfig").train(fit, image="python", code=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +132,9 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
         ({"function": Screen()}, "is an object that can be called"),
         ({"function": None}, "is an object that can be called"),
         ({"function": "fit", "code": "."}, "'fit' is not module:function"),
+        ({"function": fit, "workers": 0}, "a job without workers trains nothing: workers=1"),
+        ({"function": fit, "env": {"": "x"}}, "a variable is NAME=VALUE, not '=x'"),
+        ({"function": fit, "code": ".", "include": ["!a"]}, "include: '!a': neither"),
         ({"function": 训练}, "no name of a job can be made of '训练': pass name="),
     ],
 )
@@ -137,4 +161,5 @@ def test_a_picture_is_escaped() -> None:
 
 
 def test_packages_go_alone() -> None:
-    assert pack_code(None, ["einops", "numpy"]).requirements == b"einops\nnumpy\n"
+    bundle = Code(requirements=["einops", "numpy"]).pack({})
+    assert bundle and bundle.requirements == b"einops\nnumpy\n"

@@ -1,0 +1,50 @@
+"""What is to go with a job, as a user names it: a folder, more files, and packages for pip."""
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pdj.code.archive import KIB, MAX_KIB, pack, too_large
+from pdj.code.bundle import WORKSPACE, Bundle
+from pdj.code.folder import find_files
+from pdj.code.ignore import parse_pattern
+from pdj.errors import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """`requirements` is a file or lines of one; files over 1 MiB go only by patterns `include`."""
+
+    folder: Path | None
+    requirements: Path | Sequence[str] | None = None
+    index_url: str = ""
+    include: Sequence[str] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Beside those of the folder, by name."""
+
+    def pack(self, note: Callable[[str], None] = lambda _text: None) -> Bundle:
+        """Read all of it. Raises Problem for what cannot be sent, and where it is too large."""
+        include = [parse_pattern(each, "include") for each in self.include]
+        names = find_files(self.folder, note) if self.folder else []
+        archive = pack(self.folder or Path(), names, include, self.files)
+        if self.requirements is None:
+            return Bundle(archive)
+        content, place = self._read(archive.sizes)
+        if (len(archive.packed) + len(content)) // KIB > MAX_KIB:
+            sizes = {**archive.sizes, "requirements": len(content)}
+            raise too_large("too many with the requirements", sizes)
+        return Bundle(archive, content, place, self.index_url)
+
+    def _read(self, names: Container[str]) -> tuple[bytes, str]:
+        """The text for pip, and where a pod has it if the folder does: beside what it names."""
+        file = self.requirements
+        if not isinstance(file, Path):
+            return "".join(f"{each}\n" for each in file or ()).encode(), ""
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise Usage(f"cannot read {file}: {error.strerror}") from error
+        if not self.folder or not file.resolve().is_relative_to(self.folder.resolve()):
+            return content, ""
+        inside = file.resolve().relative_to(self.folder.resolve()).as_posix()
+        return content, f"{WORKSPACE}/{inside}" if inside in names else ""
