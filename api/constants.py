@@ -68,9 +68,17 @@ LABEL_QUEUE: Final = "kueue.x-k8s.io/queue-name"
 """On a job, set by its user: the LocalQueue whose quota it waits for. It counts with --kueue."""
 LABEL_QUEUE_PRIORITY: Final = "kueue.x-k8s.io/priority-class"  # a WorkloadPriorityClass
 LABEL_QUEUE_SECONDS: Final = "kueue.x-k8s.io/max-exec-time-seconds"
+ANNOTATION_PREBUILT: Final = "kueue.x-k8s.io/prebuilt-workload-name"
+"""On a job, or its label, set by MultiKueue: the Workload that came with it from the manager."""
+MULTIKUEUE: Final = "kueue.x-k8s.io/multikueue"
+"""A job's managedBy on the manager of MultiKueue: it runs in another cluster."""
+TOPOLOGY_GATE: Final = "kueue.x-k8s.io/topology"
+"""Of a pod, until Kueue has chosen its node."""
+LABEL_POD_SET: Final = "kueue.x-k8s.io/podset"
+ANNOTATION_WORKLOAD: Final = "kueue.x-k8s.io/workload"
 LABEL_QUEUE_JOB: Final = "kueue.x-k8s.io/job-uid"
 """On a Workload, for Kueue's own tools."""
-JOB_LABELS: Final = (LABEL_QUEUE, LABEL_QUEUE_PRIORITY, LABEL_QUEUE_SECONDS)
+JOB_LABELS: Final = (LABEL_QUEUE, LABEL_QUEUE_PRIORITY, LABEL_QUEUE_SECONDS, ANNOTATION_PREBUILT)
 """The labels of a job that a pass reads."""
 ANNOTATION_POD_SETS: Final = f"{GROUP}/pod-sets-sha256"
 """On a Workload: the digest of what it was made from."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from api.constants import (
+    ANNOTATION_PREBUILT,
     ANNOTATION_RESTARTED_AT,
     ANNOTATION_STATIC_RENDEZVOUS,
     API_VERSION,
@@ -42,6 +43,13 @@ class PaddleJob:
     """Whether the annotation allows the launcher to be given its peers' list."""
     labels: dict[str, str] = field(default_factory=dict)
     """The labels that Kueue's users set."""
+    prebuilt: str = ""
+    """The name of the Workload that MultiKueue has sent with the job."""
+
+    @property
+    def workload_name(self) -> str:
+        """The name of the job's Workload, whoever makes it."""
+        return self.prebuilt or workload_name(self.name, self.uid)
 
     @property
     def is_ours(self) -> bool:
@@ -94,8 +102,15 @@ def parse_job(raw: Raw) -> PaddleJob:
         raw_status=raw.get("status") or {},
         restarted_at=annotations.get(ANNOTATION_RESTARTED_AT, "")[:MAX_RESTARTED_AT],
         static_rendezvous=annotations.get(ANNOTATION_STATIC_RENDEZVOUS, "true") == "true",
+        prebuilt=parse_prebuilt(raw),
         labels={key: labels_of(raw)[key] for key in JOB_LABELS if key in labels_of(raw)},
     )
+
+
+def parse_prebuilt(raw: Raw) -> str:
+    """The name of the Workload that MultiKueue has sent with the job; empty without one."""
+    annotations = raw["metadata"].get("annotations") or {}
+    return str(annotations.get(ANNOTATION_PREBUILT) or labels_of(raw).get(ANNOTATION_PREBUILT, ""))
 
 
 def pod_name(job_name: str, role: Role, index: int) -> str:

@@ -36,7 +36,7 @@ from reconcile.children.refused import await_permission
 from reconcile.children.slow_create import await_slow_create
 from reconcile.children.startup_errors import await_startup
 from reconcile.children.terminating import await_leavers, force_deletes, seconds_to_force_delete
-from reconcile.children.workload import finish_patches
+from reconcile.children.workload import finish_patches, tend_delegated
 from reconcile.failure.loss import count_loss
 from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
@@ -120,7 +120,7 @@ def _decide(observed: Observed, now: datetime, settings: Settings) -> Plan:
     view = build_view(observed, now, settings)
     state = _state(view)
     if not view.job.is_ours:
-        return Plan()
+        return tend_delegated(view)
     if view.is_inherited and state not in State.DELETING | State.ENDED:
         return leave_alone(view) or take_pods(view) or _move(view, adopt(view))
     move, holds = _ask(view, state)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from api.constants import (
     ANNOTATION_GROUP_NAME,
     ANNOTATION_POD_SETS,
+    ANNOTATION_PREBUILT,
     ANNOTATION_RESTARTED_AT,
     ANNOTATION_STATIC_RENDEZVOUS,
     ANNOTATION_SUSPENDED,
@@ -23,12 +24,13 @@ from api.constants import (
     LABEL_ROLE,
     MAX_ENV_VALUE_BYTES,
     MAX_RESTARTED_AT,
+    MULTIKUEUE,
     OWN_MANAGERS,
     Role,
 )
 from api.job import config_map_name, pod_group_name, workload_name
 from api.objects import Raw, controller_of, is_deleting, labels_of
-from api.ownership import owner_of
+from api.ownership import Owner, owner_of
 from controller.client.resources import (
     CONFIG_MAP,
     GANG_POD_GROUP,
@@ -59,7 +61,7 @@ _METADATA = (
     "deletionGracePeriodSeconds",
 )
 _LABELS = (LABEL_JOB_UID, LABEL_ROLE, LABEL_INDEX, LABEL_ATTEMPT)
-_JOB_ANNOTATIONS = (ANNOTATION_RESTARTED_AT, ANNOTATION_STATIC_RENDEZVOUS)
+_JOB_ANNOTATIONS = (ANNOTATION_RESTARTED_AT, ANNOTATION_STATIC_RENDEZVOUS, ANNOTATION_PREBUILT)
 _POD_ANNOTATIONS = (ANNOTATION_GROUP_NAME, ANNOTATION_WOKEN)
 _TEMPLATE_METADATA = ("labels", "annotations", "finalizers")
 MAX_WORKLOAD_BYTES = 64 << 10
@@ -68,6 +70,7 @@ _WORKLOAD_ANNOTATIONS = (ANNOTATION_POD_SETS, ANNOTATION_SUSPENDED)
 _WORKLOAD_SPEC = ("queueName", "active")
 _POD_SET = ("name", "count", "minCount")
 _ASSIGNMENT = ("name", "flavors", "count")
+"""And that there is an assignment of nodes, which may be long: Kueue hands the nodes to pods."""
 _CHECK = ("name", "state", "podSetUpdates")
 _GROUP_SPEC = ("minMember", "queue", "priorityClassName", "minResources")
 _POD_SPEC = ("nodeName", "restartPolicy")
@@ -95,7 +98,7 @@ def _trim_job(job: Raw) -> Raw:
     annotations = _pick(job["metadata"].get("annotations") or {}, _JOB_ANNOTATIONS)
     if annotations:
         metadata["annotations"] = {k: v[:MAX_RESTARTED_AT] for k, v in annotations.items()}
-    if (spec.get("managedBy") or "") not in OWN_MANAGERS:
+    if (spec.get("managedBy") or "") not in (*OWN_MANAGERS, MULTIKUEUE):
         kept_status = _pick(status, ("phase", "mode"))
         return {"metadata": metadata, "spec": _pick(spec, ("managedBy",)), "status": kept_status}
     for role in Role:
@@ -174,7 +177,7 @@ def _may_be_gang(obj: Raw) -> bool:
 def _trim_workload(obj: Raw) -> Raw:
     """The job's own Workload without its templates; any other only its metadata."""
     owner, metadata = owner_of(obj), _trim_metadata(obj)
-    if owner is None or obj["metadata"]["name"] != workload_name(owner.key.name, owner.uid):
+    if owner is None or not _may_be_own(obj["metadata"]["name"], owner):
         return {"metadata": metadata}
     annotations = _pick(obj["metadata"].get("annotations") or {}, _WORKLOAD_ANNOTATIONS)
     if annotations:
@@ -185,11 +188,19 @@ def _trim_workload(obj: Raw) -> Raw:
     return {"metadata": metadata, "spec": kept, "status": _trim_workload_status(status)}
 
 
+def _may_be_own(name: str, owner: Owner) -> bool:
+    """MultiKueue sends a Workload that has the UID of the manager's job in its name."""
+    return name.rpartition("-")[0] == workload_name(owner.key.name, owner.uid).rpartition("-")[0]
+
+
 def _trim_workload_status(status: Raw) -> Raw:
     admission = status.get("admission")
     kept: Raw = {}
     if admission:
         assignments = _pick_each(admission.get("podSetAssignments"), _ASSIGNMENT)
+        for kept_one, whole in zip(assignments, admission["podSetAssignments"], strict=False):
+            if whole.get("topologyAssignment"):
+                kept_one["topologyAssignment"] = {}
         kept["admission"] = {"podSetAssignments": assignments}
     kept["admissionChecks"] = _pick_each(status.get("admissionChecks"), _CHECK)
     kept["reclaimablePods"] = _pick_each(status.get("reclaimablePods"), _POD_SET)

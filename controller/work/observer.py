@@ -7,6 +7,7 @@ call.
 import contextlib
 from collections.abc import Callable, Iterator
 
+from api.job import parse_prebuilt
 from api.objects import Raw, is_deleting, name_of, uid_of
 from api.ownership import Key, Owner
 from controller.cache.store import Family, Store
@@ -75,6 +76,7 @@ class Observer:
             workloads=children.get(WORKLOAD, ()),
             workloads_served=self._is_served(WORKLOAD, key.namespace),
             workloads_forbidden=self._is_forbidden(WORKLOAD, key.namespace),
+            prebuilt=self._prebuilt(key, family),
             cluster_objects=dict(self._cluster_objects(key, family)),
             nodes=self._nodes(pods),
             is_backlogged=self._is_backlogged(key.namespace),
@@ -91,6 +93,16 @@ class Observer:
                     pod = self._get(POD.path(owner.key.namespace, name))
                     if owner.controls(pod):
                         yield trim(POD, pod)
+
+    def _prebuilt(self, key: Key, family: Family) -> Raw | None:
+        """No watch shows a Workload that is not the job's yet."""
+        name = parse_prebuilt(family.job)
+        is_there = bool(family.children.get(WORKLOAD))
+        if not name or is_there or not self._is_served(WORKLOAD, key.namespace):
+            return None
+        with contextlib.suppress(NotFound):
+            return self._get(WORKLOAD.path(key.namespace, name))
+        return None
 
     def _cluster_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
         """Flavors and priority classes: there are few, they hardly change, and few passes ask."""

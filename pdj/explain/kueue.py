@@ -6,7 +6,7 @@ Who may not read Workloads gets the text of the job's own reason.
 from collections.abc import Iterator
 
 from api.constants import KUEUE_API_VERSION, LABEL_QUEUE, Reason
-from api.job import PaddleJob, workload_name
+from api.job import PaddleJob
 from api.objects import Raw
 from kube.client import Client
 from kube.errors import ApiError
@@ -153,7 +153,7 @@ def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: st
     if reason not in (Reason.QUEUED, Reason.EVICTED):
         return text
     try:
-        workload = client.get(_path(job, "workloads", workload_name(job.name, job.uid)))
+        workload = client.get(_path(job, "workloads", job.workload_name))
     except ApiError:
         return text
     type_ = "Admitted" if has_quota(workload) else "QuotaReserved"
@@ -170,7 +170,7 @@ def queue_lines(client: Client, job: PaddleJob) -> Iterator[str]:
         pending = client.get(f"{place}/pendingworkloads").get("items") or ()
     except ApiError:
         pending = ()
-    name = workload_name(job.name, job.uid)
+    name = job.workload_name
     for each in pending:
         if each["metadata"]["name"] == name:
             yield f"{queue}: {each['positionInLocalQueue'] + 1} of {len(pending)}"

@@ -6,12 +6,15 @@ job: a pod's manifest is built with it, so an eviction has nothing to take back.
 
 from collections.abc import Iterator
 
-from api.constants import Role
+from api.constants import ANNOTATION_WORKLOAD, LABEL_POD_SET, TOPOLOGY_GATE, Role
 from api.objects import Raw
 from reconcile.model.plan import Child
 from reconcile.model.view import View
-from reconcile.model.workload import FLAVOR, flavors_of, is_admitted
+from reconcile.model.workload import FLAVOR, flavors_of, is_admitted, places_pods
 
+TOPOLOGY = "kueue.x-k8s.io/podset-"
+LEVELS = ("required-topology", "preferred-topology", "unconstrained-topology")
+"""With that prefix, annotations of a template: what its pods want of the topology."""
 _MAPS = ("nodeSelector", "labels", "annotations")
 
 
@@ -42,6 +45,8 @@ def find_conflict(view: View) -> str:
 def placed_metadata(view: View, role: Role, field: str) -> dict[str, str]:
     """The labels or annotations that an admission adds to a role's pods."""
     found: dict[str, str] = {}
+    if places_pods(view.workload, role):
+        found |= _for_ungater(view, role, field)
     for _, wanted in _updates(view, role):
         found |= wanted.get(field) or {}
     return found
@@ -58,7 +63,19 @@ def placed_spec(view: View, role: Role, spec: Raw) -> Raw:
         tolerations += (t for t in wanted.get("tolerations") or () if t not in tolerations)
     if len(tolerations) > len(spec.get("tolerations") or ()):
         changed["tolerations"] = tolerations
+    if places_pods(view.workload, role):
+        changed["schedulingGates"] = [*(spec.get("schedulingGates") or ()), {"name": TOPOLOGY_GATE}]
     return changed
+
+
+def _for_ungater(view: View, role: Role, field: str) -> dict[str, str]:
+    """By these Kueue finds the pods whose nodes it has chosen."""
+    if field == "labels":
+        return {LABEL_POD_SET: str(role)}
+    template = view.job.spec.roles[role].template.get("metadata") or {}
+    is_asked = any(f"{TOPOLOGY}{key}" in (template.get("annotations") or {}) for key in LEVELS)
+    own = {ANNOTATION_WORKLOAD: view.job.workload_name}
+    return own if is_asked else own | {f"{TOPOLOGY}unconstrained-topology": "true"}
 
 
 def _updates(view: View, role: Role) -> Iterator[tuple[str, Raw]]:

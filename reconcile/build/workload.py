@@ -10,16 +10,19 @@ import json
 
 from api.constants import (
     ANNOTATION_POD_SETS,
+    ANNOTATION_PREBUILT,
     ANNOTATION_SUSPENDED,
     KUEUE_API_VERSION,
     LABEL_ATTEMPT,
+    LABEL_INDEX,
     LABEL_QUEUE,
     LABEL_QUEUE_JOB,
     LABEL_QUEUE_SECONDS,
     Role,
 )
-from api.job import parse_job, workload_name
+from api.job import parse_job
 from api.objects import Raw
+from reconcile.build.flavors import LEVELS, TOPOLOGY
 from reconcile.build.rendezvous import child_labels
 from reconcile.model.view import View
 from reconcile.model.workload import has_quota, is_admitted, is_set, priority_class_of
@@ -48,19 +51,29 @@ def is_stale(view: View, workload: Raw) -> bool:
     if is_set(workload, "Finished"):
         return True
     if has_quota(workload):
-        return _reclaimed(workload) > len(view.completed.get(Role.WORKER, ()))
+        done = len(view.completed.get(Role.WORKER, ()))
+        return view.job.is_ours and _reclaimed(workload) > done
+    return not is_of_job(view, workload)
+
+
+def is_of_job(view: View, workload: Raw) -> bool:
+    """Whether the Workload asks for what the job needs."""
     annotations = workload["metadata"].get("annotations") or {}
-    if annotations.get(ANNOTATION_POD_SETS) != _digest(view):
-        return True
-    return _counts(workload["spec"].get("podSets") or []) != _counts(_pod_sets(view))
+    is_same = annotations.get(ANNOTATION_POD_SETS) == _digest(view)
+    return is_same and _counts(workload["spec"].get("podSets") or []) == _counts(_pod_sets(view))
+
+
+def build_adoption(view: View) -> Raw:
+    """The metadata that makes the Workload that MultiKueue has sent the job's own."""
+    built = build_workload(view)["metadata"]
+    return {"metadata": {key: built[key] for key in ("labels", "ownerReferences")}}
 
 
 def build_workload(view: View) -> Raw:
     """The job's Workload, ready to be created."""
     labels = child_labels(view.job, view.attempt) | {LABEL_QUEUE_JOB: view.job.uid}
     del labels[LABEL_ATTEMPT]
-    name = workload_name(view.job.name, view.job.uid)
-    metadata = view.job.child_metadata(name, labels)
+    metadata = view.job.child_metadata(view.job.workload_name, labels)
     metadata["annotations"] = {ANNOTATION_POD_SETS: _digest(view)}
     if view.job.spec.suspend:
         metadata["annotations"][ANNOTATION_SUSPENDED] = "true"
@@ -97,9 +110,27 @@ def _pod_sets(view: View) -> list[Raw]:
             "count": spec.replicas,
             **({"minCount": spec.least} if spec.least < spec.replicas else {}),
             "template": _template(spec.template),
+            "topologyRequest": _topology(spec.template),
         }
         for role, spec in parse_job(view.observed.job).spec.roles.items()
     ]
+
+
+def _topology(template: Raw) -> Raw:
+    """What the template's annotations ask for; pods are placed by their index, so that neighbours
+    in rank are neighbours."""
+    told = (template.get("metadata") or {}).get("annotations") or {}
+    request: Raw = {"podIndexLabel": LABEL_INDEX}
+    for key in LEVELS:
+        if value := told.get(f"{TOPOLOGY}{key}"):
+            is_level = key != "unconstrained-topology"
+            request[key.partition("-")[0]] = value if is_level else value == "true"
+            break
+    level, size = (told.get(f"{TOPOLOGY}slice-{k}", "") for k in ("required-topology", "size"))
+    if level and size and not size.strip(_ALPHABET):
+        request |= {"podSetSliceRequiredTopology": level, "podSetSliceSize": int(size)}
+    group = told.get(f"{TOPOLOGY}group-name")
+    return request | ({"podSetGroupName": group} if group else {})
 
 
 def _template(template: Raw) -> Raw:
@@ -111,7 +142,8 @@ def _template(template: Raw) -> Raw:
 
 def _digest(view: View) -> str:
     spec = view.observed.job["spec"]
-    labels = {key: value for key, value in view.job.labels.items() if key != LABEL_QUEUE}
+    others = (LABEL_QUEUE, ANNOTATION_PREBUILT)
+    labels = {key: value for key, value in view.job.labels.items() if key not in others}
     source = [labels, {role: spec[role] for role in Role if spec.get(role)}]
     return hashlib.sha256(json.dumps(source, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -58,7 +58,7 @@ def await_quota(view: View) -> Move | Hold | None:
         return end_evicted(view)
     if view.observed.pods or any(each.kind == "Workload" for each in view.observed.refusals):
         return Hold(stops=Stop.PODS)  # other policies say what the job waits for
-    return _await_class(view) if workload is None else _queued(workload)
+    return _await_workload(view) if workload is None else _queued(workload)
 
 
 def _hold(cause: str, next_step: str, seconds: float | None = None) -> Hold:
@@ -85,7 +85,10 @@ def _await_flavors(view: View) -> Move | Hold | None:
     return fail_job(view, Reason.INVALID_SPEC, conflict) if conflict else None
 
 
-def _await_class(view: View) -> Hold:
+def _await_workload(view: View) -> Hold:
+    if view.job.prebuilt:
+        cause = f"the Workload {view.job.prebuilt} of MultiKueue is not there, or not of this job"
+        return _hold(cause, "nothing; if it lasts, submit the job again", RETRY_SECONDS)
     named = priority_class_of(view.observed.job)
     hold = _unread(view, named, "have it made, or name another") if named else None
     return hold or _hold("waiting for its Workload to be made", "nothing")

@@ -5,12 +5,24 @@ left and clears the admission. It learns the job's end and its readiness by cond
 patch replaces the whole list of conditions, so it applies only to the version that was seen.
 """
 
-from api.constants import ANNOTATION_SUSPENDED, LABEL_QUEUE, Condition, Phase, Role
-from api.job import workload_name
-from api.objects import Raw, format_time, name_of, parse_time
-from reconcile.build.workload import build_workload, is_stale, uses_kueue
+from api.constants import (
+    ANNOTATION_SUSPENDED,
+    LABEL_QUEUE,
+    MULTIKUEUE,
+    Condition,
+    Phase,
+    Role,
+)
+from api.objects import Raw, controller_of, format_time, name_of, parse_time
+from reconcile.build.workload import (
+    build_adoption,
+    build_workload,
+    is_of_job,
+    is_stale,
+    uses_kueue,
+)
 from reconcile.children.cleanup import has_ended
-from reconcile.model.plan import Create, Delete, ObjectReference, Patch, deletes_of
+from reconcile.model.plan import Create, Delete, ObjectReference, Patch, Plan, deletes_of
 from reconcile.model.view import View
 from reconcile.model.workload import (
     condition_named,
@@ -27,7 +39,7 @@ TIME_IS_UP = "MaximumExecutionTimeExceeded"
 
 def workload_deletes(view: View) -> tuple[Delete, ...]:
     """Workloads that are too many, and one that does not fit any more, once no pod is left."""
-    own = workload_name(view.job.name, view.job.uid)
+    own = view.job.workload_name
     others = tuple(each for each in view.observed.workloads if name_of(each) != own)
     workload = view.workload
     if workload is None or view.observed.pods:
@@ -38,7 +50,9 @@ def workload_deletes(view: View) -> tuple[Delete, ...]:
 
 def workload_creates(view: View) -> tuple[Create, ...]:
     """The missing Workload. One that is being deleted has its name until it is gone."""
-    name = workload_name(view.job.name, view.job.uid)
+    name = view.job.workload_name
+    if view.job.prebuilt:
+        return ()  # MultiKueue makes it
     exists = any(name_of(each) == name for each in view.observed.workloads)
     if exists or view.observed.pods or not (uses_kueue(view) and view.observed.workloads_served):
         return ()
@@ -50,11 +64,24 @@ def workload_creates(view: View) -> tuple[Create, ...]:
 
 def workload_patches(view: View) -> tuple[Patch, ...]:
     """The changes that a live job's Workload needs."""
-    workload = view.workload
-    if workload is None or not uses_kueue(view):
+    workload, prebuilt = view.workload, view.observed.prebuilt
+    if not uses_kueue(view):
         return ()
+    if workload is None:
+        if prebuilt is None or controller_of(prebuilt) or not is_of_job(view, prebuilt):
+            return ()
+        return (Patch(ObjectReference.of(prebuilt), build_adoption(view)),)
     spec = _spec_patch(view, workload)
     return (*spec, *_status_patch(view, workload, *_live_status(view, workload)))
+
+
+def tend_delegated(view: View) -> Plan:
+    """On MultiKueue's manager the Workload and nothing else: the job runs in another cluster."""
+    is_managers = view.job.spec.managed_by == MULTIKUEUE and view.observed.workloads_served
+    if not is_managers or view.job.is_deleting or view.job.status.is_terminal:
+        return Plan()
+    creates = tuple(filter(None, (workload_creates(view),)))
+    return Plan(workload_deletes(view), workload_patches(view), creates)
 
 
 def finish_patches(view: View) -> tuple[Patch, ...]:
@@ -95,7 +122,7 @@ _Told = tuple[str, bool, str, str]
 def _live_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
     """Fields and conditions of the Workload of a job that goes on."""
     if is_admitted(workload):
-        return _running_status(view, workload)
+        return _running_status(view, workload) if view.job.is_ours else ({},)
     if has_quota(workload) and is_set(workload, "Evicted") and not view.observed.pods:
         return _returned_status(view, workload)
     return ({},)

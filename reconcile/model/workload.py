@@ -8,7 +8,7 @@ from api.constants import (
     TERMINAL_PHASES,
     Role,
 )
-from api.job import PaddleJob, workload_name
+from api.job import PaddleJob
 from api.objects import Raw, condition_of, is_deleting, labels_of, name_of
 from reconcile.model.plan import Child
 
@@ -17,7 +17,7 @@ FLAVOR = "ResourceFlavor"
 
 def find_workload(job: PaddleJob, workloads: Iterable[Raw]) -> Raw | None:
     """The job's own Workload, unless it is being deleted."""
-    name = workload_name(job.name, job.uid)
+    name = job.workload_name
     found = (each for each in workloads if name_of(each) == name and not is_deleting(each))
     return next(found, None)
 
@@ -56,6 +56,11 @@ def assignment_of(workload: Raw | None, role: Role) -> Raw:
 def flavors_of(workload: Raw | None, role: Role) -> list[str]:
     """The names of the ResourceFlavors assigned to a role's pods, each once."""
     return sorted(set((assignment_of(workload, role).get("flavors") or {}).values()))
+
+
+def places_pods(workload: Raw | None, role: Role) -> bool:
+    """Whether Kueue chooses a node for each pod of a role."""
+    return "topologyAssignment" in assignment_of(workload, role)
 
 
 def limit_replicas(job: PaddleJob, workload: Raw) -> PaddleJob:

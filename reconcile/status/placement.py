@@ -8,11 +8,13 @@ from api.trainer import requests_of, waiting_states
 from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, clock_time, count
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
+from reconcile.model.workload import places_pods
 
 INSUFFICIENT = re.compile(r"Insufficient ([\w./-]*\w)")
 """The scheduler's phrase for a resource that no node has enough of."""
 CLAIM_MISSING = re.compile(r'persistentvolumeclaim "[^"]*" not found')
 CLAIM_UNBOUND = "unbound immediate PersistentVolumeClaims"
+GATED = "SchedulingGated"
 DEFAULT_SCHEDULER = "default-scheduler"
 
 
@@ -20,7 +22,7 @@ def await_start(view: View) -> Hold | None:
     """Wait for pods that have no node yet, or that their nodes have not started."""
     if view.all_run:
         return None
-    hold = _unscheduled(view) or _overlooked(view) or _without_sandbox(view)
+    hold = _gated(view) or _unscheduled(view) or _overlooked(view) or _without_sandbox(view)
     if hold is not None:
         return hold
     cause = f"waiting for {count(view.job.spec.total_replicas, 'pod')} to start"
@@ -46,6 +48,16 @@ def _without_sandbox(view: View) -> Hold | None:
                 cause = f"{pod.name}: {text}"[:MAX_CAUSE_CHARACTERS]
                 return Hold(Reason.WAITING_FOR_PODS, cause, "nothing, its node tries again")
     return None
+
+
+def _gated(view: View) -> Hold | None:
+    """A hold if Kueue has still to choose nodes: it takes its gate from such pods."""
+    told = filter(None, map(_unschedulable, view.pods.values()))
+    gated = [each for each in told if each.get("reason") == GATED]
+    if not gated or not any(places_pods(view.workload, role) for role in view.job.spec.roles):
+        return None
+    cause = f"Kueue has still to choose nodes for {count(len(gated), 'pod')}"
+    return Hold(Reason.QUEUED, cause, "nothing; if it lasts, see that Kueue runs")
 
 
 def _unscheduled(view: View) -> Hold | None:

@@ -12,6 +12,7 @@ import yaml
 from localcluster import Cluster
 from localcluster.commands.manifests import install, without
 from localcluster.machine.process import Process
+from manifests.rbac import KUEUE_RULES, policy_rules
 from tests.live.processes import http_get, listening_ports
 from tests.live.proxy import FaultProxy
 
@@ -50,6 +51,21 @@ def install_without_deployment(cluster: Cluster) -> None:
     """The CRD, and the operator's account and rights, for operators that run beside."""
     install_crd(cluster)
     install(cluster, stdin=without("Deployment", MANIFESTS / "operator-all-namespaces.yaml"))
+
+
+def grant_queues(cluster: Cluster) -> None:
+    """The operator's account gets the rights of --kueue."""
+    name, api = {"name": "queues"}, "rbac.authorization.k8s.io"
+    role = {"apiVersion": f"{api}/v1", "kind": "ClusterRole", "metadata": name}
+    account = {"kind": "ServiceAccount", "name": DEPLOYMENT, "namespace": NAMESPACE}
+    binding = {
+        **role,
+        "kind": "ClusterRoleBinding",
+        "roleRef": {"apiGroup": api, "kind": "ClusterRole", "name": "queues"},
+        "subjects": [account],
+    }
+    for each in (role | {"rules": policy_rules(KUEUE_RULES)}, binding):
+        install(cluster, stdin=json.dumps(each))
 
 
 def run_operator(

@@ -36,9 +36,9 @@ class Kubelet:
 
         self.world.change("Pod", name, edit)
 
-    def refuse_to_bind(self, name: str, message: str) -> None:
+    def refuse_to_bind(self, name: str, message: str, reason: str = "Unschedulable") -> None:
         """The scheduler has found none."""
-        condition = self._condition("PodScheduled", "False", reason="Unschedulable")
+        condition = self._condition("PodScheduled", "False", reason=reason)
         self._edit_status(name, phase="Pending", conditions=[condition | {"message": message}])
 
     def give_address(self, name: str) -> None:

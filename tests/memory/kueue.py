@@ -35,22 +35,23 @@ class Kueue:
 
     def hold(self, reason: str, message: str) -> None:
         """Say why there is no quota."""
-        self._set(QuotaReserved=("False", reason, message))
+        self.tell(QuotaReserved=("False", reason, message))
 
-    def admit(self, flavor: str = "default", **counts: int) -> None:
+    def admit(self, flavor: str = "default", *, topology: bool = False, **counts: int) -> None:
         """Reserve quota for every pod set, or for so many pods, and let it start."""
         assigned = [
             {
                 "name": each["name"],
                 "flavors": {"cpu": flavor},
                 "count": counts.get(each["name"], each["count"]),
+                **({"topologyAssignment": {"levels": ["rack"]}} if topology else {}),
             }
             for each in self.workload["spec"]["podSets"]
         ]
         self._world.cluster_objects.setdefault(("ResourceFlavor", flavor), {"spec": {}})
         admission = {"clusterQueue": "cq", "podSetAssignments": assigned}
         self._world.change(WORKLOAD, self.name, lambda w: _status(w).update(admission=admission))
-        self._set(
+        self.tell(
             QuotaReserved=("True", "QuotaReserved", "reserved"),
             Admitted=("True", "Admitted", "admitted"),
             **({"Evicted": ("False", "QuotaReserved", "")} if self.condition("Evicted") else {}),
@@ -58,14 +59,16 @@ class Kueue:
 
     def evict(self, reason: str = "Preempted") -> None:
         """Ask for the quota back."""
-        self._set(Evicted=("True", reason, "for a job of higher priority"))
+        self.tell(Evicted=("True", reason, "for a job of higher priority"))
 
     @property
     def holds_quota(self) -> bool:
         """Whether the quota is in use."""
         return condition_of(self.workload, "QuotaReserved") is not None
 
-    def _set(self, **conditions: tuple[str, str, str]) -> None:
+    def tell(self, **conditions: tuple[str, str, str]) -> None:
+        """Set conditions: status, reason, message."""
+
         def edit(workload: Raw) -> None:
             known = {c["type"]: c for c in _status(workload).get("conditions") or ()}
             for type_, (status, reason, message) in conditions.items():

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
+from api.job import parse_prebuilt
 from api.objects import (
     Raw,
     controller_of,
@@ -252,6 +253,7 @@ class World:
             gang_served=self.gang_served,
             workloads=children[WORKLOAD],
             workloads_served=self.workloads_served,
+            prebuilt=self._prebuilt(job, children[WORKLOAD]),
             cluster_objects=self.cluster_objects,
             nodes=self.nodes,
             is_backlogged=self.is_backlogged,
@@ -259,6 +261,10 @@ class World:
             namespace_host_ports=self.namespace_host_ports,
             **facts._asdict(),
         )
+
+    def _prebuilt(self, job: Raw, own: tuple[Raw, ...]) -> Raw | None:
+        found = self.objects.get((WORKLOAD.kind, parse_prebuilt(job)))
+        return None if own else found
 
     def work(self, name: str = "train") -> Plan:
         """One pass over one job: look, decide, write."""

@@ -6,16 +6,24 @@ too, where the shared cluster ends.
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from localcluster import Cluster, ClusterConfig
+from localcluster.commands.manifests import install
 from localcluster.machine import clock
+from manifests.rbac import KUEUE_RULES
 from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
-from tests.live.operated import NAMESPACE, install_without_deployment, run_operator
+from tests.live.operated import (
+    NAMESPACE,
+    grant_queues,
+    install_without_deployment,
+    run_operator,
+)
 from tests.live.processes import listening_ports
 from tests.live.rights import Right, granted, used
 from tests.live.scrape import scrape
@@ -24,6 +32,9 @@ ASKED_BY_ADMISSION = {("batch.paddlepaddle.org", "paddlejobs/finalizers", "updat
 """OwnerReferencesPermissionEnforcement checks it; no request uses it."""
 IN_VOLCANO = "podgroups.scheduling.volcano.sh"
 IN_TREE = "podgroups.scheduling.k8s.io"
+CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
+IN_KUEUE = "workloads.kueue.x-k8s.io"
+QUEUES = {(group, resource, verb) for group, resource, verbs in KUEUE_RULES for verb in verbs}
 Raw = dict[str, Any]
 
 
@@ -33,9 +44,11 @@ def scene() -> Iterator[Lab]:
     with Cluster(ClusterConfig(nodes=1)) as running:
         install_without_deployment(running)
         volcano.install_pod_groups(running)
+        install(running, CRD)
+        grant_queues(running)
         election = ("--leader-elect", f"--leader-election-namespace={NAMESPACE}")
         metrics = ("--metrics-bind-address=127.0.0.1:0", "--metrics-secure")
-        run_operator(running, "", *election, *metrics, "--scheduling=kubernetes")
+        run_operator(running, "", *election, *metrics, "--scheduling=kubernetes", "--kueue")
         with new_namespace(running) as namespace:
             yield Lab(running, namespace)
 
@@ -52,6 +65,7 @@ def test_no_right_is_unused(scene: Lab) -> None:
     start_restart(scene)
     use_volcano(scene)
     use_kubernetes(scene)
+    use_queues(scene)
     scene.submit(paddle_job("brief", one(shell("true")), ttlSecondsAfterFinished=0))
     scene.wait(lambda: not scene.get(PADDLE_JOBS, "paddlejobs/brief"), "brief is deleted")
     services = paddle_job("named", one(shell("true")), intranet="Service", cleanPodPolicy="Always")
@@ -59,13 +73,14 @@ def test_no_right_is_unused(scene: Lab) -> None:
     scene.wait_completed("named")
 
     def left() -> set[Right]:
-        return granted() - used(scene.cluster) - ASKED_BY_ADMISSION
+        return (granted() | QUEUES) - used(scene.cluster) - ASKED_BY_ADMISSION
 
     deadline = clock.monotonic() + 150.0
     while left() and clock.monotonic() < deadline:
         clock.sleep(0.5)
     assert left() == set()
-    assert used(scene.cluster) - granted() == set()
+    assert used(scene.cluster) - granted() - QUEUES == set()
+    assert not granted() & QUEUES, "without the flag the manifest has no right of it"
 
 
 def one(template: Raw) -> dict[str, tuple[int, Raw]]:
@@ -121,6 +136,44 @@ def use_kubernetes(lab: Lab) -> None:
     group = own_group(lab, "intree")
     lab.wait(lambda: group in lab.kubectl("get", IN_TREE, "-o", "name"), "a PodGroup")
     use_group(lab, "intree", template, IN_TREE, "scheduling.k8s.io/v1alpha2")
+
+
+def use_queues(lab: Lab) -> None:
+    """A Workload whose name is taken, and one that is made, moved, admitted and made anew.
+
+    Both jobs wait for a class that does not exist yet, the third for one of Kubernetes' own.
+    """
+    labels = {"kueue.x-k8s.io/queue-name": "team", "kueue.x-k8s.io/priority-class": "late"}
+    jobs = [paddle_job(name, one(shell("sleep 3600"))) for name in ("queued", "squeezed")]
+    for job in jobs:
+        job["metadata"]["labels"] = labels
+    classed = paddle_job("classed", one(shell("true")))
+    classed["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "team"}
+    classed["spec"]["worker"]["template"]["spec"]["priorityClassName"] = "system-node-critical"
+    lab.submit(*jobs, classed)
+    taken = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Workload", "spec": {"podSets": []}}
+    uid = lab.job("squeezed")["metadata"]["uid"]
+    lab.submit(taken | {"metadata": {"name": f"paddlejob-squeezed-{uid[:5]}"}})
+    late = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "value": 1}
+    lab.submit(late | {"metadata": {"name": "late"}})
+    name = f"{IN_KUEUE}/paddlejob-queued-{lab.job('queued')['metadata']['uid'][:5]}"
+    lab.wait(lambda: name in lab.kubectl("get", IN_KUEUE, "-o", "name"), "a Workload")
+    lab.kubectl("label", "pdj", "queued", "kueue.x-k8s.io/queue-name=other", "--overwrite")
+    queue = ("get", name, "-o", "jsonpath={.spec.queueName}")
+    lab.wait(lambda: lab.kubectl(*queue) == "other", "it moves")
+    lab.kubectl("label", "pdj", "queued", "kueue.x-k8s.io/max-exec-time-seconds=9000")
+    seconds = ("get", name, "-o", "jsonpath={.spec.maximumExecutionTimeSeconds}")
+    lab.wait(lambda: "9000" in lab.cluster.kubectl(
+        "-n", lab.namespace, *seconds, check=False).stdout, "it is made anew")  # fmt: skip
+    times = {"reason": "Told", "message": "", "lastTransitionTime": "2026-01-02T03:04:05Z"}
+    told = [{"type": t, "status": "True", **times} for t in ("QuotaReserved", "Admitted")]
+    assigned = [{"name": "worker", "count": 1, "flavors": {"cpu": "none"}}]
+    status = {"conditions": told, "admission": {"podSetAssignments": assigned}}
+    patch = ("--subresource=status", "--type=merge", "-p")
+    lab.kubectl("patch", name, *patch, json.dumps({"status": status}))
+    lab.kubectl("create", "-f", "-", stdin=json.dumps({
+        "apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ResourceFlavor",
+        "metadata": {"name": "none"}, "spec": {"nodeLabels": {}}}))  # fmt: skip
 
 
 def use_group(lab: Lab, name: str, template: Raw, resource: str, version: str) -> None:

@@ -10,10 +10,9 @@ import pytest
 from api.constants import Reason
 from localcluster import Cluster, ClusterConfig
 from localcluster.commands.manifests import install
-from manifests.rbac import KUEUE_RULES, policy_rules
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
-from tests.live.operated import DEPLOYMENT, NAMESPACE, install_without_deployment, run_operator
+from tests.live.operated import grant_queues, install_without_deployment, run_operator
 from tests.live.pdj import assert_explained
 
 Raw = dict[str, Any]
@@ -21,7 +20,6 @@ CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
 API = "/apis/kueue.x-k8s.io/v1beta2"
 KIND = "workloads.kueue.x-k8s.io"
 """Kubernetes has Workloads of its own."""
-RBAC = "rbac.authorization.k8s.io"
 
 
 @pytest.fixture(scope="module")
@@ -29,21 +27,7 @@ def lab() -> Iterator[Lab]:
     """An operator with the flag and its rights; no Kueue yet."""
     with Cluster(ClusterConfig(nodes=1)) as running:
         install_without_deployment(running)
-        role = {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": "queues"},
-            "rules": policy_rules(KUEUE_RULES),
-        }
-        binding = {
-            "apiVersion": f"{RBAC}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": "queues"},
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "queues"},
-            "subjects": [{"kind": "ServiceAccount", "name": DEPLOYMENT, "namespace": NAMESPACE}],
-        }
-        for obj in (role, binding):
-            install(running, stdin=json.dumps(obj))
+        grant_queues(running)
         run_operator(running, "", "--kueue")
         with new_namespace(running) as namespace:
             yield Lab(running, namespace)

@@ -60,10 +60,10 @@ def test_of_a_claims_metadata_stay_those_that_it_gets():
 
 
 def test_of_another_controllers_job_stays_no_more_than_whose_it_is():
-    spec = {"managedBy": "kueue.x-k8s.io/multikueue", "worker": {"template": {"spec": {"x": "y"}}}}
+    spec = {"managedBy": "example.com/other", "worker": {"template": {"spec": {"x": "y"}}}}
     status = {"phase": "Running", "mode": "PS", "conditions": [{"type": "x"}]}
     kept = trim(PADDLE_JOB, a_job(spec=spec, status=status))
-    assert kept["spec"] == {"managedBy": "kueue.x-k8s.io/multikueue"}
+    assert kept["spec"] == {"managedBy": "example.com/other"}
     assert kept["status"] == {"phase": "Running", "mode": "PS"}
 
 

@@ -4,7 +4,9 @@ import random
 
 import pytest
 
+from api.constants import LABEL_INDEX
 from api.objects import Raw, name_of
+from reconcile.build.flavors import TOPOLOGY
 from reconcile.children.queue import NEXT_STEPS, RETRY_SECONDS
 from reconcile.model.plan import Settings
 from reconcile.model.workload import FLAVOR
@@ -110,6 +112,108 @@ def test_flavor_against_the_users_selector_is_an_invalid_spec(world: World, kueu
     kueue.admit("f")
     world.settle()
     assert (world.phase(), world.status()["reason"]) == ("Failed", "InvalidSpec")
+    assert kueue.condition("Finished") == "True"
+
+
+@pytest.mark.parametrize(
+    ("asked", "request_"),
+    [
+        ({}, {}),
+        ({"required-topology": "rack"}, {"required": "rack"}),
+        ({"preferred-topology": "block"}, {"preferred": "block"}),
+        ({"unconstrained-topology": "true"}, {"unconstrained": True}),
+        (
+            {"slice-required-topology": "rack", "slice-size": "2", "group-name": "g"},
+            {
+                "podSetSliceRequiredTopology": "rack",
+                "podSetSliceSize": 2,
+                "podSetGroupName": "g",
+            },
+        ),
+        ({"slice-required-topology": "rack", "slice-size": "two"}, {}),
+    ],
+)
+def test_topology_that_templates_ask_for_is_asked_of_kueue(
+    world: World, kubelet: Kubelet, kueue: Kueue, asked: Raw, request_: Raw
+) -> None:
+    annotations = {f"{TOPOLOGY}{key}": value for key, value in asked.items()}
+    template = a_template() | {"metadata": {"annotations": annotations}}
+    world.begin(a_job().with_workers(2, template).with_metadata(labels=dict(LABELS)))
+    (pod_set,) = kueue.workload["spec"]["podSets"]
+    assert pod_set["topologyRequest"] == {"podIndexLabel": LABEL_INDEX} | request_
+    kueue.admit(topology=True)
+    world.settle()
+    for pod in world.of_kind("Pod"):
+        assert pod["spec"]["schedulingGates"] == [{"name": "kueue.x-k8s.io/topology"}]
+        assert pod["metadata"]["labels"]["kueue.x-k8s.io/podset"] == "worker"
+        told = pod["metadata"]["annotations"]
+        assert told["kueue.x-k8s.io/workload"] == NAME
+        level = {key for key in told if key.startswith(TOPOLOGY) and key.endswith("d-topology")}
+        assert level - {f"{TOPOLOGY}slice-required-topology"}
+        kubelet.refuse_to_bind(name_of(pod), "", reason="SchedulingGated")
+    world.settle()
+    told = world.condition("Pending")
+    assert (told["reason"], told["message"].partition(";")[0]) == (
+        "Queued",
+        "Kueue has still to choose nodes for 2 pods",
+    )
+
+
+def test_manager_of_multikueue_has_the_workload_and_nothing_else(
+    world: World, kueue: Kueue
+) -> None:
+    job = a_queued_job().with_spec(managedBy="kueue.x-k8s.io/multikueue")
+    world.begin(job)
+    kueue.admit()
+    world.settle()
+    ours = {"phase": "Running", "attempt": 1, "mode": "Collective"}
+    world.change("PaddleJob", "train", lambda job: job.update(status=ours))
+    kueue.tell(PodsReady=("True", "Started", ""))
+    reclaimed = [{"name": "worker", "count": 1}]
+    world.change(WORKLOAD, NAME, lambda w: w["status"].update(reclaimablePods=reclaimed))
+    world.settle()
+    assert (world.names("Pod"), world.names("ConfigMap"), kueue.name) == ([], [], NAME)
+    assert (world.status(), kueue.condition("PodsReady")) == (ours, "True")
+    kueue.evict()
+    world.settle()
+    assert not kueue.holds_quota
+    world.settings = Settings()
+    world.remove(WORKLOAD, NAME)
+    world.settle()
+    assert world.names(WORKLOAD) == [], "without the flag it is another controller's job"
+
+
+@pytest.mark.parametrize("wrong", ["", "another's", "more pods", "gone"])
+def test_workload_that_came_with_the_job_is_used(
+    world: World, kubelet: Kubelet, kueue: Kueue, wrong: str
+) -> None:
+    elsewhere = World(settings=Settings(kueue=True), workloads_served=True)
+    elsewhere.begin(a_queued_job().with_spec(managedBy="kueue.x-k8s.io/multikueue"))
+    (made,) = elsewhere.of_kind(WORKLOAD)
+    kept = {key: made["metadata"][key] for key in ("labels", "annotations")}
+    kept["labels"]["batch.paddlepaddle.org/job-uid"] = "of-the-manager"
+    sent = made | {"metadata": kept | {"name": "paddlejob-train-fffff"}}
+    if wrong == "another's":
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "x", "uid": "x"}
+        sent["metadata"]["ownerReferences"] = [owner | {"controller": True}]
+    elif wrong == "more pods":
+        sent["spec"]["podSets"][0]["count"] = 3
+    if wrong != "gone":
+        world.put(sent)
+        kueue.admit()
+    named = {"kueue.x-k8s.io/prebuilt-workload-name": "paddlejob-train-fffff"}
+    world.submit(a_queued_job().with_metadata(annotations=named))
+    world.settle()
+    if wrong:
+        assert (world.names("Pod"), len(world.names(WORKLOAD))) == ([], int(wrong != "gone"))
+        assert "of MultiKueue is not there, or not of this job" in str(world.condition("Pending"))
+        return
+    run(world, kubelet, kueue)
+    assert (world.phase(), kueue.name) == ("Running", "paddlejob-train-fffff")
+    assert kueue.workload["metadata"]["ownerReferences"][0]["name"] == "train"
+    for index in range(2):
+        kubelet.end(f"train-worker-{index}", 0)
+    world.settle()
     assert kueue.condition("Finished") == "True"
 
 

@@ -1,0 +1,357 @@
+"""Jobs in queues of real Kueue, with its webhooks: docs/kueue.md says with which one."""
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from benchmarks.simulator import ANNOTATION, PINS, start_simulator
+from localcluster import Cluster, ClusterConfig
+from localcluster.machine import clock
+from tests.conftest import new_namespace
+from tests.live.kueue import API, FRAMEWORK, VERSION, Kueue, flavor, needs_kueue, queue, used_cpus
+from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.operated import (
+    grant_queues,
+    install_without_deployment,
+    operator_beside,
+    run_operator,
+)
+
+pytestmark = [needs_kueue, pytest.mark.timeout(900)]
+Raw = dict[str, Any]
+SLEEP = "sleep 3600"
+SLOW_TO_STOP = "trap 'sleep 8; exit 0' TERM; sleep 3600 & wait"
+RACKS = 4
+FREE_SECONDS = 6.0
+"""From preemption, when no pod needs its grace, until the quota is free."""
+
+
+@pytest.fixture(scope="module")
+def kueue() -> Iterator[Kueue]:
+    """One node, Kueue, and the rights of an operator with the flag."""
+    with Cluster(ClusterConfig(nodes=1)) as running:
+        kueue = prepare(running)
+        kueue.start()
+        yield kueue
+
+
+@pytest.fixture
+def lab(kueue: Kueue) -> Iterator[Lab]:
+    """A namespace with an operator of its own."""
+    cluster = kueue.cluster
+    with new_namespace(cluster) as namespace, operator_beside(cluster, namespace, "--kueue"):
+        yield Lab(cluster, namespace)
+
+
+def prepare(running: Cluster) -> Kueue:
+    """Kueue, installed, and the operator's rights."""
+    install_without_deployment(running)
+    grant_queues(running)
+    kueue = Kueue(running)
+    kueue.install()
+    return kueue
+
+
+def queued(name: str, queue: str, pods: int = 2, script: str = SLEEP, **spec: Any) -> Raw:
+    """A job in a queue whose pods ask for one CPU each."""
+    template = shell(script, resources={"requests": {"cpu": "1"}})
+    priority = spec.pop("priority", "")
+    job = paddle_job(name, {"worker": (pods, spec.pop("template", template))}, **spec)
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": queue}
+    if priority:
+        job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = priority
+    return job
+
+
+def submit(lab: Lab, *objects: Raw) -> None:
+    """`kubectl apply`: flavors and classes belong to no namespace."""
+    lab.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
+
+
+def is_queued(lab: Lab, name: str) -> Callable[[], bool]:
+    """Whether a job waits in its queue, without pods and without quota."""
+
+    def look() -> bool:
+        held = lab.condition(name, "Pending").get("reason") == "Queued"
+        return held and not lab.pods(name) and not has_quota(lab, name)
+
+    return look
+
+
+def workload(lab: Lab, name: str) -> Raw:
+    """The job's Workload, empty if there is none."""
+    found = lab.items(API, "workloads")
+    return next((w for w in found if w["metadata"]["name"].startswith(f"paddlejob-{name}-")), {})
+
+
+def condition(lab: Lab, name: str, type_: str) -> Raw:
+    """A condition of the job's Workload."""
+    told = (workload(lab, name).get("status") or {}).get("conditions") or ()
+    return next((each for each in told if each["type"] == type_), {})
+
+
+def has_quota(lab: Lab, name: str) -> bool:
+    """Whether the job's Workload has quota."""
+    return condition(lab, name, "QuotaReserved").get("status") == "True"
+
+
+def is_free(lab: Lab, name: str) -> Callable[[], bool]:
+    """Whether nobody uses quota of a ClusterQueue."""
+    return lambda: used_cpus(lab, name) == "0"
+
+
+def patch(lab: Lab, kind: str, name: str, **spec: Any) -> None:
+    """Change the spec of an object."""
+    text = json.dumps({"spec": spec})
+    lab.kubectl("patch", kind, name, "--type=merge", f"--patch={text}")
+
+
+def test_quota_is_waited_for_and_given_back(lab: Lab) -> None:
+    submit(lab, flavor(), *queue(lab, "quota", 2))
+    submit(lab, queued("first", "quota"))
+    lab.wait_phase("first", "Running")
+    submit(lab, queued("second", "quota"), queued("never", "quota", 3))
+    lab.wait(is_queued(lab, "second"), "second waits")
+    lab.wait(is_queued(lab, "never"), "never waits")
+    lab.wait(lambda: "quota" in lab.condition("second", "Pending")["message"], "it says why")
+    lab.kubectl("delete", "pdj", "never", "first")
+    lab.wait_phase("second", "Running")
+
+
+def test_borrowed_quota_is_taken_back_and_the_job_requeued(lab: Lab) -> None:
+    preemption = {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"}
+    shared: Raw = {"cohortName": "research", "preemption": preemption}
+    submit(lab, flavor(), *queue(lab, "ours", 2, **shared), *queue(lab, "theirs", 2, **shared))
+    submit(lab, queued("borrows", "ours", 4))
+    lab.wait_phase("borrows", "Running")
+    submit(lab, queued("owner", "theirs", 2, "sleep 5"))
+    lab.wait(is_queued(lab, "borrows"), "borrows has lost its quota")
+    assert condition(lab, "borrows", "Evicted")["reason"] == "Preempted"
+    lab.wait_phase("owner", "Running", "Completed")
+    lab.wait_completed("owner")
+    status = lab.wait_phase("borrows", "Running")
+    assert (status["attempt"], status.get("failureCount", 0)) == (2, 0)
+
+
+def test_higher_priority_preempts_in_time(lab: Lab) -> None:
+    high = {"apiVersion": VERSION, "kind": "WorkloadPriorityClass", "metadata": {"name": "high"}}
+    preemption = {"withinClusterQueue": "LowerPriority"}
+    submit(lab, flavor(), high | {"value": 1000}, *queue(lab, "prio", 2, preemption=preemption))
+    submit(lab, queued("low", "prio"))
+    lab.wait_phase("low", "Running")
+    submit(lab, queued("high", "prio", priority="high"))
+    lab.wait(lambda: condition(lab, "low", "Evicted").get("status") == "True", "low is evicted")
+    start = clock.monotonic()
+    lab.wait(lambda: not has_quota(lab, "low"), "low has given its quota back")
+    took = clock.monotonic() - start
+    lab.wait_phase("high", "Running")
+    assert took <= FREE_SECONDS, f"{took:.1f} s"
+    lab.kubectl("delete", "pdj", "high")
+    lab.wait_phase("low", "Running")
+
+
+def test_stopped_queue_drains_and_goes_on(lab: Lab) -> None:
+    submit(lab, flavor(), *queue(lab, "drain", 2))
+    submit(lab, queued("job", "drain"))
+    lab.wait_phase("job", "Running")
+    patch(lab, "clusterqueue", "drain", stopPolicy="HoldAndDrain")
+    lab.wait(is_queued(lab, "job"), "job is stopped")
+    assert condition(lab, "job", "Evicted")["reason"] == "ClusterQueueStopped"
+    assert "ClusterQueueStopped" in json.dumps(lab.status("job")["conditions"])
+    patch(lab, "clusterqueue", "drain", stopPolicy="None")
+    lab.wait_phase("job", "Running")
+
+
+def test_elastic_job_runs_with_what_is_free(lab: Lab) -> None:
+    submit(lab, flavor(), *queue(lab, "partial", 3))
+    job = queued("elastic", "partial", 4, elastic=1)
+    job["spec"]["worker"] |= {"requests": 2, "limits": 4}
+    submit(lab, job)
+    lab.wait(lambda: len(lab.pods("elastic")) == 3, "three of four workers")
+    assert [each["count"] for each in assignments(lab, "elastic")] == [3]
+
+
+def assignments(lab: Lab, name: str) -> list[Raw]:
+    """What Kueue has admitted of a job."""
+    return list(workload(lab, name)["status"]["admission"]["podSetAssignments"])
+
+
+def test_worker_that_has_ended_gives_its_quota_to_others(lab: Lab) -> None:
+    submit(lab, flavor(), *queue(lab, "reclaim", 2))
+    one_ends = 'case "$HOSTNAME" in *-0) sleep 3600;; esac'
+    submit(lab, queued("long", "reclaim", script=one_ends))
+    lab.wait_phase("long", "Running")
+    submit(lab, queued("short", "reclaim", 1))
+    lab.wait_phase("short", "Running")
+    assert lab.status("long")["phase"] == "Running"
+    assert [p["count"] for p in workload(lab, "long")["status"]["reclaimablePods"]] == [1]
+
+
+def test_rank_by_rank_in_one_rack(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Two nodes in each of four racks; four pods of one rack, neighbours on one node."""
+    PINS.binaries_folder()
+    label, host = "cloud.example.com/rack", "kubernetes.io/hostname"
+    nodes: list[Raw] = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": f"rack-{number // 2}-{number % 2}",
+                "labels": {"pool": "racks", label: f"r{number // 2}"},
+                "annotations": {ANNOTATION: "fake"},
+            },
+            "status": {
+                key: {"cpu": "2", "memory": "8Gi", "pods": "10"}
+                for key in ("capacity", "allocatable")
+            },
+        }
+        for number in range(2 * RACKS)
+    ]
+    for node in nodes:
+        node["metadata"]["labels"][host] = node["metadata"]["name"]
+    levels = [{"nodeLabel": label}, {"nodeLabel": host}]
+    racks = {"apiVersion": VERSION, "kind": "Topology", "metadata": {"name": "racks"}}
+    with start_simulator(lab.cluster.kubeconfig, lab.cluster.folder / "kwok.log"):
+        submit(lab, *nodes, racks | {"spec": {"levels": levels}})
+        placed = flavor("racks", nodeLabels={"pool": "racks"}, topologyName="racks")
+        submit(lab, placed, *queue(lab, "topology", 16, "racks"))
+        template = shell(SLEEP, resources={"requests": {"cpu": "1"}})
+        required = {"kueue.x-k8s.io/podset-required-topology": label}
+        template["metadata"] = {"annotations": required}
+        submit(lab, queued("tight", "topology", 4, template=template))
+        lab.wait(lambda: len(nodes_of(lab, "tight")) == 4, "four pods have nodes")
+        first = nodes_of(lab, "tight")
+        assert len({node[:6] for node in first}) == 1, first
+        assert first[0] == first[1] != first[2] == first[3], first
+        submit(lab, queued("large", "topology", 5, template=template))
+        lab.wait(is_queued(lab, "large"), "large fits into no rack")
+        lab.wait(lambda: "topology" in lab.condition("large", "Pending")["message"], "it says so")
+        lab.kubectl("delete", "pdj", "tight", "large")
+        lab.kubectl("delete", "node", "-l", "pool=racks")
+
+
+def nodes_of(lab: Lab, name: str) -> list[str]:
+    """The nodes of a job's pods, by rank."""
+    return [pod["spec"]["nodeName"] for pod in lab.pods(name) if pod["spec"].get("nodeName")]
+
+
+STATES = ("queued", "admitted", "running", "stopping", "ended")
+
+
+def bring_to(lab: Lab, state: str, name: str, cpus: str) -> None:
+    """Have a job reach a state in a queue of two CPUs."""
+    submit(lab, flavor(), *queue(lab, cpus, 0 if state == "queued" else 2))
+    script = {"stopping": SLOW_TO_STOP, "ended": "true"}.get(state, SLEEP)
+    submit(lab, queued(name, cpus, script=script))
+    if state == "queued":
+        lab.wait(is_queued(lab, name), "it is queued")
+    elif state == "admitted":
+        lab.wait(lambda: lab.pods(name), "a pod")
+    elif state == "ended":
+        lab.wait_completed(name)
+    else:
+        lab.wait_phase(name, "Running")
+    if state == "stopping":
+        patch(lab, "clusterqueue", cpus, stopPolicy="HoldAndDrain")
+        lab.wait(lambda: condition(lab, name, "Evicted").get("status") == "True", "evicted")
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_deleted_job_leaves_no_quota_behind(lab: Lab, state: str) -> None:
+    bring_to(lab, state, "gone", f"deleted-{state}")
+    lab.kubectl("delete", "pdj", "gone")
+    lab.wait(lambda: not lab.items(API, "workloads"), "the Workload goes")
+    lab.wait(is_free(lab, f"deleted-{state}"), "its quota is free")
+    lab.wait(lambda: not lab.pods("gone"), "its pods go")
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_operator_that_was_away_goes_on(kueue: Kueue, state: str) -> None:
+    """Killed in this state; then what it waits for happens, and it comes back."""
+    name, cluster = f"restart-{state}", kueue.cluster
+    with new_namespace(cluster) as namespace:
+        lab = Lab(cluster, namespace)
+        with operator_beside(cluster, namespace, "--kueue"):
+            bring_to(lab, state, "job", name)
+            uid = workload(lab, "job")["metadata"]["uid"]
+            cluster.process(f"operator-{namespace}").signal(signal.SIGKILL)
+        if state == "queued":
+            quota = queue(lab, name, 2)[0]["spec"]["resourceGroups"]
+            patch(lab, "clusterqueue", name, resourceGroups=quota)
+            lab.wait(lambda: has_quota(lab, "job"), "quota")
+        if state == "running":
+            patch(lab, "clusterqueue", name, stopPolicy="HoldAndDrain")
+            lab.wait(lambda: condition(lab, "job", "Evicted"), "evicted")
+        with operator_beside(cluster, namespace, "--kueue"):
+            if state in ("running", "stopping"):
+                lab.wait(is_queued(lab, "job"), "it is queued")
+                patch(lab, "clusterqueue", name, stopPolicy="None")
+            if state != "ended":
+                lab.wait_phase("job", "Running")
+            else:
+                lab.wait(lambda: condition(lab, "job", "Finished").get("status"), "finished")
+            (only,) = lab.items(API, "workloads")
+            assert only["metadata"]["uid"] == uid
+
+
+def test_job_whose_pods_are_not_ready_in_time_is_requeued(kueue: Kueue, lab: Lab) -> None:
+    """With a Kueue that is started anew, and waits for pods."""
+    strategy = {"timestamp": "Eviction", "backoffBaseSeconds": 2, "backoffLimitCount": 1}
+    waits = {"timeout": "20s", "blockAdmission": True, "requeuingStrategy": strategy}
+    kueue.restart(waitForPodsReady=waits)
+    submit(lab, flavor(), *queue(lab, "ready", 4))
+    template = shell(SLEEP, resources={"requests": {"cpu": "1"}})
+    template["spec"]["nodeSelector"] = {"there": "is-none"}
+    submit(lab, queued("stuck", "ready", template=template))
+    lab.wait(lambda: condition(lab, "stuck", "Evicted").get("status") == "True", "evicted")
+    assert condition(lab, "stuck", "Evicted")["reason"] == "PodsReadyTimeout"
+    submit(lab, queued("well", "ready"))
+    lab.wait(lambda: workload(lab, "stuck")["spec"].get("active") is False, "it is given up")
+    lab.wait_phase("well", "Running")
+    lab.wait(is_queued(lab, "stuck"), "it has no quota")
+    assert condition(lab, "well", "PodsReady")["status"] == "True"
+    message = lab.condition("stuck", "Pending")["message"]
+    assert "its Workload is inactive" in message
+    kueue.restart()
+
+
+def test_multikueue_runs_the_job_in_the_other_cluster(kueue: Kueue) -> None:
+    cluster = kueue.cluster
+    with Cluster(ClusterConfig(nodes=1)) as worker, new_namespace(worker) as namespace:
+        prepare(worker).start()
+        for each in (cluster, worker):
+            run_operator(each, "" if each is worker else namespace, "--kueue")
+        there, here = Lab(worker, namespace), Lab(cluster, namespace)
+        cluster.kubectl("create", "namespace", namespace)
+        kueue.restart(multiKueue={"externalFrameworks": [{"name": FRAMEWORK}]})
+        secret: Raw = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "worker"}}
+        secret["stringData"] = {"kubeconfig": worker.kubeconfig.read_text()}
+        cluster.kubectl("-n", "kueue-system", "create", "-f", "-", stdin=yaml.safe_dump(secret))
+        submit(there, flavor(), *queue(there, "far", 2))
+        check = {"admissionChecks": [{"name": "far"}]}
+        submit(here, flavor(), *dispatch(), *queue(here, "far", 2, admissionChecksStrategy=check))
+        job = queued("far", "far", script="sleep 20", managedBy="kueue.x-k8s.io/multikueue")
+        submit(here, job)
+        there.wait(lambda: there.items(CORE, "pods"), "pods in the other cluster")
+        assert not here.items(CORE, "pods")
+        here.wait_completed("far", 300)
+        here.wait(lambda: condition(here, "far", "Finished").get("status"), "it is finished")
+        here.wait(lambda: not there.items(API, "workloads"), "nothing is left there")
+        cluster.stop(f"operator-{namespace}")
+
+
+def dispatch() -> list[Raw]:
+    """MultiKueue with one other cluster."""
+    name = {"apiVersion": VERSION, "metadata": {"name": "far"}}
+    config = {"locationType": "Secret", "location": "worker"}
+    parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": "far"}
+    controller = {"controllerName": "kueue.x-k8s.io/multikueue", "parameters": parameters}
+    return [
+        {**name, "kind": "MultiKueueCluster", "spec": {"clusterSource": {"kubeConfig": config}}},
+        {**name, "kind": "MultiKueueConfig", "spec": {"clusters": ["far"]}},
+        {**name, "kind": "AdmissionCheck", "spec": controller},
+    ]

@@ -1,0 +1,147 @@
+"""Real Kueue beside a local cluster, where KUEUE_BINARY and KUEUE_CONFIG name it.
+
+KUEUE_CONFIG is the folder of its manifests. Its webhooks are those of its own API group: jobs and
+pods of others are none of its business here. The Service of the webhooks names this machine.
+"""
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from localcluster import Cluster
+from localcluster.commands.manifests import install
+from localcluster.machine import clock
+from localcluster.machine.ports import HOST, claim_port
+from tests.live.lab import Lab
+from tests.live.processes import http_get
+
+Raw = dict[str, Any]
+BINARY, CONFIG = (os.environ.get(name, "") for name in ("KUEUE_BINARY", "KUEUE_CONFIG"))
+needs_kueue = pytest.mark.skipif(
+    not (BINARY and CONFIG), reason="KUEUE_BINARY and KUEUE_CONFIG are not set"
+)
+NAMESPACE = "kueue-system"
+SERVICE, SECRET = "kueue-webhook-service", "kueue-webhook-server-cert"
+GROUP = "kueue.x-k8s.io"
+VERSION = f"{GROUP}/v1beta2"
+API = f"/apis/{VERSION}"
+NAME = "kueue"
+FRAMEWORK = "PaddleJob.v1.batch.paddlepaddle.org"
+READY_SECONDS = 180.0
+
+
+class Kueue:
+    """Kueue in a cluster: installed once, started with one configuration or another."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.port, self._claim = claim_port()
+        self.health, self._other_claim = claim_port()
+        self.certificates = cluster.folder / "kueue-certificates"
+        self.certificates.mkdir()
+
+    def install(self) -> None:
+        """Its kinds, its webhooks, and what its certificates need."""
+        metadata = {"name": SERVICE, "namespace": NAMESPACE}
+        service = {"type": "ExternalName", "externalName": "localhost"}
+        secret = {"name": SECRET, "namespace": NAMESPACE}
+        documents: list[Raw] = [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+            {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service},
+            {"apiVersion": "v1", "kind": "Secret", "metadata": secret},
+        ]
+        for path in sorted(Path(CONFIG).glob("components/crd/bases/*.yaml")):
+            crd = yaml.safe_load(path.read_text())
+            webhook = {"clientConfig": self._client("/convert"), "conversionReviewVersions": ["v1"]}
+            if len(crd["spec"]["versions"]) > 1:
+                crd["spec"]["conversion"] = {"strategy": "Webhook", "webhook": webhook}
+            documents.append(crd)
+        webhooks = Path(CONFIG) / "components" / "webhook" / "manifests.yaml"
+        for each in yaml.safe_load_all(webhooks.read_text()):
+            each["metadata"]["name"] = f"kueue-{each['metadata']['name']}"
+            each["webhooks"] = [w for w in each["webhooks"] if GROUP in w["rules"][0]["apiGroups"]]
+            for webhook in each["webhooks"]:
+                webhook["clientConfig"] = self._client(webhook["clientConfig"]["service"]["path"])
+            documents.append(each)
+        install(self.cluster, stdin=yaml.safe_dump_all(documents))
+
+    def _client(self, path: str) -> Raw:
+        service = {"name": SERVICE, "namespace": NAMESPACE, "path": path, "port": self.port}
+        return {"service": service}
+
+    def start(self, **settings: Any) -> None:
+        """Run it with these settings beside those that it needs; returns when it is ready."""
+        config = {
+            "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+            "kind": "Configuration",
+            "namespace": NAMESPACE,
+            "health": {"healthProbeBindAddress": f"{HOST}:{self.health}"},
+            "metrics": {"bindAddress": "0"},
+            "webhook": {"host": HOST, "port": self.port, "certDir": str(self.certificates)},
+            "leaderElection": {"leaderElect": False},
+            "internalCertManagement": {
+                "enable": True,
+                "webhookServiceName": SERVICE,
+                "webhookSecretName": SECRET,
+            },
+            "integrations": {
+                "frameworks": ["batch/job"],
+                "externalFrameworks": [FRAMEWORK],
+            },
+            "featureGates": {"VisibilityOnDemand": False},
+            **settings,
+        }
+        path = self.cluster.folder / "kueue.yaml"
+        path.write_text(yaml.safe_dump(config))
+        command = [BINARY, f"--config={path}", f"--kubeconfig={self.cluster.kubeconfig}"]
+        self.cluster.run_beside(NAME, command, self.cluster.folder)
+        if not clock.wait_until(self._is_ready, READY_SECONDS):
+            raise AssertionError(self.cluster.log(NAME).read_text()[-4000:])
+
+    def restart(self, **settings: Any) -> None:
+        """Run it with other settings."""
+        self.cluster.stop(NAME)
+        self.start(**settings)
+
+    def _is_ready(self) -> bool:
+        """It is ready once it has its certificates, which a kubelet would mount."""
+        secret = self.cluster.client.find(f"/api/v1/namespaces/{NAMESPACE}/secrets/{SECRET}") or {}
+        for name, value in (secret.get("data") or {}).items():
+            (self.certificates / name).write_bytes(base64.b64decode(value))
+        try:
+            return http_get(f"http://{HOST}:{self.health}/readyz")[0] == 200
+        except OSError:
+            return False
+
+
+def flavor(name: str = "default", **spec: Any) -> Raw:
+    """A ResourceFlavor."""
+    metadata = {"name": name}
+    return {"apiVersion": VERSION, "kind": "ResourceFlavor", "metadata": metadata, "spec": spec}
+
+
+def queue(lab: Lab, name: str, cpu: int, flavor: str = "default", **spec: Any) -> list[Raw]:
+    """A ClusterQueue with so many CPUs, and a LocalQueue of the same name in the namespace."""
+    quota = {"name": flavor, "resources": [{"name": "cpu", "nominalQuota": cpu}]}
+    group = {"coveredResources": ["cpu"], "flavors": [quota]}
+    spec = {"namespaceSelector": {}, "resourceGroups": [group], **spec}
+    return [
+        {"apiVersion": VERSION, "kind": "ClusterQueue", "metadata": {"name": name}, "spec": spec},
+        {
+            "apiVersion": VERSION,
+            "kind": "LocalQueue",
+            "metadata": {"name": name, "namespace": lab.namespace},
+            "spec": {"clusterQueue": name},
+        },
+    ]
+
+
+def used_cpus(lab: Lab, name: str) -> str:
+    """The CPUs that a ClusterQueue has given away."""
+    status = lab.cluster.get(f"{API}/clusterqueues/{name}").get("status") or {}
+    usage = status.get("flavorsReservation") or [{"resources": [{"total": "?"}]}]
+    return str(usage[0]["resources"][0].get("total"))
