@@ -87,6 +87,7 @@ class Manager:
         self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, workers)
         self._clients: list[ApiClient] = []
         """To be closed at the end."""
+        self._memory = JobMemory(self._store, foundation.clock)
         self._watches = self._build_watches(namespaces)
         self._elector = self._build_elector(die)
         self._recorder, self._worker = self._build_worker(decide)
@@ -230,7 +231,9 @@ class Manager:
         client = self._build_client(pool_size)
 
         def build(resource: Resource, scope: Scope) -> Reflector:
-            handler = EventHandler(resource, self._store, self._queue.add, scope.namespace)
+            handler = EventHandler(
+                resource, self._store, self._queue.add, scope.namespace, self._memory.awaiting
+            )
             return Reflector(client, handler, scope, base.clock, base.metrics.client, base.log)
 
         return Watches(namespaces, build, kueue=kueue)
@@ -250,7 +253,7 @@ class Manager:
         threads = _threads(base.options.workers) + MAX_PARALLEL
         writes = self._elector.write_seconds if self._elector else lambda: float("inf")
         client = self._build_client(threads + 4, write_seconds=writes)
-        memory = JobMemory(self._store, base.clock)
+        memory = self._memory
         recorder = EventRecorder(client, base.clock, base.metrics, base.log, queue.is_backlogged)
         worker = Worker(
             queue=queue,

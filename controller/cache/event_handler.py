@@ -4,7 +4,7 @@ An event first changes the store, then adds the key of the job that it concerns.
 decides when the job gets its pass. One thread per kind.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from api.objects import Raw
 from api.ownership import Key
@@ -15,15 +15,24 @@ from kube.parsing import Unreadable
 
 
 class EventHandler:
-    """The handler of a kind, in one namespace or, if empty, all. `wake` adds a job to the queue."""
+    """The handler of a kind, in one namespace or, if empty, all. `wake` adds a job to the queue.
+
+    `awaiting` has the jobs that wait until the store shows what they wrote of a kind.
+    """
 
     def __init__(
-        self, resource: Resource, store: Store, wake: Callable[[Key], None], namespace: str = ""
+        self,
+        resource: Resource,
+        store: Store,
+        wake: Callable[[Key], None],
+        namespace: str = "",
+        awaiting: Callable[[Resource], Iterable[Key]] = lambda _: (),
     ) -> None:
         self.resource = resource
         self._namespace = namespace
         self._store = store
         self._wake_job = wake
+        self._awaiting = awaiting
 
     def pack(self, obj: Raw) -> Entry:
         """The part of an object that the store keeps, packed. An odd one may raise anything."""
@@ -35,6 +44,9 @@ class EventHandler:
         """A full list was read."""
         for entry in self._store.replace(self.resource, entries, version, self._namespace):
             self._wake(entry)
+        # A child that came and went between two lists is in neither.
+        for job in self._awaiting(self.resource):
+            self._wake_job(job)
 
     def put(self, obj: Raw) -> None:
         """An object is new or changed."""

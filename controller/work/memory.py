@@ -132,6 +132,15 @@ class JobMemory:
             deleted = self._awaiting_locked(job).deleted
             deleted[(resource, Key(job.namespace, name))] = uid
 
+    def awaiting(self, resource: Resource) -> list[Key]:
+        """The jobs that wait until the store shows what they wrote or deleted of a kind."""
+        with self._lock:
+            return [
+                job
+                for job, record in self._records.items()
+                if resource in record.written or any(kind is resource for kind, _ in record.deleted)
+            ]
+
     def awaits_writes(self, job: Key) -> bool:
         """Whether the store has yet to show something that was written for the job."""
         with self._lock:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from api.objects import Raw, name_of
 from controller.cache.store import Store
+from controller.work.memory import AWAIT_SECONDS
 from tests.faults.scenario import Scenario, Step
 from tests.faults.stories import STORIES, Story
 from tests.memory.client import RESOURCES
@@ -28,17 +29,19 @@ from tests.memory.former import former_config_map, former_pods, former_status
 from tests.memory.operator import Killed, Operator
 from tests.memory.world import World
 
-STOPPED_SECONDS = 70.0
-"""A watch that is silent for so long is listed anew."""
+STOPPED_SECONDS = {"stopped": 70.0, "stopped for longer": AWAIT_SECONDS + 10}
+"""A watch that is silent for 70 s is listed anew; a list may fail until no own write is awaited."""
+NEW_LEADER_SECONDS = 35.0
+"""How long a standby's watch has been stopped when it leads."""
 OLD_SECONDS = 10.0
 """How old the moment is that a list shows again."""
 BEHIND_SECONDS = {"3 s late": 3.0, "8 s late": 8.0, "30 s late": 30.0, "old list": OLD_SECONDS}
-FAULTS = (*BEHIND_SECONDS, "stopped")
+FAULTS = (*BEHIND_SECONDS, *STOPPED_SECONDS)
 MAX_TICKS = 200
 WATCHED_SECONDS = 30
 """After the last step; from then on ticks are longer."""
-LONG_TICKS, LONG_TICK_SECONDS = 20, 5
-"""Together longer than an own write is awaited."""
+LONG_TICKS, LONG_TICK_SECONDS = 24, 5
+"""Together longer than any watch stops."""
 
 
 class Fault(NamedTuple):
@@ -83,7 +86,7 @@ class LateOperator(Operator):
         """A standby leads, whose watches saw all but for the one that is behind."""
         assert self._fault is not None and not is_warm
         self._watch(Store(RESOURCES.values()))
-        behind = BEHIND_SECONDS.get(self._fault.what, STOPPED_SECONDS / 2)
+        behind = BEHIND_SECONDS.get(self._fault.what, NEW_LEADER_SECONDS)
         for kind in RESOURCES:
             late = kind == self._fault.kind
             self.relist(kind, self._position(behind) if late else len(self.world.changes))
@@ -103,10 +106,9 @@ class LateOperator(Operator):
     def _show_late(self) -> bool:
         assert self._fault is not None and self._began is not None
         kind, before = self._fault.kind, self.seen[self._fault.kind]
-        if self._fault.what in ("stopped", "old list"):
-            is_stopped = self._fault.what == "stopped"
-            lasts = timedelta(seconds=STOPPED_SECONDS if is_stopped else OLD_SECONDS)
-            if self.world.now - self._began >= lasts:
+        if self._fault.what not in BEHIND_SECONDS or self._fault.what == "old list":
+            lasts = STOPPED_SECONDS.get(self._fault.what, OLD_SECONDS)
+            if (self.world.now - self._began).total_seconds() >= lasts:
                 self.relist(kind)
             return False
         return self.show(kind, until=max(before, self._position(BEHIND_SECONDS[self._fault.what])))

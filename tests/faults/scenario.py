@@ -42,6 +42,7 @@ class Scenario:
         self.invariants = Invariants(self.world, self.kubelet)
         self.world.before_write = self.invariants.note_write
         self.crowded_out: set[str] = set()
+        self.pulling: set[str] = set()
 
     def do(self, step: Step) -> None:
         """One step, and a look at what must hold."""
@@ -117,6 +118,14 @@ class Scenario:
     def do_make_room(self) -> None:
         """There is room for every pod."""
         self.crowded_out.clear()
+
+    def do_pull(self, name: str) -> None:
+        """The image of the pod of this name takes long to come."""
+        self.pulling.add(name)
+
+    def do_pulled(self) -> None:
+        """Every image is there."""
+        self.pulling.clear()
 
     def do_start(self, pod: str) -> None:
         """A kubelet tries to start a placed pod."""
@@ -219,6 +228,7 @@ class Scenario:
         self.do_allow()
         self.do_retreat()
         self.do_make_room()
+        self.do_pulled()
         if self.world.job()["spec"].get("suspend"):
             self.do_edit(suspend=False)
         self._move_pods()
@@ -278,6 +288,7 @@ class Scenario:
     def _can_start(self, pod: str) -> bool:
         status = self._status(pod)
         waits = status.get("phase") == "Pending" and status.get("podIP")
+        waits = waits and pod not in self.pulling
         return bool(waits) and not is_deleting(self.world.get("Pod", pod))
 
     def _waits_in_vain(self, pod: str) -> bool:

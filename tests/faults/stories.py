@@ -33,6 +33,13 @@ STORIES: dict[str, Story] = {
     "is evicted": (PAIR, 12, {"do": "evict", "pod": "train-worker-0"}),
     "a user deletes a pod": (PAIR, 12, {"do": "remove", "kind": "Pod", "name": "train-worker-0"}),
     "loses its ConfigMap": (PAIR, 12, {"do": "remove", "kind": "ConfigMap", "name": "train"}, LOST),
+    "loses its ConfigMap while a pod waits": (
+        PAIR,
+        {"do": "pull", "name": "train-worker-1"},
+        12,
+        {"do": "remove", "kind": "ConfigMap", "name": "train"},
+        {"do": "pulled"},
+    ),
     "same name again": (PAIR, 12, {"do": "recreate"}),
     "TTL": (PAIR | {"ttlSecondsAfterFinished": 10}, 12, _end(0), _end(0, "train-worker-1")),
     "deadline": (PAIR | {"activeDeadlineSeconds": 20},),

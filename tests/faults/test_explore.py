@@ -21,3 +21,9 @@ def test_no_standby_acts_on_old_jobs() -> None:
     every = cases("suspended and resumed")
     late = [c for c in every if c.fault.kind == "PaddleJob" and c.fault.has_new_leader]
     assert {case: what for case in late if (what := violation(case))} == {}
+
+
+def test_a_config_map_that_came_and_went_unseen_is_made_again() -> None:
+    every = cases("loses its ConfigMap while a pod waits")
+    stale = [c for c in every if c.fault.kind == "ConfigMap" and not c.fault.has_new_leader]
+    assert {case: what for case in stale if (what := violation(case))} == {}

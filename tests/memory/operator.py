@@ -200,14 +200,18 @@ class Operator:
         """Let the watches fill this store from now on."""
         self._store = store
         self.queue = StepQueue(self._clock, _METRICS.queue, 1)
-        self._handlers = {k: EventHandler(r, store, self.queue.add) for k, r in RESOURCES.items()}
+        self._memory = JobMemory(store, self._clock)
+        self._handlers = {
+            kind: EventHandler(resource, store, self.queue.add, "", self._memory.awaiting)
+            for kind, resource in RESOURCES.items()
+        }
 
     def _begin(self, is_warm: bool) -> None:
         self._watch(self._store if is_warm else Store(RESOURCES.values()))
         store = self._store
         for kind in ("PaddleJob",) if is_warm else RESOURCES:
             self.relist(kind)
-        memory = JobMemory(store, self._clock)
+        memory = self._memory
         self._worker = Worker(
             queue=self.queue,
             store=store,

@@ -135,3 +135,15 @@ def test_a_list_wakes_for_what_vanished_and_not_for_what_it_knows(listener):
 def test_what_is_kept_of_an_object_is_trimmed(listener):
     listener.hear(POD, a_pod("a", JOB, managedFields=[{}]))
     assert "managedFields" not in listener.store.get(POD, Key("ns", "a"))["metadata"]
+
+
+def test_a_list_wakes_those_who_await_their_writes(listener):
+    """What they made may have gone since, and then no list shows it."""
+    handler = EventHandler(
+        CONFIG_MAP,
+        listener.store,
+        listener.woken.append,
+        awaiting=lambda resource: [OWNER] if resource is CONFIG_MAP else [],
+    )
+    handler.replace([], "12")
+    assert listener.woken == [OWNER]

@@ -50,6 +50,16 @@ def test_every_one_of_many_writes_is_awaited(memory, store):
     assert not memory.awaits_writes(JOB)
 
 
+def test_it_knows_who_awaits_writes_of_a_kind(memory, store):
+    memory.await_written(JOB, POD, a_pod(version=10))
+    memory.await_deleted(OTHER, POD, "a", "uid")
+    assert memory.awaiting(POD) == [JOB, OTHER]
+    assert memory.awaiting(PADDLE_JOB) == []
+    put(store, POD, a_pod(version=10))
+    assert not memory.awaits_writes(JOB)
+    assert memory.awaiting(POD) == [OTHER]
+
+
 def test_kinds_are_awaited_apart(memory, store):
     memory.await_written(JOB, PADDLE_JOB, a_job(version=10))
     put(store, POD, a_pod(version=99))
