@@ -18,6 +18,7 @@ from reconcile.model.move import end_conditions, set_condition
 from reconcile.model.pods import PodState
 from reconcile.model.view import View
 from reconcile.status.alone import note_alone
+from reconcile.status.training import note_progress
 
 FIRST_STATUS_SECONDS = 30.0
 """A job's first status is deferred no longer, whatever other jobs there are."""
@@ -37,6 +38,7 @@ def summarize(view: View, hold: Hold | None) -> JobStatus:
     else:
         phase = _decide_phase(view)
         status = _with_conditions(view, replace(status, phase=phase), hold)
+        status = note_progress(view, status)
     return status.with_headline(next(telling_conditions(status), None))
 
 

@@ -9,8 +9,9 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from reconcile.words import step_patterns as tools
 from reconcile.words.launcher_log import clean
@@ -88,17 +89,11 @@ class Progress:
     def moved(self, shift: timedelta) -> "Progress":
         """The same by another clock, which is ahead by this much."""
 
-        def move(time: datetime | None) -> datetime | None:
-            return time + shift if time else None
-
-        saved = self.checkpoint
-        return replace(
-            self,
-            checkpoint=replace(saved, time=saved.time + shift) if saved else None,
-            last_output_time=move(self.last_output_time),
-            last_step_time=move(self.last_step_time),
-            first_step_time=move(self.first_step_time),
-        )
+        values = ((each.name, getattr(self, each.name)) for each in fields(self))
+        moved: dict[str, Any] = {n: at + shift for n, at in values if isinstance(at, datetime)}
+        if saved := self.checkpoint:
+            moved["checkpoint"] = replace(saved, time=saved.time + shift)
+        return replace(self, **moved)
 
 
 def read_lines(log: bytes) -> list[Line]:

@@ -1,0 +1,100 @@
+"""`status.progress`: how far the training is, by what was read of the first worker's log.
+
+It is written when the percentage or the checkpoint changes, or with another change of the job's
+conditions, else every five minutes. A checkpoint stays, over attempts too, because a resume uses
+it. Only numbers, short names and one path get here.
+"""
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+
+from api.objects import format_time, parse_time
+from api.status import JobStatus
+from api.training import Metric, SavedCheckpoint, TrainingProgress
+from reconcile.model.training import READ_PHASES, Reading
+from reconcile.model.view import View
+from reconcile.words.progress import Progress
+
+WRITE_SECONDS = 300.0
+MAX_STEP = 10**15
+"""A larger number is no step, and beyond 2**63 the API server would refuse the status."""
+MAX_REMAINING_SECONDS = 10 * 365 * 86400.0
+"""An end beyond this is no estimate."""
+_NAME = re.compile(r"[A-Za-z0-9_/-]{1,40}")
+
+
+def note_progress(view: View, status: JobStatus) -> JobStatus:
+    """The status with the progress that was read in this attempt, if it is time to write it."""
+    reading = view.observed.training
+    if reading is None or reading.attempt != view.attempt or status.phase not in READ_PHASES:
+        return status
+    old, new = status.progress, _progress(status.progress, reading)
+    is_due = (
+        (old.attempt, old.percent, old.checkpoint) != (new.attempt, new.percent, new.checkpoint)
+        or _news(view.job.status) != _news(status)
+        or _seconds_between(old.last_output_time, new.last_output_time) >= WRITE_SECONDS
+        or new.silent_seconds - old.silent_seconds >= WRITE_SECONDS
+    )
+    return replace(status, progress=new) if is_due else status
+
+
+def _news(status: JobStatus) -> list[tuple[str, bool, str]]:
+    """What a write of the status is worth anyway."""
+    return [(each.type, each.status, each.reason) for each in status.conditions]
+
+
+def _seconds_between(old: str, new: str) -> float:
+    """0 if the new time is unknown, endless if only the old one is."""
+    before, after = parse_time(old), parse_time(new)
+    if after is None:
+        return 0.0
+    return abs((after - before).total_seconds()) if before else float("inf")
+
+
+def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
+    read = reading.progress
+    is_same = old.attempt == reading.attempt
+    stepped = read.step is not None and read.step <= MAX_STEP
+    known = old if is_same else TrainingProgress()  # its lines may have scrolled out of the log
+    new = _steps(read) if stepped else known
+    saved, last = reading.checkpoint_confirmed, read.last_output_time
+    if saved is not None and saved.step <= MAX_STEP:
+        checkpoint = SavedCheckpoint(saved.step, saved.path, format_time(saved.time))
+    else:
+        checkpoint = old.checkpoint
+    return replace(
+        new,
+        attempt=reading.attempt,
+        checkpoint=_keep_time(old.checkpoint, checkpoint),
+        last_output_time=format_time(last) if last else new.last_output_time,
+        silent_seconds=int(reading.silent_seconds),
+        stepless_seconds=int(reading.stepless_seconds),
+    )
+
+
+def _keep_time(old: SavedCheckpoint, new: SavedCheckpoint) -> SavedCheckpoint:
+    """The same checkpoint has the time that was written first: nodes' clocks are corrected."""
+    return old if (old.step, old.path) == (new.step, new.path) else new
+
+
+def _steps(read: Progress) -> TrainingProgress:
+    """All that comes with a step."""
+    epoch = "" if read.epoch is None else str(read.epoch)
+    is_of = read.epoch is not None and read.epochs is not None
+    last, remaining = read.last_step_time, read.remaining_seconds
+    ends = last is not None and remaining is not None and remaining < MAX_REMAINING_SECONDS
+    return TrainingProgress(
+        step=read.step,
+        total_steps=read.total if read.total is not None and read.total <= MAX_STEP else None,
+        percent=read.percent,
+        epoch=f"{epoch}/{read.epochs}" if is_of else epoch,
+        metrics=tuple(Metric(name, value) for name, value in read.metrics if _NAME.fullmatch(name)),
+        samples_per_second=read.samples_per_second or "",
+        estimated_end_time=(
+            format_time(last + timedelta(seconds=remaining))
+            if ends and last is not None and remaining is not None
+            else ""
+        ),
+        last_step_time=format_time(last) if last else "",
+    )

@@ -1,0 +1,178 @@
+"""`status.progress`: what it says of a log, when it is written, and that it says no more."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from api.objects import Raw
+from reconcile.model.plan import Settings
+from reconcile.model.training import Reading
+from reconcile.reconcile import reconcile
+from reconcile.words.progress import Checkpoint, Progress
+from tests.memory.builders import NOW, JobBuilder, a_job, a_pod, at, stamp, view_of
+from tests.memory.world import merge
+
+READ = Progress(
+    step=1200,
+    total=40000,
+    epoch=3,
+    epochs=500,
+    metrics=(("loss", "2.31"),),
+    samples_per_second="268",
+    last_output_time=at(100),
+    last_step_time=at(100),
+    first_step=1100,
+    first_step_time=NOW,
+)
+SAVED = Checkpoint(1000, "out/checkpoint-1000", at(50))
+SHOWN = {
+    "attempt": 1,
+    "step": 1200,
+    "totalSteps": 40000,
+    "percent": 3,
+    "epoch": "3/500",
+    "metrics": [{"name": "loss", "value": "2.31"}],
+    "samplesPerSecond": "268",
+    "estimatedEndTime": stamp(100 + 38800),
+    "lastOutputTime": stamp(100),
+    "lastStepTime": stamp(100),
+}
+
+
+class Job:
+    """A running job, which is reconciled until its status stands."""
+
+    def __init__(self) -> None:
+        self.job: JobBuilder = a_job().with_workers(1)
+        self.pod = a_pod(self.job.build()).bound().running()
+        self.writes = 0
+        for _ in range(3):
+            self.decide(None)
+
+    def decide(self, reading: Reading | None, seconds: float = 120.0) -> Raw:
+        """Its progress after a pass that saw this reading."""
+        view = view_of(self.job, self.pod, training=reading)
+        plan = reconcile(view.observed, at(seconds), Settings(progress=True))
+        if plan.status is not None:
+            self.writes += 1
+            status = self.job.build().get("status", {})
+            self.job.with_status(**merge(status, plan.status["status"]))
+        return self.progress
+
+    def read(
+        self, progress: Progress, attempt: int = 1, seconds: float = 120.0, **more: Any
+    ) -> Raw:
+        reading = Reading(progress, attempt, "train-worker-0", **more)
+        return self.decide(reading, seconds)
+
+    @property
+    def progress(self) -> Raw:
+        status = self.job.build().get("status", {})
+        progress: Raw = status.get("progress", {})
+        return progress
+
+
+@pytest.fixture
+def job() -> Job:
+    made = Job()
+    assert made.job.build()["status"]["phase"] == "Running"
+    made.writes = 0
+    return made
+
+
+def test_it_says_what_was_read(job: Job) -> None:
+    assert job.read(READ) == SHOWN
+    assert job.writes == 1
+
+
+def test_without_a_reading_there_is_none_and_no_write(job: Job) -> None:
+    assert job.decide(None) == {}
+    assert job.writes == 0
+
+
+@pytest.mark.parametrize(
+    ("later", "writes"),
+    [
+        (replace(READ, step=1201, last_output_time=at(130)), 0),
+        (replace(READ, step=1201, last_output_time=at(401)), 1),
+        (replace(READ, step=1600), 1),
+        (replace(READ, total=None), 1),
+        (READ, 0),
+    ],
+    ids=["a step", "five minutes", "a percent", "a total that is gone", "nothing"],
+)
+def test_it_is_written_when_it_matters(job: Job, later: Progress, writes: int) -> None:
+    job.read(READ)
+    job.read(later, seconds=500.0)
+    assert job.writes == 1 + writes
+
+
+def test_silence_is_written_every_five_minutes(job: Job) -> None:
+    job.read(READ)
+    for seconds in range(0, 1000, 30):
+        job.read(READ, seconds=200.0 + seconds, silent_seconds=seconds)
+    assert job.writes == 1 + 3
+    assert job.progress["silentSeconds"] == 900
+
+
+def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
+    job.read(READ, checkpoint_confirmed=SAVED)
+    shown = {"step": 1000, "path": "out/checkpoint-1000", "time": stamp(50)}
+    assert job.progress["checkpoint"] == shown
+    assert job.read(replace(READ, step=2000))["checkpoint"] == shown
+    job.job.with_status(attempt=2)
+    job.pod = a_pod(job.job.build(), attempt=2).bound().running()
+    progress = job.read(Progress(last_output_time=at(110)), attempt=2)
+    assert progress == {"attempt": 2, "checkpoint": shown, "lastOutputTime": stamp(110)}
+
+
+def test_a_checkpoint_seen_again_by_a_corrected_clock_is_no_news(job: Job) -> None:
+    job.read(READ, checkpoint_confirmed=SAVED)
+    job.read(READ, checkpoint_confirmed=replace(SAVED, time=at(53)))
+    assert job.writes == 1
+
+
+def test_a_reading_of_another_attempt_counts_for_nothing(job: Job) -> None:
+    assert job.read(READ, attempt=2) == {}
+
+
+def test_lines_that_scrolled_out_of_a_new_leaders_sight_are_kept(job: Job) -> None:
+    job.read(READ)
+    progress = job.read(Progress(last_output_time=at(500)), seconds=510.0)
+    assert progress == SHOWN | {"lastOutputTime": stamp(500)}
+
+
+@pytest.mark.parametrize(
+    ("read", "shown"),
+    [
+        (Progress(last_output_time=NOW), {"lastOutputTime": stamp()}),
+        (Progress(step=0), {"step": 0}),
+        (Progress(step=10**16), {}),
+        (Progress(step=1, total=10**16), {"step": 1, "percent": 0}),
+        (Progress(step=1, epoch=3), {"step": 1, "epoch": "3"}),
+        (Progress(step=1, metrics=(("a b", "1"), ("x" * 41, "1"))), {"step": 1}),
+        (
+            Progress(step=1, metrics=(("loss", "nan"),)),
+            {"step": 1, "metrics": [{"name": "loss", "value": "nan"}]},
+        ),
+        (
+            replace(READ, step=1101, total=10**15, metrics=()),
+            SHOWN | {"step": 1101, "totalSteps": 10**15, "percent": 0},
+        ),
+    ],
+    ids=["output", "the first", "huge", "huge total", "an epoch", "names", "nan", "centuries"],
+)
+def test_odd_progress_is_shown_as_far_as_it_is_any(job: Job, read: Progress, shown: Raw) -> None:
+    expected = {"attempt": 1} | shown
+    if read.first_step == 1100:
+        expected = {k: v for k, v in expected.items() if k not in ("metrics", "estimatedEndTime")}
+    assert job.read(read) == expected
+
+
+def test_a_job_that_restarts_keeps_what_its_last_attempt_said(job: Job) -> None:
+    job.read(READ)
+    view = view_of(job.job, training=Reading(replace(READ, step=9999), 1, "train-worker-0"))
+    plan = reconcile(view.observed, NOW + timedelta(seconds=600), Settings())
+    assert "progress" not in (plan.status or {}).get("status", {})
