@@ -6,7 +6,6 @@ wide_and_deep_podip.yaml are as printed but for a job's name or the order of fie
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,7 +14,6 @@ from tests.examples.pods import EXAMPLES
 from tests.live.lab import CORE, Lab
 from tests.manuals.source import needs_manuals, text_of
 
-Raw = dict[str, Any]
 PRINTED = Path(__file__).parent / "printed"
 STORAGE = PRINTED / "storage.yaml"
 LEAST_BYTES = 10_000  # of a model that has seen samples

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,6 @@ from tests.live.scrape import scrape
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
-Raw = dict[str, Any]
 COORDINATION = "/apis/coordination.k8s.io/v1"
 LEASE = "paddlejob-operator-all"
 MAX_GAP_SECONDS = 2.0

@@ -31,7 +31,6 @@ from tests.soak.sequence import Fault
 Raw = dict[str, Any]
 End = Callable[[], None]
 SLOW_SECONDS = 3.0
-JSON = "application/json"
 
 
 class NothingToHitError(Exception):

@@ -9,7 +9,6 @@ import pytest
 from localcluster import Cluster
 
 Raw = dict[str, Any]
-ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.usefixtures("crd")
 
 JOB = """
@@ -42,11 +41,6 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
-def test_server_side_dry_run_stores_nothing(cluster: Cluster, namespace: str, file: str) -> None:
-    cluster.kubectl("apply", "-n", namespace, "-f", file, "--dry-run=server")
-    assert cluster.kubectl("get", "-n", namespace, "pdj", "-o", "name").stdout == ""
-
-
 def test_wide_columns(cluster: Cluster, namespace: str, file: str) -> None:
     cluster.kubectl("create", "-n", namespace, "-f", file)
     status = {
@@ -67,29 +61,12 @@ def test_wide_columns(cluster: Cluster, namespace: str, file: str) -> None:
     assert line.split(maxsplit=9)[9].strip() == status["message"]
 
 
-def test_get_all_lists_jobs(cluster: Cluster, namespace: str, file: str) -> None:
-    cluster.kubectl("create", "-n", namespace, "-f", file)
-    assert "paddlejob.batch.paddlepaddle.org/mine" in (
-        cluster.kubectl("get", "-n", namespace, "all", "-o", "name").stdout
-    )
-
-
 def test_status_is_written_apart_from_the_spec(cluster: Cluster, namespace: str, file: str) -> None:
     cluster.kubectl("create", "-n", namespace, "-f", file)
     patch = json.dumps({"status": {"phase": "Failed"}})
     cluster.kubectl("patch", "-n", namespace, "pdj", "mine", "--type=merge", "-p", patch)
     job = json.loads(cluster.kubectl("get", "-n", namespace, "pdj", "mine", "-o", "json").stdout)
     assert "phase" not in job["status"]
-
-
-def test_unknown_status_words_are_kept(cluster: Cluster, namespace: str, file: str) -> None:
-    """A newer operator's phase must pass an older CRD."""
-    cluster.kubectl("create", "-n", namespace, "-f", file)
-    write_status(cluster, namespace, {"phase": "Hibernating"})
-    phase = cluster.kubectl(
-        "get", "-n", namespace, "pdj", "mine", "-o", "jsonpath={.status.phase}"
-    ).stdout
-    assert phase == "Hibernating"
 
 
 @pytest.mark.parametrize(
@@ -105,12 +82,6 @@ def test_explain_describes(cluster: Cluster, path: str) -> None:
 def test_explain_knows_the_template(cluster: Cluster) -> None:
     said = cluster.kubectl("explain", "pdj.spec.worker.template.spec.containers.env").stdout
     assert "valueFrom" in said
-
-
-def test_crd_applied_again_is_unchanged(cluster: Cluster) -> None:
-    path = str(ROOT / "deploy" / "v1" / "crd.yaml")
-    cluster.kubectl("apply", "-f", path)
-    assert "unchanged" in cluster.kubectl("apply", "-f", path).stdout
 
 
 def write_status(cluster: Cluster, namespace: str, status: Raw) -> None:

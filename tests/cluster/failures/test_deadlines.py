@@ -22,7 +22,7 @@ from tests.live.operated import operator_beside
 
 Raw = dict[str, Any]
 CONFIG_GRACE, IMAGE_GRACE = 2, 20
-ACTIVE, STARTING, TTL, MET = 6, 10, 3, 30
+ACTIVE, STARTING, TTL = 6, 10, 3
 LATE_SECONDS = 30.0
 NOWHERE = {"nodeSelector": {"disk": "none"}}
 WAITS = shell("exec sleep 3600")
@@ -100,7 +100,6 @@ AFTER = {
     "above": CONFIG_GRACE,
 }
 GOES_ON = {
-    "met": paddle_job("met", one(WAITS), startingDeadlineSeconds=MET),
     "heals": paddle_job("heals", one(with_key("later", "key"))),
     # Its worker holds the ConfigMap back: the server waits in CreateContainerConfigError.
     "half": paddle_job("half", {"ps": (1, WAITS), **one(placed(WAITS, **NOWHERE))}),
@@ -108,7 +107,6 @@ GOES_ON = {
 KEPT = {
     "brief": paddle_job("brief", one(shell("exit 0")), ttlSecondsAfterFinished=TTL),
     "at-once": paddle_job("at-once", one(shell("exit 1")), ttlSecondsAfterFinished=0),
-    "for-good": paddle_job("for-good", one(shell("exit 0"))),
 }
 
 
@@ -239,15 +237,6 @@ def test_waiting_for_the_attempts_own_config_map_is_no_error(jobs: Lab) -> None:
     assert failed - made > timedelta(seconds=CONFIG_GRACE)
 
 
-def test_starting_deadline_is_met_by_a_run(jobs: Lab) -> None:
-    jobs.wait_phase("met", "Running")
-    start = parse_time(jobs.status("met")["startTime"])
-    assert start
-    past = start.timestamp() + MET + 1
-    jobs.wait(lambda: clock.now() > past, "the deadline has passed")
-    assert jobs.status("met")["phase"] == "Running"
-
-
 @pytest.mark.parametrize(("name", "ttl"), [("brief", TTL), ("at-once", 0)])
 def test_ended_job_goes_after_its_time_to_live(
     jobs: Lab, history: History, name: str, ttl: int
@@ -258,9 +247,3 @@ def test_ended_job_goes_after_its_time_to_live(
     assert ended
     waited = (deleted_at(jobs, name) - ended).total_seconds()
     assert ttl <= waited < ttl + LATE_SECONDS
-
-
-def test_ended_job_without_a_time_to_live_stays(jobs: Lab) -> None:
-    jobs.wait_completed("for-good")
-    jobs.wait(lambda: jobs.get(PADDLE_JOBS, "paddlejobs/brief") is None, "another has gone")
-    assert jobs.status("for-good")["phase"] == "Completed"

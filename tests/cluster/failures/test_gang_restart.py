@@ -1,7 +1,5 @@
 """Gang restarts: one lost pod ends the attempt of all, and one incident counts once."""
 
-from typing import Any
-
 import pytest
 
 from api.constants import LABEL_ATTEMPT
@@ -17,16 +15,11 @@ from tests.live.faulty import (
 from tests.live.history import History
 from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 
-Raw = dict[str, Any]
 BACK_OFF = 10
-LATE_SECONDS = 30.0
-"""More than a back-off may take on a busy machine."""
 
 
 WAITS = only_first("exec sleep 3600")
 FAILS = only_first("exit 1")
-ASKS = shell('test "$PADDLE_RENDEZVOUS" -lt 3 || exit 0; exit 101')
-ASKS["spec"]["nodeSelector"] = {"kubernetes.io/hostname": "node-0"}
 RECOVERS = shell(
     "test -e /state/x && exit 0; touch /state/x; exit 1",
     volumeMounts=[{"name": "state", "mountPath": "/state"}],
@@ -41,9 +34,7 @@ ROLES = {"ps": (1, SERVER), "worker": (2, WAITS)}
 JOBS = {
     "failed": paddle_job("failed", {"ps": (1, SERVER), "worker": (2, FAILS)}, backoffLimit=2),
     "mass": paddle_job("mass", {"worker": (6, FAILS)}, backoffLimit=1),
-    "asks": paddle_job("asks", {"worker": (1, ASKS)}),
     "never-well": paddle_job("never-well", {"worker": (1, shell("exit 7"))}, backoffLimit=1),
-    "no-limit": paddle_job("no-limit", {"worker": (1, shell("exit 7"))}),
     "recovers": paddle_job("recovers", {"worker": (2, RECOVERS)}),
     "gives-up": paddle_job("gives-up", {"worker": (1, GIVES_UP)}, backoffLimit=2),
     "evicted": paddle_job("evicted", {"ps": (1, SERVER), "worker": (2, SAVES)}),
@@ -118,18 +109,6 @@ def test_first_restart_comes_at_once(jobs: Lab, job_history: History, pod_histor
     assert min(waited) < BACK_OFF, "of the five, one whose pods went soon"
 
 
-def test_uncharged_restarts_back_off_longer_each_time(
-    jobs: Lab, job_history: History, pod_history: History
-) -> None:
-    status = jobs.wait_completed("asks")
-    assert (status["attempt"], status["restartCount"]) == (3, 2)
-    assert "failureCount" not in status
-    _, second = restarts(job_history, "asks")
-    made = attempts(pod_history, "asks")
-    waited = (min(map(created_at, made["3"])) - second).total_seconds()
-    assert BACK_OFF <= waited < BACK_OFF + LATE_SECONDS
-
-
 def test_many_failed_pods_are_one_incident(jobs: Lab) -> None:
     status = jobs.wait_completed("mass")
     assert (status["restartCount"], status["failureCount"]) == (1, 1)
@@ -142,20 +121,6 @@ def test_loss_is_told_and_not_charged(jobs: Lab, job_history: History, name: str
     assert "failureCount" not in status
     assert [record["reason"] for record in status["failures"]] == [LOSSES[name]]
     assert status["failures"][0]["attempt"] == 1
-
-
-def test_retry_avoids_the_node_of_the_failure(jobs: Lab, pod_history: History) -> None:
-    jobs.wait_phase("never-well", "Failed")
-    (first,), (second,) = attempts(pod_history, "never-well").values()
-    nodes = [record["node"] for record in jobs.status("never-well")["failures"]]
-    assert nodes[0] != nodes[1]
-    assert jobs.status("never-well")["avoidNodes"] == nodes
-    assert "affinity" not in first["spec"]
-    (wish,) = second["spec"]["affinity"]["nodeAffinity"][
-        "preferredDuringSchedulingIgnoredDuringExecution"
-    ]
-    (expression,) = wish["preference"]["matchExpressions"]
-    assert (expression["operator"], expression["values"]) == ("NotIn", nodes[:1])
 
 
 def test_failure_is_charged(jobs: Lab) -> None:
@@ -176,17 +141,6 @@ def test_incident_is_one_event(jobs: Lab, name: str, reason: str) -> None:
     assert told == [1]
 
 
-def test_same_thing_said_twice_is_one_event(jobs: Lab) -> None:
-    jobs.wait_completed("asks")
-    jobs.wait(lambda: jobs.events("asks", "WorkersSucceeded"), "the last Event")
-    told = [
-        event["count"]
-        for event in jobs.items(CORE, "events")
-        if (event["involvedObject"]["name"], event["reason"]) == ("asks", "TrainerAskedRestart")
-    ]
-    assert told == [2]
-
-
 def test_limit_of_charged_restarts_ends_the_job(jobs: Lab, pod_history: History) -> None:
     jobs.wait_phase("never-well", "Failed")
     status = jobs.status("never-well")
@@ -194,13 +148,6 @@ def test_limit_of_charged_restarts_ends_the_job(jobs: Lab, pod_history: History)
     assert (status["attempt"], status["restartCount"], status["failureCount"]) == (2, 1, 1)
     assert [record["attempt"] for record in status["failures"]] == [1, 2]
     assert set(attempts(pod_history, "never-well")) == {"1", "2"}
-
-
-def test_without_a_limit_the_first_failure_ends_the_job(jobs: Lab, pod_history: History) -> None:
-    jobs.wait_phase("no-limit", "Failed")
-    assert jobs.condition("no-limit", "Failed")["reason"] == "PodFailed"
-    assert "restartCount" not in jobs.status("no-limit")
-    assert set(attempts(pod_history, "no-limit")) == {"1"}
 
 
 def test_container_restarted_in_place_is_no_new_attempt(jobs: Lab) -> None:

@@ -7,7 +7,6 @@ others may not read nodes.
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,6 @@ from tests.live.pdj import assert_explained
 
 pytestmark = pytest.mark.timeout(300)
 
-Raw = dict[str, Any]
 RESTARTED, DRAINED, DELETED, LOST = (f"node-{number}" for number in range(4))
 FORCE_SECONDS = 1
 FORCE = f"--force-delete-after={FORCE_SECONDS}"

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from localcluster.machine.errors import LocalClusterError
 from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.metrics_stub import MetricsStub
@@ -54,11 +53,11 @@ def elastic(name: str) -> Raw:
 
 @pytest.fixture(scope="module")
 def jobs(module_lab: Lab, job_history: History, tmp_path_factory: Any) -> Iterator[Lab]:
-    """Three jobs that run, one of them watched by an autoscaler."""
-    module_lab.submit(elastic("by-hand"), elastic("refused"), elastic("auto"), AUTOSCALER)
+    """Two jobs that run, one of them watched by an autoscaler."""
+    module_lab.submit(elastic("by-hand"), elastic("auto"), AUTOSCALER)
     folder: Path = tmp_path_factory.mktemp("metrics")
     with MetricsStub(module_lab.cluster, folder, cpu="900m"):
-        module_lab.wait_all(("by-hand", "refused", "auto"), "Running")
+        module_lab.wait_all(("by-hand", "auto"), "Running")
         yield module_lab
 
 
@@ -126,12 +125,6 @@ def test_scale_subresource_tells_replicas_and_selector(jobs: Lab) -> None:
     assert scale["spec"]["replicas"] == scale["status"]["replicas"] == 3
     selected = jobs.items(CORE, "pods", scale["status"]["selector"])
     assert len(selected) == 3
-
-
-@pytest.mark.parametrize("count", [LEAST - 1, MOST + 1])
-def test_scale_beyond_the_bounds_is_refused(jobs: Lab, count: int) -> None:
-    with pytest.raises(LocalClusterError, match=r"limits must not be less|requests must not be"):
-        jobs.kubectl("scale", "pdj", "refused", f"--replicas={count}")
 
 
 def test_autoscaler_adds_a_worker(jobs: Lab) -> None:

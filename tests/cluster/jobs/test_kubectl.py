@@ -3,50 +3,14 @@
 import subprocess
 from pathlib import Path
 
-import pytest
 import yaml
 
 from api.constants import Reason
-from tests.live.faulty import hold, release, until_told
+from tests.live.faulty import hold, release
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
 
-JOB = "demo"
 CHECKOUT = Path(__file__).parents[3]
-FIRST, LAST = "first words\n", "last words\n"
-
-
-@pytest.fixture(scope="module")
-def finished(module_lab: Lab, followed: str) -> Lab:
-    """A namespace in which a job was created, followed and has ended."""
-    assert followed
-    return module_lab
-
-
-@pytest.fixture(scope="module")
-def followed(module_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What `kubectl logs -f` tells of a worker that is told to end meanwhile."""
-    folder = tmp_path_factory.mktemp("told")
-    worker = until_told(folder, "echo first words", "echo last words")
-    roles = {"ps": (1, SERVER), "worker": (2, worker)}
-    module_lab.submit(paddle_job(JOB, roles, cleanPodPolicy="Never"))
-    module_lab.wait_phase(JOB, "Running")
-    command = ["kubectl", "-n", module_lab.namespace, "logs", "-f", f"{JOB}-worker-0"]
-    environment = module_lab.cluster.kubectl_environment()
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as logs:
-        assert logs.stdout
-        begun = logs.stdout.readline()
-        (folder / "end").touch()
-        return begun + logs.stdout.read()
-
-
-def test_logs_follow_to_the_end(followed: str) -> None:
-    assert followed == FIRST + LAST
-
-
-def test_wait_for_the_condition(finished: Lab) -> None:
-    said = finished.kubectl("wait", "--for=condition=Finished", f"pdj/{JOB}", "--timeout=100s")
-    assert "condition met" in said
 
 
 def test_wait_for_the_end_returns_for_a_job_that_has_failed(module_lab: Lab) -> None:
@@ -88,26 +52,6 @@ def test_replaced_job_waits_without_a_warning(module_lab: Lab) -> None:
     release(module_lab, "pod", "again-worker-0")
     module_lab.wait_phase("again", "Running")
     assert not module_lab.events("again", "CreateRefused")
-
-
-def test_describe_tells_the_story(finished: Lab) -> None:
-    finished.wait_completed(JOB)
-    finished.wait(lambda: finished.events(JOB, "WorkersSucceeded"), "the last Event")
-    text = finished.kubectl("describe", "pdj", JOB)
-    for words in (
-        "a PS job with 1 server, 2 workers",
-        "AllPodsRunning",
-        "WorkersSucceeded",
-        "2 workers ended well",
-    ):
-        assert words in text
-
-
-def test_delete_takes_the_pods_along(module_lab: Lab) -> None:
-    module_lab.submit(paddle_job("doomed", {"worker": (2, SERVER)}))
-    module_lab.wait_phase("doomed", "Running")
-    module_lab.kubectl("delete", "pdj", "doomed", "--timeout=100s")
-    module_lab.wait(lambda: not module_lab.pods("doomed"), "its pods are gone")
 
 
 def test_jobs_are_backed_up_and_restored(lab: Lab, tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from api.constants import CONTROLLER_NAME
-from localcluster.machine.errors import LocalClusterError
 from tests.live.history import History
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 
@@ -49,9 +47,8 @@ def jobs(module_lab: Lab, job_history: History, pod_history: History) -> Lab:
         paddle_job("greedy", {"worker": (3, GPUS)}),
         paddle_job("born-held", SPEC, suspend=True),
         paddle_job("others", SPEC, managedBy="kueue.x-k8s.io/multikueue"),
-        paddle_job("ours", SPEC, managedBy=CONTROLLER_NAME),
     )
-    module_lab.wait_all(["paused", "changed", "greedy", "ours"], "Running")
+    module_lab.wait_all(["paused", "changed", "greedy"], "Running")
     module_lab.submit(paddle_job("next", {"worker": (3, GPUS)}))
     module_lab.wait(
         lambda: module_lab.condition("next", "Pending").get("reason") == "Unschedulable", "no slot"
@@ -122,12 +119,3 @@ def test_job_of_another_controller_is_let_be(
     assert len(job_history.versions("others")) == 1
     assert not list(pod_history.events("others-"))
     assert not jobs.events("others")
-
-
-def test_manager_never_changes(jobs: Lab) -> None:
-    with pytest.raises(LocalClusterError, match="managedBy"):
-        patch(jobs, "others", {"managedBy": CONTROLLER_NAME})
-
-
-def test_job_managed_by_the_operators_own_name_runs(jobs: Lab) -> None:
-    assert jobs.wait_phase("ours", "Running")["attempt"] == 1

@@ -19,11 +19,6 @@ DEADLINE_SECONDS = 120.0
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 KUBECTL = ["sh", "-c", "kubectl get --raw /readyz"]
-NOTHING_ENDS = """
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings}
-"""
 
 
 class Running(NamedTuple):
@@ -74,25 +69,11 @@ def test_up_leaves_a_cluster_that_kubectl_uses(running: Running) -> None:
     assert subprocess.run(KUBECTL, env=environment, capture_output=True).stdout == b"ok"
 
 
-def test_kubeconfig_is_the_one_that_up_told(running: Running) -> None:
-    assert running.run("kubeconfig").stdout.strip() == exported(running.up)["KUBECONFIG"]
-
-
 def test_second_up_says_that_it_runs_and_how_to_use_it(running: Running) -> None:
     second = running.run("up", "--nodes", "0")
     assert second.returncode == 0
     assert "cluster default is already running" in second.stderr
     assert second.stdout == running.up.stdout
-
-
-def test_second_up_with_other_options_says_what_to_do_and_fails(running: Running) -> None:
-    second = running.run("up", "--nodes", "2")
-    assert second.returncode == 1
-    assert "already running, with another --nodes: stop it first" in second.stderr
-
-
-def test_second_up_without_options_takes_what_runs(running: Running) -> None:
-    assert running.run("up").stdout == running.up.stdout
 
 
 def test_images_are_added_to_a_running_cluster(running: Running, tmp_path: Path) -> None:
@@ -152,13 +133,6 @@ def test_two_ups_at_once_start_one_cluster_and_down_leaves_nothing(
     assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
 
 
-def test_clusters_of_different_names_run_at_once(running: Running) -> None:
-    running.run("up", "--nodes", "0", "--name", "second")
-    assert running.run("down", "--name", "second").returncode == 0
-    assert running.run("kubeconfig", "--name", "second").returncode == 1
-    assert running.run("kubeconfig").returncode == 0
-
-
 def test_killed_daemon_is_followed_by_a_new_start(run: Run, tmp_path: Path) -> None:
     run("up", "--nodes", "0")
     lock = tmp_path / "paddlejob-operator" / "default" / "lock"
@@ -197,29 +171,6 @@ def test_node_that_the_api_server_refuses_ends_the_start(run: Run, tmp_path: Pat
     assert up.returncode == 1
     assert "quantities must match" in up.stderr
     assert clock.wait_until(lambda: str(tmp_path) not in command_lines(), DEADLINE_SECONDS)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        pytest.param(["kubeconfig"], "no cluster default is running", id="not running"),
-        pytest.param(["down"], "cluster default was not running", id="nothing to stop"),
-        pytest.param(["up", "--name", "../x"], "not made of a-z", id="name of a folder elsewhere"),
-        pytest.param(["up", "--capacity", "cpu"], "not K=V: cpu", id="capacity without a value"),
-        pytest.param(["up", "--nodes", "-1"], "not a number of nodes", id="fewer than no nodes"),
-        pytest.param(["run", "/no/such.yaml"], "no such file: /no/such.yaml", id="missing file"),
-        pytest.param([], "COMMAND", id="no command"),
-    ],
-)
-def test_what_cannot_be_done_is_said(run: Run, arguments: list[str], words: str) -> None:
-    assert words in run(*arguments).stderr
-
-
-def test_run_refuses_files_in_which_nothing_ends(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "settings.yaml").write_text(NOTHING_ENDS)
-    done = run("run", "--nodes", "0", str(tmp_path / "settings.yaml"))
-    assert done.returncode == 1
-    assert "ever ends" in done.stderr
 
 
 PODS = """

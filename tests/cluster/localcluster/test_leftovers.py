@@ -1,7 +1,6 @@
 """What a cluster leaves behind, and what a killed one may not spoil."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -66,13 +65,6 @@ def owner(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         assert process.stdout.readline() == "ready\n"
         yield process
         process.kill()
-
-
-def become_ready(cluster: Cluster) -> bool:
-    return clock.wait_until(
-        lambda: cluster.kubectl("get", "--raw", "/readyz", check=False).returncode == 0,
-        DEADLINE_SECONDS,
-    )
 
 
 def test_a_killed_owner_leaves_nothing_but_a_state_to_start_over(
@@ -144,37 +136,3 @@ def test_component_that_dies_ends_the_start_with_its_words(
         Cluster(config).start()
     assert clock.monotonic() - started < config.start_timeout_seconds, "it waited for the dead"
     assert processes_in(tmp_path) == []
-
-
-def test_start_that_takes_too_long_names_who_was_late(tmp_path: Path) -> None:
-    config = ClusterConfig(nodes=0, state_dir=tmp_path, start_timeout_seconds=0.2)
-    with pytest.raises(StartError, match=f"{API_SERVER} was not ready in time"):
-        Cluster(config).start()
-    assert processes_in(tmp_path) == []
-
-
-@pytest.mark.parametrize("name", [API_SERVER, ETCD])
-def test_restarted_component_serves_the_old_data_on_the_old_port(other: Cluster, name: str) -> None:
-    server = other.server
-    kept = f"kept-by-{name}"
-    other.kubectl("create", "configmap", kept)
-    other.stop(name)
-    assert other.dead() == []
-    other.start_component(name)
-    assert become_ready(other)
-    assert other.server == server
-    other.kubectl("get", "configmap", kept)
-
-
-@pytest.mark.parametrize("name", [CONTROLLER_MANAGER, SCHEDULER, ETCD])
-def test_killed_component_is_told_dead_and_starts_again(other: Cluster, name: str) -> None:
-    other.process(name).signal(signal.SIGKILL)
-    assert clock.wait_until(lambda: other.dead() == [name], DEADLINE_SECONDS)
-    other.start_component(name)
-    assert become_ready(other)
-    assert other.dead() == []
-
-
-def test_cluster_that_does_not_run_says_so() -> None:
-    with pytest.raises(LocalClusterError, match="is not running"):
-        _ = Cluster().kubeconfig

@@ -96,24 +96,6 @@ def test_host_pods_of_two_jobs_share_a_node(jobs: Lab, name: str) -> None:
     assert {pod["spec"]["nodeName"] for pod in jobs.pods(name)} == {"node-0"}
 
 
-def test_host_port_ranges_never_meet(jobs: Lab) -> None:
-    bases = [
-        base
-        for name in ("host-a", "host-b")
-        for base in jobs.wait_completed(name)["hostPorts"].values()
-    ]
-    ports = [port for base in bases for port in range(base, base + 20)]
-    assert len(bases) == 6
-    assert len(set(ports)) == len(ports)
-
-
-def test_host_pod_declares_its_first_port_to_the_scheduler(jobs: Lab) -> None:
-    bases = jobs.wait_completed("host-a")["hostPorts"]
-    for pod in jobs.pods("host-a"):
-        declared = [port["hostPort"] for port in pod["spec"]["containers"][0]["ports"]]
-        assert declared == [bases[pod["metadata"]["name"]]]
-
-
 def test_host_pod_reads_its_own_port(jobs: Lab) -> None:
     bases = jobs.wait_completed("host-a")["hostPorts"]
     told = environment_of(jobs.log("host-a-worker-0"))

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,6 @@ from localcluster import Cluster
 from manifests.operator import Variant, build_operator
 from tests.live.apiserver import DRY_RUN, ApiServer
 
-Raw = dict[str, Any]
 VARIANTS = {"one-namespace": Variant(), "all-namespaces": Variant(all_namespaces=True)}
 
 

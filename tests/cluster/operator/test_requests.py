@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,6 @@ from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import operator_behind
 from tests.live.proxy import Act, FaultProxy, answer, audit_entries, first, refuse
 
-Raw = dict[str, Any]
 ENDS = {"worker": (2, shell("exit 0"))}
 WAITS = {"worker": (1, shell("exec sleep 3600"))}
 THROTTLED = 12

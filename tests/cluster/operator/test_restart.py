@@ -20,8 +20,7 @@ from localcluster import Cluster
 from localcluster.machine import clock
 from localcluster.machine.process import Process
 from tests.conftest import new_namespace
-from tests.live.faulty import deleted_at
-from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import run_operator
 from tests.live.processes import listening_ports
 
@@ -138,14 +137,6 @@ def test_deadline_is_not_started_anew(scene: Scene, name: str, reason: str) -> N
     assert start and end
     assert (end - start).total_seconds() >= DEADLINE
     assert (end - scene.since).total_seconds() < DEADLINE, "the successor has not begun at 0"
-
-
-def test_time_to_live_is_not_started_anew(scene: Scene) -> None:
-    lab = scene.lab
-    lab.wait(lambda: lab.get(PADDLE_JOBS, "paddlejobs/brief") is None, "brief is deleted")
-    deleted = deleted_at(lab, "brief")
-    assert (deleted - scene.brief_ended).total_seconds() >= TTL
-    assert (deleted - scene.since).total_seconds() < TTL, "the successor has not begun at 0"
 
 
 def test_counters_have_counted_everything_once(scene: Scene) -> None:

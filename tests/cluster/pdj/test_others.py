@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,6 @@ from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 from tests.live.metrics_stub import MetricsStub
 from tests.live.pdj import CHECKOUT, Tool, environment
 
-Raw = dict[str, Any]
 TOKEN = {"name": "TOKEN", "value": "very-private"}
 PASSWORD = {"name": "PW", "valueFrom": {"secretKeyRef": {"name": "vault", "key": "pw"}}}
 VAULT = {

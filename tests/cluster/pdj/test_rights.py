@@ -2,14 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.pdj import SECONDS, Done, Tool, run_pdj
 
-Raw = dict[str, Any]
 READ = ["get", "list", "watch"]
 JOBS = {"apiGroups": ["batch.paddlepaddle.org"], "resources": ["paddlejobs"], "verbs": READ}
 PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": READ}

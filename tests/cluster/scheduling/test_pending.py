@@ -1,4 +1,4 @@
-"""A job that waits says why in one bounded sentence, and does not say it again and again."""
+"""A job that waits says why in one sentence."""
 
 import json
 import re
@@ -11,7 +11,6 @@ from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live import volcano
-from tests.live.history import History
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
 
@@ -20,8 +19,6 @@ GPUS = shell("exec sleep 3600", resources={"limits": {"nvidia.com/gpu": "100"}})
 NO_IMAGE = "nowhere.example.com/none:v1"
 LONG_IMAGE = "No-Such-Name/" + "x" * 2000
 FULL = "queue default is over its capability"
-MOST_CHARACTERS = 500
-POKES = 5
 
 
 def gang() -> Raw:
@@ -56,7 +53,7 @@ COUNTS = {
 
 
 @pytest.fixture(scope="module")
-def jobs(module_lab: Lab, job_history: History) -> Lab:
+def jobs(module_lab: Lab) -> Lab:
     """Jobs that wait for what does not come."""
     module_lab.submit(*JOBS.values())
     hold_back(module_lab, "queued")
@@ -97,64 +94,6 @@ def test_job_says_what_it_waits_for(jobs: Lab, name: str) -> None:
 
 def test_a_gang_that_is_held_back_is_explained(jobs: Lab) -> None:
     assert_explained(jobs, "queued", Reason.POD_GROUP_PENDING)
-
-
-@pytest.mark.parametrize("name", JOBS)
-def test_sentence_is_bounded(jobs: Lab, name: str) -> None:
-    assert len(jobs.condition(name, "Pending")["message"]) < MOST_CHARACTERS
-
-
-def test_time_is_when_the_oldest_pod_was_refused(jobs: Lab) -> None:
-    times = [
-        condition["lastTransitionTime"]
-        for pod in jobs.pods("gpus")
-        for condition in pod["status"]["conditions"]
-        if (condition["type"], condition["status"]) == ("PodScheduled", "False")
-    ]
-    since = jobs.condition("gpus", "Pending")["message"].split(" since ")[1][:9]
-    assert min(times).endswith(f"T{since}")
-
-
-@pytest.mark.parametrize("name", ["gpus", "pull", "queued"])
-def test_sentence_is_written_once(jobs: Lab, job_history: History, name: str) -> None:
-    """News of the pods that change nothing are looked at, and nothing is written."""
-    before = int(jobs.job(name)["metadata"]["resourceVersion"])
-    for number in range(POKES):
-        jobs.kubectl("annotate", "pod", "--overwrite", f"poke={number}", "-l",
-                     f"batch.paddlepaddle.org/job-name={name}")  # fmt: skip
-    patch = json.dumps({"spec": {"ttlSecondsAfterFinished": 9}})
-    jobs.kubectl("patch", "pdj", name, "--type=merge", "-p", patch)
-    jobs.wait(lambda: jobs.status(name)["observedGeneration"] == 2, "the change is seen")
-    written = [
-        version
-        for version in job_history.versions(name)
-        if int(version["metadata"]["resourceVersion"]) > before
-        and version["metadata"]["generation"] == 1
-    ]
-    assert written == []
-
-
-def test_pull_is_told_once_while_it_is_tried_again(jobs: Lab, job_history: History) -> None:
-    jobs.wait(lambda: are_backing_off(jobs, "pull"), "the kubelets back off")
-    told = [
-        condition["message"]
-        for version in job_history.versions("pull")
-        for condition in version.get("status", {}).get("conditions", ())
-        if condition["type"] == "Pending" and "(and 1 more)" in condition["message"]
-    ]
-    causes = [message for message in dict.fromkeys(told) if "ErrImagePull" in message]
-    assert len(causes) == 1
-    assert told[-1] == causes[0], "that the kubelet backs off does not replace the cause"
-
-
-def are_backing_off(lab: Lab, job: str) -> bool:
-    """Whether all the job's pods show that, not why."""
-    states = [
-        status["state"]["waiting"]["reason"]
-        for pod in lab.pods(job)
-        for status in pod["status"]["containerStatuses"]
-    ]
-    return states == ["ImagePullBackOff"] * len(states)
 
 
 @pytest.fixture

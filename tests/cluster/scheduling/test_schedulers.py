@@ -85,15 +85,6 @@ def test_volcano_not_installed_is_told_and_the_job_goes_on_when_it_is(
     labs["volcano-gang"].wait_completed("early")
 
 
-def test_every_job_is_a_gang_with_scheduling_volcano(labs: dict[str, Lab]) -> None:
-    lab = labs["volcano-gang"]
-    pods = lab.pods("early")
-    assert {pod["spec"]["schedulerName"] for pod in pods} == {"volcano"}
-    group = lab.status("early")["podGroup"]
-    named = {pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] for pod in pods}
-    assert named == {group}
-
-
 def test_no_free_port_range_is_told_and_nothing_is_started(labs: dict[str, Lab]) -> None:
     lab = labs["narrow"]
     roles = {"ps": (1, SERVER), "worker": (1, shell("exit 0"))}
@@ -103,13 +94,3 @@ def test_no_free_port_range_is_told_and_nothing_is_started(labs: dict[str, Lab])
     assert not lab.pods("wide")
     assert not lab.get(CORE, "configmaps/wide")
     assert_explained(lab, "wide", Reason.NO_FREE_PORTS)
-
-
-def test_leases_are_one_for_each_scope(labs: dict[str, Lab]) -> None:
-    lab = labs["narrow"]
-    run_operator(
-        lab.cluster, "elsewhere", "--leader-elect", "--leader-election-namespace=paddle-system"
-    )
-    where = ("-n", "paddle-system", "get", "leases", "-o", "name")
-    lease = "lease.coordination.k8s.io/paddlejob-operator-elsewhere"
-    lab.wait(lambda: lease in lab.cluster.kubectl(*where).stdout, lease)

@@ -73,14 +73,6 @@ def test_users_group_is_never_changed(jobs: Lab) -> None:
     assert not groups_of(jobs, "joins")
 
 
-def test_users_group_outlives_the_job(lab: Lab) -> None:
-    lab.submit(gang_job("leaves"), pod_group("leaves", 4))
-    lab.wait_completed("leaves")
-    lab.kubectl("delete", "pdj", "leaves")
-    lab.wait(lambda: not lab.pods("leaves"), "no pods")
-    assert lab.get(volcano.API, "podgroups/leaves")["metadata"]["generation"] == 1
-
-
 def test_operator_makes_a_group_where_the_user_has_none(jobs: Lab) -> None:
     jobs.wait_completed("alone")
     job = jobs.job("alone")
@@ -91,28 +83,6 @@ def test_operator_makes_a_group_where_the_user_has_none(jobs: Lab) -> None:
 
 def test_operators_group_holds_all_pods_while_they_run(jobs: Lab) -> None:
     assert own_group(jobs, "alone")["spec"]["minMember"] == 4
-
-
-def test_scheduling_policy_is_the_groups(jobs: Lab) -> None:
-    jobs.wait_completed("policy")
-    assert own_group(jobs, "policy")["spec"] == {
-        "minMember": 3,
-        "queue": "research",
-        "priorityClassName": "high",
-        "minResources": {"cpu": "2", "memory": "100Mi"},
-    }
-    assert {pod["spec"]["schedulerName"] for pod in jobs.pods("policy")} == {"volcano"}
-
-
-def test_least_members_follow_replicas(lab: Lab) -> None:
-    workers = shell("exec sleep 3600")
-    workers["spec"]["schedulerName"] = "volcano"
-    lab.submit(paddle_job("held", {"worker": (2, workers)}, suspend=True))
-    lab.wait_phase("held", "Suspended")
-    resumed = {"spec": {"suspend": False, "worker": {"replicas": 3}}}
-    lab.kubectl("patch", "pdj", "held", "--type=merge", f"--patch={json.dumps(resumed)}")
-    assert own_group(lab, "held")["spec"]["minMember"] == 3
-    lab.wait_phase("held", "Running")
 
 
 def test_job_before_its_group_in_one_file_never_fails(lab: Lab) -> None:

@@ -8,9 +8,7 @@ import pytest
 from benchmarks.figures import broken, figures
 from benchmarks.scenarios.crowd import Crowd
 from benchmarks.scenarios.fairness import Fairness
-from benchmarks.scenarios.takeover import TakeOver
 from benchmarks.series import Series
-from controller.leader import LEASE_SECONDS
 from tests.unit.benchmarks.measured import a_series
 
 ALONE_MB = 60 - 80 * 20 / 1024
@@ -83,34 +81,6 @@ def test_beyond_a_limit_that_figure_alone_is_broken(series: Series, name: str) -
 def test_every_portable_bound_is_tried() -> None:
     portable = {figure.name for figure in figures(a_series()) if figure.is_portable}
     assert portable == {each.values[1] for each in BEYOND}
-
-
-def test_what_the_figures_must_be() -> None:
-    series = replace(
-        with_crowd(finished=10_000, running=1_000), takeover=TakeOver(1.0, killed_seconds=9.0)
-    )
-    bounds = {
-        figure.name: (figure.least, figure.most)
-        for figure in figures(series)
-        if (figure.least, figure.most) != (None, None)
-    }
-    crowd = "10000 finished, 1000 running"
-    assert bounds == {
-        "100 jobs: share of the floor": (0.62, None),
-        "100 jobs: creation to Running, p50": (None, 2.0),
-        "100 jobs: creation to Running, p99": (None, 2.5),
-        "100 jobs: operator's CPU per start": (None, 8.0),
-        "100 jobs: API server's CPU per start": (None, 33.0),
-        "100 jobs: operator's writes per start": (None, 10.0),
-        "100 jobs: peak memory": (None, 80.0),
-        SIZES: (1, None),
-        "20 small jobs beside one of 200 pods: p99 against alone": (None, 1.5),
-        "take-over after SIGTERM": (None, 2.0),
-        "take-over after a kill": (None, LEASE_SECONDS),
-        f"{crowd}: peak memory": (None, 400.0),
-        f"{crowd}: memory a job": (None, 80.0),
-        f"{crowd}: writes at rest": (None, 0),
-    }
 
 
 @pytest.mark.parametrize("alone", [(2.0, 3.0), (3.0, 2.0)])

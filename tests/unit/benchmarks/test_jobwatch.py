@@ -26,13 +26,6 @@ def times(watch: JobWatch, state: str, *names: str) -> list[float]:
     return watch.wait(names, state, 0, lambda _: None)
 
 
-def test_lists_and_events_are_noted(watch: JobWatch) -> None:
-    watch.note_all([a_job("a", "Running"), a_job("b")])
-    watch.note("MODIFIED", a_job("b", "Running"))
-    a, b = times(watch, "Running", "a", "b")
-    assert a <= b
-
-
 def test_a_list_does_not_make_a_state_later(watch: JobWatch) -> None:
     watch.note("ADDED", a_job("a", "Running"))
     first = times(watch, "Running", "a")

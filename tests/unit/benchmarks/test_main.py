@@ -1,7 +1,6 @@
 """The command: what it measures, what it refuses, and that it loses no results."""
 
 import io
-import json
 import locale
 import sys
 from collections.abc import Callable, Iterator
@@ -14,21 +13,11 @@ from benchmarks.operators import Operator
 from benchmarks.scenarios.sidebyside import Turns
 from benchmarks.series import FULL, Series, Sizes
 from kube.errors import ApiError
-from localcluster.machine.errors import BuildError, StartError
+from localcluster.machine.errors import StartError
 from localcluster.machine.report import Report
 from tests.unit.benchmarks.measured import a_series, some_turns
 
 Run = Callable[..., int]
-UNBUILDABLE = """
-from benchmarks.adapter import Adapter
-from localcluster.machine.errors import BuildError
-
-class Peer(Adapter):
-    def prepare(self, report):
-        raise BuildError("no compiler")
-
-ADAPTER = Peer(name="peer", command=("peer",))
-"""
 FAILURES = [
     pytest.param(TimeoutError("no sign of life"), id="timeout"),
     pytest.param(StartError("other died (1)"), id="crash"),
@@ -75,15 +64,6 @@ def test_results_are_written_where_the_page_cannot_be_printed(
     assert {path.name for path in tmp_path.iterdir()} == {"RESULTS.md", "RESULTS.json", "chart.svg"}
 
 
-def test_a_bad_folder_is_told_before_anything_is_measured(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(command, "measure_series", None)
-    (tmp_path / "file").touch()
-    with pytest.raises(FileExistsError):
-        run("--output", str(tmp_path / "file"))
-
-
 @pytest.mark.parametrize("failure", FAILURES)
 @pytest.mark.parametrize(
     ("broken", "name"), [("measure_series", "other"), ("measure_side_by_side", "side by side")]
@@ -108,15 +88,6 @@ def test_what_fails_beside_our_operator_takes_nothing_with_it(
     assert "# Results of the benchmarks" in told
 
 
-def test_what_cannot_be_built_is_told_before_anything_is_measured(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(command, "measure_series", None)
-    (tmp_path / "peer.py").write_text(UNBUILDABLE)
-    with pytest.raises(BuildError, match="no compiler"):
-        run("--peer", str(tmp_path / "peer.py"))
-
-
 @pytest.mark.parametrize(
     ("arguments", "bursts"),
     [
@@ -138,47 +109,6 @@ def test_sizes_of_bursts(
     monkeypatch.setattr(command, "measure_series", measure)
     run(*arguments)
     assert [sizes.bursts for sizes in asked] == [bursts]
-
-
-REFUSED = {
-    "burst of none": (["--burst", "0"], "no number of jobs"),
-    "burst of less than none": (["--burst=-1"], "no number of jobs"),
-    "burst of no number": (["--burst", "some"], "no number of jobs"),
-    "nobody to compare": (["--against", "f", "--only-others", "--peer", "x"], "leaves out"),
-    "no command": (["--operator", "go="], "no command: go="),
-    "nobody": (["--only-others"], "names no other operator"),
-    "nobody to check": (["--only-others", "--operator", "x", "--check"], "--check"),
-    "nothing to check": (["--against", "f", "--check"], "has a few"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused(
-    run: Run, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    with pytest.raises(SystemExit) as refused:
-        run(*arguments)
-    assert refused.value.code == 2
-    assert message in capsys.readouterr().err
-
-
-def test_another_checkout_is_measured_in_turn_and_alone(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[list[str], int, int]] = []
-
-    def measure(operators: list[Operator], jobs: int, rounds: int, _: Report) -> tuple[Turns, ...]:
-        asked.append(([each.name for each in operators], jobs, rounds))
-        return some_turns("own", 1.0, 2.0), some_turns("before", 2.0, 2.0)
-
-    monkeypatch.setattr(command, "measure_side_by_side", measure)
-    monkeypatch.setattr(command, "measure_series", None)
-    (tmp_path / "old").mkdir()
-    assert run("--burst", "7", "--against", str(tmp_path / "old"), "--output", str(tmp_path)) == 0
-    assert asked == [(["paddlejob-operator", "before"], 7, FULL.rounds_side_by_side)]
-    page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
-    assert "must be" not in page.lower()
-    assert json.loads((tmp_path / "RESULTS.json").read_text())["side_by_side"][1]["bursts"]
 
 
 def test_targets_are_of_this_projects_operator(

@@ -1,7 +1,6 @@
 """Which operators are measured: ours, another for the same CRD, one with a CRD of its own."""
 
 from argparse import ArgumentTypeError
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,6 @@ from benchmarks.adapter import Adapter
 from benchmarks.operators import (
     RunningOperator,
     other_operator,
-    own_operator,
-    own_operator_of,
     peer_operator,
 )
 from localcluster.machine import clock
@@ -44,13 +41,6 @@ def test_another_operator_is_a_command_line(text: str, name: str, command: list[
     assert operator.adapter == Adapter()
 
 
-def test_another_checkout_brings_its_own_code_and_nothing_else(tmp_path: Path) -> None:
-    own, before = own_operator(), own_operator_of(tmp_path)
-    assert before == replace(own, name="before", command=["env", "-C", str(tmp_path), *own.command])
-    with pytest.raises(FileNotFoundError):
-        own_operator_of(tmp_path / "missing")
-
-
 @pytest.mark.parametrize("text", ["", " ", "go=", "go= ", "''", "go='' -v", "other 'a"])
 def test_an_empty_or_broken_command_is_refused(text: str) -> None:
     with pytest.raises(ArgumentTypeError, match="command"):
@@ -70,12 +60,6 @@ def test_a_peer_may_postpone_its_annotations(tmp_path: Path) -> None:
     text = PEER.replace("class Peer(Adapter):\n", field)
     (tmp_path / "late.py").write_text(f"from __future__ import annotations\n{text}")
     assert peer_operator(tmp_path / "late.py").name == "peer"
-
-
-def test_a_file_without_an_adapter_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "peer.py").write_text("ADAPTER = 1\n")
-    with pytest.raises(TypeError, match="no Adapter"):
-        peer_operator(tmp_path / "peer.py")
 
 
 def test_an_operator_reaches_this_machine_without_a_proxy(

@@ -33,7 +33,3 @@ def test_a_sample_counts_for_its_innermost_known_function() -> None:
     assert pprof.shares(pprof.read_stacks(profile), KINDS) == pytest.approx(
         {"garbage": 0.1, "JSON": 0.6, "server": 0.2, pprof.REST: 0.1}
     )
-
-
-def test_an_empty_profile_has_no_shares() -> None:
-    assert set(pprof.shares(pprof.read_stacks(a_profile()), KINDS).values()) == {0.0}

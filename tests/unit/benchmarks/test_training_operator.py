@@ -25,9 +25,3 @@ STATES = {
 def test_the_state_of_a_job(status: dict[str, object] | None, state: str) -> None:
     job = ADAPTER.build_job("a", servers=2, workers=2)
     assert ADAPTER.state(job | ({"status": status} if status else {})) == state
-
-
-def test_it_completes_with_its_masters() -> None:
-    role = "training.kubeflow.org/replica-type"
-    pods = [{"metadata": {"labels": {role: value}}} for value in ("master", "worker")]
-    assert [ADAPTER.is_worker(pod) for pod in pods] == [True, False]
