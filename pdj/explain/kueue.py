@@ -5,7 +5,7 @@ Who may not read Workloads gets the text of the job's own reason.
 
 from collections.abc import Iterator
 
-from api.constants import KUEUE_API_VERSION, LABEL_QUEUE, Reason
+from api.constants import KUEUE_API_VERSION, LABEL_QUEUE, MULTIKUEUE, Reason
 from api.job import PaddleJob
 from api.objects import Raw
 from kube.client import Client
@@ -70,6 +70,8 @@ _ROWS = (
         "There is quota, but an admission check is open.", "配额已保留，但还有准入检查未通过。"),
     ("nothing", "PendingDelayedTopologyRequests",
         "There is quota, and Kueue is choosing the nodes.", "配额已保留，Kueue 正在选择节点。"),
+    ("nothing", "Admitted",
+        "MultiKueue runs the job in another cluster.", "MultiKueue 在另一个集群运行该作业。"),
     ("nothing", "Preempted",
         "A job of higher priority, or the owner of lent quota, needs it back.",
         "优先级更高的作业，或借出配额的一方，需要收回配额。"),
@@ -150,7 +152,7 @@ CHINESE_REASONS: Texts = {
 
 def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: str) -> Text:
     """The text of Kueue's own reason, if the user may read it, else the one that is given."""
-    if reason not in (Reason.QUEUED, Reason.EVICTED):
+    if reason not in (Reason.QUEUED, Reason.EVICTED) and job.spec.managed_by != MULTIKUEUE:
         return text
     try:
         workload = client.get(_path(job, "workloads", job.workload_name))

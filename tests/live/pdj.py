@@ -13,7 +13,7 @@ from pathlib import Path
 from api.constants import Reason
 from pdj.access.connection import open_client
 from pdj.access.kubeconfig import load_target
-from pdj.explain import chinese, english
+from pdj.explain import chinese, english, kueue
 from pdj.explain.story import tell
 from pdj.explain.texts import Text
 from pdj.gather.jobs import look
@@ -106,10 +106,15 @@ def explain(lab: Lab, name: str, language: str) -> str:
     return "\n".join(lines)
 
 
-def assert_explained(lab: Lab, name: str, *reasons: Reason) -> None:
-    """Wait until the job says each reason: `explain` then names cause and next step, twice."""
+def assert_explained(lab: Lab, name: str, *reasons: Reason, kueues: str = "") -> None:
+    """Wait until the job says each reason: `explain` then names cause and next step, twice.
+
+    They are those of Kueue's own reason, if one is given.
+    """
     for reason in reasons:
         texts = {"en": english.TEXTS[reason], "zh": chinese.TEXTS[reason]}
+        if kueues:
+            texts = {"en": kueue.ENGLISH[kueues], "zh": kueue.CHINESE[kueues]}
 
         def are_told(reason: Reason = reason, texts: dict[str, Text] = texts) -> bool:
             return all(

@@ -156,8 +156,9 @@ def use_queues(lab: Lab) -> None:
     lab.submit(taken | {"metadata": {"name": f"paddlejob-squeezed-{uid[:5]}"}})
     late = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadPriorityClass", "value": 1}
     lab.submit(late | {"metadata": {"name": "late"}})
-    name = f"{IN_KUEUE}/paddlejob-queued-{lab.job('queued')['metadata']['uid'][:5]}"
-    lab.wait(lambda: name in lab.kubectl("get", IN_KUEUE, "-o", "name"), "a Workload")
+    own = f"paddlejob-queued-{lab.job('queued')['metadata']['uid'][:5]}"
+    name = f"{IN_KUEUE}/{own}"
+    lab.wait(lambda: own in lab.kubectl("get", IN_KUEUE, "-o", "name"), "a Workload")
     lab.kubectl("label", "pdj", "queued", "kueue.x-k8s.io/queue-name=other", "--overwrite")
     queue = ("get", name, "-o", "jsonpath={.spec.queueName}")
     lab.wait(lambda: lab.kubectl(*queue) == "other", "it moves")

@@ -60,14 +60,14 @@ def test_job_is_held_admitted_and_evicted(lab: Lab) -> None:
     install(lab.cluster, CRD)
     lab.wait(lambda: lab.items(API, "workloads"), "a Workload", 100)
     tell(lab, {"QuotaReserved": ("False", "WaitingForQuota")})
-    assert_explained(lab, "train", Reason.QUEUED)
+    assert_explained(lab, "train", Reason.QUEUED, kueues="WaitingForQuota")
     assert lab.pods("train") == []
     assigned = {"podSetAssignments": [{"name": "worker", "count": 2}]}
     admitted = {"QuotaReserved": ("True", "Reserved"), "Admitted": ("True", "Admitted")}
     tell(lab, admitted, admission=assigned)
     lab.wait_phase("train", "Running")
     tell(lab, admitted | {"Evicted": ("True", "Preempted")})
-    assert_explained(lab, "train", Reason.EVICTED)
+    assert_explained(lab, "train", Reason.EVICTED, kueues="Preempted")
     lab.wait(lambda: "admission" not in lab.items(API, "workloads")[0]["status"], "quota is back")
     assert lab.pods("train") == []
-    assert_explained(lab, "train", Reason.QUEUED)
+    assert_explained(lab, "train", Reason.QUEUED, kueues="PendingEvaluation")

@@ -114,11 +114,12 @@ def test_quota_is_waited_for_and_given_back(lab: Lab) -> None:
     submit(lab, flavor(), *queue(lab, "quota", 2))
     submit(lab, queued("first", "quota"))
     lab.wait_phase("first", "Running")
-    submit(lab, queued("second", "quota"), queued("never", "quota", 3))
+    submit(lab, queued("second", "quota"), queued("never", "quota", 3), queued("lost", "nowhere"))
     lab.wait(is_queued(lab, "second"), "second waits")
     lab.wait(is_queued(lab, "never"), "never waits")
     lab.wait(lambda: "quota" in lab.condition("second", "Pending")["message"], "it says why")
-    lab.kubectl("delete", "pdj", "never", "first")
+    lab.wait(lambda: "nowhere" in lab.condition("lost", "Pending").get("message", ""), "no queue")
+    lab.kubectl("delete", "pdj", "never", "first", "lost")
     lab.wait_phase("second", "Running")
 
 

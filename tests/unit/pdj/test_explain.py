@@ -310,6 +310,20 @@ def test_every_reason_of_kueue_has_a_sentence(kueues: str, language: str, end: s
     assert hidden.whys[0].text == generic
 
 
+@pytest.mark.parametrize(("language", "texts"), [("en", kueue.ENGLISH), ("zh", kueue.CHINESE)])
+@pytest.mark.parametrize(
+    ("quota", "reason"), [("False", "WaitingForQuota"), ("True", "Admitted")], ids=str
+)
+def test_job_of_multikueue_is_explained_by_its_workload(
+    quota: str, reason: str, language: str, texts: dict[str, Text]
+) -> None:
+    told = {"type": "QuotaReserved", "status": quota, "reason": reason}
+    admitted = {"type": "Admitted", "status": quota, "reason": reason}
+    job = a_job().with_workers(1).with_spec(managedBy="kueue.x-k8s.io/multikueue")
+    story = tell(cast("Client", Queues(told, admitted)), JobPicture(job.build()), language)
+    assert story.whys[0].text == texts[reason]
+
+
 def test_sentences_of_kueue_are_as_many_in_both_languages() -> None:
     assert kueue.ENGLISH.keys() == kueue.CHINESE.keys()
     assert not any(HAN.search(text.cause + text.next_step) for text in kueue.ENGLISH.values())

@@ -403,6 +403,19 @@ def test_workload_without_our_owner_admits_nothing(world: World, kueue: Kueue) -
     assert world.condition("Pending")["reason"] == "NameConflict"
 
 
+def test_workload_of_another_namespace_admits_nothing(world: World, kueue: Kueue) -> None:
+    world.begin(a_queued_job())
+    metadata = kueue.workload["metadata"] | {"name": "forged", "namespace": "theirs", "uid": "f"}
+    world.put({**kueue.workload, "metadata": metadata})
+    conditions = [{"type": each, "status": "True"} for each in ("QuotaReserved", "Admitted")]
+    admission = {"podSetAssignments": [{"name": "worker", "count": 2}]}
+    forged = {"conditions": conditions, "admission": admission}
+    world.change(WORKLOAD, "forged", lambda w: w.update(status=forged))
+    world.settle()
+    assert world.names("Pod") == []
+    assert world.names(WORKLOAD) == ["forged", NAME], "nobody else's is deleted"
+
+
 def test_label_that_changes_moves_a_held_job(world: World, kueue: Kueue) -> None:
     world.begin(a_queued_job())
     labels = {"kueue.x-k8s.io/queue-name": "team-b"}
