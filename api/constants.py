@@ -42,6 +42,8 @@ LABEL_APP_NAME: Final = "app.kubernetes.io/name"
 LABEL_APP_INSTANCE: Final = "app.kubernetes.io/instance"
 LABEL_APP_COMPONENT: Final = "app.kubernetes.io/component"
 LABEL_APP_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+LABEL_NO_BACKUP: Final = "velero.io/exclude-from-backup"
+"""Velero's: on every child, because a restored one has no owner. A template's value wins."""
 APP_NAME: Final = "paddlejob"
 MANAGED_BY: Final = "paddlejob-operator"
 OPERATOR_LABELS: Final = {LABEL_APP_NAME: MANAGED_BY}
@@ -53,6 +55,8 @@ ANNOTATION_RESTARTED_AT: Final = f"{GROUP}/restarted-at"
 """On a job, set by its user: each new value asks for one new attempt."""
 MAX_RESTARTED_AT: Final = 64
 """Characters of it that count: status keeps them."""
+ANNOTATION_RESTORING: Final = f"{GROUP}/restoring"
+"""On a job that `kubectl pdj restore` has created and whose status it will write next."""
 ANNOTATION_STATIC_RENDEZVOUS: Final = f"{GROUP}/static-rendezvous"
 """On a job: any value but `true` has PaddlePaddle's launchers meet over HTTP."""
 

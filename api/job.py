@@ -10,6 +10,7 @@ from api.constants import (
     API_VERSION,
     JOB_LABELS,
     KIND,
+    LABEL_NO_BACKUP,
     MAX_CHILD_NAME,
     MAX_RESTARTED_AT,
     OWN_MANAGERS,
@@ -73,12 +74,12 @@ class PaddleJob:
         }
 
     def child_metadata(self, name: str, labels: dict[str, str]) -> Raw:
-        """The metadata of a child."""
+        """The metadata of a child. These labels win over the one that keeps it out of backups."""
         owners = [self.owner_reference()]
         return {
             "name": name,
             "namespace": self.namespace,
-            "labels": labels,
+            "labels": {LABEL_NO_BACKUP: "true", **labels},
             "ownerReferences": owners,
         }
 

@@ -8,8 +8,8 @@ and its controller reference names the job in full, as the operator writes it.
 
 from typing import NamedTuple
 
-from api.constants import API_VERSION, KIND
-from api.objects import Raw, controller_of, namespace_of
+from api.constants import API_VERSION, KIND, LABEL_JOB_NAME, LABEL_JOB_UID
+from api.objects import Raw, controller_of, labels_of, namespace_of
 
 
 class Key(NamedTuple):
@@ -33,6 +33,18 @@ class Owner(NamedTuple):
         """Whether the object is a child of a former job of the same name."""
         owner = owner_of(obj)
         return owner is not None and owner.key == self.key and owner.uid != self.uid
+
+
+def former_uid(owner: Owner, obj: Raw) -> str:
+    """The UID of the former job of this name whose child the object was; empty if it was none.
+
+    A restore brings back labels, but no owner: the job that owned the object is gone.
+    """
+    labels = labels_of(obj)
+    if controller_of(obj) is not None or labels.get(LABEL_JOB_NAME) != owner.key.name:
+        return ""
+    uid = labels.get(LABEL_JOB_UID, "")
+    return "" if uid == owner.uid else uid
 
 
 def owner_of(obj: Raw) -> Owner | None:

@@ -96,6 +96,13 @@ class FormerJob(Transient):
     """A child of a deleted job of the same name has the name, and is being deleted."""
 
 
+class Ownerless(AlreadyExists):
+    """A restore has left a child of a former job of the same name there, without its owner.
+
+    `message` is the former job's UID.
+    """
+
+
 class Unreachable(Transient):
     """No connection, or one that ended without an answer."""
 

@@ -10,7 +10,7 @@ job would wait for it forever. So it is deleted and replaced.
 
 from api.constants import GROUP, LABEL_JOB_UID
 from api.objects import Raw, is_deleting, labels_of, name_of
-from api.ownership import Owner
+from api.ownership import Owner, former_uid
 from controller.client.api import ApiClient
 from controller.client.resources import Resource, find_resource
 from controller.work.malformed import is_malformed
@@ -22,6 +22,7 @@ from kube.errors import (
     FormerJob,
     Invalid,
     NotFound,
+    Ownerless,
     Transient,
 )
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch
@@ -114,7 +115,8 @@ class ChildWriter:
         if owner.has_inherited(there):
             # Left by a deleted job of the same name; its deletion wakes this one.
             return FormerJob(f"{resource.kind} {name} of a former job is still there")
-        return taken
+        former = former_uid(owner, there)
+        return Ownerless(former, code=taken.code) if former else taken
 
     def _delete_unseen(self, owner: Owner, there: Raw) -> ApiError:
         """Delete a child without the job's label; returns an error, so that the pass is retried."""

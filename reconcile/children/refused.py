@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from api.constants import Reason
+from api.constants import LABEL_JOB_UID, Reason
 from reconcile.children.refusals import (
     is_over_quota,
     lacking_children,
@@ -28,7 +28,7 @@ from reconcile.model.hold import (
     grace_since,
 )
 from reconcile.model.move import Move, fail_with_record
-from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
+from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Refusal
 from reconcile.model.view import View
 
 RETRIES = "the operator retries by itself"
@@ -101,6 +101,10 @@ def _explain(refusal: Refusal) -> Hold:
         cause = f"the API server does not let a PaddleJob own {child} yet"
         next_step = "nothing, it looks for new kinds every 30 s"
         return Hold(Reason.WAITING_FOR_PODS, cause, next_step)
+    if refusal.reason == OWNERLESS:
+        cause = f"{child} of a former job of this name has no owner, as after a restore"
+        next_step = f"kubectl delete pods,svc,cm -l {LABEL_JOB_UID}={refusal.message}"
+        return Hold(Reason.NAME_CONFLICT, cause, next_step, warns=True)
     if refusal.reason == "AlreadyExists":
         cause = f"{child} exists and does not belong to this job; it is left untouched"
         next_step = "delete it, or give the job another name"

@@ -91,6 +91,8 @@ class Outcome:
 
 FORMER_JOB = "FormerJob"
 """Reason of a refusal: a child of a deleted job of the same name still has the name."""
+OWNERLESS = "Ownerless"
+"""Reason of a refusal: a restored child of a former job has the name. The message is its UID."""
 YOUNG_KIND = "YoungKind"
 """Reason of a refusal: the API server's admission does not know PaddleJobs yet."""
 

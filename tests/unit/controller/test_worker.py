@@ -32,6 +32,7 @@ from kube.errors import NotFound, Transient
 from reconcile.children.refusals import pause_after
 from reconcile.model.plan import (
     FORMER_JOB,
+    OWNERLESS,
     YOUNG_KIND,
     Create,
     Delete,
@@ -382,6 +383,16 @@ def test_a_pod_of_a_former_job_is_told_by_its_namesake_alone_however_slow_the_an
     bench.run()
     assert bench.observed[-1].refusals[0].reason == FORMER_JOB
     assert bench.memory.facts(Key("ns", "waits"), "waits").slow_create is None
+
+
+def test_a_restored_pod_of_a_former_job_without_its_owner_is_told_with_that_jobs_uid(bench):
+    pod = a_pod("a", a_job(uid="former"))
+    del pod["metadata"]["ownerReferences"]
+    bench.api.put("/api/v1/namespaces/ns/pods/a", pod)
+    bench.plan = CREATE
+    bench.run()
+    refusal = bench.observed[-1].refusals[0]
+    assert (refusal.reason, refusal.message) == (OWNERLESS, "former")
 
 
 def test_a_create_that_nobody_answers_in_time_is_told_and_does_not_pause(

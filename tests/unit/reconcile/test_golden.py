@@ -24,6 +24,7 @@ CHECKOUT = Path(__file__).parents[3]
 GOLDEN = Path(__file__).with_name("golden.json")
 FENCED = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NEW_IN_PODS = {"RANK", "PYTHONUNBUFFERED"}
+NEW_LABEL = "velero.io/exclude-from-backup"
 NEW_IN_CONFIG_MAPS = {"NNODES", "MASTER_ADDR", "MASTER_PORT"}
 LAUNCH = ["python", "-m", "paddle.distributed.launch", "train.py"]
 
@@ -58,6 +59,7 @@ JOBS = {
 
 def without_the_new(child: Raw) -> Raw:
     """The child as it was before, whatever else has changed."""
+    assert child["metadata"]["labels"].pop(NEW_LABEL) == "true"
     if child["kind"] == "ConfigMap":
         kept = {name: v for name, v in child["data"].items() if name not in NEW_IN_CONFIG_MAPS}
         return {**child, "data": kept}

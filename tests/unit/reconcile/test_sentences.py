@@ -15,7 +15,7 @@ from pdj.explain import english
 from reconcile import Observed, Settings, reconcile
 from reconcile.build.workload import build_workload
 from reconcile.model.hold import MAX_NEXT_CHARACTERS, Hold
-from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
+from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Refusal
 from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, at, stamp, view_of, wait_of
 from tests.memory.former import FINALIZER
@@ -202,6 +202,7 @@ SAID: dict[str, Callable[[], Hold]] = {
     "too many members": lambda: gang(named_pod_group=group("train", 9)),
     "refused": lambda: refused('violates PodSecurity "restricted:latest": ...'),
     "delete refused": lambda: refused("...", is_delete=True),
+    "no owner": lambda: refused("a1b2", OWNERLESS),
     "name taken": lambda: refused("", "AlreadyExists"),
     "queued": lambda: queued(workloads_served=True),
     "no Workloads": queued,

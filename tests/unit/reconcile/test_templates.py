@@ -48,6 +48,7 @@ def test_pod_is_labelled() -> None:
         "app.kubernetes.io/instance": "train",
         "app.kubernetes.io/component": "ps",
         "app.kubernetes.io/managed-by": "paddlejob-operator",
+        "velero.io/exclude-from-backup": "true",
     }
     assert built["metadata"]["annotations"] == {"paddle-resource": "PS"}
 
@@ -56,13 +57,18 @@ def test_templates_labels_and_annotations_reach_the_pod_but_not_over_ours() -> N
     template = a_template()
     template["metadata"] = {
         "name": "ignored",
-        "labels": {"paddle-job": "ctr", "paddle-res-type": "mine"},
+        "labels": {
+            "paddle-job": "ctr",
+            "paddle-res-type": "mine",
+            "velero.io/exclude-from-backup": "false",
+        },
         "annotations": {"note": "1"},
     }
     metadata = pod(a_job().with_workers(1, template))["metadata"]
     assert metadata["name"] == "train-worker-0"
     assert metadata["labels"]["paddle-job"] == "ctr"
     assert metadata["labels"]["paddle-res-type"] == "worker"
+    assert metadata["labels"]["velero.io/exclude-from-backup"] == "false"  # its volumes by Velero
     assert metadata["annotations"]["note"] == "1"
 
 
