@@ -26,6 +26,8 @@ COMMANDS = {
     "scale": Command("scale", "change how many workers an elastic or suspended job has"),
     "restart": Command("restart", "begin a new attempt of jobs, which is not charged"),
     "delete": Command("delete", "delete jobs with all that is theirs"),
+    "backup": Command("backup", "print jobs with their status and code, for restore"),
+    "restore": Command("restore", "bring back the jobs of a backup; ended ones do not train again"),
     "render": Command("render", "print what the operator would make of a file, offline"),
     "lint": Command("lint", "check files offline: what would be refused, and advice"),
     "convert": Command("convert", "make PaddleJobs of Kubeflow's, Volcano's and plain Jobs"),

@@ -3,12 +3,12 @@
 import argparse
 import json
 
-from api.constants import ANNOTATION_RESTARTED_AT
 from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
 from kube.client import STRICT
 from kube.errors import ApiError
 from pdj import actions
 from pdj.code.store import held
+from pdj.commands.backup import bare
 from pdj.commands.complaints import for_each
 from pdj.commands.options import job_name
 from pdj.commands.suspend import runs
@@ -22,7 +22,6 @@ from pdj.text.terminal import plain
 
 TRIAL = 30
 """Characters of the name that the trial keeps: the API server adds some."""
-_OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-configuration")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -54,9 +53,7 @@ def run(session: Session) -> int:
 def submit_again(session: Session, raw: Raw) -> None:
     """Create an ended job again."""
     name = name_of(raw)
-    kept = {key: raw["metadata"].get(key) for key in ("namespace", "labels", "annotations")}
-    notes = {k: v for k, v in (kept["annotations"] or {}).items() if k not in _OF_THE_OLD}
-    job = {**raw, "metadata": {**kept, "name": name, "annotations": notes}}
+    job = bare(raw)
     job.pop("status", None)
     replace_job(session, raw, job)
     session.screen.write(f"{plain(name)} submitted again")

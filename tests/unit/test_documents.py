@@ -61,7 +61,8 @@ def test_architecture_says_where_things_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", ["guide", "migration", "own-program", "production", "alerts", "progress", "python"]
+    "page",
+    ["guide", "migration", "own-program", "production", "backup", "alerts", "progress", "python"],
 )
 def test_both_languages_show_the_same(page: str) -> None:
     english = BLOCK.findall((ROOT / "docs" / f"{page}.md").read_text())

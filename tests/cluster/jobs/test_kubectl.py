@@ -1,16 +1,11 @@
 """What a user does with plain kubectl to a running job, as any kubectl user expects it."""
 
-import subprocess
-from pathlib import Path
-
 import yaml
 
 from api.constants import Reason
 from tests.live.faulty import hold, release
 from tests.live.lab import SERVER, Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
-
-CHECKOUT = Path(__file__).parents[3]
 
 
 def test_wait_for_the_end_returns_for_a_job_that_has_failed(module_lab: Lab) -> None:
@@ -52,26 +47,3 @@ def test_replaced_job_waits_without_a_warning(module_lab: Lab) -> None:
     release(module_lab, "pod", "again-worker-0")
     module_lab.wait_phase("again", "Running")
     assert not module_lab.events("again", "CreateRefused")
-
-
-def test_jobs_are_backed_up_and_restored(lab: Lab, tmp_path: Path) -> None:
-    """By the commands of docs/production.md: the same spec, which begins anew."""
-    page = (CHECKOUT / "docs" / "production.md").read_text()
-    block = page.partition("## Back up and restore")[2].split("```")[1]
-    save, restore = block.removeprefix("bash\n").strip().splitlines()
-    lab.submit(paddle_job("kept", {"worker": (1, shell("true"))}))
-    lab.wait_completed("kept")
-    before = lab.job("kept")
-    run(lab, save.replace("--all-namespaces", f"-n {lab.namespace}"), tmp_path)
-    lab.kubectl("delete", "pdj", "kept")
-    run(lab, restore, tmp_path)
-    lab.wait_completed("kept")
-    after = lab.job("kept")
-    assert after["spec"] == before["spec"]
-    assert after["metadata"]["uid"] != before["metadata"]["uid"]
-
-
-def run(lab: Lab, command: str, folder: Path) -> None:
-    """A line of a page, in a shell."""
-    environment = lab.cluster.kubectl_environment()
-    subprocess.run(command, shell=True, check=True, cwd=folder, env=environment)

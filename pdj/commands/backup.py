@@ -1,0 +1,55 @@
+"""`backup`: jobs with their status and their code as JSON, for `restore`."""
+
+import argparse
+import json
+
+from api.constants import ANNOTATION_RESTARTED_AT, API_VERSION, KIND
+from api.objects import Raw, is_deleting, name_of, namespace_of
+from pdj.code.bundle import config_map_names
+from pdj.errors import OK
+from pdj.gather.jobs import list_jobs
+from pdj.gather.paths import core_path
+from pdj.session import Session
+
+OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-configuration")
+"""Annotations that speak of the object in the cluster, and not of one made from it."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `backup`."""
+    parser.add_argument("-A", "--all-namespaces", action="store_true", help="of all namespaces")
+    parser.add_argument("-l", "--selector", default="", help="a label selector")
+
+
+def run(session: Session) -> int:
+    """Print the jobs, one to a line."""
+    options = session.options
+    where = "" if options.all_namespaces else session.namespace
+    jobs = list_jobs(session.client, where, options.selector)
+    kept = [job for job in jobs if not is_deleting(job)]
+    kept.sort(key=lambda job: (namespace_of(job), name_of(job)))
+    objects = [each for job in kept for each in (*_code_of(session, job), bare(job))]
+    lines = ",\n".join(json.dumps(each) for each in objects)
+    session.screen.write(f'{{"apiVersion": "v1", "kind": "List", "items": [\n{lines}\n]}}')
+    session.note(f"{len(kept)} jobs; `kubectl pdj restore FILE` brings them back")
+    return OK
+
+
+def bare(obj: Raw) -> Raw:
+    """The object without what the cluster has added to its metadata."""
+    metadata = {k: obj["metadata"].get(k) for k in ("name", "namespace", "labels", "annotations")}
+    notes = metadata["annotations"] or {}
+    metadata["annotations"] = {k: v for k, v in notes.items() if k not in OF_THE_OLD}
+    return {**obj, "metadata": {k: v for k, v in metadata.items() if v}}
+
+
+def _code_of(session: Session, job: Raw) -> list[Raw]:
+    """The ConfigMaps that `--code` has sent with the job, as far as they are there."""
+    paths = [core_path(namespace_of(job), "configmaps", name) for name in config_map_names(job)]
+    found = [session.client.find(path) for path in sorted(paths)]
+    return [{**bare(each), "apiVersion": "v1", "kind": "ConfigMap"} for each in found if each]
+
+
+def is_job(obj: Raw) -> bool:
+    """Whether it is a PaddleJob."""
+    return (obj.get("apiVersion"), obj.get("kind")) == (API_VERSION, KIND)

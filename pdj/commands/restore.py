@@ -1,0 +1,152 @@
+"""`restore FILE`: the jobs of a `backup`. Those that had ended are ended again, and train no more.
+
+The status of a new object can be written only after it exists. So a job that had ended is created
+suspended, gets its status, and then its own `spec.suspend`. An annotation marks it meanwhile: a
+command that died in between can be run again.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from api.constants import ANNOTATION_RESTORING, LABEL_CODE_OF
+from api.objects import Raw, labels_of, name_of, namespace_of, uid_of
+from kube.errors import AlreadyExists, ApiError, Conflict
+from pdj import actions
+from pdj.code.store import settle
+from pdj.commands.backup import bare, is_job
+from pdj.commands.complaints import explain, for_each
+from pdj.errors import Problem, Usage
+from pdj.gather.jobs import get_job
+from pdj.gather.live import result_of
+from pdj.gather.paths import core_path, jobs_path
+from pdj.session import Session
+from pdj.text.terminal import plain
+
+ROUNDS = 20
+"""How often the status is written: the operator may write it, too, as long as the job is new."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Options of `restore`."""
+    parser.add_argument("file", metavar="FILE", help="what `backup` has printed; - is stdin")
+    ended = "leave out the jobs that had ended; the others begin anew in any case"
+    parser.add_argument("--without-ended", action="store_true", help=ended)
+
+
+def run(session: Session) -> int:
+    """Create the jobs of the file; those that are there already stay as they are."""
+    objects = read(session.options.file)
+    only = session.options.namespace
+    chosen = [each for each in objects if only in (None, namespace_of(each))]
+    if session.options.without_ended:
+        ended = {_key(each) for each in chosen if is_job(each) and result_of(each) is not None}
+        chosen = [each for each in chosen if _job_key(each) not in ended]
+    codes = [each for each in chosen if not is_job(each)]
+    return for_each(
+        [each for each in chosen if is_job(each)],
+        lambda job: _restore(session, job, [each for each in codes if _job_key(each) == _key(job)]),
+    )
+
+
+def read(file: str) -> list[Raw]:
+    """The objects of a backup. Raises Usage where it is none."""
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        found: Any = json.loads(data)
+        objects = found["items"]
+        wrong = [each for each in objects if not (is_job(each) or _is_code(each))]
+        nameless = [each for each in objects if not (name_of(each) and namespace_of(each))]
+    except OSError as error:
+        raise Usage(f"cannot read {file}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Usage(f"{file} is nothing that `kubectl pdj backup` has printed") from error
+    if wrong or nameless:
+        raise Usage(f"{file} has objects that `kubectl pdj backup` does not print")
+    return list(objects)
+
+
+def _restore(session: Session, job: Raw, codes: list[Raw]) -> None:
+    """Create one job behind its code."""
+    title = f"{plain(namespace_of(job))}/{plain(name_of(job))}"
+    made = [_create_code(session, code) for code in codes]
+    try:
+        said = _restore_job(session, job)
+    finally:
+        for code in made:
+            settle(session.client, code, session.note)
+    session.screen.write(f"{title} {said}")
+
+
+def _restore_job(session: Session, job: Raw) -> str:
+    """What was done."""
+    has_ended = result_of(job) is not None
+    wanted = _held(job) if has_ended else bare(job)
+    wanted.pop("status", None)
+    try:
+        made = actions.create(session.client, wanted)
+    except AlreadyExists:
+        made = get_job(session.client, namespace_of(job), name_of(job))
+        if ANNOTATION_RESTORING not in (made["metadata"].get("annotations") or {}):
+            return "is there already and stays as it is"
+    if not has_ended:
+        return "begins anew"
+    try:
+        _write_status(session, made, job["status"])
+    except ApiError as error:
+        session.client.delete(_path(made), uid_of(made))  # or it would train again one day
+        raise Problem(f"{name_of(job)} is not restored: {explain(error)}") from error
+    return f"is {plain(job['status']['phase'])} again"
+
+
+def _write_status(session: Session, made: Raw, status: Raw) -> None:
+    """Give the job its status, and then the `spec.suspend` that it had."""
+    for left in reversed(range(ROUNDS)):
+        now = get_job(session.client, namespace_of(made), name_of(made))
+        try:
+            session.client.replace(f"{_path(made)}/status", {**now, "status": status})
+            break
+        except Conflict:
+            if not left:
+                raise
+    was = {"true": True, "false": False}.get(now["metadata"]["annotations"][ANNOTATION_RESTORING])
+    own = {"annotations": {ANNOTATION_RESTORING: None}, "uid": uid_of(made)}
+    session.client.merge_patch(_path(made), {"metadata": own, "spec": {"suspend": was}})
+
+
+def _held(job: Raw) -> Raw:
+    """The job suspended, with a mark of what `spec.suspend` was."""
+    held = bare(job)
+    was = json.dumps((job["spec"] or {}).get("suspend"))
+    notes = {**(held["metadata"].get("annotations") or {}), ANNOTATION_RESTORING: was}
+    metadata = {**held["metadata"], "annotations": notes}
+    return {**held, "metadata": metadata, "spec": {**job["spec"], "suspend": True}}
+
+
+def _create_code(session: Session, code: Raw) -> Raw:
+    """The ConfigMap, created or found."""
+    path = core_path(namespace_of(code), "configmaps")
+    try:
+        return session.client.create(path, bare(code))
+    except AlreadyExists:
+        return session.client.get(core_path(namespace_of(code), "configmaps", name_of(code)))
+
+
+def _is_code(obj: Raw) -> bool:
+    is_map = (obj.get("apiVersion"), obj.get("kind")) == ("v1", "ConfigMap")
+    return is_map and LABEL_CODE_OF in labels_of(obj)
+
+
+def _key(obj: Raw) -> tuple[str, str]:
+    return namespace_of(obj), name_of(obj)
+
+
+def _job_key(obj: Raw) -> tuple[str, str]:
+    """The job, also of a ConfigMap of its code."""
+    return _key(obj) if is_job(obj) else (namespace_of(obj), labels_of(obj)[LABEL_CODE_OF])
+
+
+def _path(job: Raw) -> str:
+    return jobs_path(namespace_of(job), name_of(job))
