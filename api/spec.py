@@ -52,7 +52,8 @@ class JobSpec:
     """A PaddleJob's spec. `roles` holds only the roles that are set, in order of creation."""
 
     roles: dict[Role, RoleSpec]
-    clean_pod_policy: CleanPodPolicy
+    clean_pod_policy: CleanPodPolicy | None
+    """None where neither spelling is set: the operator's flag says what holds then."""
     intranet: Intranet
     scheduling_policy: SchedulingPolicy | None
     with_gloo: int = 1
@@ -106,12 +107,12 @@ def parse_spec(raw: Raw) -> JobSpec:
     """The typed spec of `PaddleJob.spec`, with defaults for what is unset."""
     roles = {role: raw[role] for role in Role if raw.get(role) is not None}
     policy = raw.get("schedulingPolicy")
-    clean = raw.get("cleanPodPolicy") or raw.get("cleanPolicy") or CleanPodPolicy.ON_COMPLETION
+    clean = raw.get("cleanPodPolicy") or raw.get("cleanPolicy")
     return parse_fields(
         JobSpec,
         raw,
         roles={role: parse_fields(RoleSpec, wanted) for role, wanted in roles.items()},
-        clean_pod_policy=CleanPodPolicy(clean),
+        clean_pod_policy=CleanPodPolicy(clean) if clean else None,
         intranet=Intranet(raw.get("intranet") or Intranet.POD_IP),
         stall_policy=parse_stall_policy(raw.get("stallPolicy")),
         resume=Resume(raw["resume"]) if raw.get("resume") else None,

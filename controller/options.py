@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from api.constants import PORTS_PER_POD, RELEASE
+from api.constants import PORTS_PER_POD, RELEASE, CleanPodPolicy
+from api.schema_types import MAX_INT32
 from api.trainer import ACCELERATORS
 from controller.health import DISABLED, parse_address
 from controller.logs import FORMATS, LEVELS
@@ -157,6 +158,12 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("leader-election-id", "", end, _lease_id)
     add("log-format", "auto", "auto, json or text; auto: json in a cluster", _one_of(FORMATS))
     add("log-level", "info", ", ".join(LEVELS), _one_of(LEVELS))
+    _add_job_flags(add)
+    return parser
+
+
+def _add_job_flags(add: Callable[..., None]) -> None:
+    """The flags that say how jobs are treated, most of them in `Settings`."""
     schedulers = ("none", "volcano", "kubernetes")
     add("scheduling", "none", "make every job a gang of this scheduler", _one_of(schedulers))
     queues = "hold jobs with the label kueue.x-k8s.io/queue-name until Kueue admits them"
@@ -176,12 +183,28 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("image-error-after", "600", absent, _seconds, dest="image_pull_grace_seconds")
     held = "seconds until a job of which only some pods find room gives them back; 0: never"
     add("give-back-after", "300", held, _seconds, dest="give_back_after_seconds")
+    clean = "cleanPodPolicy of jobs without: Always, Never, OnFailure, OnCompletion"
+    add(
+        "default-clean-pod-policy",
+        "OnCompletion",
+        clean,
+        _one_of([*CleanPodPolicy], CleanPodPolicy),
+    )
+    ttl = "ttlSecondsAfterFinished of jobs that do not set it; empty: ended jobs stay"
+    add("default-ttl-seconds-after-finished", "", ttl, _ttl, dest="default_ttl_seconds")
     add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", _ports)
     share = "part of them for one namespace at most; empty: 0.25, or 1 with one --namespace"
     add("host-port-share", "", share, _share)
     more = "resources that count as GPUs, beside those of usual device plugins: A,B; * is any text"
     add("accelerators", "", more, _accelerators)
-    return parser
+
+
+def _ttl(text: str) -> int | None:
+    if not text:
+        return None
+    if not re.fullmatch("[0-9]{1,10}", text) or int(text) > MAX_INT32:
+        raise ValueError(f"{text!r} is not a number of seconds from 0 to {MAX_INT32}")
+    return int(text)
 
 
 def _check_metrics(parser: argparse.ArgumentParser, found: dict[str, Any]) -> None:
@@ -211,8 +234,8 @@ def _matching(pattern: str, complaint: str, convert: Callable[[str], Any] = str)
     return parse
 
 
-def _one_of(words: Sequence[str]) -> _Parse:
-    return _matching("|".join(words), f"is none of {', '.join(words)}")
+def _one_of(words: Sequence[str], convert: Callable[[str], Any] = str) -> _Parse:
+    return _matching("|".join(words), f"is none of {', '.join(words)}", convert)
 
 
 _count = _matching("0*[1-9][0-9]*", "is not a positive number", int)

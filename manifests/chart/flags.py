@@ -5,6 +5,7 @@ A flag without a type here fails `make generate`, so none is forgotten.
 
 from typing import Any
 
+from api.constants import CleanPodPolicy
 from api.objects import Raw
 from controller.logs import FORMATS, LEVELS
 from controller.options import ENVIRONMENT_PREFIX, MAX_WORKERS, build_parser, known_variables
@@ -46,6 +47,10 @@ _TYPES: dict[str, Raw] = {
     "config-error-after": _SECONDS,
     "image-error-after": _SECONDS,
     "give-back-after": _SECONDS,
+    "default-clean-pod-policy": {"enum": list(CleanPodPolicy)},
+    "default-ttl-seconds-after-finished": {
+        "anyOf": [{"const": ""}, {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}]
+    },
     "host-port-range": {"type": "string", "pattern": "^[0-9]{1,5}-[0-9]{1,5}$"},
     "accelerators": {"type": "string", "pattern": "^([^/,]+/[^/,]+(,[^/,]+/[^/,]+)*)?$"},
     "host-port-share": {

@@ -29,6 +29,8 @@ def await_deadlines(view: View) -> Move | Hold | None:
 def seconds_to_ttl(view: View) -> float | None:
     """Seconds until an ended job is deleted; None if it is kept."""
     ttl = view.job.spec.ttl_seconds_after_finished
+    if ttl is None:
+        ttl = view.settings.default_ttl_seconds
     return _seconds_left(view, view.job.status.completion_time, ttl)
 
 

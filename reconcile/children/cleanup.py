@@ -55,7 +55,7 @@ def _cleanup_deletes(view: View) -> tuple[Delete, ...]:
 def _pods_to_go(view: View) -> list[PodView]:
     if _cleans_all(view):
         return list(view.all_pods)
-    policy = view.job.spec.clean_pod_policy
+    policy = view.clean_pod_policy
     if view.job.status.phase == Phase.FAILED and policy is not CleanPodPolicy.NEVER:
         return [pod for pod in view.all_pods if not has_ended(pod)]
     # Pods of other attempts, left by an operator that died or whose cache lagged, always go.
@@ -72,9 +72,7 @@ def _pod_groups_to_go(view: View) -> tuple[Raw, ...]:
 
 def _cleans_all(view: View) -> bool:
     failed = view.job.status.phase == Phase.FAILED
-    return view.job.spec.clean_pod_policy in (
-        CLEANED_WHEN_FAILED if failed else CLEANED_WHEN_COMPLETED
-    )
+    return view.clean_pod_policy in (CLEANED_WHEN_FAILED if failed else CLEANED_WHEN_COMPLETED)
 
 
 def has_ended(pod: PodView) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from api.constants import CleanPodPolicy
 from api.objects import Raw, is_deleting, name_of, uid_of
 from api.trainer import ACCELERATORS
 from reconcile.model.training import Reading
@@ -228,7 +229,9 @@ class Settings:
     can use `host_port_share` of it.
     The graces are how long a pod can wait for an image, or for a configuration that will not fix
     itself, before the job fails. `give_back_after_seconds` is how long a job may hold room for
-    some of its pods alone; 0: for any time. `accelerators` are patterns for resource names.
+    some of its pods alone; 0: for any time. `default_clean_pod_policy` and `default_ttl_seconds`
+    hold for jobs that do not say; a TTL of None keeps ended jobs. `accelerators` are patterns for
+    resource names.
     """
 
     scheduling: str = "none"
@@ -240,6 +243,8 @@ class Settings:
     config_error_grace_seconds: float = 60.0
     image_pull_grace_seconds: float = 600.0
     give_back_after_seconds: float = 300.0
+    default_clean_pod_policy: CleanPodPolicy = CleanPodPolicy.ON_COMPLETION
+    default_ttl_seconds: int | None = None
     host_port_range: tuple[int, int] = (30000, 60999)
     host_port_share: float = 0.25
     accelerators: tuple[str, ...] = ACCELERATORS

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-from api.constants import Condition, Phase, Role
+from api.constants import CleanPodPolicy, Condition, Phase, Role
 from api.job import PaddleJob, config_map_name, parse_job, pod_name
 from api.objects import Raw, is_deleting, name_of
 from api.status import RoleStatus
@@ -30,6 +30,11 @@ class View:
     def attempt(self) -> int:
         """The current attempt, from status, or from the pods if status is empty."""
         return self.job.status.attempt or max((1, *(pod.attempt for pod in self.all_pods)))
+
+    @property
+    def clean_pod_policy(self) -> CleanPodPolicy:
+        """The job's, or the operator's default."""
+        return self.job.spec.clean_pod_policy or self.settings.default_clean_pod_policy
 
     @cached_property
     def is_behind(self) -> bool:

@@ -23,7 +23,7 @@ def of(job: JobBuilder) -> Any:
 
 DEFAULTS: dict[str, tuple[str, Any]] = {
     "withGloo": ("with_gloo", 1),
-    "cleanPodPolicy": ("clean_pod_policy", CleanPodPolicy.ON_COMPLETION),
+    "cleanPodPolicy": ("clean_pod_policy", None),
     "intranet": ("intranet", Intranet.POD_IP),
     "schedulingPolicy": ("scheduling_policy", None),
     "elastic": ("elastic", 0),

@@ -34,6 +34,8 @@ READ = [
     ("force-delete-after", "1.5", "settings.force_delete_after_seconds", 1.5),
     ("config-error-after", "2", "settings.config_error_grace_seconds", 2),
     ("give-back-after", "0", "settings.give_back_after_seconds", 0.0),
+    ("default-clean-pod-policy", "Never", "settings.default_clean_pod_policy", "Never"),
+    ("default-ttl-seconds-after-finished", "60", "settings.default_ttl_seconds", 60),
     ("image-error-after", "3.5", "settings.image_pull_grace_seconds", 3.5),
     ("host-port-range", "100-200", "settings.host_port_range", (100, 200)),
     ("host-port-share", "0.5", "settings.host_port_share", 0.5),

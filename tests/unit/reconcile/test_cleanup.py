@@ -4,9 +4,11 @@ from copy import deepcopy
 
 import pytest
 
+from api.constants import CleanPodPolicy
 from api.objects import Raw
+from reconcile.attempt.deadlines import seconds_to_ttl
 from reconcile.children.cleanup import wanted_deletes
-from reconcile.model.plan import Refusal
+from reconcile.model.plan import Refusal, Settings
 from tests.memory.builders import a_job, a_pod, hold_of, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
@@ -49,6 +51,19 @@ def test_policy_decides_which_pods_stay(
 ) -> None:
     end(world, kubelet, policy, outcome)
     assert world.names("Pod") == left
+
+
+def test_operators_default_holds_where_the_job_says_nothing() -> None:
+    settings = Settings(default_clean_pod_policy=CleanPodPolicy.NEVER, default_ttl_seconds=100)
+    for own, left in ((None, ALL), ("Always", [])):
+        world = World(settings)
+        kubelet = Kubelet(world)
+        end(world, kubelet, own, "Completed")
+        assert world.names("Pod") == left
+        assert world.settle().requeue_after == 100
+    job = a_job().with_spec(ttlSecondsAfterFinished=0).with_status(phase="Completed")
+    view = view_of(job.with_status(completionTime="2026-01-01T00:00:00Z"), settings=settings)
+    assert (seconds_to_ttl(view) or 0) <= 0
 
 
 @pytest.mark.parametrize(
