@@ -147,6 +147,9 @@ def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Clus
     listed = Lab(cluster, "team-a")
     listed.submit(paddle_job("meanwhile", {"worker": (1, shell("exit 0"))}))
     listed.wait_completed("meanwhile")
+    said = Helm(cluster).run(*UPGRADE, values=SCOPE).stdout
+    assert "The namespace team-b does not exist any more and is left out" in said
+    lab.wait(lambda: readiness(cluster) == "ok\n", "the operator of what is left is ready")
     create_namespace(cluster, "team-b")
     Helm(cluster).run(*UPGRADE, values=SCOPE)
     again = Lab(cluster, "team-b")

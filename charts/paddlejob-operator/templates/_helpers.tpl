@@ -120,7 +120,25 @@ of their own; one of all namespaces is alone.
 {{- if eq .Values.scope.kind "Own" -}}
 {{- dict "names" (list .Release.Namespace) | toYaml -}}
 {{- else -}}
-{{- dict "names" .Values.scope.namespaces | toYaml -}}
+{{- $names := list -}}
+{{- range .Values.scope.namespaces -}}
+{{- if not (include "paddlejob-operator.isGone" (list $ .)) -}}
+{{- $names = append $names . -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.scope.namespaces (not $names) -}}
+{{- fail "scope.namespaces: none of them exists any more" -}}
+{{- end -}}
+{{- dict "names" $names | toYaml -}}
+{{- end -}}
+{{- end }}
+
+{{/* "true" if an upgrade finds that this namespace has been deleted: no Role can be put there. Without a
+cluster, as in `helm template`, not even the release's own namespace is found, and none counts as gone. */}}
+{{- define "paddlejob-operator.isGone" -}}
+{{- $ := index . 0 -}}
+{{- if and $.Release.IsUpgrade (lookup "v1" "Namespace" "" $.Release.Namespace) -}}
+{{- if not (lookup "v1" "Namespace" "" (index . 1)) -}}true{{- end -}}
 {{- end -}}
 {{- end }}
 
@@ -129,7 +147,7 @@ of their own; one of all namespaces is alone.
 {{- if eq .Values.scope.kind "Own" }}
 - --namespace=$(POD_NAMESPACE)
 {{- else if eq .Values.scope.kind "List" }}
-- --namespace={{ join "," .Values.scope.namespaces }}
+- --namespace={{ join "," (include "paddlejob-operator.namespaces" . | fromYaml).names }}
 {{- end }}
 {{- /* With a Lease named after the list, an upgrade that changes the list would have two leaders. */}}
 {{- if and (ne .Values.scope.kind "All") (not .Values.operator.leaderElectionId) }}
