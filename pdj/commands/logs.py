@@ -28,6 +28,7 @@ TAKE_SECONDS = 0.2
 MAX_NAMES = 10
 DRAIN_SECONDS = 60.0
 """After the job's end its last pods may take their grace period to stop."""
+KEEP = "docs/own-program.md#the-logs-of-every-attempt"
 OnTurn = Callable[[JobPicture | None], None]
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -101,13 +102,27 @@ def _of_the_gone(session: Session, picture: JobPicture) -> list[str]:
     if not status.is_terminal and not status.failures:
         session.notes.write("no pod of the job has started yet (-f waits for them)")
         return []
-    gone = "the pods with the logs are gone (see cleanPodPolicy)"
-    session.notes.write(gone if _has_run(status) else "no pod of the job has ever started")
     wanted = session.options.attempt
     failures = [each for each in status.failures if wanted in (None, each.attempt)]
+    session.notes.write(*_why_gone(status, wanted, bool(failures)))
     for failure in failures:
         session.notes.write(f"attempt {failure.attempt}: {describe_failure(failure)}")
     return [plain(line) for failure in failures for line in failure.message.splitlines()]
+
+
+def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[str]:
+    """Why there is no log to read, and what there is instead."""
+    if not _has_run(status):
+        return ["no pod of the job has ever started"]
+    if wanted is None or wanted == status.attempt:
+        return ["the pods with the logs are gone (see cleanPodPolicy)"]
+    if wanted > status.attempt:
+        return [f"the job has had {status.attempt} attempts"]
+    kept = "the last lines of its failed pods" if is_recorded else "nothing of it (it keeps five)"
+    return [
+        f"the pods of attempt {wanted} went with it, and their logs; the job's status keeps {kept}",
+        f"to keep whole logs: {KEEP}",
+    ]
 
 
 def _has_run(status: JobStatus) -> bool:

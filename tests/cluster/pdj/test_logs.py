@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from pdj.commands.logs import KEEP
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, NAMESPACE
-from tests.live.pdj import SECONDS, Tool
+from tests.live.pdj import CHECKOUT, SECONDS, Tool
 
 Raw = dict[str, Any]
 PODS = 4
@@ -100,6 +101,23 @@ def test_choices_of_pods_and_lines(module_lab: Lab, tool: Tool) -> None:
     none = tool.run("logs", "few", "--attempt", "2")
     assert (none.code, none.out) == (1, "")
     assert "its pods, of attempt 1: worker-0, worker-1" in none.notes
+
+
+def test_of_an_ended_attempt_come_the_last_lines_and_why_no_more(
+    module_lab: Lab, tool: Tool
+) -> None:
+    script = "echo said by $(PADDLE_JOB_NAME)/$(PADDLE_RENDEZVOUS)-$(PADDLE_TRAINER_ID); "
+    script += "[ $(PADDLE_RENDEZVOUS) = 1 ] && exit 3; exec sleep 3600"
+    module_lab.submit(paddle_job("twice", {"worker": (1, shell(script))}, backoffLimit=1))
+    module_lab.wait(
+        lambda: "said by twice/2-0" in tool.run("logs", "twice").out, "the second attempt runs"
+    )
+    first = tool.run("logs", "twice", "--attempt", "1")
+    assert (first.code, "said by twice/1-0" in first.out) == (0, True)
+    assert "the pods of attempt 1 went with it, and their logs" in first.notes
+    assert KEEP in first.notes
+    page, _, anchor = KEEP.partition("#")
+    assert f'id="{anchor}"' in (CHECKOUT / page).read_text()
 
 
 def test_hostile_lines_stay_text(module_lab: Lab, tool: Tool) -> None:
