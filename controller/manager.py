@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.constants import ATTEMPT_ENDS, FAILURE_REASONS, TERMINAL_PHASES
-from controller.cache.census import take_census
+from controller.cache.census import take_census, take_namespace_census
 from controller.cache.event_handler import EventHandler
 from controller.cache.reflector import Reflector, Scope
 from controller.cache.store import Store
@@ -82,7 +82,10 @@ class Manager:
         self._threads = Threads(foundation.clock, foundation.log, die)
         namespaces = foundation.options.namespaces
         kueue = foundation.options.settings.kueue
-        self._store = Store((each for each, _ in watched("", kueue=kueue)), namespaces)
+        accelerators = foundation.options.settings.accelerators
+        self._store = Store(
+            (each for each, _ in watched("", kueue=kueue)), namespaces, accelerators
+        )
         workers = foundation.options.workers
         self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, workers)
         self._clients: list[ApiClient] = []
@@ -108,6 +111,10 @@ class Manager:
         options, threads = self._base.options, self._threads
         self._base.metrics.jobs.preset(FAILURE_REASONS, ATTEMPT_ENDS)
         self._base.metrics.count_state(lambda: take_census(self._store, self._base.clock.now()))
+        if options.metrics_by_namespace:
+            self._base.metrics.count_namespaces(
+                lambda: take_namespace_census(self._store, self._base.clock.now())
+            )
         self._base.metrics.client.watch_clock(lambda: self._base.clock.ahead().total_seconds())
         if self._gate is not None:
             self._gate.start()

@@ -45,6 +45,7 @@ class Options:
     metrics_bind_address: str
     metrics_secure: bool
     metrics_cert_dir: str
+    metrics_by_namespace: bool
     health_probe_bind_address: str
     leader_elect: bool
     leader_election_namespace: str
@@ -147,6 +148,8 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("metrics-bind-address", ":8080", "address of /metrics; 0: none", _address)
     secure = "/metrics by HTTPS, for those whose token may get it"
     add("metrics-secure", "false", secure, _truth, nargs="?", const=True)
+    each = "metrics of each namespace with jobs, paddlejob_namespace_*, for the 200 with most"
+    add("metrics-by-namespace", "false", each, _truth, nargs="?", const=True)
     files = "folder of tls.crt and tls.key for it; empty: a certificate of its own"
     add("metrics-cert-dir", "", files)
     add("health-probe-bind-address", ":8081", "of /healthz, /readyz; 0: none", _address)

@@ -2,5 +2,6 @@
 
 from metrics.jobs import Census
 from metrics.metrics import Metrics
+from metrics.namespaces import NamespaceCensus
 
-__all__ = ["Census", "Metrics"]
+__all__ = ["Census", "Metrics", "NamespaceCensus"]

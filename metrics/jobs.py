@@ -31,12 +31,14 @@ class Census:
     """How many there are now: jobs by (phase, mode), pods by (role, phase).
 
     `waiting` are jobs by (mode, reason), `waited_seconds` how long the first of them has waited.
+    `gpus` are the accelerators of jobs that have not ended, by state: wanted, held and running.
     """
 
     jobs: Counts = field(default_factory=dict)
     pods: Counts = field(default_factory=dict)
     waiting: Counts = field(default_factory=dict)
     waited_seconds: Counts = field(default_factory=dict)
+    gpus: Mapping[str, float] = field(default_factory=dict)
 
 
 class JobMetrics:
@@ -48,9 +50,10 @@ class JobMetrics:
             for kind, text in (
                 ("created", "Jobs seen for the first time"),
                 ("completed", "Jobs that ended well"),
-                ("restarted", "Attempts after the first"),
             )
         }
+        name, text = "paddlejob_restarted_total", "Attempts after the first"
+        self._restarted = Counter(name, text, ["mode", "reason"], registry=registry)
         self._failed = Counter(
             "paddlejob_failed_total", "Jobs that failed", ["mode", "reason"], registry=registry
         )
@@ -79,6 +82,7 @@ class JobMetrics:
         losses = tuple(losses)
         for family, reasons in (
             (self._failed, failures),
+            (self._restarted, losses),
             (self._lost, losses),
             (self._lost_gpus, losses),
         ):
@@ -99,6 +103,8 @@ class JobMetrics:
             return
         if kind == "failed":
             self._failed.labels(mode, reason).inc()
+        elif kind == "restarted":
+            self._restarted.labels(mode, reason).inc()
         elif kind in self._totals:
             self._totals[kind].labels(mode).inc()
         if seconds is not None:
@@ -126,3 +132,7 @@ class StateCollector(Collector):
             for key, value in sorted(values.items()):
                 family.add_metric(key, value)
             yield family
+        family = GaugeMetricFamily("paddlejob_gpus", "Accelerators of jobs", labels=["state"])
+        for state, value in sorted(census.gpus.items()):
+            family.add_metric([state], value)
+        yield family

@@ -7,11 +7,14 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.exposition import choose_encoder
 
 from metrics.jobs import Census, JobMetrics, StateCollector
+from metrics.namespaces import NamespaceCensus, NamespaceMetrics
 from metrics.runtime import ClientMetrics, QueueMetrics, ReconcileMetrics
 
 # Without this, a `_created` series beside every other one would double what is scraped.
 prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
 
+Outcome = tuple[str, str, str, float | None, int]
+"""Kind, mode, reason, seconds and GPUs: a pass's Outcome."""
 EVENT_DROPS = ("buffer_full", "rate_limited", "error")
 """Why an Event was not sent."""
 
@@ -28,6 +31,7 @@ class Metrics:
         self.queue = QueueMetrics(self._registry)
         self.client = ClientMetrics(self._registry)
         self.jobs = JobMetrics(self._registry)
+        self._namespaces: NamespaceMetrics | None = None
         name, text = "paddlejob_events_dropped_total", "Events that were not sent"
         drops = Counter(name, text, ["cause"], registry=self._registry)
         self._events_dropped = {cause: drops.labels(cause) for cause in EVENT_DROPS}
@@ -46,6 +50,18 @@ class Metrics:
     def count_state(self, census: Callable[[], Census]) -> None:
         """Expose a census at every scrape from now on."""
         self._registry.register(StateCollector(census))
+
+    def count_namespaces(self, census: Callable[[], NamespaceCensus]) -> None:
+        """Expose the metrics of each namespace, too."""
+        self._namespaces = NamespaceMetrics(census)
+        self._registry.register(self._namespaces)
+
+    def record_outcome(self, namespace: str, outcome: Outcome) -> None:
+        """Count what has happened to a job of this namespace."""
+        kind, mode, reason, seconds, gpus = outcome
+        self.jobs.record(kind, mode, reason, seconds, gpus)
+        if self._namespaces is not None:
+            self._namespaces.record(namespace, kind, reason, seconds or 0.0, gpus)
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """The metrics as text and its content type, in the format that the reader accepts."""

@@ -8,9 +8,10 @@ from api.constants import WAITS, Mode, Phase, Role
 from api.objects import parse_time
 from controller.cache.store import Facts, Store
 from controller.client.resources import PADDLE_JOB, POD
-from metrics import Census
+from metrics import Census, NamespaceCensus
 
 _KNOWN_WAITS = frozenset((str(mode), str(reason)) for mode in Mode for reason in WAITS)
+GPU_STATES = ("wanted", "held", "running")
 _POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 
 
@@ -25,7 +26,28 @@ def take_census(store: Store, now: datetime) -> Census:
             key = _wait_of(facts)
             waiting[key] += 1
             seconds[key] = max(seconds.get(key, 0.0), _seconds_since(facts.waits_since, now))
-    return Census(_count(jobs, Phase, Mode), by_role, waiting, seconds)
+    gpus = dict.fromkeys(GPU_STATES, 0)
+    for facts in jobs:
+        for state, number in zip(GPU_STATES, facts.gpus, strict=False):
+            gpus[state] += number
+    return Census(_count(jobs, Phase, Mode), by_role, waiting, seconds, gpus)
+
+
+def take_namespace_census(store: Store, now: datetime) -> NamespaceCensus:
+    """The same for each namespace; only what is not zero."""
+    phases = frozenset(map(str, Phase))
+    jobs: Counter[tuple[str, str]] = Counter()
+    gpus: Counter[tuple[str, str]] = Counter()
+    seconds: dict[tuple[str, str], float] = {}
+    for key, facts in store.facts(PADDLE_JOB):
+        jobs[(key.namespace, facts.phase if facts.phase in phases else "")] += 1
+        for state, number in zip(GPU_STATES, facts.gpus, strict=False):
+            gpus[(key.namespace, state)] += number
+        if facts.waits_for:
+            pair = (key.namespace, _wait_of(facts)[1])
+            waited = _seconds_since(facts.waits_since, now)
+            seconds[pair] = max(seconds.get(pair, 0.0), waited)
+    return NamespaceCensus(jobs, gpus, seconds)
 
 
 def _wait_of(facts: Facts) -> tuple[str, str]:

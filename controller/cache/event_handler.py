@@ -38,7 +38,7 @@ class EventHandler:
         """The part of an object that the store keeps, packed. An odd one may raise anything."""
         if isinstance(obj, Unreadable):
             raise ValueError("it cannot be decoded")
-        return pack(self.resource, trim(self.resource, obj))
+        return pack(self.resource, trim(self.resource, obj), self._store.accelerators)
 
     def replace(self, entries: list[Entry], version: str) -> None:
         """A full list was read."""

@@ -10,11 +10,11 @@ import marshal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from api.constants import LABEL_ROLE, TERMINAL_PHASES, Condition
+from api.constants import LABEL_ROLE, TERMINAL_PHASES, Condition, Role
 from api.objects import (
     Raw,
     condition_of,
@@ -25,6 +25,7 @@ from api.objects import (
     uid_of,
 )
 from api.ownership import Key, Owner, owner_of
+from api.trainer import ACCELERATORS, count_accelerators
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP, Resource
 
 MAX_CONFIG_MAP_BYTES = 16 << 20
@@ -48,7 +49,8 @@ class Facts(NamedTuple):
 
     With them, ten thousand jobs are counted without unpacking one. `group` is a job's mode or a
     pod's role. `host_ports` are the job's ports, empty once it has ended. `waits_for` is the reason
-    why the job waits, empty if it does not, and `waits_since` is when that began.
+    why the job waits, empty if it does not, and `waits_since` is when that began. `gpus` are the
+    accelerators that a job that has not ended wants, holds and runs on, empty if it wants none.
     """
 
     phase: str
@@ -56,6 +58,7 @@ class Facts(NamedTuple):
     host_ports: tuple[int, ...] = ()
     waits_for: str = ""
     waits_since: str = ""
+    gpus: tuple[int, ...] = ()
 
 
 class Entry(NamedTuple):
@@ -75,7 +78,9 @@ class Entry(NamedTuple):
         return obj
 
 
-def facts_of(resource: Resource, obj: Raw) -> Facts | None:
+def facts_of(
+    resource: Resource, obj: Raw, accelerators: Sequence[str] = ACCELERATORS
+) -> Facts | None:
     """The facts about an object; None for a kind that is not counted."""
     status: Raw = obj.get("status") or {}
     if resource is PADDLE_JOB:
@@ -86,14 +91,34 @@ def facts_of(resource: Resource, obj: Raw) -> Facts | None:
         ports = tuple((status.get("hostPorts") or {}).values())
         waits = condition_of(obj, Condition.PENDING) or {}
         since = str(waits.get("lastTransitionTime") or "")
-        return Facts(intern(phase), mode, ports, intern(str(waits.get("reason") or "")), since)
+        reason, gpus = intern(str(waits.get("reason") or "")), _gpus_of(obj, accelerators)
+        return Facts(intern(phase), mode, ports, reason, since, gpus)
     if resource is POD:
         role = labels_of(obj).get(LABEL_ROLE, "")
         return Facts(intern(status.get("phase") or "Pending"), intern(role))
     return None
 
 
-def pack(resource: Resource, obj: Raw) -> Entry:
+def _gpus_of(job: Raw, accelerators: Sequence[str]) -> tuple[int, ...]:
+    """Wanted, held and running; empty without any, and for a spec that no schema has checked."""
+    wanted = held = running = 0
+    try:
+        for role in Role:
+            spec = job["spec"].get(role) or {}
+            counts = (job.get("status") or {}).get(role) or {}
+            containers = spec.get("template", {}).get("spec", {}).get("containers") or ()
+            each = sum(count_accelerators(container, accelerators) for container in containers)
+            if each:
+                wanted += each * spec.get("replicas", 1)
+                running += each * counts.get("running", 0)
+                held += each * (counts.get("running", 0) + counts.get("starting", 0))
+        is_held = job["spec"].get("suspend")
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return ()
+    return (0 if is_held else wanted, held, running) if wanted else ()
+
+
+def pack(resource: Resource, obj: Raw, accelerators: Sequence[str] = ACCELERATORS) -> Entry:
     """The store's entry for an object. Raises KeyError if the object has no name."""
     key, owner = key_of(obj), owner_of(obj)
     if resource is PADDLE_JOB:
@@ -106,7 +131,7 @@ def pack(resource: Resource, obj: Raw) -> Entry:
         version=version_of(obj),
         owner=owner,
         is_deleting=is_deleting(obj),
-        facts=facts_of(resource, obj),
+        facts=facts_of(resource, obj, accelerators),
         packed=marshal.dumps(obj),
     )
 
@@ -136,7 +161,13 @@ class Room:
 class Store:
     """Objects by kind, key and job. Each of `namespaces` has a watch; if empty, one covers all."""
 
-    def __init__(self, resources: Iterable[Resource], namespaces: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        resources: Iterable[Resource],
+        namespaces: Iterable[str] = (),
+        accelerators: Sequence[str] = ACCELERATORS,
+    ) -> None:
+        self.accelerators = accelerators
         self._namespaces = frozenset(namespaces)
         self._lock = threading.Lock()
         """Guards all that follows."""

@@ -185,7 +185,7 @@ class Applier:
         for event in task.plan.events:
             self._recorder.record(task.family.job, event)
         for outcome in task.plan.outcomes:
-            self._metrics.jobs.record(*astuple(outcome))
+            self._metrics.record_outcome(task.owner.key.namespace, astuple(outcome))
 
 
 def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bool) -> None:

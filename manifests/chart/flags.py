@@ -31,6 +31,7 @@ _TYPES: dict[str, Raw] = {
     "kubeconfig": {"type": "string"},
     "workers": {"type": "integer", "minimum": 1, "maximum": MAX_WORKERS},
     "metrics-bind-address": _ADDRESS,
+    "metrics-by-namespace": {"type": "boolean"},
     "health-probe-bind-address": _ADDRESS,
     "leader-elect": {"type": "boolean"},
     "leader-election-namespace": {"type": "string", "pattern": f"{NAMESPACE_PATTERN}|^$"},
@@ -113,4 +114,6 @@ def to_camel_case(flag: str) -> str:
 
 
 def _read(default: str, schema: Raw) -> Any:
+    if schema.get("type") == "boolean":
+        return default == "true"
     return int(default) if schema.get("type") in ("integer", "number") else default

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from api.constants import Condition, Phase, Reason
 from controller.options import build_parser
-from metrics import Census, Metrics
+from metrics import Census, Metrics, NamespaceCensus
 
 DOCS = Path(__file__).parents[2] / "docs"
 OPERATOR = (DOCS / "operator.md").read_text()
@@ -41,7 +41,10 @@ def all_metrics() -> Metrics:
     metrics = Metrics()
     metrics.describe_build("1.0", "0123abc")
     one = {("", ""): 1}
-    metrics.count_state(lambda: Census(one, one, one, {("", ""): 1.0}))
+    metrics.count_state(lambda: Census(one, one, one, {("", ""): 1.0}, {"held": 8}))
+    metrics.count_namespaces(lambda: NamespaceCensus(one, one, one))
+    for kind in ("failed", "restarted", "lost"):
+        metrics.record_outcome("team", (kind, "PS", "PodFailed", 1.0, 8))
     metrics.client.watch_age("pods.v1", lambda: 0.0)
     metrics.client.requested(200, "GET", "server")
     metrics.client.set_leader("lease", True)

@@ -220,6 +220,7 @@ kustomize.toolkit.fluxcd.io/prune: disabled
 "kubeconfig": ""
 "workers": "8"
 "metrics-bind-address": ":8080"
+"metrics-by-namespace": "false"
 "health-probe-bind-address": ":8081"
 "leader-elect": "false"
 "leader-election-namespace": ""

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from controller.cache.census import take_census
+from controller.cache.census import take_census, take_namespace_census
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from tests.unit.controller.fakes import START
@@ -82,3 +82,35 @@ def test_a_time_that_is_none_ends_no_scrape(time):
     status = waiting()
     status["conditions"][0]["lastTransitionTime"] = time
     assert a_census(a_job(status=status)).waiting[("PS", "QuotaExceeded")] == 1
+
+
+def with_gpus(name, namespace, phase, counts, **spec):
+    """A job of two workers with 8 GPUs each."""
+    job = a_job(name, status={"phase": phase, "mode": "Collective", "worker": counts})
+    container = {"name": "paddle", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
+    template = {"spec": {"containers": [container]}}
+    job["spec"] = {"worker": {"replicas": 2, "template": template}, **spec}
+    job["metadata"]["namespace"] = namespace
+    return job
+
+
+def test_gpus_are_wanted_held_and_running_by_namespace():
+    jobs = (
+        with_gpus("a", "team-a", "Starting", {"starting": 1, "running": 1}),
+        with_gpus("b", "team-b", "Pending", {"pending": 2}),
+        with_gpus("c", "team-b", "Completed", {"succeeded": 2}),
+        with_gpus("d", "team-b", "Suspended", {}, suspend=True),
+        with_gpus("e", "team-b", "Running", {"running": "many"}),
+    )
+    store = Store((PADDLE_JOB, POD))
+    for job in jobs:
+        put(store, PADDLE_JOB, job)
+    assert take_census(store, START).gpus == {"wanted": 32, "held": 16, "running": 8}
+    found = take_namespace_census(store, START)
+    assert {key: value for key, value in found.gpus.items() if value} == {
+        ("team-a", "wanted"): 16,
+        ("team-a", "held"): 16,
+        ("team-a", "running"): 8,
+        ("team-b", "wanted"): 16,
+    }
+    assert found.jobs[("team-b", "Completed")] == 1

@@ -23,6 +23,7 @@ READ = [
     ("workers", "3", "workers", 3),
     ("metrics-bind-address", "0", "metrics_bind_address", "0"),
     ("metrics-secure", "true", "metrics_secure", True),
+    ("metrics-by-namespace", "true", "metrics_by_namespace", True),
     ("health-probe-bind-address", "[::]:9", "health_probe_bind_address", "[::]:9"),
     ("leader-elect", "true", "leader_elect", True),
     ("leader-election-namespace", "x", "leader_election_namespace", "x"),

@@ -32,7 +32,6 @@ KNOWN = [
     'workqueue_retries_total{controller="paddlejob",name="paddlejob"}',
     'paddlejob_created_total{mode="PS"}',
     'paddlejob_completed_total{mode="Collective"}',
-    'paddlejob_restarted_total{mode="Heter"}',
     'paddlejob_creation_to_running_seconds_count{mode="PS"}',
     'paddlejob_creation_to_completion_seconds_count{mode="Single"}',
     'paddlejob_events_dropped_total{cause="buffer_full"}',
@@ -58,7 +57,7 @@ def test_failures_are_preset_by_reason(metrics):
     [
         ("created", 'paddlejob_created_total{mode="PS"} 1.0'),
         ("completed", 'paddlejob_completed_total{mode="PS"} 1.0'),
-        ("restarted", 'paddlejob_restarted_total{mode="PS"} 1.0'),
+        ("restarted", 'paddlejob_restarted_total{mode="PS",reason="r"} 1.0'),
         ("failed", 'paddlejob_failed_total{mode="PS",reason="r"} 1.0'),
     ],
 )
@@ -85,6 +84,7 @@ def test_lost_time_is_counted_by_what_ended_the_attempt(metrics):
     labels = '{mode="PS",reason="NodeLost"}'
     assert f"paddlejob_lost_seconds_total{labels} 0.0" in text(metrics)
     assert f"paddlejob_lost_gpu_seconds_total{labels} 0.0" in text(metrics)
+    assert f"paddlejob_restarted_total{labels} 0.0" in text(metrics)
     metrics.jobs.record("lost", "PS", "NodeLost", 2.5, 8)
     assert f"paddlejob_lost_seconds_total{labels} 2.5" in text(metrics)
     assert f"paddlejob_lost_gpu_seconds_total{labels} 20.0" in text(metrics)

@@ -1,0 +1,88 @@
+"""The metrics of each namespace, `paddlejob_namespace_*`: only with --metrics-by-namespace.
+
+They have names of their own, so that no sum of the others counts twice. A namespace has the label
+`job_namespace`, because Prometheus gives `namespace` to that of the operator. A series exists once
+it is not zero, and each metric has those of the MAX_NAMESPACES namespaces with most of it. Any
+thread may call.
+"""
+
+import heapq
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+MAX_NAMESPACES = 200
+MAX_COUNTED = 20_000
+"""Pairs of namespace and reason that a counter keeps: later ones are not counted."""
+LABEL = "job_namespace"
+Pairs = Mapping[tuple[str, str], float]
+"""By namespace and the second label."""
+_COUNTERS = {
+    "failed": "Jobs that failed",
+    "restarted": "Attempts after the first",
+    "lost_gpu_seconds": "Time without training, times the accelerators",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceCensus:
+    """How many there are now: jobs by phase, GPUs by state, the longest wait by reason."""
+
+    jobs: Pairs = field(default_factory=dict)
+    gpus: Pairs = field(default_factory=dict)
+    waited_seconds: Pairs = field(default_factory=dict)
+
+
+class NamespaceMetrics(Collector):
+    """Counts what happens, and takes a census at every scrape."""
+
+    def __init__(self, census: Callable[[], NamespaceCensus]) -> None:
+        self._census = census
+        self._lock = threading.Lock()
+        """Guards the counts."""
+        self._counts: dict[str, dict[tuple[str, str], float]] = {name: {} for name in _COUNTERS}
+
+    def record(self, namespace: str, kind: str, reason: str, seconds: float, gpus: int) -> None:
+        """Count failed, restarted or lost, as `JobMetrics.record` does."""
+        name, amount = ("lost_gpu_seconds", seconds * gpus) if kind == "lost" else (kind, 1.0)
+        counts = self._counts.get(name)
+        key = (namespace, reason)
+        if counts is None or not amount:
+            return
+        with self._lock:
+            if key in counts or len(counts) < MAX_COUNTED:
+                counts[key] = counts.get(key, 0.0) + amount
+
+    def collect(self) -> Iterable[CounterMetricFamily | GaugeMetricFamily]:
+        """The metric families as of now."""
+        census = self._census()
+        for name, text, label, values in (
+            ("jobs", "Jobs there are", "phase", census.jobs),
+            ("gpus", "Accelerators of jobs that have not ended", "state", census.gpus),
+            ("longest_wait_seconds", "The longest wait of a job", "reason", census.waited_seconds),
+        ):
+            gauge = GaugeMetricFamily(f"paddlejob_namespace_{name}", text, labels=[LABEL, label])
+            for key, value in largest(values):
+                gauge.add_metric(key, value)
+            yield gauge
+        for name, text in _COUNTERS.items():
+            with self._lock:
+                counted = dict(self._counts[name])
+            family = CounterMetricFamily(
+                f"paddlejob_namespace_{name}", text, labels=[LABEL, "reason"]
+            )
+            for key, value in largest(counted):
+                family.add_metric(key, value)
+            yield family
+
+
+def largest(values: Pairs) -> list[tuple[tuple[str, str], float]]:
+    """What is not zero, of the namespaces with most of it."""
+    sums: dict[str, float] = {}
+    for (namespace, _), value in values.items():
+        sums[namespace] = sums.get(namespace, 0.0) + value
+    few = set(heapq.nsmallest(MAX_NAMESPACES, sums, key=lambda name: (-sums[name], name)))
+    return sorted((key, value) for key, value in values.items() if value and key[0] in few)
