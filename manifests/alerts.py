@@ -13,6 +13,11 @@ GROUP = "paddlejob-operator"
 RUNBOOK = "docs/alerts.md"
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 BY = "by (namespace, job"
+LATE = "paddlejob:late_passes:ratio_rate"
+"""The share of passes for which a job has waited for a worker for more than a second."""
+WINDOWS = (5 * MINUTE, 30 * MINUTE, HOUR, 6 * HOUR)
+AIM = 0.01
+"""How much of them the aim allows, in 30 days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,11 @@ class Alert:
     def anchor(self) -> str:
         """Of its paragraph in the runbook."""
         return f"{RUNBOOK}#{self.name.lower()}"
+
+
+def _burns(rate: float, short: str, long: str) -> str:
+    """The budget of the aim burns so many times too fast: now, and for long enough to matter."""
+    return f"({LATE}{short} > {rate * AIM:g} and {LATE}{long} > {rate * AIM:g})"
 
 
 ALERTS = (
@@ -99,6 +109,15 @@ ALERTS = (
         (("limit", 2 * MINUTE), ("window", 5 * MINUTE)),
     ),
     Alert(
+        "PaddleJobPassesLate",
+        "warning",
+        f"{_burns(14.4, '5m', '1h')} or {_burns(6, '30m', '6h')}",
+        2 * MINUTE,
+        "The PaddleJob operator is late",
+        "{{ $value | humanizePercentage }} of the passes come more than a second late. The aim is "
+        "1 % in 30 days, which would be used up in five days or less.",
+    ),
+    Alert(
         "PaddleJobsPendingTooLong",
         "warning",
         f'max {BY}, reason) (paddlejob_longest_wait_seconds{{reason!="Queued"}}) > {{limit}}',
@@ -127,6 +146,28 @@ ALERTS = (
         "{{ $value | humanize }} jobs have failed in an hour, three times as many as on the last "
         "day's average.",
         (("window", HOUR), ("usual", DAY)),
+    ),
+    Alert(
+        "PaddleJobNamespaceWaits",
+        "warning",
+        f"max {BY}, job_namespace, reason) "
+        f'(paddlejob_namespace_longest_wait_seconds{{reason!="Queued"}}) > {{limit}}',
+        MINUTE,
+        "A PaddleJob of {{ $labels.job_namespace }} waits for more than an hour: "
+        "{{ $labels.reason }}",
+        "The first of them has waited for {{ $value | humanizeDuration }}.",
+        (("limit", HOUR),),
+    ),
+    Alert(
+        "PaddleJobNamespaceFails",
+        "warning",
+        f"sum {BY}, job_namespace) (paddlejob_namespace_failed_total) "
+        f"- (sum {BY}, job_namespace) (paddlejob_namespace_failed_total offset {{window}}s) "
+        f"or 0 * sum {BY}, job_namespace) (paddlejob_namespace_failed_total)) > 3",
+        5 * MINUTE,
+        "PaddleJobs of {{ $labels.job_namespace }} fail",
+        "{{ $value | humanize }} jobs have failed in an hour.",
+        (("window", HOUR),),
     ),
     Alert(
         "PaddleJobRestartsStorming",
@@ -163,7 +204,21 @@ ALERTS = (
 
 def build_rules(scale: float = 1.0) -> Raw:
     """The file of rules. A scale below 1 makes every span of time shorter, for tests."""
-    return {"groups": [{"name": GROUP, "rules": [_rule(alert, scale) for alert in ALERTS]}]}
+    records = [_record(seconds, scale) for seconds in WINDOWS]
+    alerts = [_rule(alert, scale) for alert in ALERTS]
+    return {
+        "groups": [{"name": f"{GROUP}-aims", "rules": records}, {"name": GROUP, "rules": alerts}]
+    }
+
+
+def _record(seconds: float, scale: float) -> Raw:
+    """The share of late passes in a window; without any pass there is no number."""
+    window = f"[{duration(seconds * scale)}]"
+    counts = "workqueue_queue_duration_seconds"
+    in_time = f'{counts}_bucket{{controller="paddlejob",le=~"1|1.0"}}{window}'
+    every = f'{counts}_count{{controller="paddlejob"}}{window}'
+    query = f"1 - sum {BY}) (rate({in_time})) / sum {BY}) (rate({every}))"
+    return {"record": f"{LATE}{duration(seconds)}", "expr": query}
 
 
 def _rule(alert: Alert, scale: float) -> Raw:

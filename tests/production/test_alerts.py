@@ -33,6 +33,8 @@ ERRORS = "controller_runtime_reconcile_errors_total"
 C = 'controller="paddlejob"'
 LONGEST = "workqueue_longest_running_processor_seconds"
 JOBS = f'paddlejob_jobs{{{POD},mode="PS",phase="Running"}}'
+WAITED = "workqueue_queue_duration_seconds"
+OF_TEAM, TEAM = "paddlejob_namespace", 'job_namespace="team-a"'
 WAITING = "paddlejob_waiting_jobs"
 FAILED = f'paddlejob_failed_total{{{POD},mode="PS",reason="PodFailed"}}'
 DROPPED = f'paddlejob_events_dropped_total{{{POD},cause="buffer_full"}}'
@@ -54,6 +56,15 @@ class Case:
 def fire(alert: str, what: str, minute: int, series: dict[str, str], **labels: str) -> Case:
     """A case in which it fires once, with these labels beside those of the operator."""
     return Case(alert, what, minute, series, (OURS | labels,))
+
+
+def late(share: float) -> dict[str, str]:
+    """A hundred passes a minute, of which this share comes late."""
+    in_time = 100 - 100 * share
+    return {
+        f"{WAITED}_count{{{POD},{C}}}": "0+100x500",
+        f'{WAITED}_bucket{{{POD},{C},le="1.0"}}': f"0+{in_time}x500",
+    }
 
 
 CASES = (
@@ -106,6 +117,26 @@ CASES = (
         f'{PASSES}{{{POD},{C},result="success"}}': "100x30"}),
     Case("PaddleJobQueueStuck", "another controller", 30, {
         f'{LONGEST}{{job="x",controller="deployment"}}': "0+60x30"}),
+    fire("PaddleJobPassesLate", "a fifth of them", 70, late(0.2)),
+    fire("PaddleJobPassesLate", "one in ten, for long", 400, late(0.1)),
+    Case("PaddleJobPassesLate", "within the aim", 400, late(0.005)),
+    Case("PaddleJobPassesLate", "a burst of three minutes", 65, {
+        f'{WAITED}_count{{{POD},{C}}}': "0+100x70",
+        f'{WAITED}_bucket{{{POD},{C},le="1.0"}}': "0+100x57 5720+20x2 5860+100x70"}),
+    Case("PaddleJobPassesLate", "nothing to do", 70, {
+        f'{WAITED}_count{{{POD},{C}}}': "9x99", f'{WAITED}_bucket{{{POD},{C},le="1.0"}}': "9x99"}),
+    fire("PaddleJobNamespaceWaits", "for GPUs", 70, {
+        f'{OF_TEAM}_longest_wait_seconds{{{POD},{TEAM},reason="Unschedulable"}}': "0+60x99"},
+        job_namespace="team-a", reason="Unschedulable"),
+    Case("PaddleJobNamespaceWaits", "in a queue", 90, {
+        f'{OF_TEAM}_longest_wait_seconds{{{POD},{TEAM},reason="Queued"}}': "0+60x99"}),
+    fire("PaddleJobNamespaceFails", "of a team that had no failure yet", 30, {
+        f'{OF_TEAM}_failed_total{{{POD},{TEAM},reason="PodFailed"}}': "_x10 4x99"},
+        job_namespace="team-a"),
+    Case("PaddleJobNamespaceFails", "long ago", 90, {
+        f'{OF_TEAM}_failed_total{{{POD},{TEAM},reason="PodFailed"}}': "_x10 4x99"}),
+    Case("PaddleJobNamespaceFails", "the operator begins anew", 90, {
+        f'{OF_TEAM}_failed_total{{{POD},{TEAM},reason="PodFailed"}}': "90x60 1x99"}),
     fire("PaddleJobsPendingTooLong", "for GPUs", 70, {
         f'paddlejob_longest_wait_seconds{{{POD},mode="PS",reason="Unschedulable"}}': "0+60x99",
         f'paddlejob_longest_wait_seconds{{{POD},mode="PS",reason="BackOff"}}': "300x99"},

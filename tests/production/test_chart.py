@@ -193,9 +193,9 @@ def endpoints(made: list[Raw], kind: str) -> list[Raw]:
 def test_alerts_and_dashboard_are_the_plain_files() -> None:
     made = {obj["kind"]: obj for obj in template(SETS["monitoring"])}
     rules = yaml.safe_load((ROOT / "deploy" / "monitoring" / "alerts.yaml").read_text())
-    links = [r["annotations"].pop("runbook_url") for g in rules["groups"] for r in g["rules"]]
+    links = [r["annotations"].pop("runbook_url") for r in rules["groups"][1]["rules"]]
     spec = made["PrometheusRule"]["spec"]
-    linked = [r["annotations"].pop("runbook_url") for g in spec["groups"] for r in g["rules"]]
+    linked = [r["annotations"].pop("runbook_url") for r in spec["groups"][1]["rules"]]
     assert spec == rules
     base = "https://docs.example.com/alerts"
     assert linked == [link.replace("docs/alerts.md", base) for link in links]
