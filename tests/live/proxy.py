@@ -10,13 +10,15 @@ A rule says what happens to some requests instead: `with proxy.rule("GET", "/pod
 import contextlib
 import http.client
 import json
+import queue
 import re
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,16 @@ def delay(seconds: float) -> Act:
 
     def act(_handler: BaseHTTPRequestHandler) -> bool:
         clock.sleep(seconds)
+        return False
+
+    return act
+
+
+def lag(seconds: float) -> Act:
+    """Pass it on, and each piece of its answer so much later than it came: a watch falls behind."""
+
+    def act(handler: BaseHTTPRequestHandler) -> bool:
+        handler.lag_seconds = seconds  # type: ignore[attr-defined]
         return False
 
     return act
@@ -299,14 +311,20 @@ class FaultProxy:
         if not self._lets_through(method, handler.path, response):
             handler.close_connection = True
             return
-        self._relay(response, handler)
+        with contextlib.closing(_pieces(connection, response, _take_lag(handler))) as pieces:
+            self._relay(response, pieces, handler)
 
-    def _relay(self, response: http.client.HTTPResponse, handler: BaseHTTPRequestHandler) -> None:
+    def _relay(
+        self,
+        response: http.client.HTTPResponse,
+        pieces: Iterator[bytes],
+        handler: BaseHTTPRequestHandler,
+    ) -> None:
         content_type = response.headers.get("Content-Type", "application/json")
         _send_head(handler, response.status, content_type, response.headers.get("Retry-After"))
 
         def read() -> bytes:
-            piece = response.read1(PIECE_BYTES)
+            piece = next(pieces, b"")
             self._stall(handler.connection)
             return piece
 
@@ -341,6 +359,42 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """An operator that was killed leaves broken connections: that is the point."""
+
+
+def _take_lag(handler: BaseHTTPRequestHandler) -> float:
+    """By how much the answer to this request lags; the connection's next request does not."""
+    return float(handler.__dict__.pop("lag_seconds", 0.0))
+
+
+def _pieces(
+    connection: http.client.HTTPConnection, response: http.client.HTTPResponse, lag_seconds: float
+) -> Generator[bytes]:
+    """The answer, each piece so long after it came."""
+    if not lag_seconds:
+        yield from iter(partial(response.read1, PIECE_BYTES), b"")
+        return
+    came: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
+
+    def read() -> None:
+        piece = b"first"
+        while piece:
+            try:
+                piece = response.read1(PIECE_BYTES)
+            except (OSError, ValueError, http.client.HTTPException):
+                piece = b""
+            came.put((clock.monotonic() + lag_seconds, piece))
+
+    reader = threading.Thread(target=read, name="proxy-lag")
+    upstream = connection.sock
+    reader.start()
+    try:
+        while (arrived := came.get())[1]:
+            clock.sleep(max(0.0, arrived[0] - clock.monotonic()))
+            yield arrived[1]
+    finally:
+        with contextlib.suppress(OSError):
+            upstream.shutdown(socket.SHUT_RDWR)
+        reader.join()
 
 
 def _drain(handler: BaseHTTPRequestHandler) -> bytes:

@@ -5,6 +5,7 @@ away itself, does not happen.
 """
 
 import contextlib
+import re
 import shutil
 import signal
 import socket
@@ -23,7 +24,7 @@ from tests.live.faulty import webhook
 from tests.live.lab import CORE, ENDED
 from tests.live.nodepods import kill_processes
 from tests.live.operated import DEPLOYMENT
-from tests.live.proxy import Act, FaultProxy, answer, cut, delay, refuse
+from tests.live.proxy import Act, FaultProxy, answer, cut, delay, lag, refuse
 from tests.soak.ledger import Ledger
 from tests.soak.place import BINDINGS, NAMESPACES, NODES, OPERATORS, WEBHOOKS, Place
 from tests.soak.sequence import Fault
@@ -31,6 +32,8 @@ from tests.soak.sequence import Fault
 Raw = dict[str, Any]
 End = Callable[[], None]
 SLOW_SECONDS = 3.0
+WATCHED = ("paddlejobs", "pods", "services", "configmaps", "nodes")
+LAGS_SECONDS = (3.0, 8.0, 30.0)
 
 
 class NothingToHitError(Exception):
@@ -198,6 +201,29 @@ def half_open(scene: Scene, fault: Fault) -> End:
     """Connections stay open, and nothing comes through any more."""
     for proxy in scene.proxies(fault.pick):
         proxy.freeze(lambda _: True)
+    return nothing
+
+
+def watched_kind(pick: float) -> str:
+    """One of the kinds, as the paths of its watches go."""
+    return rf"/{WATCHED[int(pick * 1000) % len(WATCHED)]}\?.*watch=true"
+
+
+def watch_late(scene: Scene, fault: Fault) -> End:
+    """The watch of one kind lags; in the end it is opened anew, and has caught up."""
+    stack, pattern = contextlib.ExitStack(), watched_kind(fault.pick)
+    act = lag(LAGS_SECONDS[int(fault.pick * 100) % len(LAGS_SECONDS)])
+    for proxy in scene.proxies(fault.pick):
+        stack.callback(proxy.drop, lambda handler: bool(re.search(pattern, handler.path)))
+        stack.enter_context(proxy.rule("GET", pattern, act))
+    return stack.close
+
+
+def watch_stopped(scene: Scene, fault: Fault) -> End:
+    """The watch of one kind stays open, and brings nothing until the operator lists anew."""
+    pattern = re.compile(watched_kind(fault.pick))
+    for proxy in scene.proxies(fault.pick):
+        proxy.freeze(lambda path: bool(pattern.search(path)))
     return nothing
 
 
@@ -402,6 +428,8 @@ KINDS = {
     "429": Kind(network("", "", _BUSY)),
     "500": Kind(network("", "", _BROKEN)),
     "half-open connections": Kind(half_open),
+    "watch of a kind late": Kind(watch_late, 40.0),
+    "watch of a kind stopped": Kind(watch_stopped),
     "slow TLS": Kind(slow_tls),
     "answers lost": Kind(unheard),
     "pod killed": Kind(pod_killed),
