@@ -2,17 +2,17 @@
 
 import argparse
 import base64
+import gzip
 import io
 import shutil
 import tarfile
 import zlib
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 
 from api.constants import ANNOTATION_CODE
 from api.objects import Raw, name_of
-from pdj.code.archive import MAX_BYTES
+from pdj.code.archive import KIB, MAX_BYTES
 from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle
 from pdj.code.folder import MAX_FILES
 from pdj.code.parcel import Parcel
@@ -25,6 +25,8 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 DAMAGED = (OSError, EOFError, tarfile.TarError, zlib.error)
+MAX_HEADER_BYTES = 64 * KIB
+"""A path has 4,096 bytes at most."""
 OF_CODE = ("--include", "--requirements", "--index-url")
 
 
@@ -68,8 +70,7 @@ def run(session: Session) -> int:
         session.screen.write(*map(plain, describe(raw)))
         return OK
     files = _files(raw)
-    if sum(member.size for member in _members(raw, files)) > MAX_BYTES:
-        raise Problem(f"the code in {name_of(raw)} unpacks to more than {MAX_BYTES >> 20} MiB")
+    _members(raw, files)
     target = Path(session.options.extract)
     try:
         target.mkdir(parents=True)
@@ -96,15 +97,34 @@ def describe(config_map: Raw) -> list[str]:
     return lines
 
 
+class _Sips(gzip.GzipFile):
+    """Reads so little at once that no header of a tar, as that of a long name, takes much."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Raises TarError where more is asked for."""
+        if size is None or not 0 <= size <= MAX_HEADER_BYTES:
+            raise tarfile.TarError(f"a header of more than {MAX_HEADER_BYTES // KIB} KiB")
+        return super().read(size)
+
+
 def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
-    """The archive's members. Anybody may have written it: a few bytes can name a million."""
+    """The archive's members. Anybody may have written it: a few bytes can stand for a million
+    files, for gigabytes, or for a name of megabytes. Raises Problem.
+    """
+    members: list[tarfile.TarInfo] = []
+    size, of = 0, f"the code in {name_of(config_map)}"
     try:
-        with tarfile.open(fileobj=io.BytesIO(files[ARCHIVE]), mode="r:gz") as archive:
-            members = list(islice(archive, MAX_FILES + 1))
+        plain = _Sips(fileobj=io.BytesIO(files[ARCHIVE]))
+        with tarfile.open(fileobj=plain, mode="r:") as archive:
+            for member in archive:
+                members.append(member)
+                size += abs(member.size)
+                if len(members) > MAX_FILES:
+                    raise Problem(f"{of} has more than {MAX_FILES} files")
+                if size > MAX_BYTES:
+                    raise Problem(f"{of} unpacks to more than {MAX_BYTES >> 20} MiB")
     except DAMAGED as error:
-        raise Problem(f"the code in {name_of(config_map)} is damaged: {error}") from error
-    if len(members) > MAX_FILES:
-        raise Problem(f"the code in {name_of(config_map)} has more than {MAX_FILES} files")
+        raise Problem(f"{of} is damaged: {error}") from error
     return members
 
 

@@ -21,7 +21,7 @@ from api.objects import Raw
 from kube.client import Client
 from kube.errors import AlreadyExists, Forbidden, NotFound
 from pdj.code import unpack as unpacking
-from pdj.code.archive import Archive, pack
+from pdj.code.archive import MAX_BYTES, Archive, pack
 from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle, config_map_names
 from pdj.code.folder import MAX_FILES, find_files
 from pdj.code.ignore import parse_pattern
@@ -259,6 +259,32 @@ def test_code_that_names_a_million_files_is_one_line(tmp_path: Path) -> None:
     made = a_bundle(tmp_path).config_map(placed())
     made["binaryData"][ARCHIVE] = base64.b64encode(gzip.compress(plain.getvalue())).decode()
     with pytest.raises(Problem, match="has more than 10000 files"):
+        describe(made)
+
+
+def a_header(size: int, kind: bytes) -> bytes:
+    """Of a file or a long name of so many letters, which follow."""
+    info = tarfile.TarInfo("x")
+    info.size, info.type = size, kind
+    return info.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "says"),
+    [
+        (tarfile.GNUTYPE_LONGNAME, 8 << 20, "a header of more than 64 KiB"),
+        (tarfile.XHDTYPE, 8 << 20, "a header of more than 64 KiB"),
+        (tarfile.REGTYPE, MAX_BYTES + 1, "unpacks to more than 256 MiB"),
+    ],
+    ids=["name", "pax", "file"],
+)
+def test_code_that_stands_for_gigabytes_is_one_line(
+    kind: bytes, size: int, says: str, tmp_path: Path
+) -> None:
+    plain = a_header(size, kind) + b"a" * (8 << 20) + a_header(0, tarfile.REGTYPE)
+    made = a_bundle(tmp_path).config_map(placed())
+    made["binaryData"][ARCHIVE] = base64.b64encode(gzip.compress(plain)).decode()
+    with pytest.raises(Problem, match=says):
         describe(made)
 
 
