@@ -6,9 +6,9 @@ import copy
 import io
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from api.objects import Raw, name_of
 from kube.client import Client as ApiClient
@@ -18,12 +18,9 @@ from paddlejob.job import Job
 from pdj.code.bundle import Bundle
 from pdj.commands.submit import job_of, send
 from pdj.documents.reader import read_documents
-from pdj.errors import Problem
 from pdj.gather.jobs import get_job, list_jobs
 from pdj.session import Session
 from pdj.text.terminal import Screen
-
-Made = TypeVar("Made", Code, Wish)
 
 
 class Client:
@@ -69,18 +66,18 @@ class Client:
     @property
     def namespace(self) -> str:
         """The namespace of its jobs. Raises NoCluster without one."""
-        with _connecting():
+        with translating(NoCluster):
             return self._session.namespace
 
     @property
     def api(self) -> ApiClient:
         """Requests to the cluster, as the tools send them. Raises NoCluster without one."""
-        with _connecting():
+        with translating(NoCluster):
             return self._session.client
 
     def session(self, name: str = "", **options: Any) -> Session:
         """What a command of the tools needs to work on this cluster, printing nothing."""
-        with _connecting():
+        with translating(NoCluster):
             given = {"job": name, "namespace": self._session.namespace, "timeout": None, **options}
             _ = self._session.client
         session = copy.copy(self._session)
@@ -89,19 +86,25 @@ class Client:
         return session
 
     def submit(
-        self, job: str | Path | Mapping[str, Any], *, replace: bool = False, **code: Any
+        self,
+        job: str | Path | Mapping[str, Any],
+        *,
+        code: str | Path | None = None,
+        requirements: str | Path | Iterable[str] | None = None,
+        index_url: str = "",
+        include: Iterable[str] = (),
+        replace: bool = False,
     ) -> Job:
-        """Create the job of a YAML file, or of an object.
+        """Create the job of a YAML file, or of an object; `code` is a folder to send with it.
 
-        `code` is a folder to send with it; `requirements`, `index_url` and `include` are those of
-        `train`. `replace` deletes a job of the same name first. Raises PaddleJobError: Refused
-        names the field that the cluster does not take, AlreadyThere needs `replace`.
+        The other arguments are those of `train`. Raises PaddleJobError: Refused names the field
+        that the cluster does not take, AlreadyThere needs `replace`.
         """
         with translating(NotSendable):
             raw = dict(copy.deepcopy(job)) if isinstance(job, Mapping) else _read(job)
             if not isinstance(raw.get("metadata"), dict):
                 raise NotSendable("the job has no metadata")
-            bundle = _made("submit", Code, code).pack()
+            bundle = Code(code, requirements, index_url, include).pack()
         return self._create(raw, bundle, replace)
 
     def train(
@@ -133,7 +136,10 @@ class Client:
         with translating(NotSendable):
             files = files_of(function, code, args or {})
             bundle = Code(code, requirements, index_url, include).pack(files)
-            raw = _made("train", Wish, {"image": image, **wish}).job(function)
+            try:
+                raw = Wish(image, **wish).job(function)
+            except TypeError as error:
+                raise NotSendable(f"train: {error}") from None
         return self._create(raw, bundle, replace)
 
     def _create(self, raw: Raw, bundle: Bundle | None, replace: bool) -> Job:
@@ -160,23 +166,6 @@ class Client:
 def _disconnect(session: Session) -> None:
     if "client" in vars(session):
         session.client.close()
-
-
-@contextlib.contextmanager
-def _connecting() -> Iterator[None]:
-    """A kubeconfig that cannot be used means that there is no cluster."""
-    try:
-        yield
-    except Problem as error:
-        raise NoCluster(str(error)) from None
-
-
-def _made(call: str, kind: Callable[..., Made], given: Mapping[str, Any]) -> Made:
-    """Arguments as their type. Raises NotSendable for one that there is not."""
-    try:
-        return kind(**given)
-    except TypeError as error:
-        raise NotSendable(f"{call}: {error}") from None
 
 
 def _read(file: str | Path) -> Raw:

@@ -119,7 +119,7 @@ def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
     if inspect.ismethod(function):
         raise NotSendable(f"{name}{_at(function)}: is a method: its object cannot be sent")
     if inspect.isclass(function):
-        raise NotSendable(f"{name}{_at_class(function)}: is a class: pass a function that makes it")
+        raise NotSendable(f"{name}{_at(function)}: is a class: pass a function that makes it")
     plain = inspect.unwrap(function)
     if not isinstance(plain, FunctionType):
         what = "is built in" if inspect.isbuiltin(plain) else "is an object that can be called"
@@ -149,14 +149,11 @@ def _kind(function: FunctionType) -> str:
     return ""
 
 
-def _at(function: object) -> str:
-    code = getattr(function, "__code__", None)
-    return f", line {code.co_firstlineno}" if code else ""
-
-
-def _at_class(kind: type) -> str:
+def _at(thing: Any) -> str:
+    """The line of a function or a class, where it is known."""
+    code = getattr(thing, "__code__", None)
     try:
-        return f", line {inspect.getsourcelines(kind)[1]}"
+        return f", line {code.co_firstlineno if code else inspect.getsourcelines(thing)[1]}"
     except (OSError, TypeError):
         return ""
 

@@ -76,7 +76,9 @@ def _inside(paths: list[Path]) -> Target:
         is_there = any(path.exists() for path in paths)
         why = f"{named} names no current context" if is_there else f"there is no file {named}"
         raise Problem(
-            f"no cluster: {why}", "--kubeconfig and --context name another", "kubeconfig="
+            f"no cluster: {why}",
+            "--kubeconfig and --context name another",
+            "Client(kubeconfig=...) names another",
         )
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     authority = f"[{host}]" if ":" in host else host

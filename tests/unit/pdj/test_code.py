@@ -8,10 +8,10 @@ import gzip
 import io
 import os
 import socket
+import stat
 import subprocess
 import sys
 import tarfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from pdj.code.ignore import parse_pattern
 from pdj.code.store import find_orphans, held, sent, settle
 from pdj.commands.code import describe
 from pdj.errors import Problem
+from tests.live.wheel import write_wheel
 from tests.memory.builders import a_job
 
 Raws = list[Raw]
@@ -105,6 +106,7 @@ def test_git_says_itself_why_it_reads_no_folder(tmp_path: Path) -> None:
 def test_odd_files_are_refused_by_name(tmp_path: Path) -> None:
     for at, (name, says) in enumerate(
         {"out": "a link out", "root": "a link out", "pipe": "a pipe", "sock": "a pipe",
+         "null": "a device",
          "two\nlines": "two\\nlines", os.fsdecode(b"\xff"): "udcff"}.items()
     ):  # fmt: skip
         path = write(tmp_path / str(at), "train.py") / name
@@ -112,7 +114,9 @@ def test_odd_files_are_refused_by_name(tmp_path: Path) -> None:
             path.symlink_to("../elsewhere")
         elif name == "root":
             path.symlink_to("/etc/passwd")
-        elif name == "pipe":
+        elif name == "null" and os.geteuid() == 0:
+            os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        elif name in ("pipe", "null"):
             os.mkfifo(path)
         elif name == "sock":
             with socket.socket(socket.AF_UNIX) as listener:
@@ -214,14 +218,7 @@ def test_an_image_without_pip_says_so(tmp_path: Path) -> None:
 def test_pip_installs_beside_the_code_and_says_what_it_cannot(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wheel, target = tmp_path / "demo-1-py3-none-any.whl", tmp_path / "packages"
-    with zipfile.ZipFile(wheel, "w") as file:
-        file.writestr("demo.py", "")
-        file.writestr(
-            "demo-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: demo\nVersion: 1\n"
-        )
-        file.writestr("demo-1.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        file.writestr("demo-1.dist-info/RECORD", "")
+    wheel, target = write_wheel(tmp_path), tmp_path / "packages"
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     (tmp_path / "good.txt").write_text(f"./{wheel.name}\n")
     unpacking.install("good.txt", str(target), str(tmp_path))
