@@ -8,6 +8,9 @@ if TYPE_CHECKING:
     from kube.errors import ApiError
     from pdj.errors import Problem
 
+OVER_QUOTA = "exceeded quota"
+"""In the words of the API server's admission."""
+
 
 class PaddleJobError(Exception):
     """Something could not be done; the text is one sentence that says why."""
@@ -83,7 +86,7 @@ def translate(
         pdj.TimedOut: NotInTime,
         pdj.Usage: NotSendable,
         kube.Unauthorized: NotAllowed,
-        kube.Forbidden: QuotaExceeded if _is_of_quota(error) else NotAllowed,
+        kube.Forbidden: QuotaExceeded if OVER_QUOTA in str(error) else NotAllowed,
         kube.AlreadyExists: AlreadyThere,
         kube.Invalid: Refused,
         kube.Throttled: NoCluster,
@@ -96,8 +99,3 @@ def translate(
     text = str(error) if isinstance(error, pdj.Problem) else explain(error)
     helps = getattr(error, "by_argument", "")
     return (kind or otherwise)(one_line(f"{text}: {helps}" if helps else text))
-
-
-def _is_of_quota(error: Exception) -> bool:
-    """Whether a ResourceQuota has refused it, in the words of the API server's admission."""
-    return "exceeded quota" in str(error)

@@ -38,6 +38,7 @@ STATUSES = {
 }
 """Of other phases it is Created."""
 ALIASES = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
+"""Kubeflow's short names of resources."""
 
 
 class TrainerClient(TheirClient):
@@ -93,7 +94,10 @@ class PaddleBackend(RuntimeBackend):
             "workers": nodes,
             "ps": nodes if runtime.name == SERVERS else 0,
             "env": trainer.env or {},
-            "resources": _resources(trainer.resources_per_node or {}),
+            "resources": {
+                ALIASES.get(name.lower(), name): value
+                for name, value in (trainer.resources_per_node or {}).items()
+            },
         }
         if isinstance(trainer, types.CustomTrainerContainer):
             return self._run_image(Wish(**wish))
@@ -203,11 +207,6 @@ class PaddleBackend(RuntimeBackend):
     def delete_job(self, name: str) -> None:
         """Delete the job."""
         self._client.job(name).delete(wait=False)
-
-
-def _resources(given: dict[str, Any]) -> dict[str, Any]:
-    """Kubeflow's short names as Kubernetes' own."""
-    return {ALIASES.get(name.lower(), name): value for name, value in given.items()}
 
 
 def _index_url(trainer: Any) -> str:

@@ -44,7 +44,8 @@ def pack(
             try:
                 content = _add(archive, folder, name, includes)
             except (OSError, RuntimeError) as error:  # gone, or a link to itself
-                raise Problem(f"cannot read {name!r}: {error}") from error
+                why = getattr(error, "strerror", None) or error
+                raise Problem(f"cannot read {name!r}: {why}") from error
             sizes[name] = len(content)
             if plain.tell() > MAX_BYTES:
                 raise too_large(f"more than {MAX_BYTES >> 20} MiB", sizes)
@@ -117,12 +118,9 @@ def _kind(mode: int) -> str:
 
 def _read(path: Path, name: str, before: os.stat_result) -> bytes:
     """The content; raises Problem where somebody writes it at the same time."""
-    try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            content = file.read()
-            after = os.fstat(file.fileno())
-    except OSError as error:
-        raise Problem(f"cannot read {name!r}: {error.strerror}") from error
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        content = file.read()
+        after = os.fstat(file.fileno())
     marks = [(each.st_ino, each.st_size, each.st_mtime_ns) for each in (before, after)]
     if marks[0] != marks[1] or len(content) != before.st_size:
         raise Problem(f"{name!r} has changed while it was packed: try again")

@@ -3,6 +3,7 @@
 import base64
 import copy
 import hashlib
+import re
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import PurePosixPath
@@ -21,6 +22,9 @@ OURS = {CODE, WORKSPACE_VOLUME, PACKAGES_VOLUME}
 COPIED = ("image", "imagePullPolicy", "securityContext")
 PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 """A device is not needed to unpack."""
+PYTHON = re.compile(r"(.*/)?python[\d.]*", re.DOTALL)
+OF_PIP = re.compile(r"PIP_|.*_proxy$|.*_PROXY$")
+"""Variables of the trainer that are for pip as well."""
 FIND_PYTHON = 'exec "$(command -v python || command -v python3 || echo python)" "$0" "$@"'
 
 
@@ -102,11 +106,12 @@ class Bundle:
     def _unpacker(self, trainer: Raw, mounts: list[Raw]) -> Raw:
         """The init container: last, so that a proxy beside it runs already."""
         command = [str(each) for each in trainer.get("command") or ()]
-        python = command[:1] if _is_python(command) else ["sh", "-c", FIND_PYTHON]
+        is_python = command and PYTHON.fullmatch(command[0])
+        python = command[:1] if is_python else ["sh", "-c", FIND_PYTHON]
         words = [f"{SENT}/{UNPACK}", f"{SENT}/{ARCHIVE}", WORKSPACE]
         if self.requirements is not None:
             words += [self.requirements_path or f"{SENT}/{REQUIREMENTS}", PACKAGES]
-        env = [each for each in trainer.get("env") or () if _is_for_pip(str(each["name"]))]
+        env = [each for each in trainer.get("env") or () if OF_PIP.match(str(each["name"]))]
         if self.index_url:
             env = [each for each in env if each["name"] != "PIP_INDEX_URL"]
             env.append({"name": "PIP_INDEX_URL", "value": self.index_url})
@@ -156,17 +161,6 @@ def _enter(trainer: Raw, has_packages: bool) -> None:
     ]
     path = {"name": "PYTHONPATH", "value": ":".join([PACKAGES, *paths])}
     trainer["env"] = [*(each for each in env if each is not before), path]
-
-
-def _is_python(command: list[str]) -> bool:
-    last = command[0].rpartition("/")[2] if command else ""
-    return (
-        last.startswith("python") and last.removeprefix("python").replace(".", "").isdigit()
-    ) or (last == "python")
-
-
-def _is_for_pip(name: str) -> bool:
-    return name.startswith("PIP_") or name.lower().endswith("_proxy")
 
 
 def _plain(resources_: Raw) -> Raw:
