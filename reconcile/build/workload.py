@@ -49,7 +49,7 @@ def is_stale(view: View, workload: Raw) -> bool:
     back; the next attempt needs them again.
     """
     if is_set(workload, "Finished"):
-        return True
+        return view.job.is_ours  # the end of the manager's job may not have been copied yet
     if has_quota(workload):
         done = len(view.completed.get(Role.WORKER, ()))
         return view.job.is_ours and _reclaimed(workload) > done

@@ -34,6 +34,7 @@ NEXT_STEPS = {
     "Inadmissible": "have the queue set up, or ask for what it offers",
     "Suspended": "have the queue's stopPolicy lifted",
     "OnHold": "have the queue's stopPolicy lifted",
+    "PendingDelayedTopologyRequests": "nothing, Kueue is choosing the nodes",
     "PendingEvaluation": "nothing, Kueue is about to decide",
     "Pending": "wait for quota, or ask for less",
     "UnsatisfiedAdmissionChecks": "wait for the admission checks of the queue",

@@ -279,7 +279,7 @@ class Queues(Events):
         return ([holder | {"status": {"conditions": [quota]}}] if "workloads" in path else []), ""
 
 
-WAITS_OF_KUEUE = (*NEXT_STEPS, "Waiting", "AdmissionGated", "PendingDelayedTopologyRequests")
+WAITS_OF_KUEUE = (*NEXT_STEPS, "Waiting", "AdmissionGated")
 ENDS_OF_KUEUE = (
     *("Preempted", "FlavorMigration", "PodsReadyTimeout", "AdmissionCheck", "NodeFailures"),
     *("ClusterQueueStopped", "LocalQueueStopped", "EvictedOnManagerCluster", "Deactivated"),

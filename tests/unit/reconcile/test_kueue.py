@@ -177,6 +177,9 @@ def test_manager_of_multikueue_has_the_workload_and_nothing_else(
     kueue.evict()
     world.settle()
     assert not kueue.holds_quota
+    kueue.tell(Finished=("True", "Succeeded", ""))
+    world.settle()
+    assert kueue.condition("Finished") == "True", "the job's end is not copied yet"
     world.settings = Settings()
     world.remove(WORKLOAD, NAME)
     world.settle()
