@@ -12,16 +12,24 @@ from typing import TypeVar
 
 from api.constants import Role
 from api.job import PaddleJob, pod_name
-from api.objects import Raw
+from api.objects import Raw, parse_time
 from api.trainer import trainer_name
+from api.training import TrainingProgress
 from kube.client import Client
 from kube.clock import Clock
-from kube.errors import ApiError, TooLarge
+from kube.errors import ApiError, Forbidden, TooLarge
 from pdj.errors import Problem
 from pdj.gather.jobs import read_job
 from pdj.gather.paths import log_path
 from reconcile.model.training import READ_PHASES
-from reconcile.words.progress import MAX_LINES, Line, Progress, read_lines, read_progress
+from reconcile.words.progress import (
+    MAX_LINES,
+    Checkpoint,
+    Line,
+    Progress,
+    read_lines,
+    read_progress,
+)
 
 MAX_BYTES = 64 << 10
 READ_SECONDS = 5.0
@@ -81,6 +89,9 @@ def read_training(
     try:
         lines = _read_lines(client, job, 0)
     except ApiError as error:
+        known = job.status.progress
+        if isinstance(error, Forbidden) and 0 < known.attempt == job.status.attempt:
+            return Training(clock.now(), _of_status(known))
         return Training(clock.now(), problem=error.message)
     training = Training(clock.now(), read_progress(lines))
     if with_others and training.silent_seconds > SILENT_SECONDS:
@@ -124,6 +135,25 @@ class TrainingReader:
             training = replace(training, progress=replace(training.progress, checkpoint=seen))
         self._key, self._read_at, self._last = key, self._clock.monotonic(), training
         return training
+
+
+def _of_status(known: TrainingProgress) -> Progress:
+    """What the operator has read, for those who have no right to logs."""
+    saved, saved_at = known.checkpoint, parse_time(known.checkpoint.time)
+    epochs = [int(each) for each in known.epoch.split("/") if each.isdecimal()]
+    return Progress(
+        step=known.step,
+        total=known.total_steps,
+        epoch=epochs[0] if epochs else None,
+        epochs=epochs[1] if len(epochs) > 1 else None,
+        metrics=tuple((each.name, each.value) for each in known.metrics),
+        samples_per_second=known.samples_per_second or None,
+        checkpoint=Checkpoint(saved.step, saved.path, saved_at)
+        if saved.step is not None and saved_at
+        else None,
+        last_output_time=parse_time(known.last_output_time),
+        last_step_time=parse_time(known.last_step_time),
+    )
 
 
 def _read_lines(client: Client, job: PaddleJob, worker: int, count: int = MAX_LINES) -> list[Line]:

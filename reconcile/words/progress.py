@@ -121,24 +121,37 @@ class ProgressReader:
         self.marked_progress: Progress | None = None
         self._saving: Checkpoint | None = None
         self._is_evaluating = False
+        self._texts: list[str] = []
+        """Those with a step, of the lines that are being read."""
 
     def read(self, lines: Iterable[Line]) -> Progress:
         """The progress after these lines, too, which follow those that were read before."""
+        self._texts.clear()
+        last = self.progress.last_output_time
         for line in list(lines)[-MAX_LINES:]:
             for text in clean(line.text[-MAX_LINE_CHARACTERS:]):
                 self._read_text(line.time, text)
+                last = line.time
+        # Only the latest numbers are searched for: that takes half of the time.
+        metrics = next(filter(None, (_metrics(_pairs(text)) for text in reversed(self._texts))), ())
+        rate = next(filter(None, map(_rate, reversed(self._texts))), None)
+        self.progress = replace(
+            self.progress,
+            last_output_time=last,
+            metrics=metrics or self.progress.metrics,
+            samples_per_second=rate or self.progress.samples_per_second,
+        )
+        if self.marked_progress:
+            self.marked_progress = replace(self.marked_progress, last_output_time=last)
         return self.marked_progress or self.progress
 
     def _read_text(self, time: datetime, text: str) -> None:
-        self.progress = replace(self.progress, last_output_time=time)
         if mark := tools.MARK.search(text):
             before = self.marked_progress or Progress()
             values = dict(tools.MARKED_VALUE.findall(text, mark.end()))
             self.marked_progress = _after_mark(before, time, values)
         elif not self._is_aside(time, text):
             self._read_step(time, text)
-        if self.marked_progress:
-            self.marked_progress = replace(self.marked_progress, last_output_time=time)
 
     def _is_aside(self, time: datetime, text: str) -> bool:
         if saving := tools.SAVING.search(text):
@@ -167,15 +180,14 @@ class ProgressReader:
         step, total = counts["step"], counts.get("total")
         if pattern.is_per_epoch and total is not None:
             step, total = _of_all_epochs(step, total, epoch, epochs)
-        before = replace(self.progress, epoch=epoch, epochs=epochs)
+        before = self.progress
+        if (epoch, epochs) != (before.epoch, before.epochs):
+            before = replace(before, epoch=epoch, epochs=epochs)
         after = _after_step(before, time, step, total)
         if self._saving and step > self._saving.step:
             after, self._saving = replace(after, checkpoint=self._saving), None
-        self.progress = replace(
-            after,
-            metrics=_metrics(_pairs(text)) or after.metrics,
-            samples_per_second=_rate(text) or after.samples_per_second,
-        )
+        self.progress = after
+        self._texts.append(text)
 
 
 def _of_all_epochs(
@@ -189,16 +201,15 @@ def _of_all_epochs(
 
 def _after_step(before: Progress, time: datetime, step: int, total: int | None) -> Progress:
     total = before.total if total is None else total
-    after = replace(before, step=step, total=total if total and step <= total else None)
-    if step == before.step:
-        return after
-    began = before.first_step_time
-    if began and time - began < SAME_MOMENT and step > (before.step or 0):
-        return replace(after, last_step_time=time, first_step=step)
-    after = replace(after, last_step_time=time)
-    if before.step is None or step < before.step:
-        return replace(after, first_step=step, first_step_time=time)
-    return after
+    changes: dict[str, Any] = {"step": step, "total": total if total and step <= total else None}
+    if step != before.step:
+        changes["last_step_time"] = time
+        began = before.first_step_time
+        if began and time - began < SAME_MOMENT and step > (before.step or 0):
+            changes["first_step"] = step
+        elif before.step is None or step < before.step:
+            changes |= {"first_step": step, "first_step_time": time}
+    return replace(before, **changes)
 
 
 def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> Progress:

@@ -24,7 +24,7 @@ from kube.clock import Clock
 from metrics import Metrics
 from reconcile import reconcile
 from reconcile.model.plan import Plan
-from tests.memory.builders import a_job
+from tests.memory.builders import a_job, a_pod
 from tests.unit.controller.fakes import DEADLINE_SECONDS, Step, eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi
 
@@ -172,6 +172,37 @@ def a_lease(holder: str) -> dict:
 
 def holder(api: MemoryApi) -> str:
     return str(api.objects[LEASE]["spec"]["holderIdentity"])
+
+
+# The training's progress
+
+
+@pytest.mark.parametrize("flags", [(), ("--progress",)], ids=["off", "on"])
+def test_logs_are_read_with_the_flag_alone(api, start, flags):
+    job = a_job().with_workers(1).with_status(phase="Running", attempt=1).build()
+    job = api.put(f"{JOBS}/train", job)
+    api.put(f"{PODS}/train-worker-0", a_pod(job).bound().running().build())
+    log = b"2026-01-02T03:04:05.000000001Z iter: 500/1000, loss: 0.5\n"
+    asked: list[str] = []
+
+    def fault(method: str, path: str) -> Step | None:
+        if not path.endswith("/log"):
+            return None
+        asked.append(path)
+        return reply(200, log)
+
+    api.fault = fault
+    operator = start(*flags)
+
+    def written() -> dict:
+        return api.objects[f"{JOBS}/train"].get("status", {})
+
+    eventually(lambda: "conditions" in written())
+    if flags:
+        eventually(lambda: "progress" in written())
+        assert written()["progress"]["percent"] == 50
+    operator.stop()
+    assert asked == ([f"{PODS}/train-worker-0/log"] if flags else [])
 
 
 # The start

@@ -3,6 +3,7 @@
 import argparse
 import re
 import threading
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -10,6 +11,7 @@ import pytest
 
 from api.constants import Reason
 from api.objects import Raw
+from api.training import SavedCheckpoint, TrainingProgress
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
@@ -23,7 +25,7 @@ from pdj.text.progress import describe_training, wrap
 from pdj.text.status import draw_job
 from pdj.text.terminal import Screen
 from pdj.ui.detail import describe_job
-from tests.memory.builders import NOW, a_job, at
+from tests.memory.builders import NOW, a_job, at, stamp
 
 CLOCK_SECONDS = 100.0
 
@@ -125,6 +127,24 @@ def test_a_job_that_does_not_run_is_not_asked(phase: str) -> None:
     logs = Logs(worker_0=TRAINS)
     assert read(logs, a_picture(phase)) is None
     assert logs.asked == []
+
+
+def test_without_the_right_to_logs_the_operators_reading_is_shown() -> None:
+    picture = a_picture()
+    known = TrainingProgress(
+        attempt=1,
+        step=7,
+        total_steps=9,
+        epoch="1/3",
+        checkpoint=SavedCheckpoint(5, "", stamp(40)),
+        last_output_time=stamp(90),
+    )
+    status = replace(picture.job.status, attempt=1, progress=known)
+    job = replace(picture.job, status=status)
+    training = read_training(cast(Client, Logs(worker_0=Forbidden("no right"))), job, Still())
+    assert training is not None
+    shown = "  ".join(describe_training(training))
+    assert shown == "epoch 1/3  step 7/9 (77 %)  checkpoint 5 (1m ago)  last output 10s ago"
 
 
 FORBIDDEN = 'pods "train-worker-0" is forbidden: User "u" cannot get resource "pods/log"'

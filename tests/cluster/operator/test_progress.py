@@ -1,0 +1,52 @@
+"""With --progress the status says how far a training is, by the log of a real kubelet."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from localcluster import Cluster
+from tests.conftest import new_namespace
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.operated import DEPLOYMENT, NAMESPACE, operator_beside
+
+Raw = dict[str, Any]
+PERIOD_SECONDS = 45
+"""A log is read every half minute, and the machine is busy."""
+BAR = (
+    "i=0; while true; do i=$((i + 1)); "
+    r"""printf ' %3d%%|###   | %d/1000 [00:01<00:09, 10.0it/s, loss=0.5]\n' $((i / 10)) $i; """
+    'if [ $i = 30 ]; then echo "Saving model checkpoint to out/checkpoint-30"; fi; sleep 1; done'
+)
+
+
+@pytest.fixture
+def lab(unattended: Cluster) -> Iterator[Lab]:
+    """A namespace with an operator that may read logs there."""
+    with new_namespace(unattended) as name:
+        found = Lab(unattended, name)
+        found.kubectl("create", "role", "logs", "--verb=get", "--resource=pods/log")
+        account = f"--serviceaccount={NAMESPACE}:{DEPLOYMENT}"
+        found.kubectl("create", "rolebinding", "logs", "--role=logs", account)
+        with operator_beside(unattended, name, "--progress"):
+            yield found
+
+
+@pytest.mark.timeout(400)
+def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
+    def progress() -> Raw:
+        read: Raw = lab.job("bar").get("status", {}).get("progress", {})
+        return read
+
+    lab.submit(paddle_job("bar", {"worker": (1, shell(BAR))}))
+    lab.wait_phase("bar", "Running")
+    lab.wait(lambda: "step" in progress(), "a step", PERIOD_SECONDS)
+    first = progress()
+    assert (first["attempt"], first["totalSteps"]) == (1, 1000)
+    assert first["percent"] == first["step"] // 10
+    assert {"name": "loss", "value": "0.5"} in first["metrics"]
+    lab.wait(lambda: progress()["step"] > first["step"], "another percentage", PERIOD_SECONDS)
+    lab.wait(lambda: "checkpoint" in progress(), "the checkpoint", 2 * PERIOD_SECONDS)
+    seen = progress()["checkpoint"]
+    assert (seen["step"], seen["path"]) == (30, "out/checkpoint-30")
+    assert "estimatedEndTime" in progress()
