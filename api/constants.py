@@ -158,6 +158,7 @@ class Condition(StrEnum):
     COMPLETED = "Completed"  # True once the workers have ended well; final
     FAILED = "Failed"  # True once the job has ended without its result; says why; final
     ADOPTED = "Adopted"  # True while the pods are those that another operator has made
+    TRAINING_STALLED = "TrainingStalled"  # True while a running job does not train; says since when
     TRAINED_ALONE = "TrainedAlone"  # True once a job of several workers is known to have done so
     FINISHED = "Finished"  # True once the job has ended, well or not; final
     RECONCILING = "Reconciling"  # True until the job runs or has ended; a word of kstatus
@@ -209,6 +210,7 @@ class Reason(StrEnum):
     FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # a rule of podFailurePolicy does not charge it
     ELASTIC_UNTRAINED = "ElasticUntrained"  # a launcher exited 0 and never met enough peers
     EVICTED = "Evicted"  # with --kueue: Kueue takes the quota back; the message has its reason
+    TRAINING_STALLED = "TrainingStalled"  # the log stood still, and stallPolicy says Restart
     RESTART_REQUESTED = "RestartRequested"  # a user asked for one, by the annotation restarted-at
     # What ends the job
     BACKOFF_LIMIT_EXCEEDED = "BackoffLimitExceeded"  # more restarts than backoffLimit were charged
@@ -221,6 +223,9 @@ class Reason(StrEnum):
     INVALID_SPEC = "InvalidSpec"  # the spec breaks a rule, or a child made from it is invalid
     ENDPOINTS_TOO_LONG = "EndpointsTooLong"  # no environment variable may hold so many endpoints
     # Only reported
+    NO_OUTPUT = "NoOutput"  # a running job has written nothing for as long as its stallPolicy says
+    NO_NEW_STEP = "NoNewStep"  # a running job has done no step for as long as its stallPolicy says
+    TRAINS_AGAIN = "TrainsAgain"  # a stalled job has written, or done a step, again
     OWNED_VARIABLE = "OwnedVariable"  # a template's value of a variable that the operator sets
     TRAINED_ALONE = "TrainedAlone"  # worker 0's launcher knew of no other node
     FORCE_DELETED = "ForceDeleted"  # pods on lost nodes were deleted without waiting for the nodes
@@ -234,11 +239,14 @@ def _reasons(first: Reason, last: Reason) -> tuple[Reason, ...]:
 
 FAILURE_REASONS: Final = (
     Reason.POD_FAILED,
+    Reason.TRAINING_STALLED,
     *_reasons(Reason.BACKOFF_LIMIT_EXCEEDED, Reason.ENDPOINTS_TOO_LONG),
 )
 """The reasons with which a job may fail: the values of a metric's label."""
 ATTEMPT_ENDS: Final = _reasons(Reason.POD_FAILED, Reason.RESTART_REQUESTED)
 """The reasons with which an attempt may end and another follow: the same of another metric."""
+STALLS: Final = (Reason.NO_OUTPUT, Reason.NO_NEW_STEP)
+"""The reasons of the condition TrainingStalled while it is true."""
 WAITS: Final = (
     *_reasons(Reason.UNSCHEDULABLE, Reason.BACK_OFF),
     *_reasons(Reason.IMAGE_ERROR, Reason.INVALID_SPEC),

@@ -51,6 +51,7 @@ _TELLING = (
     Condition.SUSPENDED,
     Condition.RESTARTING,
     Condition.PENDING,
+    Condition.TRAINING_STALLED,
     Condition.RUNNING,
 )
 

@@ -136,6 +136,16 @@ ALERTS = (
         (("limit", DAY),),
     ),
     Alert(
+        "PaddleJobsStalled",
+        "warning",
+        f"max {BY}, reason) (sum {BY}, reason, instance) (paddlejob_waiting_jobs"
+        '{reason=~"NoOutput|NoNewStep"})) > 0',
+        MINUTE,
+        "PaddleJobs have stalled: {{ $labels.reason }}",
+        "{{ $value }} jobs hold their nodes and do not train: their logs stand still for as long "
+        "as their stallPolicy says.",
+    ),
+    Alert(
         "PaddleJobsFailing",
         "warning",
         f"(sum {BY}) (increase(paddlejob_failed_total[{{window}}])) > 3) "

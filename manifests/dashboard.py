@@ -142,6 +142,12 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             f"max by (reason) ({_of('paddlejob_longest_wait_seconds')})",
             "{{reason}}",
         ),
+        _panel(
+            "Stalled jobs",
+            "short",
+            _there_are("paddlejob_waiting_jobs", "reason", 'reason=~"NoOutput|NoNewStep"'),
+            "{{reason}}",
+        ),
         _panel("Pods by phase", "short", _there_are("paddlejob_pods", "phase"), "{{phase}}"),
     ),
     "The operator": (

@@ -30,7 +30,8 @@ Counts = Mapping[tuple[str, str], float]
 class Census:
     """How many there are now: jobs by (phase, mode), pods by (role, phase).
 
-    `waiting` are jobs by (mode, reason), `waited_seconds` how long the first of them has waited.
+    `waiting` are jobs by (mode, reason), `waited_seconds` how long the first of them has waited;
+    a job that has stalled waits, too.
     `gpus` are the accelerators of jobs that have not ended, by state: wanted, held and running.
     """
 

@@ -21,6 +21,7 @@ from reconcile.attempt.deadlines import await_deadlines, seconds_to_ttl
 from reconcile.attempt.gang_restart import answer_failures
 from reconcile.attempt.in_place import find_exhausted_in_place
 from reconcile.attempt.restart_request import find_requested_restart
+from reconcile.attempt.stalled import answer_stall
 from reconcile.attempt.suspend import find_suspension
 from reconcile.attempt.validation import find_invalid_spec
 from reconcile.build.environment import overridden_variables
@@ -37,7 +38,7 @@ from reconcile.children.slow_create import await_slow_create
 from reconcile.children.startup_errors import await_startup
 from reconcile.children.terminating import await_leavers, force_deletes, seconds_to_force_delete
 from reconcile.children.workload import finish_patches, tend_delegated
-from reconcile.failure.loss import count_loss
+from reconcile.failure.loss import add_loss, count_loss
 from reconcile.model.hold import Hold, Stop, count, earliest
 from reconcile.model.move import Move
 from reconcile.model.plan import Delete, EmitEvent, Observed, Outcome, Plan, Settings
@@ -72,6 +73,7 @@ POLICIES: tuple[tuple[Policy, State], ...] = (
     (find_suspension, _STAYS),
     (await_quota, State.LIVE),
     (answer_failures, _RUNS),
+    (answer_stall, State.LIVE),
     (find_requested_restart, _RUNS),
     (find_exhausted_in_place, State.LIVE),
     (find_oversize, State.LIVE),
@@ -99,6 +101,10 @@ CAUSE_SECONDS = 5.0
 """A first status that says what holds the pods up is deferred no longer, for its user looks for
 that. Some causes, such as a gang that is about to be admitted, are gone by then."""
 NOUNS = {Role.PS: "server", Role.WORKER: "worker", Role.HETER: "heter worker"}
+_TROUBLE = (
+    *(Condition.RUNNING, Condition.PENDING),
+    *(Condition.TRAINED_ALONE, Condition.TRAINING_STALLED),
+)
 QUIET_PHASES = frozenset({Phase.PENDING, Phase.STARTING})
 
 
@@ -177,7 +183,7 @@ def _move(view: View, move: Move) -> Plan:
     """Write the new state, on which the next pass acts."""
     moved = replace(view, job=replace(view.job, status=move.status))
     told = told_hold(holds_of(moved))
-    status = _stamp(summarize(moved, told), view.job.generation)
+    status = _stamp(add_loss(view, summarize(moved, told)), view.job.generation)
     events, outcomes = _news(view, status, told)
     return Plan(
         status=_status_patch(view, status),
@@ -201,7 +207,7 @@ def _tend_ended(view: View, holds: list[Hold]) -> Plan:
 def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
     """Add the status that results from the children to a plan, if it is time to write it."""
     told = told_hold(holds)
-    status = _stamp(summarize(view, told), view.job.generation)
+    status = _stamp(add_loss(view, summarize(view, told)), view.job.generation)
     patch = _status_patch(view, status)
     stuck = force_deletes(view)
     wait = _status_wait(view, status) if patch and not stuck else 0.0
@@ -330,9 +336,9 @@ def _force_delete_event(stuck: tuple[Delete, ...]) -> EmitEvent:
 
 
 def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[EmitEvent]:
-    """Events about a running job's PodGroup, about refusals, and of workers that train alone."""
+    """Events about a running job's PodGroup, refusals, and trainings that stall or are alone."""
     events = []
-    for type_ in (Condition.RUNNING, Condition.PENDING, Condition.TRAINED_ALONE):
+    for type_ in _TROUBLE:
         old, new = view.job.status.condition(type_), status.condition(type_)
         if new is None or not new.status or new.reason == Reason.ALL_PODS_RUNNING:
             continue

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
-from api.constants import WAITS, Mode, Phase, Role
+from api.constants import STALLS, WAITS, Mode, Phase, Role
 from api.objects import parse_time
 from controller.cache.store import Facts, Store
 from controller.client.resources import PADDLE_JOB, POD
 from metrics import Census, NamespaceCensus
 
-_KNOWN_WAITS = frozenset((str(mode), str(reason)) for mode in Mode for reason in WAITS)
+_KNOWN_WAITS = frozenset((str(mode), str(reason)) for mode in Mode for reason in (*WAITS, *STALLS))
 GPU_STATES = ("wanted", "held", "running")
 _POD_PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 

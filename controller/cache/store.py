@@ -49,8 +49,8 @@ class Facts(NamedTuple):
 
     With them, ten thousand jobs are counted without unpacking one. `group` is a job's mode or a
     pod's role. `host_ports` are the job's ports, empty once it has ended. `waits_for` is the reason
-    why the job waits, empty if it does not, and `waits_since` is when that began. `gpus` are the
-    accelerators that a job that has not ended wants, holds and runs on, empty if it wants none.
+    why the job waits or has stalled, else empty, and `waits_since` is when that began. `gpus` are
+    the accelerators that a job that has not ended wants, holds and runs on, empty if it wants none.
     """
 
     phase: str
@@ -89,7 +89,8 @@ def facts_of(
         if phase in TERMINAL_PHASES:
             return Facts(intern(phase), mode)
         ports = tuple((status.get("hostPorts") or {}).values())
-        waits = condition_of(obj, Condition.PENDING) or {}
+        stalled = condition_of(obj, Condition.TRAINING_STALLED)
+        waits = condition_of(obj, Condition.PENDING) or stalled or {}
         since = str(waits.get("lastTransitionTime") or "")
         reason, gpus = intern(str(waits.get("reason") or "")), _gpus_of(obj, accelerators)
         return Facts(intern(phase), mode, ports, reason, since, gpus)

@@ -1,7 +1,7 @@
 """The texts in Chinese, and the words around them."""
 
 from api.constants import Reason
-from pdj.explain import faults, kueue
+from pdj.explain import faults, kueue, training
 from pdj.explain.texts import Text, Texts, Who
 
 UNKNOWN = Text(
@@ -106,6 +106,7 @@ WHO = {
     Who.OPERATOR: "operator 会自动处理",
 }
 TEXTS: Texts = {
+    **training.CHINESE,
     Reason.CREATED: Text("operator 已看到作业，开始创建 Pod。", "等待 Pod。", Who.NOBODY),
     Reason.ADOPTED: Text(
         "作业由另一个 operator 启动，它的 Pod 原样继续运行。",
@@ -314,11 +315,6 @@ TEXTS: Texts = {
     ),
     Reason.OWNED_VARIABLE: Text(
         "模板设置了由 operator 自己设置的变量；模板中的值被丢弃。", "从模板中去掉该变量。", Who.USER
-    ),
-    Reason.TRAINED_ALONE: Text(
-        "worker 0 的 launcher 只知道一个节点：每个 worker 各自单独训练，还可能互相覆盖文件。",
-        "启动 launcher 时不要自带 --nnodes、--master、--ips，并查看 `kubectl pdj lint` 的建议。",
-        Who.USER,
     ),
     Reason.FORCE_DELETED: Text(
         "失联节点上的 Pod 已被直接删除，没有等待节点。",

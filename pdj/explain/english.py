@@ -1,7 +1,7 @@
 """The texts in English, and the words around them."""
 
 from api.constants import Reason
-from pdj.explain import faults, kueue
+from pdj.explain import faults, kueue, training
 from pdj.explain.texts import Text, Texts, Who
 
 UNKNOWN = Text(
@@ -108,6 +108,7 @@ WHO = {
     Who.OPERATOR: "the operator, by itself",
 }
 TEXTS: Texts = {
+    **training.ENGLISH,
     Reason.CREATED: Text(
         "The operator has seen the job and begins to create its pods.",
         "Wait for the pods.",
@@ -369,13 +370,6 @@ TEXTS: Texts = {
         "The template sets a variable that the operator sets itself; the template's value is "
         "dropped.",
         "Remove the variable from the template.",
-        Who.USER,
-    ),
-    Reason.TRAINED_ALONE: Text(
-        "The launcher of worker 0 knew of one node: each worker has trained by itself, and perhaps "
-        "overwritten the others' files.",
-        "Start the launcher without --nnodes, --master and --ips of its own, and see what "
-        "`kubectl pdj lint` says.",
         Who.USER,
     ),
     Reason.FORCE_DELETED: Text(

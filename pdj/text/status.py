@@ -13,6 +13,7 @@ from pdj.gather.pods import Pod, read_pods
 from pdj.text.progress import describe_training, wrap
 from pdj.text.tables import age, bar, table
 from pdj.text.terminal import BY_PHASE, plain, shorten
+from reconcile.failure.loss import trained_share
 
 if TYPE_CHECKING:
     from pdj.gather.progress import Training
@@ -80,7 +81,9 @@ def _head(picture: JobPicture, paint: Paint, now: datetime) -> str:
     ended = parse_time(job.status.completion_time)
     started = parse_time(job.status.start_time)
     if started:
-        parts.append(f"{_ran(job.status, ended)} {age(started, ended or now)}")
+        share = trained_share(job.status, now)
+        trained = "" if share is None else f", {share:.0%} of it training"
+        parts.append(f"{_ran(job.status, ended)} {age(started, ended or now)}{trained}")
     return "  ".join(parts)
 
 

@@ -65,11 +65,15 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
 
 
 def with_attempt(view: View, status: JobStatus, attempt: int) -> JobStatus:
-    """The status of this attempt, which has no pods and no ports yet."""
+    """The status of this attempt, which has no pods and no ports yet.
+
+    With spec.resume, its programs are told the last checkpoint, the same one to all of them.
+    """
     roles = {role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()}
     count = status.restart_count + attempt - view.attempt
     status = replace(status, attempt=attempt, restart_count=count, given_back_at="")
-    return replace(status, host_ports={}, roles=roles)
+    saved = status.progress.checkpoint.step if view.job.spec.resume else None
+    return replace(status, host_ports={}, roles=roles, resume_step=saved or 0)
 
 
 def restart_delay(restarts: int) -> float:

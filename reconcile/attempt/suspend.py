@@ -55,5 +55,5 @@ def _resume(view: View) -> Move:
         view.job.status, Condition.SUSPENDED, False, Reason.RESUMED, message, view.now
     )
     status = set_condition(status, Condition.RUNNING, False, Reason.RESUMED, "", view.now)
-    status = replace(status, phase=Phase.PENDING, start_time=format_time(view.now))
+    status = replace(status, phase=Phase.PENDING, start_time=format_time(view.now), lost_seconds=0)
     return Move(status, (EmitEvent("Normal", Reason.RESUMED, message),))

@@ -8,6 +8,7 @@ from api.constants import Intranet, Role
 from api.job import config_map_name
 from api.objects import Raw
 from api.trainer import PORT_VARIABLE, trainer_of
+from api.training import RESUME_VARIABLE
 from reconcile.build.addresses import format_endpoint, host_of, port_of
 from reconcile.build.rendezvous import CONFIG_MAP_VARIABLES, RENDEZVOUS_VARIABLE, rendezvous_key
 from reconcile.model.view import View
@@ -44,6 +45,8 @@ A template's own entry wins."""
 def owned_variables(view: View) -> frozenset[str]:
     """Names that a template cannot set in this job."""
     owned = POD_VARIABLES | CONFIG_MAP_VARIABLES
+    if view.job.status.resume_step:
+        owned |= {RESUME_VARIABLE}
     if view.job.spec.is_elastic:
         owned |= ELASTIC_VARIABLES
     # A template may choose the port of all pods, but not where each has its own.
@@ -52,8 +55,10 @@ def owned_variables(view: View) -> frozenset[str]:
 
 def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
     """The operator's entries for one pod, ordered so that `$(VAR)` resolves."""
+    step = view.job.status.resume_step
+    resume = [_literal(RESUME_VARIABLE, str(step))] if step else []
     if view.job.spec.is_elastic:
-        return _elastic_env(view, name)
+        return _elastic_env(view, name) + resume
     source = _from_config_map(_config_map(view), rendezvous_key(view.job))
     env = [
         {"name": RENDEZVOUS_VARIABLE, **source},
@@ -66,7 +71,7 @@ def build_env(view: View, name: str, role: Role, index: int) -> list[Raw]:
         env.append(_literal("RANK", str(index)))
     if Role.HETER in view.job.spec.roles:
         env += _heter_env(view, role)
-    return [*env, _UNBUFFERED]
+    return [*env, _UNBUFFERED, *resume]
 
 
 def build_env_from(view: View) -> list[Raw]:

@@ -1,12 +1,16 @@
 """Time without training: from the end of an attempt until all pods of a later one run.
 
-Status stores since when and why. The loss is counted once, with the status write that clears this:
-when all pods run again, or when the job ends or is suspended before that.
+It begins at the last finished checkpoint if one is known, because what came after that is trained
+again, and at the last step if the training had stalled. Status stores since when and why. The loss
+is counted once, with the status write that clears this: when all pods run again, when a stalled
+training goes on, or when the job ends or is suspended before that.
 """
 
+import math
 from dataclasses import replace
+from datetime import datetime
 
-from api.constants import ATTEMPT_ENDS
+from api.constants import ATTEMPT_ENDS, Condition, Reason
 from api.objects import format_time, parse_time
 from api.status import JobStatus
 from api.trainer import count_accelerators
@@ -14,16 +18,33 @@ from reconcile.failure.incident import Incident, end_time
 from reconcile.model.plan import Outcome
 from reconcile.model.view import View
 
+SHARE_SECONDS = 60.0
+"""A share of less time says nothing."""
+
 
 def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
     """Note in status when training stopped, unless an earlier stop is noted already."""
-    if status.lost_since or not view.has_started:
+    if not view.has_started:
         return status
     now, pod = format_time(view.now), incident.pod
     ended = end_time(pod) if pod and pod.end and not pod.is_deleting else ""
     ended = incident.record.time if incident.record else ended
     since = min(ended or now, now)  # a node's clock may be ahead
-    return replace(status, lost_since=since, lost_reason=str(incident.reason))
+    return note_stop(status, min(since, _saved_until(view) or since), incident.reason)
+
+
+def note_stop(status: JobStatus, since: str, reason: Reason) -> JobStatus:
+    """Note since when nothing trains. Of two stops in a row the reason of the first counts."""
+    if status.lost_since:
+        return replace(status, lost_since=min(since, status.lost_since))
+    return replace(status, lost_since=since, lost_reason=str(reason))
+
+
+def _saved_until(view: View) -> str:
+    """Until when the attempt's work is in a checkpoint; empty if nothing is known of one."""
+    saved = view.job.status.progress.checkpoint.time
+    running = view.job.status.true_condition(Condition.RUNNING)
+    return max(saved, running.last_transition_time) if saved and running else ""
 
 
 def forget_loss(status: JobStatus) -> JobStatus:
@@ -40,6 +61,44 @@ def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
     seconds = max(0.0, (view.now - since).total_seconds())
     gpus = count_gpus(view)
     return (Outcome("lost", view.job.spec.mode, old.lost_reason, seconds, gpus),)
+
+
+def add_loss(view: View, status: JobStatus) -> JobStatus:
+    """The status with the lost time that ends with it, and with the time until all pods first ran.
+
+    `kubectl pdj status` shows the rest, as the share of the time in which the job has trained.
+    """
+    old = view.job.status
+    if status.is_true(Condition.RUNNING) and not _has_run(old) and not view.is_inherited:
+        since = parse_time(status.start_time)
+    else:
+        since = None if status.lost_since else parse_time(old.lost_since)
+    if since is None:
+        return status
+    seconds = math.ceil((view.now - since).total_seconds())
+    return replace(status, lost_seconds=status.lost_seconds + max(0, seconds))
+
+
+def trained_share(status: JobStatus, now: datetime) -> float | None:
+    """The share of the time since the job's start in which it trained what was not lost again.
+
+    None where nothing is known of its training, or for a job of less than a minute.
+    """
+    start, end = parse_time(status.start_time), parse_time(status.completion_time) or now
+    if start is None or not status.progress.attempt:
+        return None
+    stopped = parse_time(status.lost_since)
+    lost = status.lost_seconds + ((end - stopped).total_seconds() if stopped else 0.0)
+    seconds = (end - start).total_seconds()
+    return None if seconds < SHARE_SECONDS else min(1.0, max(0.0, 1.0 - lost / seconds))
+
+
+def _has_run(status: JobStatus) -> bool:
+    """Whether all pods have run since the job's start, or its last resume."""
+    running = status.condition(Condition.RUNNING)
+    return running is not None and (
+        running.status or running.last_transition_time > status.start_time
+    )
 
 
 def count_gpus(view: View) -> int:

@@ -8,6 +8,7 @@ from api.constants import LABEL_JOB_UID, LABEL_ROLE, TERMINAL_PHASES, Condition,
 from api.objects import format_time
 from api.status import JobStatus, RoleStatus, Waiting, telling_conditions
 from reconcile.attempt.restart_request import note_request
+from reconcile.attempt.stalled import note_stall
 from reconcile.build.gang import find_gang
 from reconcile.build.workload import is_queued
 from reconcile.children.gang_hold import await_gang
@@ -26,7 +27,8 @@ FIRST_STATUS_SECONDS = 30.0
 
 def summarize(view: View, hold: Hold | None) -> JobStatus:
     """The status of a job that stays in its state in this pass and waits for `hold`."""
-    status = note_request(view, _with_facts(view, note_alone(view, view.job.status)))
+    status = note_stall(view, note_alone(view, view.job.status))
+    status = note_request(view, _with_facts(view, status))
     if view.attempt > 1:
         status = end_conditions(status, view.now, Condition.ADOPTED)
     if view.job.is_deleting:
@@ -127,7 +129,9 @@ def _has_run_this_attempt(view: View) -> bool:
 def _with_conditions(view: View, status: JobStatus, hold: Hold | None) -> JobStatus:
     runs = status.phase in (Phase.RUNNING, Phase.COMPLETING)
     if runs:
-        status = replace(forget_loss(status), given_back=0, given_back_at="")
+        is_stalled = status.is_true(Condition.TRAINING_STALLED)
+        status = status if is_stalled else forget_loss(status)
+        status = replace(status, given_back=0, given_back_at="")
     status = _set_pending(view, status, None if runs else hold, Reason.ALL_PODS_RUNNING)
     placed = view.is_placed
     where = Reason.ALL_PODS_SCHEDULED if placed else Reason.NOT_ALL_SCHEDULED

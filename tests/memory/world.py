@@ -9,7 +9,7 @@ nothing of what it was given, and a job fails only with a reason whose metric st
 import json
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
@@ -38,6 +38,7 @@ from controller.work.memory import JobMemory
 from kube.errors import AlreadyExists, ApiError, Conflict, Forbidden
 from reconcile import Observed, Plan, Settings, reconcile
 from reconcile.model.plan import EmitEvent, Outcome, Refusal
+from reconcile.model.training import Reading
 from tests.memory.applier import Counter, Recorder, StepClock, an_applier
 from tests.memory.builders import NOW, JobBuilder
 from tests.memory.client import RESOURCES, WorldClient
@@ -85,6 +86,8 @@ class World:
     workloads_served: bool = False
     cluster_objects: dict[Place, Raw] = field(default_factory=dict)
     """Flavors and priority classes, as the operator reads them."""
+    training: Reading | None = None
+    """What passes are told of the first worker's log."""
     error: ApiError | None = None
     """What the last pass met, to be tried again later."""
     before_write: Callable[[str], None] = lambda verb: None
@@ -242,7 +245,7 @@ class World:
         facts = self._memory.facts(self._key(name), uid_of(job))
         if not self.spares_writes:
             facts = facts._replace(status_written_at=None)
-        return Observed(
+        observed = Observed(
             job=job,
             pods=children[POD],
             services=children[SERVICE],
@@ -261,6 +264,7 @@ class World:
             namespace_host_ports=self.namespace_host_ports,
             **facts._asdict(),
         )
+        return replace(observed, training=self.training)
 
     def _prebuilt(self, job: Raw, own: tuple[Raw, ...]) -> Raw | None:
         found = self.objects.get((WORKLOAD.kind, parse_prebuilt(job)))

@@ -150,6 +150,11 @@ CASES = (
         f'paddlejob_longest_wait_seconds{{{POD},mode="PS",reason="Queued"}}': "0+60x1500"}),
     Case("PaddleJobsPendingTooLong", "in a queue", 700, {
         f'paddlejob_longest_wait_seconds{{{POD},mode="PS",reason="Queued"}}': "0+60x1500"}),
+    fire("PaddleJobsStalled", "a hang", 5, {
+        f'{WAITING}{{{POD},mode="PS",reason="NoOutput"}}': "0 1x30",
+        f'{WAITING}{{{POD},mode="PS",reason="NoNewStep"}}': "0x30"}, reason="NoOutput"),
+    Case("PaddleJobsStalled", "they wait for nodes", 30, {
+        f'{WAITING}{{{POD},mode="PS",reason="Unschedulable"}}': "3x30"}),
     fire("PaddleJobsFailing", "a wave", 1510, {FAILED: "0+1x20 20x1440 20+2x60"}),
     Case("PaddleJobsFailing", "as ever", 2000, {FAILED: "0+1x2000"}),
     Case("PaddleJobsFailing", "two", 1510, {FAILED: "0x1480 2x50"}),

@@ -238,6 +238,9 @@ ELSEWHERE = {
     "scheduling/test_volcano.py": {Reason.POD_GROUP_INVALID, Reason.POD_GROUP_UNAVAILABLE},
     "scheduling/test_schedulers.py": {Reason.NO_FREE_PORTS},
     "jobs/test_kubectl.py": {Reason.CHILDREN_TERMINATING},
+    "operator/test_stalled.py": {
+        *(Reason.TRAINING_STALLED, Reason.NO_OUTPUT, Reason.NO_NEW_STEP, Reason.TRAINS_AGAIN),
+    },
     "operator/test_altered.py": {Reason.ENDPOINTS_TOO_LONG, Reason.ADOPTED, Reason.RESTART_LOOP},
 }
 """The live tests that bring a reason about and have it explained, besides those of the tool."""

@@ -76,6 +76,12 @@ def test_children_differ_by_nothing_but_the_new_variables(name: str) -> None:
     assert [without_the_new(child) for child in found] == expected
 
 
+@pytest.mark.parametrize("name", JOBS)
+def test_a_first_attempt_does_not_show_that_it_may_resume(name: str) -> None:
+    job = {**JOBS[name], "spec": {**JOBS[name]["spec"], "resume": "Paddle", "stallPolicy": {}}}
+    assert render(job, NOW) == render(JOBS[name], NOW)
+
+
 def documented() -> Iterator[Any]:
     """Every job of the examples and of the documents."""
     texts = {str(file): [file.read_text()] for file in (CHECKOUT / "examples").rglob("*.yaml")}

@@ -1,0 +1,71 @@
+"""What the reasons of a training's own trouble mean to a user, in both languages."""
+
+from api.constants import Reason
+from pdj.explain.texts import Text, Texts, Who
+
+ENGLISH: Texts = {
+    Reason.TRAINED_ALONE: Text(
+        "The launcher of worker 0 knew of one node: each worker has trained by itself, and perhaps "
+        "overwritten the others' files.",
+        "Start the launcher without --nnodes, --master and --ips of its own, and see what "
+        "`kubectl pdj lint` says.",
+        Who.USER,
+    ),
+    Reason.NO_OUTPUT: Text(
+        "Every pod runs, but the first worker has written nothing for as long as spec.stallPolicy "
+        "says: the training hangs.",
+        "Look at the worker that fell silent first (`kubectl pdj debug`, `kubectl pdj logs`), then "
+        "begin a new attempt with `kubectl pdj restart`; stallPolicy.action Restart does so by "
+        "itself. A pause that is meant can be announced (docs/progress.md).",
+        Who.USER,
+    ),
+    Reason.NO_NEW_STEP: Text(
+        "Every pod runs, but the log has no new step for as long as spec.stallPolicy says.",
+        "See in the log what the program does instead, with `kubectl pdj logs`; if it hangs, begin "
+        "a new attempt with `kubectl pdj restart`. A pause that is meant can be announced "
+        "(docs/progress.md).",
+        Who.USER,
+    ),
+    Reason.TRAINS_AGAIN: Text(
+        "The training stood still, and goes on.",
+        "Nothing; if it happens often, look at what it waited for: data, or a checkpoint.",
+        Who.NOBODY,
+    ),
+    Reason.TRAINING_STALLED: Text(
+        "The training stood still for as long as spec.stallPolicy says, so its attempt was ended.",
+        "Look in status.failures at the worker that fell silent first, and at its node; where it "
+        "is another one each time, at the network between them (NCCL_DEBUG=INFO).",
+        Who.USER,
+    ),
+}
+CHINESE: Texts = {
+    Reason.TRAINED_ALONE: Text(
+        "worker 0 的 launcher 只知道一个节点：每个 worker 各自单独训练，还可能互相覆盖文件。",
+        "启动 launcher 时不要自带 --nnodes、--master、--ips，并查看 `kubectl pdj lint` 的建议。",
+        Who.USER,
+    ),
+    Reason.NO_OUTPUT: Text(
+        "所有 Pod 都在运行，但第一个 worker 已有 spec.stallPolicy 规定的时间没有输出：训练卡住了。",
+        "先查看最早停止输出的 worker（`kubectl pdj debug`、`kubectl pdj logs`），再用 "
+        "`kubectl pdj restart` 开始新的一次尝试；stallPolicy.action 为 Restart 时会自动重启。"
+        "有意的停顿可以事先声明（docs/progress.zh.md）。",
+        Who.USER,
+    ),
+    Reason.NO_NEW_STEP: Text(
+        "所有 Pod 都在运行，但日志中没有新的步数的时间已达 spec.stallPolicy 的上限。",
+        "用 `kubectl pdj logs` 查看程序在做什么；若确已卡住，用 `kubectl pdj restart` 开始新的一次"
+        "尝试。有意的停顿可以事先声明（docs/progress.zh.md）。",
+        Who.USER,
+    ),
+    Reason.TRAINS_AGAIN: Text(
+        "训练曾经停住，现已继续。",
+        "无需操作；若经常发生，请查看它在等什么：数据，还是检查点。",
+        Who.NOBODY,
+    ),
+    Reason.TRAINING_STALLED: Text(
+        "训练停住的时间达到了 spec.stallPolicy 的上限，这次尝试因此结束。",
+        "在 status.failures 中查看最早停止输出的 worker 及其节点；若每次都不同，请检查节点间的网络"
+        "（NCCL_DEBUG=INFO）。",
+        Who.USER,
+    ),
+}

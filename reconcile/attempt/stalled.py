@@ -1,0 +1,159 @@
+"""A training that stalls: its job holds its nodes, all its pods run, and its log stands still.
+
+`spec.stallPolicy` says when. The condition TrainingStalled is written first. With the action
+Restart, the pass after that ends the attempt. A process judges a job only by a log that it has read
+itself, so a new leader judges nobody before its first read.
+"""
+
+from datetime import datetime, timedelta
+
+from api.constants import TERMINAL_PHASES, Condition, Reason, Role
+from api.objects import format_time
+from api.status import Failure, JobStatus
+from api.training import StallAction
+from reconcile.attempt.restart import answer_incident
+from reconcile.failure.incident import Incident
+from reconcile.failure.loss import note_stop
+from reconcile.model.hold import clock_time
+from reconcile.model.move import Move, end_conditions, set_condition
+from reconcile.model.stall import find_stall, first_silent, stall_limit
+from reconcile.model.training import Reading
+from reconcile.model.view import View
+
+MAX_LINE_CHARACTERS = 200
+MAX_RECORD_CHARACTERS = 1024
+"""Limits a record's message, as for the records of programs that ended."""
+
+
+def answer_stall(view: View) -> Move | None:
+    """Begin the next attempt, charged, if the job has stalled and its policy says so."""
+    policy = view.job.spec.stall_policy
+    known = view.job.status.true_condition(Condition.TRAINING_STALLED)
+    if known is None or policy is None or policy.action is not StallAction.RESTART:
+        return None
+    if not _can_stall(view, view.job.status) or _find(view) is None:
+        return None
+    record = _record(view, known.message)
+    return answer_incident(
+        view, Incident(Reason.TRAINING_STALLED, known.message, True, record=record)
+    )
+
+
+def note_stall(view: View, status: JobStatus) -> JobStatus:
+    """The status with the condition TrainingStalled as it is now; it stays where nothing is known.
+
+    A stalled job trains nothing, so its lost time counts from the last step.
+    """
+    if not _can_stall(view, status):
+        return end_conditions(status, view.now, Condition.TRAINING_STALLED)
+    reading = _reading(view)
+    if reading is None:
+        return status
+    reason = _find(view)
+    if reason is None:
+        if not status.is_true(Condition.TRAINING_STALLED):
+            return status
+        again = Reason.TRAINS_AGAIN
+        return set_condition(status, Condition.TRAINING_STALLED, False, again, "", view.now)
+    message = _describe(view, reading, reason)
+    status = set_condition(status, Condition.TRAINING_STALLED, True, reason, message, view.now)
+    if status.lost_since:
+        return status
+    stood = reading.stepless_seconds if reading.progress.step is not None else 0.0
+    since = view.now - timedelta(seconds=max(stood, reading.silent_seconds))
+    return note_stop(status, format_time(since), Reason.TRAINING_STALLED)
+
+
+def _can_stall(view: View, status: JobStatus) -> bool:
+    """Whether the job is one that is judged: all its pods run, and no worker has ended."""
+    return (
+        view.job.spec.stall_policy is not None
+        and view.all_run
+        and not view.completed.get(Role.WORKER)
+        and not view.job.is_deleting
+        and not view.job.spec.suspend
+        and status.phase not in TERMINAL_PHASES
+    )
+
+
+def _reading(view: View) -> Reading | None:
+    """What this process has read in the attempt."""
+    reading = view.observed.training
+    return reading if reading is not None and reading.attempt == view.attempt else None
+
+
+def _has_stepped(view: View) -> bool:
+    """Whether the status has a step of the attempt, which may be in no line that is left."""
+    progress = view.job.status.progress
+    return progress.attempt == view.attempt and progress.step is not None
+
+
+def _find(view: View) -> Reason | None:
+    policy, reading = view.job.spec.stall_policy, _reading(view)
+    if policy is None or reading is None:
+        return None
+    return find_stall(policy, reading, view.now, _has_stepped(view))
+
+
+def _describe(view: View, reading: Reading, reason: Reason) -> str:
+    """A sentence without elapsed time, so that it does not change from pass to pass."""
+    policy, progress = view.job.spec.stall_policy, reading.progress
+    has_stepped = _has_stepped(view) or progress.step is not None
+    limit = stall_limit(policy, has_stepped) if policy else 0
+    if reason is Reason.NO_OUTPUT:
+        told = f"no output for {limit} s{_since(progress.last_output_time)}"
+    elif progress.step is None:
+        told = f"no step for {limit} s: the log has none"
+    else:
+        told = f"no new step for {limit} s{_since(progress.last_step_time)}"
+        told = f"{told}, after step {progress.step:,}"
+    first = _first_of(reading) if reason is Reason.NO_OUTPUT else None
+    if first is None:
+        return told
+    name, its_last, last = first
+    worker = _short(view, name)
+    return (
+        f"{told}; {worker} wrote last at {clock_time(its_last)}, "
+        f"the others until {clock_time(last)}"
+    )
+
+
+def _since(moment: datetime | None) -> str:
+    return f", since {clock_time(moment)}" if moment else ""
+
+
+def _first_of(reading: Reading) -> tuple[str, datetime, datetime] | None:
+    return first_silent((name, time) for name, time, _ in reading.tails)
+
+
+def _short(view: View, pod: str) -> str:
+    role, index = view.wanted.get(pod, (Role.WORKER, 0))
+    return f"{role}-{index}"
+
+
+def _record(view: View, message: str) -> Failure:
+    """The failure record: who fell silent first, and the last line of each worker."""
+    reading = _reading(view)
+    tails = reading.tails if reading else ()
+    first = _first_of(reading) if reading else None
+    name = first[0] if first else ""
+    role, index = view.wanted.get(name, ("", 0))
+    pod = view.pods.get(name)
+    lines = [message]
+    for worker, time, text in sorted(tails, key=lambda each: each[1] or view.now):
+        (last,) = text.splitlines()[-1:] or [""]
+        shown = "".join(c if c.isprintable() else " " for c in last[-MAX_LINE_CHARACTERS:])
+        when = clock_time(time) if time else "never"
+        lines.append(f"{_short(view, worker)}, {when}: {shown}")
+    while len(lines) > 1 and len("\n".join(lines)) > MAX_RECORD_CHARACTERS:
+        lines.pop()
+    return Failure(
+        attempt=view.attempt,
+        pod=name,
+        role=str(role),
+        index=index,
+        node=pod.node if pod else "",
+        reason=str(Reason.TRAINING_STALLED),
+        message="\n".join(lines)[:MAX_RECORD_CHARACTERS],
+        time=format_time(view.now),
+    )

@@ -1,0 +1,50 @@
+"""Whether a training has stalled, by what this process has seen of its log."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from api.constants import Reason
+from api.training import StallPolicy, StallSign
+from reconcile.model.training import Reading
+
+LEAST_LEAD = timedelta(seconds=1)
+"""Workers whose last lines are closer than this fell silent together."""
+TALKING = timedelta(seconds=120)
+"""A worker that was silent for so long before the others were is one that writes nothing."""
+
+
+def find_stall(
+    policy: StallPolicy, reading: Reading, now: datetime, has_stepped: bool = False
+) -> Reason | None:
+    """NoOutput or NoNewStep if the training has stalled; None while it goes on.
+
+    `has_stepped` says whether the attempt is known to have done a step that `reading` lacks.
+    """
+    progress = reading.progress
+    if progress.quiet_until is not None and now < progress.quiet_until:
+        return None
+    limit = stall_limit(policy, has_stepped or progress.step is not None)
+    if reading.silent_seconds >= limit:
+        return Reason.NO_OUTPUT
+    if policy.of is StallSign.STEP and reading.stepless_seconds >= limit:
+        return Reason.NO_NEW_STEP
+    return None
+
+
+def stall_limit(policy: StallPolicy, has_stepped: bool) -> int:
+    """The seconds without a sign after which an attempt has stalled."""
+    return policy.after_seconds if has_stepped else policy.first_step_seconds
+
+
+def first_silent(
+    times: Iterable[tuple[str, datetime | None]],
+) -> tuple[str, datetime, datetime] | None:
+    """Who wrote its last line before all others, when, and when the last of them wrote.
+
+    None if that was nobody. Workers that did not write while the others did are left out.
+    """
+    known = sorted((time, name) for name, time in times if time is not None)
+    talking = [each for each in known if each[0] > known[-1][0] - TALKING]
+    if len(talking) < 2 or talking[1][0] - talking[0][0] < LEAST_LEAD:
+        return None
+    return talking[0][1], talking[0][0], talking[-1][0]
