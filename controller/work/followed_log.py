@@ -10,6 +10,8 @@ from collections import deque
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from api.objects import format_time
+from api.training import TrainingProgress
 from reconcile.model.training import Reading, Tail
 from reconcile.words.progress import (
     MAX_LINE_CHARACTERS,
@@ -32,11 +34,18 @@ PACE_READS = 20
 """The pace of the steps is that of so many reads: of ten minutes."""
 
 
+UNKNOWN = TrainingProgress()
+
+
 class FollowedLog:
     """The log of a container of the pod with this UID. For one thread at a time."""
 
-    def __init__(self, pod: str, pod_uid: str, attempt: int) -> None:
+    def __init__(
+        self, pod: str, pod_uid: str, attempt: int, known: TrainingProgress = UNKNOWN
+    ) -> None:
+        """`known` is what the job's status says, which another process may have read."""
         self.pod_uid = pod_uid
+        self._known = known
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None
@@ -85,6 +94,8 @@ class FollowedLog:
             tails=() if lines else before.tails,
             checkpoint_confirmed=progress.checkpoint,
         )
+        if self.reading is None:
+            reading = self._go_on(reading)
         is_telling = self.reading is None or _has_moved(before.progress, progress)
         is_telling |= at - self._reported_at >= REPORT_SECONDS
         self._reported_at = at if is_telling else self._reported_at
@@ -92,6 +103,20 @@ class FollowedLog:
         if len(log) < SHORT_BYTES:
             self.lines = min(MAX_LINES, self.lines * FEWER)
         return is_telling
+
+    def _go_on(self, reading: Reading) -> Reading:
+        """The first reading, with the silence that another process has seen before it.
+
+        Or a hang would never be found where leaders change often. The time between the two does
+        not count: nobody has read then.
+        """
+        known, progress = self._known, reading.progress
+        last = format_time(progress.last_output_time) if progress.last_output_time else ""
+        if last and last == known.last_output_time:
+            reading = replace(reading, silent_seconds=float(known.silent_seconds))
+        if progress.step is None or progress.step == known.step:
+            reading = replace(reading, stepless_seconds=float(known.stepless_seconds))
+        return reading
 
     def add_tails(self, tails: tuple[Tail, ...]) -> Reading | None:
         """The workers' last lines, which were read because the training seems to have stopped."""

@@ -6,16 +6,17 @@ matters. The operator picks pod and container, and a log counts only while the p
 still has the same UID. Every failure ends here.
 """
 
-import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from api.constants import LABEL_ATTEMPT, Role
+from api.constants import LABEL_ATTEMPT, Reason, Role
 from api.job import pod_name
 from api.objects import Raw, labels_of
 from api.ownership import Key, Owner
 from api.trainer import container_status, trainer_name
+from api.training import StallPolicy, TrainingProgress, parse_progress, parse_stall_policy
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.logs import Log
@@ -26,6 +27,7 @@ from controller.workqueue.rate_limiter import TokenBucket
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, Throttled, TooLarge, Transient, Unreachable
+from reconcile.model.stall import find_stall
 from reconcile.model.training import READ_PHASES, Reading, Tail
 from reconcile.words.progress import read_lines
 
@@ -59,7 +61,7 @@ class Target:
     node: str
     container: str
     workers: int
-    policy: Raw
+    policy: StallPolicy | None
 
 
 @dataclass(slots=True)
@@ -147,8 +149,14 @@ class LogReader:
             node=pod["spec"].get("nodeName", ""),
             container=container,
             workers=worker.get("replicas", 1),
-            policy=spec.get("stallPolicy") or {},
+            policy=parse_stall_policy(spec.get("stallPolicy")),
         )
+
+    def _known(self, target: Target) -> TrainingProgress:
+        """What the status says of the attempt, perhaps by another leader."""
+        job = self.store.get(PADDLE_JOB, target.owner.key) or {}
+        progress = parse_progress((job.get("status") or {}).get("progress") or {})
+        return progress if progress.attempt == target.attempt else TrainingProgress()
 
     def _pod(self, owner: Owner, name: str) -> Raw | None:
         """The job's pod of this name, unless it is being deleted."""
@@ -180,7 +188,7 @@ class LogReader:
             return 0.0
         is_telling = followed.take(log, at, now, self._broken_at)
         reading = followed.reading
-        if reading is not None and _is_suspicious(reading, target.policy):
+        if reading is not None and _is_silent(reading, target.policy, now):
             reading = followed.add_tails(tuple(self._read_tails(target)))
         self.memory.note_training(target.owner.key, target.owner.uid, reading)
         if is_telling or target.policy:
@@ -191,7 +199,8 @@ class LogReader:
         with self._lock:
             found = self._logs.get(target.owner.key)
             if found is None or found.pod_uid != target.pod_uid:
-                found = FollowedLog(target.pod, target.pod_uid, target.attempt)
+                known = self._known(target)
+                found = FollowedLog(target.pod, target.pod_uid, target.attempt, known)
                 self._logs[target.owner.key] = found
             return found
 
@@ -258,9 +267,8 @@ class LogReader:
             yield name, lines[-1].time if lines else None, "\n".join(each.text for each in lines)
 
 
-def _is_suspicious(reading: Reading, policy: Raw) -> bool:
-    """Whether the training may have stopped, so that it must be found out who was silent first."""
-    after_seconds: float = policy.get("afterSeconds") or math.inf
-    return not reading.tails and (
-        max(reading.silent_seconds, reading.stepless_seconds) >= after_seconds
-    )
+def _is_silent(reading: Reading, policy: StallPolicy | None, now: datetime) -> bool:
+    """Whether the job has fallen silent, so that it must be found out who did so first."""
+    if policy is None or reading.tails:
+        return False
+    return find_stall(policy, reading, now, has_stepped=True) is Reason.NO_OUTPUT

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from api.training import TrainingProgress
 from controller.work.followed_log import REPORT_SECONDS, FollowedLog
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -143,3 +144,16 @@ def test_a_job_is_told_every_five_minutes_in_any_case(followed):
 def test_lines_with_impossible_times_do_no_harm(followed, stamp):
     followed.see(stamp + b" iter: 5/1000\n")
     followed.see(stamp + b" iter: 6/1000\n")
+
+
+def test_a_new_leader_goes_on_with_the_silence_that_another_saw():
+    """Only of the same last line, and only of the same step."""
+    last = "2026-01-02T03:04:15Z"
+    known = TrainingProgress(1, 2, last_output_time=last, silent_seconds=200, stepless_seconds=300)
+    same, later = (FollowedLog("train-worker-0", "uid", 1, known) for _ in range(2))
+    same.take(log_of(*steps(1, 2)), 30, NOW + timedelta(seconds=30))
+    assert (same.reading.silent_seconds, same.reading.stepless_seconds) == (200, 300)
+    same.take(log_of(*steps(1, 2)), 60, NOW + timedelta(seconds=60))
+    assert (same.reading.silent_seconds, same.reading.stepless_seconds) == (230, 330)
+    later.take(log_of(*steps(1, 2, 3)), 30, NOW + timedelta(seconds=30))
+    assert (later.reading.silent_seconds, later.reading.stepless_seconds) == (0, 0)
