@@ -151,9 +151,12 @@ def test_a_new_leader_goes_on_with_the_silence_that_another_saw():
     last = "2026-01-02T03:04:15Z"
     known = TrainingProgress(1, 2, last_output_time=last, silent_seconds=200, stepless_seconds=300)
     same, later = (FollowedLog("train-worker-0", "uid", 1, known) for _ in range(2))
-    same.take(log_of(*steps(1, 2)), 30, NOW + timedelta(seconds=30))
-    assert (same.reading.silent_seconds, same.reading.stepless_seconds) == (200, 300)
-    same.take(log_of(*steps(1, 2)), 60, NOW + timedelta(seconds=60))
-    assert (same.reading.silent_seconds, same.reading.stepless_seconds) == (230, 330)
-    later.take(log_of(*steps(1, 2, 3)), 30, NOW + timedelta(seconds=30))
-    assert (later.reading.silent_seconds, later.reading.stepless_seconds) == (0, 0)
+
+    def see(followed: FollowedLog, read: int, *numbers: int) -> tuple[float, float]:
+        followed.take(log_of(*steps(*numbers)), 30.0 * read, NOW + timedelta(seconds=30 * read))
+        assert followed.reading is not None
+        return followed.reading.silent_seconds, followed.reading.stepless_seconds
+
+    assert see(same, 1, 1, 2) == (200, 300)
+    assert see(same, 2, 1, 2) == (230, 330)
+    assert see(later, 1, 1, 2, 3) == (0, 0)
