@@ -65,6 +65,14 @@ def test_waiting_jobs_count_by_mode_and_reason_with_the_longest_wait():
     assert census.waiting[("Heter", "BackOff")] == 1
 
 
+def test_a_stalled_job_waits():
+    stalled = waiting("NoOutput", minutes=1, phase="Running")
+    stalled["conditions"][0]["type"] = "TrainingStalled"
+    census = a_census(a_job(status=stalled))
+    key = ("PS", "NoOutput")
+    assert (census.waiting[key], census.waited_seconds[key]) == (1, 240.0)
+
+
 @pytest.mark.parametrize("status", [waiting(status="False"), waiting(phase="Failed"), {}])
 def test_who_waits_for_nothing_is_not_counted(status):
     census = a_census(a_job(status=status))

@@ -99,6 +99,21 @@ def test_a_job_that_waits_does_not_run(phase: str, how: str) -> None:
     assert head == f"default/train  {phase}  Single  age 4s  {how} 4s"
 
 
+@pytest.mark.parametrize(
+    ("known", "says"),
+    [
+        ({"lostSeconds": 10}, ""),
+        ({"lostSeconds": 10, "progress": {"attempt": 1}}, ", 90% of it training"),
+        ({"lostSince": stamp(40), "progress": {"attempt": 1}}, ", 40% of it training"),
+    ],
+    ids=["nothing is known of it", "it has lost time", "it loses time"],
+)
+def test_the_share_of_the_time_that_was_training(known: dict[str, Any], says: str) -> None:
+    job = a_job().with_workers(1).with_status(phase="Running", startTime=stamp(), **known).build()
+    head = draw_job(JobPicture(job), Screen(has_colour=False).paint, at(100), 100)[0]
+    assert head.endswith(f"runs for 1m40s{says}")
+
+
 def test_pods_that_cannot_be_seen_are_counted_by_the_operator() -> None:
     job = a_job().with_workers(4).with_status(worker={"running": 2, "succeeded": 1}).build()
     picture = JobPicture(job, pods_problem="you may not")
