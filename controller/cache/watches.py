@@ -65,13 +65,15 @@ class Watches:
         """List the jobs again; `are_current` says when that is done.
 
         Only the jobs: a status is written before its pods change, so a pass can act on a fresh job
-        with old children, but not on an old job with fresh children. And the Workloads: a job with
-        fresh pods and an old Workload would seem to have lost its quota.
+        with old children, but not on an old job with fresh children. Where jobs have quota, the
+        Workloads and pods, too: a job with fresh pods and an old Workload would seem to have lost
+        its quota, and one whose pods are not shown yet would give it back while they run.
         """
         for group in self._groups.values():
             group[PADDLE_JOB].list_again()
             if WORKLOAD in group:
                 group[WORKLOAD].list_again()
+                group[POD].list_again()
 
     def are_current(self) -> bool:
         """Whether everything is as new as `list_again`, except namespaces that are refused."""

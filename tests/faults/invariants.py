@@ -48,6 +48,8 @@ class Invariants:
     _pods: set[str] = field(default_factory=set)
     _lives: dict[str, Raw] = field(default_factory=dict)
     """By name, the last version of each pod of ours that is there."""
+    _is_queued: bool = False
+    _has_quota: bool = False
     _addresses: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     """By job UID and attempt, every address that its pods had."""
 
@@ -67,6 +69,7 @@ class Invariants:
                 self._check_life(change)
             if change.obj is not None:
                 self._check_change(change, change.obj)
+            self._check_quota(change)
         self._check_foreign()
 
     def _check_life(self, change: Change) -> None:
@@ -85,6 +88,16 @@ class Invariants:
         wanted = (job["spec"].get(labels[LABEL_ROLE]) or {}).get("replicas", 0)
         is_surplus = int(labels[LABEL_INDEX]) >= wanted
         assert ends or is_past or is_surplus, f"{name_of(pod)} was deleted without cause"
+
+    def _check_quota(self, change: Change) -> None:
+        """Kueue gives nobody else the quota that pods of the job still use."""
+        kind, obj = change.place[0], change.obj
+        if kind == "Workload":
+            self._has_quota = obj is not None and _is_true(obj.get("status") or {}, "QuotaReserved")
+            assert self._has_quota or not self._is_queued or not self._lives, "quota was given back"
+            self._is_queued = True
+        if kind == "Pod" and self._is_queued and obj is not None and not is_deleting(obj):
+            assert self._has_quota, "a pod was made without quota"
 
     def _note_address(self, obj: Raw) -> None:
         address = str((obj.get("status") or {}).get("podIP") or "")

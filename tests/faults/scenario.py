@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from api.constants import LABEL_QUEUE
 from api.objects import Raw, controller_of, is_deleting, uid_of
 from reconcile import Settings
 from tests.faults.invariants import UNCHARGED_CODES, Invariants, check_deadline, check_end
 from tests.memory.builders import JobBuilder, a_job
 from tests.memory.client import Client
 from tests.memory.kubelet import Kubelet
+from tests.memory.kueue import WORKLOAD, Kueue
 from tests.memory.operator import Operator
 from tests.memory.world import World, writes_nothing
 
@@ -25,7 +27,7 @@ CAUGHT_UP_SECONDS = 32.0
 """So long after the last fault nothing waits any more: a pause or a back-off of 30 s is over."""
 LEAST_STEP_SECONDS = 0.001
 SETTINGS = Settings(
-    elastic_server="etcd:2379", elastic_timeout_seconds=60, give_back_after_seconds=20
+    elastic_server="etcd:2379", elastic_timeout_seconds=60, give_back_after_seconds=20, kueue=True
 )
 
 
@@ -43,6 +45,7 @@ class Scenario:
         self.world.before_write = self.invariants.note_write
         self.crowded_out: set[str] = set()
         self.pulling: set[str] = set()
+        self.kueue: Kueue | None = None
 
     def do(self, step: Step) -> None:
         """One step, and a look at what must hold."""
@@ -56,6 +59,8 @@ class Scenario:
         """Create the job; `spec` as `build_job` takes it."""
         self.spec = spec
         self.invariants.most_limit = spec.get("backoffLimit", 0)
+        if "queue" in spec:
+            self.kueue = Kueue(self.world)
         self.world.submit(build_job(spec, "first-uid"))
 
     def do_edit(self, **fields: Any) -> None:
@@ -118,6 +123,11 @@ class Scenario:
     def do_make_room(self) -> None:
         """There is room for every pod."""
         self.crowded_out.clear()
+
+    def do_preempt(self) -> None:
+        """Kueue wants the quota back, for a job of higher priority."""
+        if self.kueue and self.world.names(WORKLOAD) and self.kueue.holds_quota:
+            self.kueue.evict()
 
     def do_pull(self, name: str) -> None:
         """The image of the pod of this name takes long to come."""
@@ -261,6 +271,8 @@ class Scenario:
         """What a healthy cluster does next to the pods; whether there was anything."""
         before = self.world.version
         self.do_collect()
+        if self.kueue is not None:
+            self.kueue.schedule()
         for name in self.world.names("Pod"):
             self.do_reap(name)
             self.do_place(name)
@@ -315,6 +327,8 @@ def build_job(spec: Raw, uid: str) -> JobBuilder:
     template = {"spec": {"containers": [{"name": "paddle", "image": "train:1"}]}}
     if fields.pop("onFailure", False):
         template["spec"]["restartPolicy"] = "OnFailure"  # type: ignore[assignment]
+    if queue := fields.pop("queue", None):
+        job.with_metadata(labels={LABEL_QUEUE: queue})
     elastic = fields.pop("elastic", None)
     if elastic:
         return job.with_elastic_workers(*elastic).with_spec(**fields)

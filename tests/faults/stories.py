@@ -17,6 +17,7 @@ def _edit(**fields: Any) -> Step:
 
 PAIR = {"workers": 2, "backoffLimit": 3}
 ELASTIC = {"elastic": [2, 1, 3], "backoffLimit": 3}
+QUEUED = {"queue": "q"}
 LOST: Step = {"do": "vanish", "pod": "train-worker-1"}
 STORIES: dict[str, Story] = {
     "ends": ({"ps": 1, "workers": 2, "cleanPodPolicy": "Always"}, 12, _end(0)),
@@ -46,6 +47,10 @@ STORIES: dict[str, Story] = {
     "adopted": (PAIR | {"inherited": True}, 12, LOST),
     "gang": (PAIR | {"schedulingPolicy": {}}, 12, _end(1)),
     "Host": (PAIR | {"intranet": "Host"}, 12, _end(1)),
+    "queued": (PAIR | QUEUED, 12, _end(1)),
+    "preempted": (PAIR | QUEUED, 12, {"do": "preempt"}),
+    "queued and suspended": (PAIR | QUEUED, 12, _edit(suspend=True), 6, _edit(suspend=False)),
+    "queued and scaled": (ELASTIC | QUEUED, 12, {"do": "scale", "replicas": 3}),
     "Services": (PAIR | {"intranet": "Service"}, 12, LOST),
     "partly placed": (
         PAIR,

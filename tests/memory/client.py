@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.memory.world import World
 
 RESOURCES = {r.kind: r for r in (PADDLE_JOB, POD, SERVICE, CONFIG_MAP, VOLCANO_POD_GROUP, WORKLOAD)}
+FLAVORS = "resourceflavors"
 _BY_PLURAL = {r.plural: r.kind for r in RESOURCES.values()}
 
 
@@ -40,6 +41,9 @@ class WorldClient:
         self._world = world
 
     def get(self, path: str, query: object = None) -> Raw:
+        plural, name = path.split("/")[-2:]
+        if plural == FLAVORS:
+            return deepcopy(self._world.cluster_objects[("ResourceFlavor", name)])
         return deepcopy(self._world.get(*self._find(path)))
 
     def create(self, path: str, body: Raw) -> Raw:

@@ -61,6 +61,15 @@ class Kueue:
         """Ask for the quota back."""
         self.tell(Evicted=("True", reason, "for a job of higher priority"))
 
+    def schedule(self) -> None:
+        """Admit the Workload once it has no quota and wants some: there is room."""
+        for name in self._world.names(WORKLOAD):
+            workload = self._world.get(WORKLOAD, name)
+            is_over = condition_of(workload, "Finished") is not None
+            is_active = workload["spec"].get("active", True)
+            if is_active and not (is_over or self.holds_quota):
+                self.admit()
+
     @property
     def holds_quota(self) -> bool:
         """Whether the quota is in use."""

@@ -15,7 +15,7 @@ from api.objects import Raw, labels_of
 from api.ownership import Key
 from controller.cache.event_handler import EventHandler
 from controller.cache.store import Store
-from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, Resource
+from controller.client.resources import PADDLE_JOB, VOLCANO_POD_GROUP, WORKLOAD, Resource
 from controller.work.memory import JobMemory
 from controller.work.observer import Observer
 from controller.work.ports import PortRanges
@@ -139,7 +139,7 @@ class Operator:
     def restart(self, is_warm: bool) -> None:
         """Another process takes over: with fresh lists, or with a standby's late watches.
 
-        A standby lists the jobs anew before it acts, as `Manager` has it.
+        A standby lists the jobs anew before it acts, and what decides on quota.
         """
         self._begin(is_warm)
 
@@ -161,7 +161,7 @@ class Operator:
         family = self._store.family(key)
         assert family is not None
         memory = JobMemory(self._store, self._clock)
-        observer = Observer(self._store, memory, _is_served, self.client.get)
+        observer = Observer(self._store, memory, self._is_served, self.client.get)
         observed = observer.observe(key, family)
         return self._decide(observed, self._clock.now(), self.world.settings)
 
@@ -209,14 +209,17 @@ class Operator:
     def _begin(self, is_warm: bool) -> None:
         self._watch(self._store if is_warm else Store(RESOURCES.values()))
         store = self._store
-        for kind in ("PaddleJob",) if is_warm else RESOURCES:
+        listed_again = (*(["Workload", "Pod"] if self.world.workloads_served else []), "PaddleJob")
+        for kind in listed_again if is_warm else RESOURCES:
             self.relist(kind)
         memory = self._memory
         self._worker = Worker(
             queue=self.queue,
             store=store,
             memory=memory,
-            observer=Observer(store, memory, _is_served, self.client.get, self.queue.is_backlogged),
+            observer=Observer(
+                store, memory, self._is_served, self.client.get, self.queue.is_backlogged
+            ),
             applier=an_applier(self.client, memory, Recorder(self.world), _METRICS),
             clock=self._clock,
             metrics=_METRICS,
@@ -242,6 +245,11 @@ class Operator:
             gone["metadata"]["resourceVersion"] = str(version)
             handler.remove(gone)
 
+    def _is_served(self, resource: Resource, _namespace: str) -> bool:
+        """Whether the API server serves a kind that may be absent. No node may be read here."""
+        is_kueues = resource is WORKLOAD and self.world.workloads_served
+        return resource is VOLCANO_POD_GROUP or is_kueues
+
     def _decide(self, observed: Observed, now: datetime, settings: Settings) -> Plan:
         before = deepcopy(observed)
         plan = reconcile(observed, now, settings)
@@ -249,11 +257,8 @@ class Operator:
         return plan
 
 
-def _is_served(resource: Resource, _namespace: str) -> bool:
-    """Whether the API server serves a kind that may be absent. No node may be read here."""
-    return resource is VOLCANO_POD_GROUP
-
-
 def _is_watched(obj: Raw) -> bool:
     """What the operator's selectors let through."""
-    return obj["kind"] in ("PaddleJob", "PodGroup") or bool(labels_of(obj).get(LABEL_JOB_UID))
+    return obj["kind"] in ("PaddleJob", "PodGroup", "Workload") or bool(
+        labels_of(obj).get(LABEL_JOB_UID)
+    )

@@ -5,7 +5,7 @@ import pytest
 from tests.memory.builders import a_job
 from tests.unit.controller.fakes import eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi
-from tests.unit.controller.test_manager import JOBS, PODS, start
+from tests.unit.controller.test_manager import ELECTED, JOBS, LEASE, PODS, a_lease, start
 
 __all__ = ["start"]
 WORKLOADS = f"{JOBS.rpartition('/')[0]}/workloads".replace(
@@ -43,3 +43,18 @@ def test_job_names_the_missing_right_and_goes_on_once_it_is_granted(api, start):
     api.fault = lambda *_: None
     eventually(lambda: WORKLOADS in api.paths("POST"))
     assert not [path for path in api.objects if path.startswith(f"{PODS}/")]
+
+
+def test_a_new_leader_lists_what_decides_on_quota_anew(api, start, server):
+    """A job whose pods are not shown yet would give back the quota that they use."""
+    api.put(LEASE, a_lease("another"))
+    standby = start("--kueue", *ELECTED)
+    eventually(standby.is_ready)
+
+    def lists(collection: str) -> int:
+        asked = [seen.path.partition("?") for seen in server.seen]
+        return sum(path == collection and "watch=true" not in query for path, _, query in asked)
+
+    before = {collection: lists(collection) for collection in (JOBS, WORKLOADS, PODS)}
+    api.put(LEASE, a_lease(""))
+    eventually(lambda: all(lists(each) == count + 1 for each, count in before.items()))
