@@ -54,7 +54,7 @@ def test_an_unknown_image_is_told_at_once(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump(own_job(tmp_path)).replace("demo-wide-and-deep", "mine"))
     done = run(file)
     assert done.returncode == 1
-    assert "is not in the image table: write one with it, and name it" in done.stderr
+    assert "is not in the image table: list it in a table of your own" in done.stderr
     assert "starting" not in done.stdout
 
 

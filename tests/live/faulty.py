@@ -140,7 +140,7 @@ def job_near(name: str, node: str, waits: str = "exec sleep 3600", **pod: Any) -
 
 
 def take_away(lab: Lab, node: str, job: str) -> None:
-    """The node goes, and its pods cannot."""
+    """Take the node away; nobody is left to end its pods."""
     lab.cluster.stop(node)
     lab.cluster.kubectl("delete", "node", node)
     names = [f"{job}-worker-{index}" for index in range(2)]

@@ -185,7 +185,7 @@ def _wrong_values(worker: str) -> Iterator[BadJob]:
 
 
 def rules() -> Iterator[BadJob]:
-    """What takes a rule."""
+    """What a rule refuses, since no schema can."""
     for name in ("1st", "a.b", "Job", "job-", "a_b"):
         # An API server has its own words for what no object may be called.
         says = "DNS-1035" if name in ("1st", "a.b") else "RFC 1123"

@@ -65,7 +65,7 @@ def known_fields(cluster: Cluster) -> set[str]:
 
 
 def gaps(history: History) -> list[float]:
-    """For how many seconds nobody led, each time that another began to."""
+    """How many seconds nobody led, at each change of the leader."""
     found, last = [], None
     for version in history.versions(LEASE):
         spec = version["spec"]

@@ -58,7 +58,7 @@ class Scene:
         return [leader] if pick < 0.5 else [standby] if pick < 0.75 else OPERATORS
 
     def proxies(self, pick: float) -> list[FaultProxy]:
-        """Theirs."""
+        """The proxies of those operators."""
         return [self.place.seats[name].proxy for name in self.seats(pick)]
 
     def child(self, kind: str, pick: float, phase: str = "") -> Raw:

@@ -146,7 +146,7 @@ class Place:
         return process if process.is_running else None
 
     def tend(self) -> None:
-        """Start what does not run and is not held down."""
+        """Start what is down, unless a fault keeps it down."""
         for name in (*COMPONENTS, *NODES, *OPERATORS):
             process = self.process(name)
             if process is None and not self.held[name]:

@@ -221,7 +221,7 @@ class Soak:
             self.record.note(f"waits: {short}")
 
     def _unsettled(self) -> list[str]:
-        """What is not yet as it must be."""
+        """What still differs from how it must end."""
         try:
             self.place.mend()
             if missing := self.place.what_is_missing():

@@ -118,7 +118,7 @@ ROOMS = {
 }
 """What the modules of a room may import of their own package's other rooms.
 
-A package below one of these that is not named itself belongs to it. A module may be named as well.
+A package without an entry counts as part of the one above it. An entry may also be a module.
 """
 IN_ROOMS = ("api", "controller", "kube", "localcluster", "paddlejob", "pdj", "reconcile")
 """Packages in rooms: each of their folders is in ROOMS, with MAX_MODULES modules at most."""

@@ -55,7 +55,7 @@ def hit_nodes(lab: Lab) -> None:
 
 
 def mend(cluster: Cluster) -> None:
-    """The nodes as they were."""
+    """Bring the nodes back."""
     for node in (LOST, DELETED):
         cluster.start_component(node)
 

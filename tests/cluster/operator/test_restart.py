@@ -38,7 +38,7 @@ BEFORE = Counter({"created": 5, "completed": 1, "restarted": 2, "failed PodFaile
 AFTER = Counter(
     {"completed": 1, "failed DeadlineExceeded": 1, "failed StartingDeadlineExceeded": 1}
 )
-"""What the operator that dies counts, and what its successor does."""
+"""The sum of what the operator that dies and its successor count."""
 
 
 @dataclass

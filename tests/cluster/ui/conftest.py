@@ -92,7 +92,7 @@ def page(visitor: BrowserContext, site: Served) -> Iterator[Page]:
 
 
 def is_wrong(text: str) -> bool:
-    """Whether the console tells of a defect: a request that was refused is none."""
+    """Whether this console message reports a defect; a refused request does not."""
     return "Content Security Policy" in text or "TrustedHTML" in text or "Error:" in text
 
 

@@ -157,13 +157,6 @@ def test_a_connection_without_memory_for_it_ends_alone(served, connect, monkeypa
     assert get(served, "/readyz")[0] == 200
 
 
-def test_a_request_may_come_in_pieces(connect):
-    connection = connect()
-    for piece in (b"GET /rea", b"dyz HTTP/1.1\r\nHost: x\r", b"\n\r\n"):
-        connection.sendall(piece)
-    assert connection.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
-
-
 @pytest.mark.parametrize(
     ("filling", "status"), [(0, b"200"), (1, b"431")], ids=["at the limit", "one byte more"]
 )

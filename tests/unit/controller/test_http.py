@@ -251,14 +251,6 @@ def test_a_connection_on_which_something_came_unasked_is_replaced(peer_of, excha
     assert len(peer.accepted) == 2
 
 
-def test_no_more_connections_are_kept_than_asked_for(peer_of):
-    peer = peer_of(OK, OK)
-    pool = Pool(peer.endpoint, 0)
-    for _ in range(2):
-        pool.exchange(GET, TIMEOUTS)
-    assert len(peer.accepted) == 2
-
-
 BROKEN = {
     "no HTTP": Cut(b"SSH-2.0-OpenSSH\r\n\r\n"),
     "another HTTP": Cut(b"HTTP/2 200 OK\r\n\r\n"),
@@ -317,11 +309,6 @@ def test_a_proxy_that_never_answers_raises_after_the_connect_timeout(peer_of, ex
     endpoint = Endpoint("10.0.0.1", 80, None, proxy=f"http://127.0.0.1:{proxy.port}")
     with soon(), pytest.raises(ConnectionError):
         exchange(endpoint, timeouts=Timeouts(0.05, 30.0))
-
-
-def test_nothing_listens(exchange):
-    with pytest.raises(ConnectionRefusedError):
-        exchange(Endpoint("127.0.0.1", 1, None))
 
 
 def test_one_connection_that_is_silent_ends_all_that_are_as_old(server, stepped, clock):
@@ -479,11 +466,6 @@ def test_a_stream_that_is_cut_raises(peer_of, open_stream, answer):
         read(open_stream(peer_of(answer).endpoint))
 
 
-def test_a_silent_stream_raises_after_the_read_timeout(peer_of, open_stream):
-    with soon(), pytest.raises(TimeoutError):
-        read(open_stream(peer_of(CHUNKED).endpoint, read_seconds=0.05))
-
-
 def test_the_connection_of_a_stream_serves_nothing_else(peer_of, open_stream, exchange):
     peer = peer_of(STREAMS["in chunks"], OK)
     stream = open_stream(peer.endpoint)
@@ -491,15 +473,6 @@ def test_the_connection_of_a_stream_serves_nothing_else(peer_of, open_stream, ex
     stream.release()
     exchange(peer.endpoint)
     assert len(peer.accepted) == 2
-
-
-def test_a_refused_stream_is_an_answer_as_others(peer_of, pool_of):
-    peer = peer_of(b"HTTP/1.1 410 Gone\r\nContent-Length: 3\r\n\r\nold", OK)
-    pool = pool_of(peer.endpoint)
-    response = pool.exchange(GET, TIMEOUTS, is_stream=True)
-    assert (response.status, response.body, response.stream) == (410, b"old", None)
-    pool.exchange(GET, TIMEOUTS)
-    assert len(peer.accepted) == 1
 
 
 HANGING = {
@@ -588,13 +561,6 @@ def test_goes_through_a_proxy_to_a_server_that_it_verifies(
     assert "Proxy-Authorization" not in get
 
 
-def test_a_server_that_nobody_vouches_for_is_refused(peer_of, exchange, server_tls):
-    proxy = peer_of(ESTABLISHED, OK, tls=server_tls)
-    stranger = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    with pytest.raises(ssl.SSLCertVerificationError):
-        exchange(through(proxy, stranger))
-
-
 def test_the_certificate_may_be_of_another_name(peer_of, exchange, server_tls, client_tls):
     peer = peer_of(OK, tls=server_tls)
     endpoint = dataclasses.replace(peer.endpoint, tls=client_tls, tls_server_name="api.example")
@@ -659,14 +625,6 @@ def test_a_file_of_authorities_that_is_missing_for_a_moment_changes_nothing(
     for _ in range(2):
         with pytest.raises(ssl.SSLCertVerificationError):
             exchange(endpoint)
-
-
-def test_a_pool_that_was_closed_keeps_no_connection(peer_of):
-    peer = peer_of(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-    pool = Pool(Endpoint("127.0.0.1", peer.port, None), 4)
-    pool.close()
-    pool.exchange(GET, TIMEOUTS)
-    assert pool._idle == []
 
 
 def test_head_and_body_of_a_request_are_sent_as_one(peer_of, exchange, monkeypatch):

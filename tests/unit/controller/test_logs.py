@@ -10,7 +10,6 @@ from controller.logs import (
     MAX_TRACEBACK_BYTES,
     MAX_VALUE_BYTES,
     build_log,
-    cut,
     forward_library_warnings,
 )
 
@@ -61,15 +60,6 @@ def test_a_value_is_cut_in_its_middle(format_, character):
     assert ": wrong" in line
 
 
-@pytest.mark.parametrize("character", TEXTS.values(), ids=TEXTS.keys())
-def test_a_value_that_just_fits_stays(character):
-    count = MAX_VALUE_BYTES // (len(json.dumps(character)) - 2)
-    assert cut(character * count, MAX_VALUE_BYTES) == character * count
-    longer = cut(character * (count + 1), MAX_VALUE_BYTES)
-    assert longer != character * (count + 1)
-    assert len(json.dumps(longer)) - 2 <= MAX_VALUE_BYTES
-
-
 def test_values_that_are_no_text_are_cut_too():
     stream = io.StringIO()
     build_log("json", "info", stream).info("x", kinds=["a"], number=3, all=["b" * 5000])
@@ -118,12 +108,6 @@ def test_auto_is_json_in_a_cluster(monkeypatch, is_cluster):
     stream = io.StringIO()
     build_log("auto", "info", stream).info("x")
     assert stream.getvalue().startswith("{") == is_cluster
-
-
-def test_what_is_below_the_level_is_not_written():
-    stream = io.StringIO()
-    build_log("json", "warning", stream).info("x")
-    assert stream.getvalue() == ""
 
 
 def test_warnings_of_libraries_come_out_alike():

@@ -14,7 +14,6 @@ from kubernetes.client import Configuration
 from api.objects import name_of
 from controller.cache.reflector import Reflector
 from controller.client.connection import Credentials, build_connection
-from controller.health import DISABLED
 from controller.leader import LeaderElector
 from controller.manager import EXIT_FAILED, SYNC_SECONDS, Foundation, Manager
 from controller.options import parse_options
@@ -208,14 +207,6 @@ def test_logs_are_read_with_the_flag_alone(api, start, flags):
 # The start
 
 
-def test_a_job_that_comes_later_gets_its_pods(api, start):
-    api.remove(f"{JOBS}/train")
-    operator = start()
-    eventually(operator.is_ready)
-    api.put(f"{JOBS}/train", a_job().with_workers(1).build())
-    eventually(lambda: have_pods(api))
-
-
 def test_jobs_that_have_ended_do_not_hold_up_the_others_at_the_start(api, start, monkeypatch):
     monkeypatch.setattr("random.uniform", lambda _, most: most)
     over = a_job("over", "over-uid").with_workers(1).with_status(phase="Completed")
@@ -229,24 +220,6 @@ def test_jobs_that_have_ended_do_not_hold_up_the_others_at_the_start(api, start,
     start(decide=decide)
     eventually(lambda: "train" in looked_at)
     assert "over" not in looked_at
-
-
-def test_an_event_tells_of_the_job(api, start):
-    start()
-    eventually(lambda: f"{CORE}/events" in api.paths("POST"))
-
-
-def test_probes_are_answered_while_the_caches_fill(api, start, hold):
-    hold("GET", PODS)
-    assert start().ask("/healthz") == (200, "ok\n")
-
-
-def test_it_is_not_ready_while_a_cache_fills(api, start, hold):
-    held = hold("GET", PODS)
-    operator = start()
-    eventually(lambda: operator.ask("/readyz") == (503, "not synced: pods.v1\n"))
-    held.let_go()
-    eventually(operator.is_ready)
 
 
 CACHES = {
@@ -369,21 +342,6 @@ def test_a_job_whose_status_admission_refuses_leaves_the_operator_ready(api, sta
     assert operator.is_ready()
 
 
-def test_metrics_count_the_jobs_that_there_are(start):
-    operator = start()
-    eventually(lambda: 'mode="Single",phase="Pending"} 1.0' in operator.ask("/metrics")[1])
-
-
-@pytest.mark.parametrize(
-    ("probes", "metrics", "servers"),
-    [(ADDRESS, DISABLED, 1), (DISABLED, DISABLED, 0), ("127.0.0.1:0", "localhost:0", 2)],
-    ids=["no metrics", "neither", "apart"],
-)
-def test_as_many_servers_run_as_were_asked_for(start, probes, metrics, servers):
-    operator = start(f"--health-probe-bind-address={probes}", f"--metrics-bind-address={metrics}")
-    assert len(operator.manager._servers) == servers
-
-
 # A thread that ends
 
 
@@ -419,38 +377,12 @@ def test_the_probes_name_the_thread_that_has_ended(start, probe):
 # The lease
 
 
-def test_a_leader_holds_the_lease_when_it_writes(api, start):
-    holders: list[str] = []
-    api.fault = lambda method, path: (
-        holders.append(holder(api)) if (method, path) == ("POST", PODS) else None
-    )
-    start(*ELECTED)
-    eventually(lambda: have_pods(api))
-    assert all(holders)
-
-
 def test_a_standby_looks_at_no_job_and_writes_nothing(api, start, server):
     api.put(LEASE, a_lease("another"))
     operator = start(*ELECTED)
     eventually(lambda: [request.path for request in server.seen].count(LEASE) >= 2)
     assert NO_ERROR in operator.ask("/metrics")[1]
     assert api.writes == []
-
-
-def test_a_standby_works_when_the_lease_is_free(api, start):
-    api.put(LEASE, a_lease("another"))
-    operator = start(*ELECTED)
-    eventually(operator.is_ready)
-    api.put(LEASE, a_lease(""))
-    eventually(lambda: have_pods(api))
-
-
-def test_a_standby_that_is_stopped_leaves_the_lease_to_its_holder(api, start):
-    api.put(LEASE, a_lease("another"))
-    operator = start(*ELECTED)
-    eventually(operator.is_ready)
-    assert operator.stop() == 0
-    assert holder(api) == "another"
 
 
 def test_a_leader_whose_lease_is_taken_ends_the_process_and_writes_no_more(api, start):

@@ -11,7 +11,7 @@ from controller.work.memory import AWAIT_SECONDS, JobMemory, Lesson
 from controller.work.result import PERSISTENT_SECONDS, SLOW_SECONDS, Result
 from kube.errors import Throttled, Transient, Unreachable
 from reconcile.model.plan import Plan, Refusal
-from tests.unit.controller.stored import a_job, a_pod, put, remove
+from tests.unit.controller.stored import a_pod, put, remove
 
 JOB, OTHER = Key("ns", "train"), Key("ns", "other")
 QUOTA = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
@@ -58,12 +58,6 @@ def test_it_knows_who_awaits_writes_of_a_kind(memory, store):
     put(store, POD, a_pod(version=10))
     assert not memory.awaits_writes(JOB)
     assert memory.awaiting(POD) == [OTHER]
-
-
-def test_kinds_are_awaited_apart(memory, store):
-    memory.await_written(JOB, PADDLE_JOB, a_job(version=10))
-    put(store, POD, a_pod(version=99))
-    assert memory.awaits_writes(JOB)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from tests.unit.controller.test_manager import Operator
 
 TEAMS = ("team-a", "team-b")
 FORBIDDEN = reply(403, status(403, "Forbidden", "pods is forbidden"))
-NOT_FOUND = reply(404, status(404, "NotFound"))
 
 
 def jobs(namespace: str) -> str:
@@ -116,17 +115,3 @@ def test_it_is_ready_again_when_the_namespace_appears(api, start):
     is_over.set()
     eventually(operator.is_ready)
     eventually(lambda: has_pod(api, "team-b"))
-
-
-def test_it_works_on_nothing_while_none_can_be_read(api, start):
-    forbid(api, *(pods(team) for team in TEAMS))
-    operator = start()
-    problems = "not synced: pods.v1 in team-"
-    eventually(lambda: operator.ask("/readyz")[1].count(problems) == len(TEAMS))
-    assert api.writes == []
-
-
-def test_it_is_not_ready_without_its_own_kind(api, start):
-    api.fault = lambda _, path: NOT_FOUND if path.endswith("/paddlejobs") else None
-    operator = start()
-    eventually(lambda: operator.ask("/readyz") == (503, "the PaddleJob CRD is not served\n"))

@@ -7,16 +7,6 @@ import pytest
 from api.trainer import ACCELERATORS
 from controller.options import parse_options
 
-
-def test_defaults_need_nothing():
-    options = parse_options([], {})
-    assert options.namespaces == ()
-    assert options.workers == 8
-    assert not options.leader_elect
-    assert options.settings.scheduling == "none"
-    assert options.settings.host_port_range == (30000, 60999)
-
-
 READ = [
     ("namespace", "team", "namespaces", ("team",)),
     ("kubeconfig", "/k", "kubeconfig", "/k"),

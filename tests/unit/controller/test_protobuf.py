@@ -43,10 +43,6 @@ def test_yields_frames_however_they_are_cut(size):
     assert list(split_frames(chunks)) == [b"one", b"", BOOKMARK]
 
 
-def test_half_a_frame_is_none():
-    assert list(split_frames([FRAMED[:-1]])) == [b"one", b""]
-
-
 def test_a_frame_beyond_all_bounds_is_refused():
     with pytest.raises(Transient, match="no frames"):
         list(split_frames([(MAX_FRAME_BYTES + 1).to_bytes(4, "big")]))
@@ -109,19 +105,11 @@ def test_any_time_is_told(time, told):
     assert a_deleted_pod(time)["deletionTimestamp"] == told
 
 
-def test_an_empty_time_is_none():
-    assert "deletionTimestamp" not in a_deleted_pod(b"")
-
-
 def test_what_is_no_text_is_mended():
     broken = b"caf\xe9"
     pod = decode(an_answer("Pod", field(3, field(3, broken))))
     config_map = decode(an_answer("ConfigMap", field(2, field(1, "key") + field(2, broken))))
     assert pod["status"]["message"] == config_map["data"]["key"] == "caf\ufffd"
-
-
-def test_an_empty_list_has_no_items():
-    assert not decode(an_answer("ConfigMapList", field(1, field(2, "42")))).get("items")
 
 
 NAMED = field(1, field(1, "a") + field(3, "ns") + field(6, "43"))

@@ -165,14 +165,6 @@ def a_rendezvous(attempt: int) -> dict:
     return config_map | {"data": {"PADDLE_TRAINER_ENDPOINTS": "x" * 4000}}
 
 
-def test_an_object_alone_may_be_large(running, server, monkeypatch):
-    monkeypatch.setattr(reflector, "MAX_PAGE_BYTES", 1)
-    halvings = 7
-    running.start(*[reply(200, page(pod("a")))] * (halvings + 1))
-    eventually(lambda: running.names() == ["a"])
-    assert lists(server)[-1].endswith("limit=1")
-
-
 def test_pages_that_expire_are_read_again_in_one_piece(running, server):
     running.start(
         reply(200, page(pod("stale"), token="next")),
@@ -500,12 +492,6 @@ def test_an_answer_that_is_not_the_api_servers_makes_no_kind_absent(run, server,
     assert running.store.entry(VOLCANO_POD_GROUP, Key("ns", "a"))
 
 
-def test_a_list_that_is_none_is_not_taken_in(running, server):
-    running.start(reply(200, {"status": "ok"}), reply(200, page(pod("a"))))
-    eventually(lambda: running.names() == ["a"])
-    assert running.keys == [OWNER]
-
-
 def test_an_optional_kind_that_may_not_be_read_counts_as_absent(run, server):
     running = run(is_optional=True)
     server.steps = [reply(403, status(403, "Forbidden"))]
@@ -600,24 +586,6 @@ def test_the_age_of_the_newest_event_is_told(running, server, clock, metrics):
     clock.step(33)
     line = 'paddlejob_watch_last_event_age_seconds{kind="pods.v1"} 33.0'
     assert line in metrics.exposition("")[0].decode()
-
-
-def test_a_child_that_changes_its_owner_wakes_both(running, server):
-    other = a_job("other", uid="job-2")
-    put(running.store, PADDLE_JOB, other)
-    running.start(
-        reply(200, page(pod("a"))),
-        stream(event("MODIFIED", a_pod("a", other, 11)), end=server.hang),
-    )
-    eventually(lambda: len(running.keys) == 3)
-    assert set(running.keys) == {OWNER, Key("ns", "other")}
-
-
-def test_what_a_deleted_job_left_wakes_nobody(running, server):
-    orphan = a_pod("orphan", a_job("gone", uid="job-9"))
-    running.start(reply(200, page(orphan, pod("a"))))
-    eventually(lambda: running.names() == ["a", "orphan"])
-    assert running.keys == [OWNER]
 
 
 def test_a_stop_ends_a_silent_watch_at_once(running, server):

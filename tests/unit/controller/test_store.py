@@ -75,26 +75,11 @@ def test_the_uid_alone_makes_no_child(store, resource, forged):
     assert family_of(store).children == {}
 
 
-def test_a_job_is_no_child(store):
-    put(store, PADDLE_JOB, a_job())
-    put(store, PADDLE_JOB, a_pod("inner", a_job()))
-    assert family_of(store).children == {}
-
-
 def test_a_child_that_changes_hands_leaves_its_family(store):
     job = a_job()
     put(store, PADDLE_JOB, job)
     put(store, POD, a_pod("p", job))
     put(store, POD, a_pod("p", a_job(uid="other"), version=3))
-    assert pods_of(store) == []
-
-
-def test_a_removed_child_is_gone_from_the_family(store):
-    job = a_job()
-    pod = a_pod("p", job)
-    put(store, PADDLE_JOB, job)
-    put(store, POD, pod)
-    remove(store, POD, pod)
     assert pods_of(store) == []
 
 
@@ -154,11 +139,6 @@ def test_each_namespace_has_versions_of_its_own():
     assert (store.version(POD, "ns"), store.version(POD, "other")) == (7, 30)
 
 
-def test_one_watch_of_all_namespaces_has_one_version(store):
-    put(store, POD, a_pod(version=7))
-    assert store.version(POD, "whichever") == 7
-
-
 def test_a_deletion_counts_as_seen(store):
     remove(store, POD, a_pod(version=12))
     assert store.version(POD) == 12
@@ -183,10 +163,6 @@ def test_a_pod_group_with_the_jobs_name_is_named_whoever_made_it(store):
     family = family_of(store)
     assert family.named_pod_group == group
     assert family.children == {}
-
-
-def test_an_unknown_job_has_no_family(store):
-    assert store.family(JOB) is None
 
 
 def a_rendezvous(number: int, namespace: str, bytes_: int = 300_000) -> dict:

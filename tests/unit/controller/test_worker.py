@@ -44,7 +44,7 @@ from reconcile.model.plan import (
 )
 from tests.unit.controller.fakes import Step, drop, reply, status
 from tests.unit.controller.memory_api import MemoryApi
-from tests.unit.controller.stored import a_job, a_pod, creation, put, remove
+from tests.unit.controller.stored import a_job, a_pod, creation, put
 
 KEY = Key("ns", "train")
 JOB = a_job()
@@ -138,12 +138,6 @@ def bench(client, server, clock, metrics, log) -> Iterator[Bench]:
     bench.applier.close()
 
 
-def test_a_settled_job_is_not_looked_at_again(bench):
-    assert bench.run() is None
-    assert bench.result("success") == 1
-    assert bench.api.writes == []
-
-
 def test_a_pass_may_ask_to_come_back(bench):
     bench.plan = Plan(requeue_after=42)
     assert bench.run() == 42
@@ -166,12 +160,6 @@ def test_a_usual_job_does_not_wait_for_a_large_one(bench):
     assert bench.worker.large.enter(Key(KEY.namespace, "other"), LARGE_BYTES + 1)
     assert bench.run() is None
     assert len(bench.observed) == 1
-
-
-def test_a_job_that_is_gone_is_forgotten(bench):
-    remove(bench.store, PADDLE_JOB, JOB)
-    assert bench.run() is None
-    assert bench.observed == []
 
 
 def test_own_writes_hold_the_job_back_until_they_are_seen(bench):

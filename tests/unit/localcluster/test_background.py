@@ -52,13 +52,6 @@ def test_an_up_waits_for_another_and_for_its_cluster(folder: Path, daemon: FileL
     assert len(told) == 1
 
 
-def test_who_asks_whether_a_cluster_runs_does_not_keep_it_from_its_start(
-    folder: Path, daemon: FileLock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(clock, "sleep", lambda _: daemon.release())
-    statefolder.claim(folder).release()
-
-
 def test_two_may_ask_at_once_whether_a_cluster_runs(folder: Path) -> None:
     lock = FileLock(folder / statefolder.LOCK)
     lock.acquire()

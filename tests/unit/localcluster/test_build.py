@@ -9,11 +9,8 @@ import pytest
 from localcluster.build import golang
 from localcluster.build.binaries import PINS, ensure_binaries
 from localcluster.build.gobuild import Pins, ensure_built
-from localcluster.machine import clock
 from localcluster.machine.errors import BuildError
-from localcluster.machine.filelock import FileLock
 
-DEADLINE_SECONDS = 60.0
 ALL = [*PINS.binaries]
 HOLDER = """
 import pathlib, sys
@@ -47,21 +44,6 @@ def put_programs(folder: Path, names: list[str]) -> None:
     folder.mkdir(parents=True)
     for name in names:
         (folder / name).touch(mode=0o755)
-
-
-def test_nothing_is_built_when_all_is_there() -> None:
-    put_programs(PINS.binaries_folder(), ALL)
-    told: list[str] = []
-    assert ensure_binaries(told.append) == PINS.binaries_folder()
-    assert told == []
-
-
-def test_ready_binaries_are_taken_as_they_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put_programs(tmp_path / "assets", ALL)
-    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path / "assets"))
-    assert ensure_binaries() == tmp_path / "assets"
 
 
 def test_incomplete_ready_binaries_are_refused(
@@ -103,28 +85,6 @@ def test_second_build_waits_for_the_first_and_builds_nothing(cache: Path) -> Non
     assert told == [f"waiting for the build of process {holder.pid}"]
 
 
-def test_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
-    lock = FileLock(tmp_path / "lock")
-    with holds(tmp_path / "lock") as holder:
-        assert not lock.acquire(wait=False)
-        holder.kill()
-        assert clock.wait_until(lambda: lock.acquire(wait=False), DEADLINE_SECONDS)
-    lock.release()
-
-
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [
-        pytest.param("go1.26.8\n", (1, 26, 8), id="patch"),
-        pytest.param("1.26", (1, 26, 0), id="no patch"),
-        pytest.param("go1.27rc1", (1, 27, 0), id="candidate"),
-        pytest.param("devel", (), id="none"),
-    ],
-)
-def test_versions_compare(text: str, version: tuple[int, ...]) -> None:
-    assert golang.parse_version(text) == version
-
-
 @pytest.mark.parametrize(
     ("version", "is_new_enough"),
     [("go1.25.9", False), ("go1.26.0", True), ("go1.27.1", True), ("", False)],
@@ -136,10 +96,6 @@ def test_installed_go_is_taken_when_new_enough(
     go.write_text(f"#!/bin/sh\necho {version}\n")
     go.chmod(0o755)
     assert golang.is_new_enough(str(go), "1.26.0") is is_new_enough
-
-
-def test_go_that_does_not_run_is_not_taken(tmp_path: Path) -> None:
-    assert not golang.is_new_enough(str(tmp_path / "no-go"), "1.26.0")
 
 
 def holds(lock: Path) -> "subprocess.Popen[str]":

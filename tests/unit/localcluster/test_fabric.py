@@ -105,7 +105,7 @@ def is_listening(port: int) -> bool:
 
 
 def ask(port: int, data: bytes) -> bytes:
-    """The answer to someone who says it all at once."""
+    """Send the whole request at once; the answer."""
     with socket.create_connection((API, port), SECONDS) as client:
         client.sendall(data)
         client.shutdown(socket.SHUT_WR)

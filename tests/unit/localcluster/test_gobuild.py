@@ -29,13 +29,3 @@ def test_a_missing_file_is_copied_and_one_that_is_there_stays(
     gobuild.ensure_built(pins)
     found = {str(p.relative_to(kept)): p.read_text() for p in kept.rglob("*") if p.is_file()}
     assert found == {"a/one.yaml": "module a/one.yaml", "b/two.yaml": "kept b/two.yaml"}
-
-
-def test_nothing_is_fetched_where_nothing_is_missing(
-    pins: gobuild.Pins, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in FILES:
-        pins.file(name).parent.mkdir(parents=True)
-        pins.file(name).touch()
-    monkeypatch.setattr(gobuild, "_module_folder", None)
-    gobuild.ensure_built(pins)

@@ -78,27 +78,6 @@ def all_end(*pids: int) -> bool:
     return clock.wait_until(lambda: not any(map(is_alive, pids)), DEADLINE_SECONDS)
 
 
-@pytest.mark.parametrize(
-    ("script", "code"),
-    [
-        pytest.param("exit 0", 0, id="success"),
-        pytest.param("exit 7", 7, id="failure"),
-        pytest.param("kill -9 $$", 137, id="signal"),
-    ],
-)
-def test_exit_code_is_the_commands(start: Start, script: str, code: int) -> None:
-    process = start(script)
-    assert clock.wait_until(lambda: process.exit_code == code, DEADLINE_SECONDS)
-
-
-def test_program_that_does_not_exist_says_so(tmp_path: Path) -> None:
-    process = Process(Command("it", ["./nothing"], tmp_path / "log", tmp_path))
-    assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
-    with pytest.raises(StartError, match=r"it died \(127\):\ncannot run ./nothing"):
-        process.raise_if_dead()
-    process.stop()
-
-
 def test_error_ends_with_the_last_log_lines(start: Start) -> None:
     process = start("seq 100; exit 3")
     assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
@@ -119,13 +98,6 @@ def test_grace_lets_the_command_clean_up(start: Start, tmp_path: Path) -> None:
     assert clock.wait_until((tmp_path / "ready").exists, DEADLINE_SECONDS)
     process.stop()
     assert (tmp_path / "cleaned").exists()
-
-
-def test_no_end_within_the_grace_is_killed(start: Start, tmp_path: Path) -> None:
-    process = start("trap '' TERM; touch ready; while :; do sleep 1; done", 0.2)
-    assert clock.wait_until((tmp_path / "ready").exists, DEADLINE_SECONDS)
-    process.stop()
-    assert process.exit_code == 137
 
 
 def test_command_gets_default_signals(start: Start, tmp_path: Path) -> None:
@@ -154,13 +126,6 @@ def test_command_ends_with_its_guard(
     os.kill(guard, signal.SIGKILL)
     assert all_end(command)
     os.kill(orphan, signal.SIGKILL)  # only a guard knows of those
-
-
-def test_signal_to_the_guard_does_not_end_the_command(start: Start) -> None:
-    process = start("sleep 300")
-    os.kill(process._guard.pid, signal.SIGTERM)
-    os.kill(process._guard.pid, signal.SIGINT)
-    assert not clock.wait_until(lambda: not process.is_running, 0.3)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

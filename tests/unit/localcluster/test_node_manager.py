@@ -65,17 +65,6 @@ def pod(uid: str = "1", phase: str = "Pending", node_name: str = "node-0") -> Ra
     }
 
 
-def test_a_pod_has_one_worker(node: PodManager) -> None:
-    node.event("ADDED", pod())
-    node.event("MODIFIED", pod(phase="Running"))
-    assert len(Worker.started) == 1
-
-
-def test_pods_of_other_nodes_have_none_here(node: PodManager) -> None:
-    node.event("ADDED", pod(node_name="node-1"))
-    assert not Worker.started
-
-
 def test_late_news_of_a_pod_that_has_ended_start_nothing(node: PodManager) -> None:
     node.event("ADDED", pod())
     Worker.started[0].finish()

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build.images import Image, repository_of
-from localcluster.node.pod.backoff import Backoff, go_duration
+from localcluster.build.images import Image
+from localcluster.node.pod.backoff import Backoff
 from localcluster.node.pod.starter import command_line
 from localcluster.node.runtime.logs import LogFile, LogQuery, read_log
 from localcluster.node.spec.env import expand
-from localcluster.node.spec.quantity import divide_up, parse_quantity
-from localcluster.node.volume.payload import File, write_payload
+from localcluster.node.spec.quantity import parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -21,16 +20,6 @@ def test_quantities(text: str | int, value: str) -> None:
     assert str(parse_quantity(text).normalize().to_integral_value()) == value or (
         float(parse_quantity(text)) == float(value)
     )
-
-
-@pytest.mark.parametrize("text", ["", "x", "1Zi", "1 2"])
-def test_what_is_no_quantity(text: str) -> None:
-    with pytest.raises(ValueError, match="not a quantity"):
-        parse_quantity(text)
-
-
-def test_a_begun_divisor_counts() -> None:
-    assert divide_up("250m", "1") == 1
 
 
 @pytest.mark.parametrize(
@@ -64,35 +53,6 @@ def test_a_long_run_starts_the_delays_anew() -> None:
         backoff.failed(now=0)
     backoff.failed(now=0, ran_seconds=601)
     assert backoff.left_seconds(now=0) == 0
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(10, "10s"), (80, "1m20s"), (300, "5m0s"), (0.5, "0.5s")]
-)
-def test_durations_as_go_prints_them(seconds: float, text: str) -> None:
-    assert go_duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("name", "repository"),
-    [
-        ("busybox", "busybox"),
-        ("python:3.11", "python"),
-        ("localhost:5000/a/b:v1", "localhost:5000/a/b"),
-        ("Not/Lower", None),
-        ("a//b", None),
-        ("a:b:c", None),
-    ],
-)
-def test_image_names(name: str, repository: str | None) -> None:
-    assert repository_of(name) == repository
-
-
-def test_a_payload_is_replaced_whole(tmp_path: Path) -> None:
-    write_payload(tmp_path, {"a": File(b"1", 0o644), "d/b": File(b"2", 0o400)})
-    write_payload(tmp_path, {"a": File(b"3", 0o644)})
-    assert (tmp_path / "a").read_bytes() == b"3"
-    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith("..")] == ["a"]
 
 
 def test_a_log_without_a_last_newline_is_shown_as_written(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from localcluster.node.runtime.podnetwork import ROUTES, PodNetwork, choose_range
+from localcluster.node.runtime.podnetwork import choose_range
 
 HEAD = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
 DEFAULT = "eth0\t00000000\t0100A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
@@ -10,7 +10,6 @@ HALVES = DEFAULT.replace("eth0", "tun0").replace("\t00000000\t0\t0\t0\n", "\t000
 HOME = "eth0\t0000A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n"
 PROXY = "utun\t000012C6\t00000000\t0001\t0\t0\t0\tFCFFFFFF\t0\t0\t0\n"
 OFFICE = "tun0\t0000000A\t0100A8C0\t0003\t0\t0\t0\t000000FF\t0\t0\t0\n"
-CARRIER = "wwan\t00004064\t00000000\t0001\t0\t0\t0\t0000C0FF\t0\t0\t0\n"
 CLUSTER = PROXY.replace("utun", "lc4711")
 
 
@@ -27,17 +26,3 @@ CLUSTER = PROXY.replace("utun", "lc4711")
 )
 def test_pods_have_addresses_that_lead_nowhere_else(routes: str, first: str) -> None:
     assert choose_range(HEAD + routes) == first
-
-
-def test_where_every_range_leads_elsewhere_pods_have_no_network() -> None:
-    with pytest.raises(OSError, match="this machine has routes for addresses of each of"):
-        choose_range(HEAD + PROXY + OFFICE + CARRIER)
-
-
-def test_this_machines_routes_are_understood() -> None:
-    choose_range(ROUTES.read_text())
-
-
-def test_nodes_have_parts_of_the_range() -> None:
-    subnets = PodNetwork(1, "lc1", "10.222.0.0").subnets
-    assert [str(subnets[number]) for number in (0, -1)] == ["10.222.0.0/22", "10.223.252.0/22"]

@@ -1,11 +1,9 @@
 """When an object has ended, as `run` sees it."""
 
-import json
 from typing import Any
 
 import pytest
 
-from localcluster.commands.manifests import parse_stream
 from localcluster.commands.run import outcome
 
 
@@ -30,11 +28,3 @@ def condition(kind: str, status: str) -> dict[str, Any]:
 )
 def test_outcome(thing: dict[str, Any], succeeded: bool | None) -> None:
     assert outcome(thing) is succeeded
-
-
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_objects_one_after_the_other_are_all_read(count: int) -> None:
-    objects = [{"kind": "Pod", "number": number} for number in range(count)]
-    text = "\n".join(json.dumps(each, indent=4) for each in objects)
-    assert parse_stream(text) == objects
-    assert parse_stream(json.dumps({"kind": "List", "items": objects})) == objects

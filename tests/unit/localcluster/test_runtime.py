@@ -2,7 +2,6 @@
 
 import errno
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -12,7 +11,6 @@ import pytest
 
 from localcluster.node.runtime import linux, spawner
 from localcluster.node.runtime.logs import LogFile
-from localcluster.node.runtime.memory import Watchdog
 from localcluster.node.runtime.protocol import ContainerSpec, send
 from localcluster.node.runtime.runtime import Runtime
 
@@ -56,19 +54,6 @@ def test_namespaces_that_give_no_rights_are_not_entered(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(linux, "mount", refuse)
     assert not spawner.isolate()
-
-
-@pytest.mark.parametrize(("limit_bytes", "is_over"), [(0, True), (16 << 20, False)])
-def test_without_namespaces_memory_is_that_of_the_containers_own_processes(
-    limit_bytes: int, is_over: bool
-) -> None:
-    watchdog = Watchdog(isolated=False, kill_signal=signal.SIGTERM)
-    with subprocess.Popen(["sleep", "3600"]) as small:  # beside this process, which is large
-        watchdog.watch(small.pid, limit_bytes)
-        watchdog.check(now=1.0)
-        killed = watchdog.forget(small.pid)
-        small.kill()
-    assert killed == is_over
 
 
 def test_a_pods_network_that_is_asked_for_again_is_the_same(

@@ -12,7 +12,7 @@ from examples.quickstart.__main__ import (
 )
 from localcluster.build import training
 from localcluster.build.images import ImageTable, check_servers
-from localcluster.build.training import Interpreter, Training, Version, choose, found_on_path
+from localcluster.build.training import Interpreter, Version, choose, found_on_path
 from localcluster.machine.errors import LocalClusterError
 
 ANSWER = 'echo \'["3.12.1", "/opt/python3.12", "/opt"]\'\n'
@@ -88,11 +88,3 @@ def test_the_default_job_is_one_that_trains(
 ) -> None:
     assert default_job() == COLLECTIVE_JOB
     assert "no parameter servers" in capsys.readouterr().out
-
-
-def test_with_servers_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Training(training.WITH_SERVERS, python(3, 12))
-    for module in ("examples.quickstart.__main__", "localcluster.build.images"):
-        monkeypatch.setattr(f"{module}.training", lambda: found)
-    assert default_job() == JOB
-    check_servers(read_documents(JOB), ImageTable([]))

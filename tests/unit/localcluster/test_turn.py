@@ -74,19 +74,6 @@ def come(server: Server, turn: Turn, job: str) -> None:
     assert not turn.take(pod(job))
 
 
-def test_a_job_has_its_turn_until_none_of_its_pods_is_left(server: Server, turn: Turn) -> None:
-    come(server, turn, "first")
-    assert "until the pods of ns/first have ended" in turn.take(pod("second"))
-    server.pods.clear()
-    assert not turn.take(pod("second"))
-
-
-@pytest.mark.parametrize("other", ["first", "third"])
-def test_two_jobs_never_take_one_turn(server: Server, turn: Turn, other: str) -> None:
-    server.during = lambda: come(server, turn, other)
-    assert f"until the pods of ns/{other} have ended" in turn.take(pod("second"))
-
-
 def test_nobody_waits_for_an_answer_that_another_waits_for(server: Server, turn: Turn) -> None:
     free = []
 

@@ -282,7 +282,7 @@ def test_standby_whose_watches_are_late_takes_no_pod_for_missing(world: Left) ->
 def test_crd_of_the_other_operator_drops_our_status_and_the_job_waits_for_ours(
     world: Left, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has a phase and no attempt, so the status that is stored stays the other operator's."""
+    """That CRD has a phase but no attempt, so what is stored stays the other operator's status."""
     before = world.leave(the_job())
 
     def patch_status(name: str, patch: Raw) -> None:

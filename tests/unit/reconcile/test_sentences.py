@@ -107,7 +107,7 @@ def restarting(*pods: PodBuilder, seconds: float = 0.0) -> Hold:
 
 
 def gang(**observed: object) -> Hold:
-    """What a gang of Volcano's says some time after its start."""
+    """The message of a job that waits for Volcano, some time after its start."""
     served: dict[str, Any] = {"volcano_served": True} | observed
     return wait_of(view_of(VOLCANOS, seconds=60, **served))
 

@@ -1,12 +1,12 @@
-"""The recorded sequences of faults, on the real API server, come to the ends recorded in memory.
+"""Sequences of faults, on the real API server, come to the ends that they come to in memory.
 
 The operator's store, worker, applier and client are the real ones, the API server judges every
 write, and its watches tell what happened. All sequences play at once, in namespaces of their own.
 """
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ from localcluster.commands.manifests import install
 from localcluster.machine import clock
 from metrics import Metrics
 from tests.faults.live import Feed, LiveWorld
-from tests.faults.record import FOLDER, play
 from tests.faults.scenario import SETTINGS, Scenario
+from tests.faults.sequences import COUNT, draw, play
 from tests.live import volcano
 from tests.live.operated import install_crd
 from tests.memory.client import RESOURCES
@@ -31,7 +31,6 @@ from tests.memory.client import RESOURCES
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 WORKLOADS = Path(__file__).parents[1] / "live" / "crds" / "kueue-workload.yaml"
-FILES = sorted(FOLDER.glob("*.json"))
 AT_ONCE = 8
 SERVED_SECONDS = 120.0
 
@@ -62,25 +61,30 @@ def serves_all(client: ApiClient) -> bool:
 
 
 @pytest.fixture(scope="module")
-def playing(client: ApiClient) -> Iterator[dict[str, Future[dict[str, Any]]]]:
-    """How each sequence ends, by its name."""
+def playing(client: ApiClient) -> Iterator[list[Future[dict[str, Any]]]]:
+    """How the sequence of each seed ends."""
     feed = Feed(client)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield {path.stem: pool.submit(play_live, client, feed, path.stem) for path in FILES}
+        yield [pool.submit(play_live, client, feed, seed) for seed in range(COUNT)]
     feed.close()
 
 
-def play_live(client: ApiClient, feed: Feed, name: str) -> dict[str, Any]:
+def play_live(client: ApiClient, feed: Feed, seed: int) -> dict[str, Any]:
     """Play one sequence in a new namespace; its end."""
-    world = LiveWorld(SETTINGS, f"sequence-{name}", client=client, feed=feed)
-    recorded = json.loads((FOLDER / f"{name}.json").read_text())
-    end = play(recorded, Scenario(world, world.operators_client()))
+    world = LiveWorld(SETTINGS, f"sequence-{seed}", client=client, feed=feed)
+    end = play(drawn(seed), Scenario(world, world.operators_client()))
     assert world.is_true_to_the_server()
     return end
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@cache
+def drawn(seed: int) -> dict[str, Any]:
+    """The sequence, as it went in memory."""
+    return draw(seed)
+
+
+@pytest.mark.parametrize("seed", range(COUNT))
 def test_sequence_ends_as_it_did_in_memory(
-    playing: dict[str, Future[dict[str, Any]]], path: Any
+    playing: list[Future[dict[str, Any]]], seed: int
 ) -> None:
-    assert playing[path.stem].result() == json.loads(path.read_text())["end"]
+    assert playing[seed].result() == drawn(seed)["end"]
