@@ -1,7 +1,7 @@
 """Maps exit codes to signals and their Linux names."""
 
 CONTAINER_BASE = 128
-"""A shell or a container runtime says 128 + n of a process that signal n ended."""
+"""A shell or a container runtime reports 128 + n for a process that signal n ended."""
 MAX_SIGNAL = 64
 CHILD_BASE = 256
 """A Python program that exits with its child's return code, as PaddlePaddle's launcher does, passes

@@ -18,7 +18,7 @@ REPORT_SECONDS = 5.0
 
 
 class JobWatch(Informer):
-    """From `start` on; `stop` ends it."""
+    """Notes when each job was first in each state, from `start` to `stop`."""
 
     def __init__(self, client: Client, adapter: Adapter) -> None:
         super().__init__(client, adapter.path, self.note_all, self.note)

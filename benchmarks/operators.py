@@ -49,7 +49,7 @@ def own_operator() -> Operator:
 
 
 def own_operator_of(checkout: Path) -> Operator:
-    """The operator of another checkout of this project; all else is of this one."""
+    """The operator of another checkout of this project; everything else comes from this one."""
     own = own_operator()
     command = ["env", "-C", str(checkout.resolve(strict=True)), *own.command]
     return replace(own, name="before", command=command)

@@ -35,7 +35,7 @@ KINDS: Kinds = (
 
 @dataclass(frozen=True)
 class LockProfile:
-    """`held` is the share of the time in which a thread held the lock, `shares` what for."""
+    """`held`: share of the time that a thread held the lock; `shares`: by purpose."""
 
     held: float
     shares: dict[str, float]

@@ -306,5 +306,5 @@ def _ports(text: str) -> tuple[int, int]:
     if not (dash and low.isdecimal() and high.isdecimal() and 1 <= int(low) < int(high) <= 65535):
         raise ValueError(f"{text!r} is not a range of ports such as 30000-60999")
     if int(high) - int(low) + 1 < PORTS_PER_POD:
-        raise ValueError(f"{text!r} has less than a pod's {PORTS_PER_POD} ports")
+        raise ValueError(f"{text!r} has fewer ports than the {PORTS_PER_POD} of one pod")
     return int(low), int(high)

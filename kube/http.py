@@ -121,7 +121,7 @@ class _Answer(HTTPResponse):
         lengths = {each.strip() for each in self.headers.get("content-length", "").split(",")}
         length = lengths.pop()
         if lengths or not (length.isdecimal() or not length):
-            raise HTTPException("the answer has no length that is one number")
+            raise HTTPException("the Content-Length of the answer is not one number")
         return int(length) if length else None
 
     def _read_head(self) -> str:

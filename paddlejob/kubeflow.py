@@ -202,7 +202,7 @@ class PaddleBackend(RuntimeBackend):
             if job.status == constants.TRAINJOB_FAILED:
                 raise RuntimeError(f"{name} has failed: {self._client.job(name).reason}")
             clock.wait(threading.Event(), polling_interval)
-        raise TimeoutError(f"{name}: {' or '.join(sorted(status))} not within {timeout} s")
+        raise TimeoutError(f"{name}: not {' or '.join(sorted(status))} within {timeout} s")
 
     def delete_job(self, name: str) -> None:
         """Delete the job."""

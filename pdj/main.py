@@ -130,7 +130,7 @@ def _top() -> argparse.ArgumentParser:
         prog=PROGRAM,
         usage=f"{PROGRAM} COMMAND [options]",
         description="Works with PaddleJobs.\n\ncommands:\n" + "\n".join(lines),
-        epilog=f"`{PROGRAM} COMMAND --help` tells more.",
+        epilog=f"`{PROGRAM} COMMAND --help` shows its options.",
         parents=[common_options()],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,4 +1,4 @@
-"""What the API server, by its own profiler, and the operator do with their CPU during a burst.
+"""What the API server (by its own profiler) and the operator spend CPU on during a burst.
 
 The burst is one of its own: profiling costs time, so no rate is taken from it.
 """

@@ -147,7 +147,7 @@ class Trainer:
 
 
 def _gather(value: int) -> list[int]:
-    """This number of every worker; empty where Gloo does not connect them (withGloo: 0)."""
+    """The numbers that all workers pass; empty where Gloo does not connect them (withGloo: 0)."""
     with quiet():
         gathered = fleet.util.all_gather(value, "worker")
     return gathered if isinstance(gathered, list) else []

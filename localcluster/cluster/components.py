@@ -45,7 +45,7 @@ SERVING = (
 
 
 def command_lines(ports: Mapping[str, int], audit_log: str) -> dict[str, list[str]]:
-    """The arguments of each component, the program's name first; those but etcd have a port."""
+    """The command line of each component by name; all but etcd's have a port."""
     return {
         ETCD: _etcd(),
         API_SERVER: _api_server(ports[API_SERVER], audit_log),

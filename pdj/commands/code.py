@@ -49,7 +49,7 @@ def add_code(parser: argparse.ArgumentParser) -> None:
 
 
 def read_bundle(session: Session, of_code: Sequence[str] = OF_CODE) -> Bundle | None:
-    """The folder of `--code`, packed; None without it, where the options `of_code` are refused."""
+    """The packed folder of `--code`. None without it; then options that need it are refused."""
     options = session.options
     if options.code is None:
         given = [flag for flag in of_code if getattr(options, flag[2:].replace("-", "_"))]

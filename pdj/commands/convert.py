@@ -37,7 +37,9 @@ def run(session: Session) -> int:
         except Usage as error:
             raise Usage(f"{document.file}:{document.line}: {error}") from error
         except (TypeError, ValueError, AttributeError, KeyError) as error:
-            raise Usage(f"{document.file}:{document.line}: it is not as its kind is") from error
+            raise Usage(
+                f"{document.file}:{document.line}: it does not have the fields of its kind"
+            ) from error
         errors = find_errors(Document(document.file, document.line, job, {}))
         notes += [f"refused {each.path}: {each.message}" for each in errors]
         session.notes.write(*(plain(f"{document.file}: {note}") for note in notes))

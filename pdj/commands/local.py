@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--local", metavar="FILE", help="run the job of this file here, in no cluster"
     )
-    program = "this folder is what stands behind an image (repeatable)"
+    program = "use this folder for an image (repeatable)"
     group.add_argument(
         "--program",
         dest="programs",

@@ -29,7 +29,7 @@ class Access:
         self._client: Client | None = session.client
 
     def client(self) -> Client:
-        """The client. Raises Problem where the kubeconfig has become unusable, or another's."""
+        """The client. Raises Problem if the kubeconfig became unusable or names another server."""
         with self._lock:
             if self._client is None:
                 self._client = open_client(self._reload())

@@ -110,10 +110,10 @@ def _by_time(picture: JobPicture) -> list[tuple[float, Failure]]:
 def _take_failure(
     failures: list[tuple[float, Failure]], moments: dict[str, float], until: float
 ) -> tuple[float, Failure] | None:
-    """Take the record that tells of the end of a pod off the list, with those before it.
+    """Remove the record of this pod's end from the list, with all before it; return it.
 
-    Records tell of whole seconds: one may end in the second in which the next begins, so that a
-    record is taken by one pod of a name only. Of old attempts there is none.
+    Records have whole seconds, and a pod can start in the second in which the one before it, of the
+    same name, ended. So each record is used once. None for old attempts, whose records are gone.
     """
     living = [when for reason, when in moments.items() if reason != "Killing"]
     alive = int(max(living, default=0.0))

@@ -28,8 +28,8 @@ NEXT_STEPS = {
     "ExceedsMaxQuota": "ask for less, or have the quota raised: it never fits as it is",
     "NoMatchingFlavor": "ask for what a flavor of the queue offers: selector, affinity, resources",
     "TopologyPlacementFailed": "wait for room in one domain, or ask for a wider topology level",
-    "WaitingForPreemptedWorkloads": "nothing, others are being stopped for this job",
-    "WaitingForPodsReady": "nothing, it goes on when the pods of the job before it run",
+    "WaitingForPreemptedWorkloads": "nothing; other jobs are being stopped for this one",
+    "WaitingForPodsReady": "nothing; it goes on when the pods of the job before it run",
     "Misconfigured": "have the queue set up: its LocalQueue, ClusterQueue or flavors are missing",
     "Inadmissible": "have the queue set up, or ask for what it offers",
     "Suspended": "have the queue's stopPolicy lifted",
@@ -43,7 +43,7 @@ NEXT_STEPS = {
 """By the reason of QuotaReserved, or of Admitted once quota is reserved."""
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
 GRANT = "have it granted the rights of --kueue (chart: kueue.enabled)"
-UNSEEN = "nothing; if it lasts, see that Kueue runs"
+UNSEEN = "nothing; if this lasts, check that Kueue runs"
 
 
 def await_quota(view: View) -> Move | Hold | None:

@@ -102,7 +102,7 @@ def forget_noted(view: View) -> JobStatus:
 
 
 def _recall(view: View, failures: list[Incident]) -> Incident:
-    """The incident: a noted failure whose pod is gone, unless another pod's log has a cause."""
+    """The failure that was noted before its pod went, unless another pod's log gives a cause."""
     incident, noted = name_culprit(view, failures), noted_failure(view)
     if noted is None or any(each.pod and each.pod.name == noted.pod for each in failures):
         return incident

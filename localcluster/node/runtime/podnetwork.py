@@ -78,8 +78,8 @@ class PodNetwork:
 def choose_range(routes: str) -> str:
     """The first address of a range for which the machine has no route but its default one.
 
-    `routes` is the text of ROUTES; those of other local clusters do not count, since each node has
-    claimed its part. Raises OSError.
+    `routes` is the text of ROUTES. Routes of other local clusters do not count: each of their nodes
+    has claimed a part of its own. Raises OSError if every range is taken.
     """
     taken = [_destination(line) for line in routes.splitlines()[1:] if not OWN.match(line)]
     taken = [each for each in taken if each.prefixlen >= DEFAULT_PREFIX]
