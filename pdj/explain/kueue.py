@@ -11,7 +11,6 @@ from api.objects import Raw
 from kube.client import Client
 from kube.errors import ApiError
 from pdj.explain.texts import Text, Texts, Who
-from reconcile.model.workload import condition_named, has_quota
 
 _STEPS = {
     "wait": (Who.USER,
@@ -152,6 +151,8 @@ CHINESE_REASONS: Texts = {
 
 def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: str) -> Text:
     """The text of Kueue's own reason, if the user may read it, else the one that is given."""
+    from reconcile.model.workload import condition_named, has_quota  # takes time to import
+
     if reason not in (Reason.QUEUED, Reason.EVICTED) and job.spec.managed_by != MULTIKUEUE:
         return text
     try:
@@ -166,6 +167,8 @@ def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: st
 
 def queue_lines(client: Client, job: PaddleJob) -> Iterator[str]:
     """The place in the queue, where Kueue's visibility API answers, and who has quota of it."""
+    from reconcile.model.workload import has_quota  # takes time to import
+
     queue = job.labels.get(LABEL_QUEUE, "")
     place = f"/apis/visibility.{KUEUE_API_VERSION}/namespaces/{job.namespace}/localqueues/{queue}"
     try:
