@@ -129,7 +129,7 @@ class Client:
 
     def read_log(self, path: str, query: Query, seconds: float) -> bytes:
         """A log that ends, read for this long at most. Raises Silent if that is not enough."""
-        stream, started = self.stream(path, query, seconds), self._clock.monotonic()
+        started, stream = self._clock.monotonic(), self.stream(path, query, seconds)
         log = bytearray()
         try:
             for chunk in read_parts(stream, iter):
