@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster
 from tests.manuals.conftest import Desk
 from tests.manuals.operator_manual import (
     EXAMPLE_SECTIONS,
@@ -20,7 +19,6 @@ from tests.manuals.operator_manual import (
     prepare,
 )
 from tests.manuals.source import needs_manuals, text_of
-from tests.manuals.walk import Section, Step, Walk, WalkError
 
 ADDRESS = re.compile(r"https://\S+?/(?=deploy/)")
 MANAGER = re.compile(r"paddle-controller-manager-\w+-\w+")
@@ -68,10 +66,3 @@ def test_from_install_to_uninstall(desk: Desk) -> None:
         ["wide-ande-deep", "Completed", "PS", "2/2", "0/2"],
         ["wide-ande-deep-gpu", "Completed", "PS", "0/2", "0/2"],
     ]
-
-
-def test_command_that_fails_ends_the_walk(cluster: Cluster, tmp_path: Path) -> None:
-    walk = Walk(cluster, tmp_path, show=lambda _: None)
-    with pytest.raises(WalkError, match="no-such-kind"):
-        walk.take([Section("Wrong", (Step("kubectl get no-such-kind"), Step("touch never")))])
-    assert not (tmp_path / "never").exists()

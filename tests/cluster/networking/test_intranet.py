@@ -96,13 +96,6 @@ def test_host_pods_of_two_jobs_share_a_node(jobs: Lab, name: str) -> None:
     assert {pod["spec"]["nodeName"] for pod in jobs.pods(name)} == {"node-0"}
 
 
-def test_host_pod_reads_its_own_port(jobs: Lab) -> None:
-    bases = jobs.wait_completed("host-a")["hostPorts"]
-    told = environment_of(jobs.log("host-a-worker-0"))
-    assert told["PADDLE_PORT"] == str(bases["host-a-worker-0"])
-    assert told["PADDLE_CURRENT_ENDPOINT"].endswith(f":{bases['host-a-worker-0']}")
-
-
 def test_host_workers_of_a_collective_job_land_on_different_nodes(jobs: Lab) -> None:
     jobs.wait_completed("spread")
     assert len({pod["spec"]["nodeName"] for pod in jobs.pods("spread")}) == 3

@@ -82,13 +82,6 @@ def test_a_running_pod_is_ready_and_started(pods: Pods) -> None:
     )
 
 
-def test_a_succeeded_pod_is_not_ready(pods: Pods) -> None:
-    pods.create("ends", shell("exit 0"))
-    pod = pods.wait_phase("ends", "Succeeded")
-    ready = next(each for each in pod["status"]["conditions"] if each["type"] == "Ready")
-    assert (ready["status"], ready["reason"]) == ("False", "PodCompleted")
-
-
 def test_containers_of_a_pod_run_side_by_side(pods: Pods) -> None:
     volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}]}
     wait_for_other = "touch /v/$0; until [ -e /v/$1 ]; do sleep 0.05; done"
@@ -157,12 +150,6 @@ def test_a_sidecar_that_ends_is_restarted(pods: Pods) -> None:
     sidecar = shell("sleep 0.1", "sidecar", restartPolicy="Always")
     pods.create("pod", shell("sleep 60"), initContainers=[sidecar])
     pods.wait("pod", lambda pod: container_status(pod, "sidecar").get("restartCount", 0) >= 1)
-
-
-def test_always_restarts_after_success(pods: Pods) -> None:
-    pods.create("again", shell("exit 0"), restartPolicy="Always")
-    pod = pods.wait("again", lambda pod: container_status(pod).get("restartCount", 0) >= 1)
-    assert container_status(pod)["lastState"]["terminated"]["reason"] == "Completed"
 
 
 def test_on_failure_restarts_until_success(pods: Pods) -> None:

@@ -151,18 +151,3 @@ def test_run_builds_a_job_that_the_api_server_takes(module_lab: Lab, tool: Tool)
     assert container["env"] == [{"name": "A", "value": "b"}]
     module_lab.submit(yaml.safe_load(built))
     module_lab.wait_completed("busybox")
-
-
-def test_what_the_api_server_refuses_is_one_line(module_lab: Lab, tool: Tool) -> None:
-    job = paddle_job("refused", {"worker": (1, shell("exit 0"))}, wrokers=1)
-    done = tool.run("submit", "-", stdin=yaml.safe_dump(job).encode())
-    assert done.code == 1
-    (line,) = done.notes.splitlines()
-    assert 'unknown field "spec.wrokers"' in line
-
-
-def test_a_job_that_is_not_there_is_one_line(module_lab: Lab, tool: Tool) -> None:
-    for words in (["status"], ["logs"], ["explain"], ["suspend"], ["restart"], ["delete"]):
-        done = tool.run(*words, "nobody")
-        assert done.code == 1, done
-        assert "there is no job nobody" in done.notes

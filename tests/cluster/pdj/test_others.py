@@ -1,7 +1,6 @@
 """`debug`, `top`, `completion`, `version` and `restart --submit-again` beside running jobs."""
 
 import json
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -169,14 +168,6 @@ echo "${{COMPREPLY[@]}}"
 def test_bash_completes_by_the_script(jobs: Lab, tool: Tool, path_of_tools: str) -> None:
     script = BASH.format(namespace=jobs.namespace)
     assert shell_says(tool, path_of_tools, "bash", "-c", script).strip() == "steady"
-
-
-@pytest.mark.parametrize("name", ["zsh", "fish"])
-def test_scripts_of_other_shells_are_read_by_them(tool: Tool, name: str, tmp_path: Path) -> None:
-    if shutil.which(name) is None:
-        pytest.skip(f"no {name} on this machine")
-    (tmp_path / "script").write_text(tool.ok("completion", name))
-    subprocess.run([name, "--no-execute", tmp_path / "script"], check=True)
 
 
 def test_an_ended_job_is_submitted_again(jobs: Lab, tool: Tool) -> None:
