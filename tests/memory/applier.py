@@ -64,9 +64,11 @@ class Counter:
 
     def __init__(self, world: "World") -> None:
         self._world = world
-        self.jobs = self
 
-    def record(self, kind: str, mode: str, reason: str, seconds: float | None, gpus: int) -> None:
+    def record_outcome(
+        self, _namespace: str, outcome: tuple[str, str, str, float | None, int]
+    ) -> None:
+        kind, _, reason, *_ = outcome
         known = {"failed": FAILURE_REASONS, "lost": ATTEMPT_ENDS}
         assert reason in known.get(kind, (reason,)), "a series that starts at one"
-        self._world.counted.append(Outcome(kind, mode, reason, seconds, gpus))
+        self._world.counted.append(Outcome(*outcome))
