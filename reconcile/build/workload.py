@@ -124,13 +124,15 @@ def _topology(template: Raw) -> Raw:
     for key in LEVELS:
         if value := told.get(f"{TOPOLOGY}{key}"):
             is_level = key != "unconstrained-topology"
-            request[key.partition("-")[0]] = value if is_level else value == "true"
+            request[key.partition("-")[0]] = value if is_level else value.lower() == "true"
             break
     level, size = (told.get(f"{TOPOLOGY}slice-{k}", "") for k in ("required-topology", "size"))
     if level and size and not size.strip(_ALPHABET):
         request |= {"podSetSliceRequiredTopology": level, "podSetSliceSize": int(size)}
     group = told.get(f"{TOPOLOGY}group-name")
-    return request | ({"podSetGroupName": group} if group else {})
+    if group and request.keys() & {"required", "preferred"}:  # Kueue takes it with these alone
+        request["podSetGroupName"] = group
+    return request
 
 
 def _template(template: Raw) -> Raw:

@@ -119,7 +119,10 @@ def test_flavor_against_the_users_selector_is_an_invalid_spec(world: World, kueu
     ("asked", "request_"),
     [
         ({}, {}),
-        ({"required-topology": "rack"}, {"required": "rack"}),
+        (
+            {"required-topology": "rack", "group-name": "g"},
+            {"required": "rack", "podSetGroupName": "g"},
+        ),
         ({"preferred-topology": "block"}, {"preferred": "block"}),
         ({"unconstrained-topology": "true"}, {"unconstrained": True}),
         (
@@ -127,7 +130,6 @@ def test_flavor_against_the_users_selector_is_an_invalid_spec(world: World, kueu
             {
                 "podSetSliceRequiredTopology": "rack",
                 "podSetSliceSize": 2,
-                "podSetGroupName": "g",
             },
         ),
         ({"slice-required-topology": "rack", "slice-size": "two"}, {}),
