@@ -13,7 +13,6 @@ from pdj.gather.pods import Pod, read_pods
 from pdj.text.progress import describe_training, wrap
 from pdj.text.tables import age, bar, table
 from pdj.text.terminal import BY_PHASE, plain, shorten
-from reconcile.failure.loss import trained_share
 
 if TYPE_CHECKING:
     from pdj.gather.progress import Training
@@ -81,10 +80,18 @@ def _head(picture: JobPicture, paint: Paint, now: datetime) -> str:
     ended = parse_time(job.status.completion_time)
     started = parse_time(job.status.start_time)
     if started:
-        share = trained_share(job.status, now)
-        trained = "" if share is None else f", {share:.0%} of it training"
-        parts.append(f"{_ran(job.status, ended)} {age(started, ended or now)}{trained}")
+        parts.append(f"{_ran(job.status, ended)} {age(started, ended or now)}")
+        parts[-1] += _describe_share(job.status, now)
     return "  ".join(parts)
+
+
+def _describe_share(status: JobStatus, now: datetime) -> str:
+    if not status.progress.attempt:
+        return ""
+    from reconcile.failure.loss import trained_share  # takes time to import
+
+    share = trained_share(status, now)
+    return "" if share is None else f", {share:.0%} of it training"
 
 
 def _ran(status: JobStatus, ended: datetime | None) -> str:
