@@ -34,7 +34,7 @@ FAILS = shell('test "$PADDLE_RENDEZVOUS" -lt 3 && exit 1; exit 0')
 SAMPLE = re.compile(
     r"^paddlejob_(created|completed|failed|restarted)_total\{(.*)\} (\S+)$", re.MULTILINE
 )
-BEFORE = Counter({"created": 5, "completed": 1, "restarted": 2, "failed PodFailed": 1})
+BEFORE = Counter({"created": 5, "completed": 1, "restarted PodFailed": 2, "failed PodFailed": 1})
 AFTER = Counter(
     {"completed": 1, "failed DeadlineExceeded": 1, "failed StartingDeadlineExceeded": 1}
 )

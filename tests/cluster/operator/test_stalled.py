@@ -1,5 +1,7 @@
 """One worker of three is stopped in the middle of an all_reduce: found, named, restarted, resumed.
 
+Its peers are stopped when they have waited for a while: Gloo gives up after 30 s, where NCCL waits.
+
 Four to five minutes, of which a stall takes two: the least that a stallPolicy can say. A second job
 prints one step for ever meanwhile, and then goes on.
 """
@@ -26,7 +28,7 @@ Raw = dict[str, Any]
 IMAGE = "registry.baidubce.com/paddle-operator/paddle-ubuntu:2.6.2"
 AFTER_SECONDS = 120
 START_SECONDS = 240.0
-WORK_SECONDS = 3
+WORK_SECONDS = 5
 """The launcher copies what a program prints every 2 s."""
 PROGRAM = f"""
 import os, time, paddle, paddle.distributed as dist
@@ -91,6 +93,16 @@ def processes_of(lab: Lab, worker: int) -> list[int]:
     return found
 
 
+def stop(lab: Lab, worker: int) -> None:
+    for process in processes_of(lab, worker):
+        os.kill(process, signal.SIGSTOP)
+
+
+def batch(lab: Lab, worker: int) -> int:
+    """The last batch that a worker had."""
+    return int(re.findall(r"batch (\d+)", lab.log(f"sums-worker-{worker}"))[-1])
+
+
 def stalled(lab: Lab, job: str) -> Raw:
     """The condition, whatever it says; an empty one if the job has none."""
     conditions = lab.status(job).get("conditions") or ()
@@ -108,8 +120,10 @@ def test_a_stopped_worker_is_named_and_its_job_resumes(lab: Lab) -> None:
         "a checkpoint of sums",
         START_SECONDS,
     )
-    for process in processes_of(lab, 1):
-        os.kill(process, signal.SIGSTOP)
+    stop(lab, 1)
+    lab.wait(lambda: min(batch(lab, 0), batch(lab, 2)) > batch(lab, 1), "the peers to wait")
+    stop(lab, 0)
+    stop(lab, 2)
     lab.wait(
         lambda: lab.events("sums", Reason.NO_OUTPUT), "the stall of sums", AFTER_SECONDS + 60.0
     )
