@@ -62,15 +62,21 @@ def edits(tenant: Tenant) -> Iterator[None]:
     server.close()
 
 
+@pytest.fixture
+def calm_seconds(lab: Lab) -> float:
+    """How long a job takes to Running on this machine while nobody edits anything."""
+    return seconds_to_running(lab, "before")
+
+
 def test_jobs_that_a_quota_refuses_do_not_hold_up_others(
-    tenant: Tenant, edits: None, lab: Lab
+    calm_seconds: float, tenant: Tenant, edits: None, lab: Lab
 ) -> None:
     refused = Lab(tenant.cluster, tenant.namespace)
     for name in JOBS:
         told = "quota is told"
         refused.wait(lambda n=name: refused.condition(n, "Pending").get("message"), told)
     took = [seconds_to_running(lab, f"calm-{number}") for number in range(NEIGHBOURS)]
-    assert median(took) <= SECONDS, took
+    assert median(took) <= max(SECONDS, 2 * calm_seconds), (took, calm_seconds)
 
 
 @pytest.fixture
