@@ -13,7 +13,7 @@ from controller.manager import Foundation, Manager
 from controller.options import parse_options, revision
 from kube.clock import Clock
 from metrics import Metrics
-from reconcile import reconcile
+from reconcile.reconcile import reconcile
 
 
 def main() -> int:

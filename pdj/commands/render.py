@@ -12,7 +12,7 @@ from pdj.documents.render import Surroundings, render
 from pdj.documents.writer import to_yaml
 from pdj.errors import OK, Problem, Usage
 from pdj.session import Session
-from reconcile import Settings
+from reconcile.model.plan import Settings
 
 VOLCANO_POD_GROUP = f"{VOLCANO_API_VERSION}/PodGroup"
 SCHEDULING = ("none", "volcano", "kubernetes")

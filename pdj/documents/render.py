@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 
 from api.objects import Raw, format_time, name_of
 from pdj.errors import Problem
-from reconcile import Observed, Plan, Settings, reconcile
 from reconcile.children.gang_hold import USER_POD_GROUP_WAIT_SECONDS
+from reconcile.model.plan import Observed, Plan, Settings
+from reconcile.reconcile import reconcile
 
 MADE_UP_UID = "00000000-0000-0000-0000-000000000000"
 FIRST_ADDRESS = ipaddress.ip_address("198.18.0.1")

@@ -10,7 +10,7 @@ from typing import Any
 
 from api.constants import LABEL_QUEUE
 from api.objects import Raw, controller_of, is_deleting, uid_of
-from reconcile import Settings
+from reconcile.model.plan import Settings
 from tests.faults.invariants import UNCHARGED_CODES, Invariants, check_deadline, check_end
 from tests.memory.builders import JobBuilder, a_job
 from tests.memory.client import Client

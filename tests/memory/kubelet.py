@@ -7,7 +7,7 @@ that told it: `told` maps a pod's UID to the variables that its trainer began wi
 from dataclasses import dataclass, field
 
 from api.objects import Raw, format_time, is_deleting, name_of, uid_of
-from reconcile import Plan
+from reconcile.model.plan import Plan
 from tests.memory.builders import JobBuilder
 from tests.memory.world import World
 

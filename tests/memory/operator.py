@@ -23,7 +23,8 @@ from controller.work.worker import Worker
 from controller.workqueue.queue import WorkQueue
 from kube.errors import ApiError, Forbidden, NotLeader, Throttled, Transient
 from metrics import Metrics
-from reconcile import Observed, Plan, Settings, reconcile
+from reconcile.model.plan import Observed, Plan, Settings
+from reconcile.reconcile import reconcile
 from tests.memory.applier import Recorder, StepClock, an_applier
 from tests.memory.client import RESOURCES, Client, WorldClient
 from tests.memory.world import World

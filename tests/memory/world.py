@@ -36,9 +36,9 @@ from controller.client.resources import (
 from controller.work.applier import Applier
 from controller.work.memory import JobMemory
 from kube.errors import AlreadyExists, ApiError, Conflict, Forbidden
-from reconcile import Observed, Plan, Settings, reconcile
-from reconcile.model.plan import EmitEvent, Outcome, Refusal
+from reconcile.model.plan import EmitEvent, Observed, Outcome, Plan, Refusal, Settings
 from reconcile.model.training import Reading
+from reconcile.reconcile import reconcile
 from tests.memory.applier import Counter, Recorder, StepClock, an_applier
 from tests.memory.builders import NOW, JobBuilder
 from tests.memory.client import RESOURCES, WorldClient

@@ -10,7 +10,8 @@ from typing import Any
 
 from api.constants import KIND
 from api.objects import controller_of, labels_of, name_of, namespace_of, uid_of
-from reconcile import Observed, Settings, reconcile
+from reconcile.model.plan import Observed, Settings
+from reconcile.reconcile import reconcile
 from tests.soak.jobs import COMPLETED, FAILED, RUNNING, WRONG_PEERS
 
 Raw = dict[str, Any]

@@ -12,7 +12,7 @@ from api.objects import name_of, namespace_of
 from kube.client import MERGE_PATCH
 from localcluster.client.informer import Informer
 from localcluster.machine import clock
-from reconcile import Settings
+from reconcile.model.plan import Settings
 from tests.live.lab import CORE, PADDLE_JOBS
 from tests.live.operated import DEPLOYMENT, NAMESPACE
 from tests.soak import faults, jobs

@@ -10,7 +10,7 @@ import yaml
 
 from api.constants import ANNOTATION_WOKEN
 from pdj.documents.render import Surroundings, render
-from reconcile import Settings
+from reconcile.model.plan import Settings
 from tests.conftest import ELASTIC_TIMEOUT_SECONDS
 from tests.live import volcano
 from tests.live.lab import CORE, PADDLE_JOBS, Lab

@@ -21,8 +21,8 @@ from controller.work.events import EventRecorder
 from controller.work.memory import DENIED_SECONDS
 from kube.clock import Clock
 from metrics import Metrics
-from reconcile import reconcile
 from reconcile.model.plan import Plan
+from reconcile.reconcile import reconcile
 from tests.memory.builders import a_job, a_pod
 from tests.unit.controller.fakes import DEADLINE_SECONDS, Step, eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi

@@ -6,9 +6,10 @@ import pytest
 
 from api.constants import Reason, Role
 from api.objects import Raw
-from reconcile import Plan, reconcile
 from reconcile.failure.incident import build_failure, find_incident
+from reconcile.model.plan import Plan
 from reconcile.model.view import View
+from reconcile.reconcile import reconcile
 from reconcile.words.launcher_log import clean
 from tests.memory.builders import PodBuilder, a_job, a_pod, at, view_of
 from tests.memory.logs import PEER_LOST, launched, raised

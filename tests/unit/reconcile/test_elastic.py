@@ -2,8 +2,8 @@
 
 import pytest
 
-from reconcile import Settings
 from reconcile.attempt.restart import SECOND_DELAY_SECONDS
+from reconcile.model.plan import Settings
 from tests.memory.builders import a_job
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

@@ -5,8 +5,8 @@ import pytest
 from api.constants import Role
 from api.job import pod_name
 from api.objects import Raw
-from reconcile import Settings
 from reconcile.build.environment import build_env, merge_env, overridden_variables
+from reconcile.model.plan import Settings
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
 
 POD_IP = {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}

@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from reconcile import Settings
 from reconcile.children.host_ports import allocate_ports, free_bases
 from reconcile.model.move import Move
-from reconcile.model.plan import Refusal
+from reconcile.model.plan import Refusal, Settings
 from tests.memory.builders import a_job, cause_of, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World

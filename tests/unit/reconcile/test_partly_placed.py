@@ -6,8 +6,8 @@ import pytest
 
 from api.constants import Condition, Phase
 from api.objects import Raw, name_of, parse_time
-from reconcile import Settings
 from reconcile.children.partly_placed import back_off_seconds
+from reconcile.model.plan import Settings
 from tests.faults.scenario import SETTINGS, Scenario
 from tests.memory.builders import NOW, JobBuilder, a_job, a_template
 from tests.memory.kubelet import Kubelet, run_job

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from api.objects import format_time
-from reconcile import reconcile
 from reconcile.model.plan import Plan, Refusal
+from reconcile.reconcile import reconcile
 from tests.memory.builders import NOW, a_job, a_pod, stamp
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World, writes_nothing

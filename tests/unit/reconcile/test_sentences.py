@@ -12,11 +12,11 @@ from api.constants import WAITS, Reason
 from api.objects import Raw
 from api.status import JobCondition
 from pdj.explain import english
-from reconcile import Observed, Settings, reconcile
 from reconcile.build.workload import build_workload
 from reconcile.model.hold import MAX_NEXT_CHARACTERS, Hold
-from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Refusal
+from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Observed, Refusal, Settings
 from reconcile.model.view import View
+from reconcile.reconcile import reconcile
 from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, at, stamp, view_of, wait_of
 from tests.memory.former import FINALIZER
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from reconcile import Plan, reconcile
 from reconcile.children.slow_create import SPEAKS_SECONDS
-from reconcile.model.plan import Refusal
+from reconcile.model.plan import Plan, Refusal
 from reconcile.model.view import View
+from reconcile.reconcile import reconcile
 from tests.memory.builders import a_job, view_of
 
 SLOW = Refusal("Pod", "other-worker-3", "InternalError", "webhook: deadline exceeded", 500)

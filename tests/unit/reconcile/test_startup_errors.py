@@ -6,11 +6,11 @@ import pytest
 
 from api.objects import Raw
 from api.status import JobCondition
-from reconcile import reconcile
 from reconcile.children.startup_errors import await_startup
 from reconcile.model.hold import Hold
 from reconcile.model.move import Move
 from reconcile.model.view import View
+from reconcile.reconcile import reconcile
 from tests.memory.builders import a_job, a_pod, stamp, view_of
 
 JOB = a_job().with_workers(1).build()

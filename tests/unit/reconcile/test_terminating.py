@@ -3,8 +3,9 @@
 import pytest
 
 from api.objects import Raw
-from reconcile import Observed, Settings, reconcile
 from reconcile.children.terminating import await_leavers
+from reconcile.model.plan import Observed, Settings
+from reconcile.reconcile import reconcile
 from tests.memory.builders import a_job, a_pod, at, hold_of, stamp, view_of, wait_of
 
 PROTECTION = "scheduling.k8s.io/podgroup-protection"

@@ -10,7 +10,8 @@ import pytest
 from api.constants import Condition, Reason
 from api.objects import Raw
 from api.status import status_schema
-from reconcile import Observed, Plan, Settings, reconcile
+from reconcile.model.plan import Observed, Plan, Settings
+from reconcile.reconcile import reconcile
 from reconcile.status.unreadable import find_unreadable
 from tests.memory.builders import a_job, a_pod, at, stamp
 

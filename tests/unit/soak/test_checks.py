@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from api.constants import API_VERSION, LABEL_JOB_UID
-from reconcile import Observed, Settings, reconcile
+from reconcile.model.plan import Observed, Settings
+from reconcile.reconcile import reconcile
 from tests.memory.builders import a_job
 from tests.soak.audit import WriteLog
 from tests.soak.checks import (
