@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 
 from api.constants import CleanPodPolicy, Intranet, Mode, Role
 from api.objects import Raw, parse_fields
-from api.training import Resume, StallPolicy, parse_stall_policy
+from api.training import (
+    FIRST_STEP_FACTOR,
+    STALL_SECONDS,
+    Resume,
+    StallAction,
+    StallPolicy,
+    StallSign,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +115,27 @@ def parse_spec(raw: Raw) -> JobSpec:
     roles = {role: raw[role] for role in Role if raw.get(role) is not None}
     policy = raw.get("schedulingPolicy")
     clean = raw.get("cleanPodPolicy") or raw.get("cleanPolicy")
+    stall = parse_stall_policy(raw.get("stallPolicy"))
     return parse_fields(
         JobSpec,
         raw,
         roles={role: parse_fields(RoleSpec, wanted) for role, wanted in roles.items()},
         clean_pod_policy=CleanPodPolicy(clean) if clean else None,
         intranet=Intranet(raw.get("intranet") or Intranet.POD_IP),
-        stall_policy=parse_stall_policy(raw.get("stallPolicy")),
+        stall_policy=stall,
         resume=Resume(raw["resume"]) if raw.get("resume") else None,
         scheduling_policy=None if policy is None else parse_fields(SchedulingPolicy, policy),
+    )
+
+
+def parse_stall_policy(raw: Raw | None) -> StallPolicy | None:
+    """The typed `spec.stallPolicy`; None if nothing is judged."""
+    if raw is None:
+        return None
+    after = raw.get("afterSeconds") or STALL_SECONDS
+    return StallPolicy(
+        after,
+        raw.get("firstStepSeconds") or FIRST_STEP_FACTOR * after,
+        StallSign(raw.get("of") or StallSign.OUTPUT),
+        StallAction(raw.get("action") or StallAction.EVENT),
     )

@@ -110,19 +110,6 @@ class TrainingProgress:
     stepless_seconds: int = count_field("For how long no new step was seen, as of this status.")
 
 
-def parse_stall_policy(raw: Raw | None) -> StallPolicy | None:
-    """The typed `spec.stallPolicy`; None if nothing is judged."""
-    if raw is None:
-        return None
-    after = raw.get("afterSeconds") or STALL_SECONDS
-    return StallPolicy(
-        after,
-        raw.get("firstStepSeconds") or FIRST_STEP_FACTOR * after,
-        StallSign(raw.get("of") or StallSign.OUTPUT),
-        StallAction(raw.get("action") or StallAction.EVENT),
-    )
-
-
 def training_schema() -> Raw:
     """The fields of `spec` that this module is about."""
     return {

@@ -291,7 +291,7 @@ class Manager:
         return LogReader(
             client=self._build_client(READERS, read_timeout_seconds=READ_SECONDS),
             store=self._store,
-            memory=self._worker.memory,
+            memory=self._memory,
             add=self._queue.add,
             pace=TokenBucket(options.progress_reads, 1, base.clock),
             clock=base.clock,

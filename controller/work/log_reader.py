@@ -15,8 +15,9 @@ from api.constants import LABEL_ATTEMPT, Reason, Role
 from api.job import pod_name
 from api.objects import Raw, labels_of
 from api.ownership import Key, Owner
+from api.spec import parse_stall_policy
 from api.trainer import container_status, trainer_name
-from api.training import StallPolicy, TrainingProgress, parse_progress, parse_stall_policy
+from api.training import StallPolicy, TrainingProgress, parse_progress
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.logs import Log

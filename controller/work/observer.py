@@ -7,7 +7,6 @@ call.
 import contextlib
 from collections.abc import Callable, Iterator
 
-from api.job import parse_prebuilt
 from api.objects import Raw, is_deleting, name_of, uid_of
 from api.ownership import Key, Owner
 from controller.cache.store import Family, Store
@@ -31,7 +30,10 @@ from reconcile.attempt.adoption import names_to_ask_for
 from reconcile.model.plan import Child, Observed
 from reconcile.model.workload import objects_to_read
 
-_OF_CLUSTER = {r.kind: r for r in (RESOURCE_FLAVOR, WORKLOAD_PRIORITY_CLASS, PRIORITY_CLASS)}
+_UNWATCHED = {
+    resource.kind: resource
+    for resource in (RESOURCE_FLAVOR, WORKLOAD_PRIORITY_CLASS, PRIORITY_CLASS, WORKLOAD)
+}
 
 
 class Observer:
@@ -76,7 +78,6 @@ class Observer:
             workloads=children.get(WORKLOAD, ()),
             workloads_served=self._is_served(WORKLOAD, key.namespace),
             workloads_forbidden=self._is_forbidden(WORKLOAD, key.namespace),
-            prebuilt=self._prebuilt(key, family),
             cluster_objects=dict(self._cluster_objects(key, family)),
             nodes=self._nodes(pods),
             is_backlogged=self._is_backlogged(key.namespace),
@@ -94,25 +95,17 @@ class Observer:
                     if owner.controls(pod):
                         yield trim(POD, pod)
 
-    def _prebuilt(self, key: Key, family: Family) -> Raw | None:
-        """No watch shows a Workload that is not the job's yet."""
-        name = parse_prebuilt(family.job)
-        is_there = bool(family.children.get(WORKLOAD))
-        if not name or is_there or not self._is_served(WORKLOAD, key.namespace):
-            return None
-        with contextlib.suppress(NotFound):
-            return self._get(WORKLOAD.path(key.namespace, name))
-        return None
-
     def _cluster_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
-        """Flavors and priority classes: there are few, they hardly change, and few passes ask."""
+        """What Kueue's jobs need and no watch shows: little, and few passes ask."""
         if not self._is_served(WORKLOAD, key.namespace):
             return
         pods = len(family.children.get(POD, ()))
         for child in objects_to_read(family.job, family.children.get(WORKLOAD, ()), pods):
             with contextlib.suppress(NotFound):
                 try:
-                    yield child, self._get(_OF_CLUSTER[child[0]].path("", child[1]))
+                    resource = _UNWATCHED[child[0]]
+                    namespace = key.namespace if resource is WORKLOAD else ""
+                    yield child, self._get(resource.path(namespace, child[1]))
                 except Forbidden:
                     yield child, {}
 

@@ -34,8 +34,8 @@ NEXT_STEPS = {
     "Inadmissible": "have the queue set up, or ask for what it offers",
     "Suspended": "have the queue's stopPolicy lifted",
     "OnHold": "have the queue's stopPolicy lifted",
-    "PendingDelayedTopologyRequests": "nothing, Kueue is choosing the nodes",
-    "PendingEvaluation": "nothing, Kueue is about to decide",
+    "PendingDelayedTopologyRequests": "nothing; Kueue is choosing the nodes",
+    "PendingEvaluation": "nothing; Kueue is about to decide",
     "Pending": "wait for quota, or ask for less",
     "UnsatisfiedAdmissionChecks": "wait for the admission checks of the queue",
     "UnsatisfiedChecks": "wait for the admission checks of the queue",
@@ -89,7 +89,7 @@ def _await_flavors(view: View) -> Move | Hold | None:
 def _await_workload(view: View) -> Hold:
     if view.job.prebuilt:
         cause = f"the Workload {view.job.prebuilt} of MultiKueue is not there, or not of this job"
-        return _hold(cause, "nothing; if it lasts, submit the job again", RETRY_SECONDS)
+        return _hold(cause, "nothing; if this lasts, submit the job again", RETRY_SECONDS)
     named = priority_class_of(view.observed.job)
     hold = _unread(view, named, "have it made, or name another") if named else None
     return hold or _hold("waiting for its Workload to be made", "nothing")

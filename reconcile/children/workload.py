@@ -25,6 +25,7 @@ from reconcile.children.cleanup import has_ended
 from reconcile.model.plan import Create, Delete, ObjectReference, Patch, Plan, deletes_of
 from reconcile.model.view import View
 from reconcile.model.workload import (
+    WORKLOAD,
     condition_named,
     has_quota,
     is_admitted,
@@ -64,11 +65,12 @@ def workload_creates(view: View) -> tuple[Create, ...]:
 
 def workload_patches(view: View) -> tuple[Patch, ...]:
     """The changes that a live job's Workload needs."""
-    workload, prebuilt = view.workload, view.observed.prebuilt
+    workload = view.workload
     if not uses_kueue(view):
         return ()
     if workload is None:
-        if prebuilt is None or controller_of(prebuilt) or not is_of_job(view, prebuilt):
+        prebuilt = view.observed.cluster_objects.get((WORKLOAD, view.job.prebuilt))
+        if not prebuilt or controller_of(prebuilt) or not is_of_job(view, prebuilt):
             return ()
         return (Patch(ObjectReference.of(prebuilt), build_adoption(view)),)
     spec = _spec_patch(view, workload)

@@ -168,9 +168,9 @@ class Observed:
     scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
     `workloads` are Kueue's, controlled by the job; `workloads_served` says whether the API server
     serves them, `workloads_forbidden` whether the operator has no right to read them.
-    `prebuilt` is the Workload that MultiKueue has sent with the job, until it is the job's own.
-    `cluster_objects` are the flavors and priority classes that the next step needs, by kind and
-    name, without those that do not exist; empty where the operator has no right to get one.
+    `cluster_objects` are the flavors and priority classes that the next step needs, and the
+    Workload that MultiKueue has sent until it is the job's own, by kind and name, without those
+    that do not exist; empty where the operator has no right to get one.
     `nodes` maps names to nodes that have pods being deleted; None if the operator has no
     permission to read nodes.
     `refusals` holds the children that previous passes could not create or delete, and why.
@@ -201,7 +201,6 @@ class Observed:
     workloads: tuple[Raw, ...] = ()
     workloads_served: bool = False
     workloads_forbidden: bool = False
-    prebuilt: Raw | None = None
     cluster_objects: dict[Child, Raw] = field(default_factory=dict)
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()

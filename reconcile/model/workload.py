@@ -8,11 +8,12 @@ from api.constants import (
     TERMINAL_PHASES,
     Role,
 )
-from api.job import PaddleJob
+from api.job import PaddleJob, parse_prebuilt
 from api.objects import Raw, condition_of, is_deleting, labels_of, name_of
 from reconcile.model.plan import Child
 
 FLAVOR = "ResourceFlavor"
+WORKLOAD = "Workload"
 
 
 def find_workload(job: PaddleJob, workloads: Iterable[Raw]) -> Raw | None:
@@ -84,12 +85,15 @@ def priority_class_of(job: Raw) -> Child | None:
 
 
 def objects_to_read(job: Raw, workloads: tuple[Raw, ...], pods: int) -> Iterator[Child]:
-    """Kind and name of the cluster's objects that no watch shows.
+    """Kind and name of the objects that no watch shows.
 
-    A new Workload needs the value of its priority class, and new pods need their flavors.
+    A new Workload needs the value of its priority class, and new pods need their flavors. A
+    Workload that MultiKueue has sent is not the job's yet.
     """
     if (job.get("status") or {}).get("phase") in TERMINAL_PHASES:
         return
+    if (prebuilt := parse_prebuilt(job)) and not workloads:
+        yield WORKLOAD, prebuilt
     named = priority_class_of(job)
     if named is not None and all(map(is_deleting, workloads)):
         yield named

@@ -57,7 +57,7 @@ def _gated(view: View) -> Hold | None:
     if not gated or not any(places_pods(view.workload, role) for role in view.job.spec.roles):
         return None
     cause = f"Kueue has still to choose nodes for {count(len(gated), 'pod')}"
-    return Hold(Reason.QUEUED, cause, "nothing; if it lasts, see that Kueue runs")
+    return Hold(Reason.QUEUED, cause, "nothing; if this lasts, check that Kueue runs")
 
 
 def _unscheduled(view: View) -> Hold | None:

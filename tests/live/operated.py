@@ -13,6 +13,7 @@ from localcluster import Cluster
 from localcluster.commands.manifests import install, without
 from localcluster.machine.process import Process
 from manifests.rbac import KUEUE_RULES, policy_rules
+from tests.live.lab import Lab
 from tests.live.processes import http_get, listening_ports
 from tests.live.proxy import FaultProxy
 
@@ -89,6 +90,17 @@ def operator_beside(
     """The same while the block lasts; all namespaces where none is named."""
     yield run_operator(cluster, namespace, *flags, account_in=account_in)
     cluster.stop(f"operator-{namespace}")
+
+
+@contextlib.contextmanager
+def operator_that_reads_logs(cluster: Cluster, namespace: str) -> Iterator[Lab]:
+    """An operator of the namespace with --progress, and with the right to read logs in it."""
+    lab = Lab(cluster, namespace)
+    lab.kubectl("create", "role", "logs", "--verb=get", "--resource=pods/log")
+    account = f"--serviceaccount={NAMESPACE}:{DEPLOYMENT}"
+    lab.kubectl("create", "rolebinding", "logs", "--role=logs", account)
+    with operator_beside(cluster, namespace, "--progress"):
+        yield lab
 
 
 @contextlib.contextmanager

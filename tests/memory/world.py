@@ -256,8 +256,7 @@ class World:
             gang_served=self.gang_served,
             workloads=children[WORKLOAD],
             workloads_served=self.workloads_served,
-            prebuilt=self._prebuilt(job, children[WORKLOAD]),
-            cluster_objects=self.cluster_objects,
+            cluster_objects=self.cluster_objects | self._prebuilt(job, children[WORKLOAD]),
             nodes=self.nodes,
             is_backlogged=self.is_backlogged,
             taken_host_ports=self.taken_host_ports,
@@ -266,9 +265,9 @@ class World:
         )
         return replace(observed, training=self.training)
 
-    def _prebuilt(self, job: Raw, own: tuple[Raw, ...]) -> Raw | None:
-        found = self.objects.get((WORKLOAD.kind, parse_prebuilt(job)))
-        return None if own else found
+    def _prebuilt(self, job: Raw, own: tuple[Raw, ...]) -> dict[Place, Raw]:
+        place = (WORKLOAD.kind, parse_prebuilt(job))
+        return {place: self.objects[place]} if place in self.objects and not own else {}
 
     def work(self, name: str = "train") -> Plan:
         """One pass over one job: look, decide, write."""

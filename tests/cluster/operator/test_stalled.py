@@ -19,7 +19,7 @@ from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
-from tests.live.operated import DEPLOYMENT, NAMESPACE, operator_beside
+from tests.live.operated import operator_that_reads_logs
 from tests.live.pdj import assert_explained
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(900)]
@@ -51,14 +51,8 @@ SAME_STEP = (
 
 @pytest.fixture
 def lab(unattended: Cluster) -> Iterator[Lab]:
-    """A namespace with an operator that may read logs there."""
-    with new_namespace(unattended) as name:
-        found = Lab(unattended, name)
-        found.kubectl("create", "role", "logs", "--verb=get", "--resource=pods/log")
-        account = f"--serviceaccount={NAMESPACE}:{DEPLOYMENT}"
-        found.kubectl("create", "rolebinding", "logs", "--role=logs", account)
-        with operator_beside(unattended, name, "--progress"):
-            yield found
+    with new_namespace(unattended) as name, operator_that_reads_logs(unattended, name) as found:
+        yield found
 
 
 def all_reduces(lab: Lab) -> Raw:
