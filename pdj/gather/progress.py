@@ -21,6 +21,7 @@ from kube.errors import ApiError, Forbidden, TooLarge
 from pdj.errors import Problem
 from pdj.gather.jobs import read_job
 from pdj.gather.paths import log_path
+from reconcile.model.stall import first_silent
 from reconcile.model.training import READ_PHASES
 from reconcile.words.progress import (
     MAX_LINES,
@@ -188,10 +189,7 @@ def _first_silent(
 
     others = range(1, min(MAX_WORKERS, job.spec.roles[Role.WORKER].replicas))
     times = [lines[-1].time, *_in_parallel(last_time, others)]
-    found = sorted((time, at) for at, time in enumerate(times) if time is not None and time > since)
-    if len(found) < 2 or found[1][0] - found[0][0] < timedelta(seconds=1):
-        return None
-    return f"{Role.WORKER}-{found[0][1]}", found[0][0], found[-1][0]
+    return first_silent(((f"{Role.WORKER}-{at}", time) for at, time in enumerate(times)), since)
 
 
 def _in_parallel(read: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

@@ -107,7 +107,7 @@ def _describe(view: View, reading: Reading, reason: Reason) -> str:
     else:
         told = f"no new step for {limit} s{_since(progress.last_step_time)}"
         told = f"{told}, after step {progress.step:,}"
-    first = _first_of(reading) if reason is Reason.NO_OUTPUT else None
+    first = _first_of(view, reading) if reason is Reason.NO_OUTPUT else None
     if first is None:
         return told
     name, its_last, last = first
@@ -122,8 +122,13 @@ def _since(moment: datetime | None) -> str:
     return f", since {clock_time(moment)}" if moment else ""
 
 
-def _first_of(reading: Reading) -> tuple[str, datetime, datetime] | None:
-    return first_silent((name, time) for name, time, _ in reading.tails)
+def _first_of(view: View, reading: Reading) -> tuple[str, datetime, datetime] | None:
+    """Of the workers that wrote at most `afterSeconds` before the first one fell silent."""
+    policy, times = view.job.spec.stall_policy, [(name, time) for name, time, _ in reading.tails]
+    fell_silent = times[0][1] if times else None
+    if policy is None or fell_silent is None:
+        return None
+    return first_silent(times, fell_silent - timedelta(seconds=policy.after_seconds))
 
 
 def _short(view: View, pod: str) -> str:
@@ -135,7 +140,7 @@ def _record(view: View, message: str) -> Failure:
     """The failure record: who fell silent first, and the last line of each worker."""
     reading = _reading(view)
     tails = reading.tails if reading else ()
-    first = _first_of(reading) if reading else None
+    first = _first_of(view, reading) if reading else None
     name = first[0] if first else ""
     role, index = view.wanted.get(name, ("", 0))
     pod = view.pods.get(name)

@@ -9,8 +9,6 @@ from reconcile.model.training import Reading
 
 LEAST_LEAD = timedelta(seconds=1)
 """Workers whose last lines are closer than this fell silent together."""
-TALKING = timedelta(seconds=120)
-"""A worker that was silent for so long before the others were is one that writes nothing."""
 
 
 def find_stall(
@@ -37,14 +35,13 @@ def stall_limit(policy: StallPolicy, has_stepped: bool) -> int:
 
 
 def first_silent(
-    times: Iterable[tuple[str, datetime | None]],
+    times: Iterable[tuple[str, datetime | None]], since: datetime
 ) -> tuple[str, datetime, datetime] | None:
     """Who wrote its last line before all others, when, and when the last of them wrote.
 
-    None if that was nobody. Workers that did not write while the others did are left out.
+    None if that was nobody. Workers that have written nothing after `since` are left out.
     """
-    known = sorted((time, name) for name, time in times if time is not None)
-    talking = [each for each in known if each[0] > known[-1][0] - TALKING]
+    talking = sorted((time, name) for name, time in times if time is not None and time > since)
     if len(talking) < 2 or talking[1][0] - talking[0][0] < LEAST_LEAD:
         return None
     return talking[0][1], talking[0][0], talking[-1][0]

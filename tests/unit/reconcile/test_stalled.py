@@ -21,9 +21,17 @@ STEPS = {"afterSeconds": 120, "of": "Step"}
 
 
 def read(
-    world: World, silent: float = 0.0, stepless: float = 0.0, attempt: int = 1, **progress: Any
+    world: World,
+    silent: float = 0.0,
+    stepless: float = 0.0,
+    attempt: int = 1,
+    ago: tuple[float, ...] = (0, 33, 1),
+    **progress: Any,
 ) -> None:
-    """The log was read now: it is silent for so long, and without a new step for so long."""
+    """The log was read now: it is silent for so long, and without a new step for so long.
+
+    `ago` is the age of each worker's last line, all shifted so that the first is `silent`.
+    """
     known = Progress(
         **{
             "step": 5,
@@ -33,8 +41,12 @@ def read(
         }
     )
     tails = tuple(
-        (f"train-worker-{index}", world.now - timedelta(seconds=silent + ago), f"line {index}\x1b")
-        for index, ago in enumerate((0, 33, 1))
+        (
+            f"train-worker-{index}",
+            world.now - timedelta(seconds=silent - ago[0] + each),
+            f"line {index}\x1b",
+        )
+        for index, each in enumerate(ago)
     )
     world.training = Reading(
         known, attempt, "train-worker-0", silent, max(stepless, silent), tails if silent else ()
@@ -128,6 +140,26 @@ def test_tells_once_who_fell_silent_first(world: World, kubelet: Kubelet) -> Non
         "03:11:55Z"
     )
     assert world.status()["reason"] == Reason.NO_OUTPUT
+
+
+@pytest.mark.parametrize(
+    ("ago", "first"),
+    [
+        ((0, 33, 1), "worker-1"),
+        ((900, 5, 0), "worker-0"),
+        ((0, 5000, 30), "worker-2"),
+        ((0, 0.5, 0.9), ""),
+    ],
+    ids=["another", "the first one, and the others write on", "one never writes", "together"],
+)
+def test_the_first_that_fell_silent_is_named(
+    world: World, kubelet: Kubelet, ago: tuple[float, ...], first: str
+) -> None:
+    run(world, kubelet, {"afterSeconds": 120})
+    read(world, silent=130 + ago[0], ago=ago)
+    world.settle()
+    (message,) = [each.message for each in world.told if each.reason == Reason.NO_OUTPUT]
+    assert ("wrote last" in message, f"; {first} wrote last" in message) == (bool(first),) * 2
 
 
 def test_goes_on_and_the_time_from_the_last_step_is_lost(world: World, kubelet: Kubelet) -> None:
