@@ -57,7 +57,7 @@ class Forbidden(ApiError):
 
 
 class NoRight(Forbidden):
-    """403 of an authorizer, such as RBAC: this account has no right to do it to any such object."""
+    """403 of an authorizer, such as RBAC, where the request names its object."""
 
 
 class NotFound(ApiError):
@@ -118,7 +118,7 @@ class NotLeader(ApiError):
 _FORBIDDEN = r'\S+ "[^"]*" is forbidden: '
 """How the API server begins. Further on, a refusal may repeat whatever a tenant has written."""
 _NO_RIGHT = re.compile(_FORBIDDEN + 'User "')
-"""Every authorizer's refusal is worded so; a quota, a webhook or a policy of admission is not."""
+"""An authorizer's refusal is worded so, unlike that of a quota, a webhook or a policy."""
 _YOUNG_KIND = re.compile(_FORBIDDEN + "cannot set blockOwnerDeletion .* cannot find RESTMapping")
 """Admission says this about a child's owner while the owner's CRD is new: the plugin
 OwnerReferencesPermissionEnforcement learns of new kinds only every 30 s."""

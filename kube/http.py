@@ -208,6 +208,7 @@ class Stream:
         self._response = response
         self._give_back = give_back
         self._is_closed = False
+        self._is_read = False
 
     def chunks(self) -> Iterator[bytes]:
         """The bytes as they come; ends with the answer. Raises NETWORK_ERRORS if it breaks."""
@@ -216,6 +217,7 @@ class Stream:
                 yield chunk
             if self._response.length:
                 raise IncompleteRead(b"", self._response.length)
+            self._is_read = True
         except NETWORK_ERRORS:
             if not self._is_closed:
                 raise
@@ -230,8 +232,7 @@ class Stream:
 
         After a short answer that was read to its end, others may use the connection.
         """
-        is_whole = self._response.isclosed() or self._response.length == 0
-        if is_short and is_whole and not self._is_closed:
+        if is_short and self._is_read and not self._is_closed:
             self._give_back(self._connection)
         else:
             self._connection.close()

@@ -173,7 +173,8 @@ ALERTS = (
         "warning",
         f"sum {BY}, job_namespace) (paddlejob_namespace_failed_total) "
         f"- (sum {BY}, job_namespace) (paddlejob_namespace_failed_total offset {{window}}s) "
-        f"or 0 * sum {BY}, job_namespace) (paddlejob_namespace_failed_total)) > 3",
+        f"or 0 * sum {BY}, job_namespace) (paddlejob_namespace_failed_total) "
+        f"and on (namespace, job) sum {BY}) (paddlejob_jobs offset {{window}}s)) > 3",
         5 * MINUTE,
         "PaddleJobs of {{ $labels.job_namespace }} fail",
         "{{ $value | humanize }} jobs have failed in an hour.",

@@ -36,15 +36,19 @@ class Wish:
     def job(self, program: Program | None) -> Raw:
         """The PaddleJob that calls it; without one, of the image's own command.
 
-        Raises NotSendable where no name can be made of the function's.
+        Raises NotSendable for what no job can have, and Problem where no name can be made.
         """
         for role, count in (("ps", self.ps), ("worker", self.workers)):
             if isinstance(count, bool) or not isinstance(count, int) or count < 0:
                 raise NotSendable(f"{role}: {count!r} is no number of pods")
         launch = LAUNCH if self.launcher and not self.ps else LAUNCH[:1]
+        for name in self.env:
+            if "=" in name:
+                raise NotSendable(f"env: {name!r} is no name of a variable")
         called = program.partition(":")[2] if isinstance(program, str) else program
+        own = name_from(getattr(called, "__name__", str(called))) if called else ""
         given = {
-            "name": self.name or name_from(getattr(called, "__name__", str(called))),
+            "name": self.name or own,
             "program": [*launch, MAIN] if program else [],
             "env": [f"{name}={value}" for name, value in self.env.items()],
             "limits": {name: str(value) for name, value in self.resources.items()},
@@ -72,7 +76,7 @@ class Code:
     code: str | Path | None = None
     requirements: str | Path | Iterable[str] | None = None
     index_url: str = ""
-    include: Iterable[str] = ()
+    include: str | Iterable[str] = ()
 
     def pack(self, files: Files | None = None) -> Bundle | None:
         """All of it packed, with these files; None where there is nothing.
@@ -87,4 +91,5 @@ class Code:
         if wanted is not None:
             wanted = Path(wanted) if isinstance(wanted, str | Path) else [*wanted]
         folder = None if self.code is None else Path(self.code)
-        return Parcel(folder, wanted, self.index_url, [*self.include], files or {}).pack()
+        include = [self.include] if isinstance(self.include, str) else [*self.include]
+        return Parcel(folder, wanted, self.index_url, include, files or {}).pack()

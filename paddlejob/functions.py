@@ -218,7 +218,7 @@ def _names_from_outside(program: CodeType, made: set[str]) -> list[tuple[int, in
 
 def _provided() -> Iterator[str]:
     """Names that every program has: those of Python, without what a notebook puts there."""
-    yield from ("__name__", "__file__")
+    yield from ("__name__", "__file__", "__annotations__")
     for name, value in vars(builtins).items():
         if name not in MADE_BY_SHELLS and not isinstance(value, FunctionType | MethodType):
             yield name

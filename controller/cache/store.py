@@ -113,10 +113,10 @@ def _gpus_of(job: Raw, accelerators: Sequence[str]) -> tuple[int, ...]:
                 wanted += each * spec.get("replicas", 1)
                 running += each * counts.get("running", 0)
                 held += each * (counts.get("running", 0) + counts.get("starting", 0))
-        is_held = job["spec"].get("suspend")
+        is_suspended = job["spec"].get("suspend")
     except (AttributeError, KeyError, TypeError, ValueError):
         return ()
-    return (0 if is_held else wanted, held, running) if wanted else ()
+    return (0 if is_suspended else wanted, held, running) if wanted else ()
 
 
 def pack(resource: Resource, obj: Raw, accelerators: Sequence[str] = ACCELERATORS) -> Entry:

@@ -197,8 +197,9 @@ def _trim_workload_status(status: Raw) -> Raw:
     admission = status.get("admission")
     kept: Raw = {}
     if admission:
-        assignments = _pick_each(admission.get("podSetAssignments"), _ASSIGNMENT)
-        for kept_one, whole in zip(assignments, admission["podSetAssignments"], strict=False):
+        found = admission.get("podSetAssignments") or ()
+        assignments = _pick_each(found, _ASSIGNMENT)
+        for kept_one, whole in zip(assignments, found, strict=True):
             if whole.get("topologyAssignment"):
                 kept_one["topologyAssignment"] = {}
         kept["admission"] = {"podSetAssignments": assignments}

@@ -92,7 +92,6 @@ class FollowedLog:
             silent_seconds=0.0 if lines else before.silent_seconds + gap,
             stepless_seconds=0.0 if has_stepped else before.stepless_seconds + gap,
             tails=() if lines else before.tails,
-            checkpoint_confirmed=progress.checkpoint,
         )
         if self.reading is None:
             reading = self._go_on(reading)

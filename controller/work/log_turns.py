@@ -48,6 +48,11 @@ class LogTurns:
         with self._lock:
             now = self._clock.monotonic()
             self._due = {key: self._due.get(key, now) for key in running}
+            self._nodes = {
+                name: node
+                for name, node in self._nodes.items()
+                if now - node.rests_until < MAX_NODE_REST_SECONDS
+            }
             for key, due in self._due.items():
                 if due <= now and key not in self._out:
                     self._out.add(key)

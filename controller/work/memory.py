@@ -207,9 +207,11 @@ class JobMemory:
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
 
     def note_training(self, job: Key, uid: str, reading: Reading | None) -> None:
-        """This is what the job's log says now."""
+        """This is what the job's log says now. A namesake that came meanwhile keeps its own."""
         with self._lock:
-            self._of_uid_locked(job, uid).training = reading
+            known = self._records.get(job)
+            if known is None or known.uid in ("", uid):
+                self._of_uid_locked(job, uid).training = reading
 
     def forget_training(self, job: Key) -> None:
         """The pod whose log was read is gone."""

@@ -24,7 +24,7 @@ from pdj.gather.jobs import get_job
 from pdj.session import Session
 from pdj.text.terminal import plain
 
-DAMAGED = (OSError, EOFError, tarfile.TarError, zlib.error)
+DAMAGED = (OSError, EOFError, tarfile.TarError, zlib.error, RecursionError)
 MAX_HEADER_BYTES = 64 * KIB
 """A path has 4,096 bytes at most."""
 OF_CODE = ("--include", "--requirements", "--index-url")

@@ -8,6 +8,7 @@ command that died in between can be run again.
 import argparse
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from api.constants import ANNOTATION_RESTORING, LABEL_CODE_OF
 from api.objects import Raw, labels_of, name_of, namespace_of, uid_of
 from kube.errors import AlreadyExists, ApiError, Conflict
 from pdj import actions
-from pdj.code.store import settle
+from pdj.code.store import sent
 from pdj.commands.backup import bare, is_job
 from pdj.commands.complaints import explain, for_each
 from pdj.errors import Problem, Usage
 from pdj.gather.jobs import get_job
 from pdj.gather.live import result_of
-from pdj.gather.paths import core_path, jobs_path
+from pdj.gather.paths import jobs_path
 from pdj.session import Session
 from pdj.text.terminal import plain
 
@@ -71,12 +72,10 @@ def read(file: str) -> list[Raw]:
 def _restore(session: Session, job: Raw, codes: list[Raw]) -> None:
     """Create one job behind its code."""
     title = f"{plain(namespace_of(job))}/{plain(name_of(job))}"
-    made = [_create_code(session, code) for code in codes]
-    try:
+    with ExitStack() as stack:
+        for code in codes:
+            stack.enter_context(sent(session.client, bare(code), session.note))
         said = _restore_job(session, job)
-    finally:
-        for code in made:
-            settle(session.client, code, session.note)
     session.screen.write(f"{title} {said}")
 
 
@@ -123,15 +122,6 @@ def _held(job: Raw) -> Raw:
     notes = {**(held["metadata"].get("annotations") or {}), ANNOTATION_RESTORING: was}
     metadata = {**held["metadata"], "annotations": notes}
     return {**held, "metadata": metadata, "spec": {**job["spec"], "suspend": True}}
-
-
-def _create_code(session: Session, code: Raw) -> Raw:
-    """The ConfigMap, created or found."""
-    path = core_path(namespace_of(code), "configmaps")
-    try:
-        return session.client.create(path, bare(code))
-    except AlreadyExists:
-        return session.client.get(core_path(namespace_of(code), "configmaps", name_of(code)))
 
 
 def _is_code(obj: Raw) -> bool:

@@ -63,6 +63,8 @@ class Training:
     progress: Progress = _UNKNOWN
     problem: str = ""
     first_silent: tuple[str, datetime, datetime] | None = None
+    is_reported: bool = False
+    """Whether it is what the operator has written into the status, some minutes ago perhaps."""
 
     @property
     def silent_seconds(self) -> float:
@@ -72,8 +74,12 @@ class Training:
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether the log has been silent for unusually long, and no line announced that."""
-        return self.silent_seconds > max(SUSPICIOUS_SECONDS, self.progress.quiet_seconds or 0)
+        """Whether the log has been silent for unusually long, and no line announced that.
+
+        What the operator reported is its own to judge, by the condition TrainingStalled.
+        """
+        usual = max(SUSPICIOUS_SECONDS, self.progress.quiet_seconds or 0)
+        return not self.is_reported and self.silent_seconds > usual
 
     @property
     def percent(self) -> int | None:
@@ -92,7 +98,7 @@ def read_training(
     except ApiError as error:
         known = job.status.progress
         if isinstance(error, Forbidden) and 0 < known.attempt == job.status.attempt:
-            return Training(clock.now(), _of_status(known))
+            return Training(clock.now(), _of_status(known), is_reported=True)
         return Training(clock.now(), problem=error.message)
     training = Training(clock.now(), read_progress(lines))
     if with_others and training.silent_seconds > SILENT_SECONDS:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from api.constants import LABEL_JOB_UID, Reason
+from api.constants import LABEL_JOB_NAME, LABEL_JOB_UID, Reason
 from reconcile.children.refusals import (
     is_over_quota,
     lacking_children,
@@ -41,13 +41,13 @@ def await_permission(view: View) -> Move | Hold | None:
     if invalid is not None:
         return _fail_invalid(view, invalid) or _pausing(view, _invalid(view, invalid))
     if standing:
-        return _pausing(view, explain_refusals(standing))
+        return _pausing(view, explain_refusals(view, standing))
     return _still_invalid(view)
 
 
-def explain_refusals(refusals: Sequence[Refusal]) -> Hold:
+def explain_refusals(view: View, refusals: Sequence[Refusal]) -> Hold:
     """The first of these refusals in words."""
-    return replace(_explain(refusals[0]), more=and_more(len(refusals) - 1))
+    return replace(_explain(view, refusals[0]), more=and_more(len(refusals) - 1))
 
 
 def _pausing(view: View, hold: Hold) -> Hold:
@@ -92,7 +92,7 @@ def _grace(view: View) -> timedelta:
     return timedelta(seconds=view.settings.config_error_grace_seconds)
 
 
-def _explain(refusal: Refusal) -> Hold:
+def _explain(view: View, refusal: Refusal) -> Hold:
     child, cause = f"{refusal.kind} {refusal.name}", _cause(refusal)
     if refusal.reason == FORMER_JOB:
         cause = f"{child} of a former job of this name is still there"
@@ -103,7 +103,8 @@ def _explain(refusal: Refusal) -> Hold:
         return Hold(Reason.WAITING_FOR_PODS, cause, next_step)
     if refusal.reason == OWNERLESS:
         cause = f"{child} of a former job of this name has no owner, as after a restore"
-        next_step = f"kubectl delete pods,svc,cm -l {LABEL_JOB_UID}={refusal.message}"
+        selector = f"{LABEL_JOB_NAME}={view.job.name},{LABEL_JOB_UID}={refusal.message}"
+        next_step = f"kubectl delete pods,svc,cm -l {selector}"
         return Hold(Reason.NAME_CONFLICT, cause, next_step, warns=True)
     if refusal.reason == "AlreadyExists":
         cause = f"{child} exists and does not belong to this job; it is left untouched"

@@ -25,5 +25,5 @@ def await_slow_create(view: View) -> Hold | None:
     if not names:
         return None
     refusal = replace(slow, name=names[0])
-    hold = explain_refusals((refusal,))
+    hold = explain_refusals(view, (refusal,))
     return replace(hold, stops=Stop.CREATES, seconds=UNTRIED_PAUSE_SECONDS, assumed=refusal)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from api.constants import Phase
-from reconcile.words.progress import Checkpoint, Progress
+from reconcile.words.progress import Progress
 
 READ_PHASES = frozenset({Phase.RUNNING, Phase.SCALING})
 """The phases in which logs are read."""
@@ -20,8 +20,7 @@ class Reading:
     could not read the log; `stepless_seconds` is the same since the step changed, or since the
     first reading if it has not. Both begin at 0, so that a new leader judges nobody too early.
     `tails` holds the pod's name, the time of its last line and its last lines, of the workers
-    that were asked because a stall is suspected. `checkpoint_confirmed` is a checkpoint that
-    was followed by a later step.
+    that were asked because a stall is suspected.
     """
 
     progress: Progress
@@ -30,4 +29,3 @@ class Reading:
     silent_seconds: float = 0.0
     stepless_seconds: float = 0.0
     tails: tuple[Tail, ...] = ()
-    checkpoint_confirmed: Checkpoint | None = None

@@ -58,7 +58,7 @@ def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
     stepped = read.step is not None and read.step <= MAX_STEP
     known = old if is_same else TrainingProgress()  # its lines may have scrolled out of the log
     new = _steps(read) if stepped else known
-    saved, last = reading.checkpoint_confirmed, read.last_output_time
+    saved, last = read.checkpoint, read.last_output_time
     if saved is not None and saved.step <= MAX_STEP:
         checkpoint = SavedCheckpoint(saved.step, saved.path, format_time(saved.time))
     else:

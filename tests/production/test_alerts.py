@@ -130,11 +130,14 @@ CASES = (
         job_namespace="team-a", reason="Unschedulable"),
     Case("PaddleJobNamespaceWaits", "in a queue", 90, {
         f'{OF_TEAM}_longest_wait_seconds{{{POD},{TEAM},reason="Queued"}}': "0+60x99"}),
-    fire("PaddleJobNamespaceFails", "of a team that had no failure yet", 30, {
-        f'{OF_TEAM}_failed_total{{{POD},{TEAM},reason="PodFailed"}}': "_x10 4x99"},
+    fire("PaddleJobNamespaceFails", "of a team that had no failure yet", 80, {
+        JOBS: "10x99", f'{OF_TEAM}_failed_total{{{POD},{TEAM},reason="PodFailed"}}': "_x60 4x99"},
         job_namespace="team-a"),
+    Case("PaddleJobNamespaceFails", "nothing was scraped an hour ago", 85, {
+        JOBS: "_x30 10x99",
+        f'{OF_TEAM}_failed_total{{{POD},{TEAM},reason="PodFailed"}}': "_x30 9x99"}),
     Case("PaddleJobNamespaceFails", "long ago", 90, {
-        f'{OF_TEAM}_failed_total{{{POD},{TEAM},reason="PodFailed"}}': "_x10 4x99"}),
+        JOBS: "10x99", f'{OF_TEAM}_failed_total{{{POD},{TEAM},reason="PodFailed"}}': "_x10 4x99"}),
     Case("PaddleJobNamespaceFails", "the operator begins anew", 90, {
         f'{OF_TEAM}_failed_total{{{POD},{TEAM},reason="PodFailed"}}': "90x60 1x99"}),
     fire("PaddleJobsPendingTooLong", "for GPUs", 70, {

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from api.constants import LABEL_JOB_UID
+from api.constants import LABEL_JOB_NAME, LABEL_JOB_UID
 from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 from tests.live.pdj import Tool
 
@@ -63,7 +63,7 @@ def test_ownerless_pods_of_a_former_job_are_named_with_the_command(module_lab: L
     former = pod["metadata"]["labels"][LABEL_JOB_UID]
     module_lab.kubectl("delete", "pdj", "again", "--cascade=orphan")
     module_lab.submit(paddle_job("again", {"worker": (1, SERVER)}))
-    command = f"kubectl delete pods,svc,cm -l {LABEL_JOB_UID}={former}"
+    command = f"kubectl delete pods,svc,cm -l {LABEL_JOB_NAME}=again,{LABEL_JOB_UID}={former}"
     module_lab.wait(
         lambda: command in module_lab.condition("again", "Pending").get("message", ""), "it is said"
     )

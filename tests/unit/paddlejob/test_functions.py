@@ -170,6 +170,14 @@ def test_the_whole_function_goes_whatever_characters_it_has(tmp_path: Path) -> N
     assert run(files, tmp_path / "job") == ascii(SEPARATORS) + "\n"
 
 
+def test_a_function_may_define_a_dataclass(tmp_path: Path) -> None:
+    source = (
+        "def fit():\n    from dataclasses import dataclass\n    @dataclass\n    class Point:\n"
+        "        x: int = 1\n    print(Point())\n"
+    )
+    assert "Point(x=1)" in run(pack_function(load(source, "fit", tmp_path), {}), tmp_path)
+
+
 def test_a_function_that_was_given_another_name_is_called_by_its_own(tmp_path: Path) -> None:
     fit = load("def fit():\n    print('fitted')\n", "fit", tmp_path)
     fit.__name__ = "my-training"

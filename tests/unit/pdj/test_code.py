@@ -285,6 +285,14 @@ def test_code_that_stands_for_gigabytes_is_one_line(
         describe(made)
 
 
+def test_code_with_names_of_names_is_one_line(tmp_path: Path) -> None:
+    plain = (a_header(1, tarfile.GNUTYPE_LONGNAME) + b"a".ljust(512, b"\0")) * 3000
+    made = a_bundle(tmp_path).config_map(placed())
+    made["binaryData"][ARCHIVE] = base64.b64encode(gzip.compress(plain)).decode()
+    with pytest.raises(Problem, match="is damaged"):
+        describe(made)
+
+
 def a_bundle(tmp_path: Path, requirements: bytes | None = None) -> Bundle:
     return Bundle(packed(write(tmp_path / "program", "train.py")), requirements, "", "")
 

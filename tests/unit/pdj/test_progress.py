@@ -145,6 +145,10 @@ def test_without_the_right_to_logs_the_operators_reading_is_shown() -> None:
     assert training is not None
     shown = "  ".join(describe_training(training))
     assert shown == "epoch 1/3  step 7/9 (77 %)  checkpoint 5 (1m ago)  last output 10s ago"
+    old = replace(known, last_output_time=stamp(-3600))
+    job = replace(job, status=replace(status, progress=old))
+    training = read_training(cast(Client, Logs(worker_0=Forbidden("no right"))), job, Still())
+    assert training is not None and not training.is_suspicious, "the status may be old"
 
 
 FORBIDDEN = 'pods "train-worker-0" is forbidden: User "u" cannot get resource "pods/log"'

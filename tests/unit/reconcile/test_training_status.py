@@ -118,7 +118,7 @@ def test_silence_is_written_every_five_minutes(job: Job) -> None:
 
 
 def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
-    job.read(READ, checkpoint_confirmed=SAVED)
+    job.read(replace(READ, checkpoint=SAVED))
     shown = {"step": 1000, "path": "out/checkpoint-1000", "time": stamp(50)}
     assert job.progress["checkpoint"] == shown
     assert job.read(replace(READ, step=2000))["checkpoint"] == shown
@@ -129,8 +129,8 @@ def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
 
 
 def test_a_checkpoint_seen_again_by_a_corrected_clock_is_no_news(job: Job) -> None:
-    job.read(READ, checkpoint_confirmed=SAVED)
-    job.read(READ, checkpoint_confirmed=replace(SAVED, time=at(53)))
+    job.read(replace(READ, checkpoint=SAVED))
+    job.read(replace(READ, checkpoint=replace(SAVED, time=at(53))))
     assert job.writes == 1
 
 
