@@ -81,15 +81,19 @@ class Code:
     def pack(self, files: Files | None = None) -> Bundle | None:
         """All of it packed, with these files; None where there is nothing.
 
-        Raises Problem for what cannot be sent.
+        Raises Problem for what cannot be sent, and for an argument that has no effect by itself.
         """
+        include = [self.include] if isinstance(self.include, str) else [*self.include]
+        if self.code is None and include:
+            raise NotSendable("include= needs code=")
+        if self.requirements is None and self.index_url:
+            raise NotSendable("index_url= needs requirements=")
         if self.code is None and files is None:
             if self.requirements is not None:
-                raise NotSendable("requirements= goes with code=")
+                raise NotSendable("requirements= needs code=")
             return None
         wanted = self.requirements
         if wanted is not None:
             wanted = Path(wanted) if isinstance(wanted, str | Path) else [*wanted]
         folder = None if self.code is None else Path(self.code)
-        include = [self.include] if isinstance(self.include, str) else [*self.include]
         return Parcel(folder, wanted, self.index_url, include, files or {}).pack()

@@ -78,7 +78,7 @@ class Observer:
             workloads=children.get(WORKLOAD, ()),
             workloads_served=self._is_served(WORKLOAD, key.namespace),
             workloads_forbidden=self._is_forbidden(WORKLOAD, key.namespace),
-            cluster_objects=dict(self._cluster_objects(key, family)),
+            unwatched_objects=dict(self._unwatched_objects(key, family)),
             nodes=self._nodes(pods),
             is_backlogged=self._is_backlogged(key.namespace),
             unseen_pods=tuple(self._unseen_pods(key, job, pods)),
@@ -95,7 +95,7 @@ class Observer:
                     if owner.controls(pod):
                         yield trim(POD, pod)
 
-    def _cluster_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
+    def _unwatched_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
         """What Kueue's jobs need and no watch shows: little, and few passes ask."""
         if not self._is_served(WORKLOAD, key.namespace):
             return

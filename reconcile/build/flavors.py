@@ -83,7 +83,7 @@ def _updates(view: View, role: Role) -> Iterator[tuple[str, Raw]]:
     if view.workload is None or not is_admitted(view.workload):
         return
     for name in flavors_of(view.workload, role):
-        spec = view.observed.cluster_objects.get((FLAVOR, name), {}).get("spec") or {}
+        spec = view.observed.unwatched_objects.get((FLAVOR, name), {}).get("spec") or {}
         tolerations = spec.get("tolerations") or ()
         yield (
             f"flavor {name}",

@@ -95,7 +95,7 @@ def _build_spec(view: View) -> Raw:
     if named is not None:
         group = "scheduling.k8s.io" if named[0] == "PriorityClass" else "kueue.x-k8s.io"
         spec["priorityClassRef"] = {"group": group, "kind": named[0], "name": named[1]}
-        spec["priority"] = view.observed.cluster_objects[named].get("value", 0)
+        spec["priority"] = view.observed.unwatched_objects[named].get("value", 0)
     seconds = view.job.labels.get(LABEL_QUEUE_SECONDS, "")
     if seconds and not seconds.strip(_ALPHABET):
         spec["maximumExecutionTimeSeconds"] = int(seconds)

@@ -97,7 +97,7 @@ def _await_workload(view: View) -> Hold:
 
 def _unread(view: View, named: Child, next_step: str) -> Hold | None:
     """A hold if an object of the cluster does not exist, or the operator may not get it."""
-    found = view.observed.cluster_objects.get(named)
+    found = view.observed.unwatched_objects.get(named)
     if found:
         return None
     if found is None:

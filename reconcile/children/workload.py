@@ -58,7 +58,7 @@ def workload_creates(view: View) -> tuple[Create, ...]:
     if exists or view.observed.pods or not (uses_kueue(view) and view.observed.workloads_served):
         return ()
     named = priority_class_of(view.observed.job)
-    if named is not None and not view.observed.cluster_objects.get(named):
+    if named is not None and not view.observed.unwatched_objects.get(named):
         return ()
     return (Create("Workload", name, lambda: build_workload(view)),)
 
@@ -69,7 +69,7 @@ def workload_patches(view: View) -> tuple[Patch, ...]:
     if not uses_kueue(view):
         return ()
     if workload is None:
-        prebuilt = view.observed.cluster_objects.get((WORKLOAD, view.job.prebuilt))
+        prebuilt = view.observed.unwatched_objects.get((WORKLOAD, view.job.prebuilt))
         if not prebuilt or controller_of(prebuilt) or not is_of_job(view, prebuilt):
             return ()
         return (Patch(ObjectReference.of(prebuilt), build_adoption(view)),)

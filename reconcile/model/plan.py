@@ -168,7 +168,7 @@ class Observed:
     scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
     `workloads` are Kueue's, controlled by the job; `workloads_served` says whether the API server
     serves them, `workloads_forbidden` whether the operator has no right to read them.
-    `cluster_objects` are the flavors and priority classes that the next step needs, and the
+    `unwatched_objects` are the flavors and priority classes that the next step needs, and the
     Workload that MultiKueue has sent until it is the job's own, by kind and name, without those
     that do not exist; empty where the operator has no right to get one.
     `nodes` maps names to nodes that have pods being deleted; None if the operator has no
@@ -201,7 +201,7 @@ class Observed:
     workloads: tuple[Raw, ...] = ()
     workloads_served: bool = False
     workloads_forbidden: bool = False
-    cluster_objects: dict[Child, Raw] = field(default_factory=dict)
+    unwatched_objects: dict[Child, Raw] = field(default_factory=dict)
     nodes: dict[str, Raw] | None = None
     refusals: tuple[Refusal, ...] = ()
     refused_times: int = 0

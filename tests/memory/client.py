@@ -43,7 +43,7 @@ class WorldClient:
     def get(self, path: str, query: object = None) -> Raw:
         plural, name = path.split("/")[-2:]
         if plural == FLAVORS:
-            return deepcopy(self._world.cluster_objects[("ResourceFlavor", name)])
+            return deepcopy(self._world.unwatched_objects[("ResourceFlavor", name)])
         return deepcopy(self._world.get(*self._find(path)))
 
     def create(self, path: str, body: Raw) -> Raw:

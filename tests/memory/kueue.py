@@ -48,7 +48,7 @@ class Kueue:
             }
             for each in self.workload["spec"]["podSets"]
         ]
-        self._world.cluster_objects.setdefault(("ResourceFlavor", flavor), {"spec": {}})
+        self._world.unwatched_objects.setdefault(("ResourceFlavor", flavor), {"spec": {}})
         admission = {"clusterQueue": "cq", "podSetAssignments": assigned}
         self._world.change(WORKLOAD, self.name, lambda w: _status(w).update(admission=admission))
         self.tell(

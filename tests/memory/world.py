@@ -84,7 +84,7 @@ class World:
     volcano_served: bool = False
     gang_served: bool = False
     workloads_served: bool = False
-    cluster_objects: dict[Place, Raw] = field(default_factory=dict)
+    unwatched_objects: dict[Place, Raw] = field(default_factory=dict)
     """Flavors and priority classes, as the operator reads them."""
     training: Reading | None = None
     """What passes are told of the first worker's log."""
@@ -256,7 +256,7 @@ class World:
             gang_served=self.gang_served,
             workloads=children[WORKLOAD],
             workloads_served=self.workloads_served,
-            cluster_objects=self.cluster_objects | self._prebuilt(job, children[WORKLOAD]),
+            unwatched_objects=self.unwatched_objects | self._prebuilt(job, children[WORKLOAD]),
             nodes=self.nodes,
             is_backlogged=self.is_backlogged,
             taken_host_ports=self.taken_host_ports,

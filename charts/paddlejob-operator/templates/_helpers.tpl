@@ -174,10 +174,7 @@ cluster, as in `helm template`, not even the release's own namespace is found, a
 {{- end }}
 {{- if .Values.progress.enabled }}
 - --progress
-{{- $reads := include "paddlejob-operator.text" .Values.progress.reads }}
-{{- if ne $reads "5" }}
-- --progress-reads={{ $reads }}
-{{- end }}
+- --progress-reads={{ include "paddlejob-operator.text" .Values.progress.reads }}
 {{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}

@@ -135,12 +135,23 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
         ({"function": fit, "workers": 0}, "a job without workers trains nothing: workers=1"),
         ({"function": fit, "env": {"": "x"}}, "a variable is NAME=VALUE, not '=x'"),
         ({"function": fit, "code": ".", "include": ["!a"]}, "include: '!a': neither"),
+        ({"function": fit, "include": ["*.bin"]}, "include= needs code="),
+        ({"function": fit, "index_url": "https://x"}, "index_url= needs requirements="),
         ({"function": 训练}, "no name of a job can be made of '训练': pass name="),
     ],
 )
 def test_what_cannot_be_meant_is_refused(words: dict[str, Any], said: str) -> None:
     with pytest.raises(paddlejob.NotSendable, match=said):
         Client(kubeconfig="/no/such/kubeconfig").train(image="python", **words)
+
+
+@pytest.mark.parametrize(
+    "words", [{"requirements": ["einops"]}, {"index_url": "https://x"}, {"include": ["*.bin"]}]
+)
+def test_submit_refuses_what_has_no_effect_alone(words: dict[str, Any]) -> None:
+    job = paddle_job("one", {"worker": (1, shell("true"))})
+    with pytest.raises(paddlejob.NotSendable, match=f"{next(iter(words))}= needs"):
+        Client(kubeconfig="/no/such/kubeconfig").submit(job, **words)
 
 
 def test_a_folder_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_admitted_job_runs_and_says_so(world: World, kubelet: Kubelet, kueue: Ku
 def test_pods_have_what_flavors_and_checks_assign(world: World, kueue: Kueue) -> None:
     taint = {"key": "gpu", "operator": "Exists"}
     flavor = {"nodeLabels": {"gpu": "a100"}, "tolerations": [taint]}
-    world.cluster_objects["ResourceFlavor", "a100"] = {"spec": flavor}
+    world.unwatched_objects["ResourceFlavor", "a100"] = {"spec": flavor}
     world.begin(a_queued_job(nodeSelector={"zone": "1"}))
     update = {"name": "worker", "labels": {"l": "1"}, "annotations": {"a": "1"}}
     check = {"name": "c", "state": "Ready", "podSetUpdates": [update]}
@@ -107,7 +107,7 @@ def test_pods_have_what_flavors_and_checks_assign(world: World, kueue: Kueue) ->
 
 
 def test_flavor_against_the_users_selector_is_an_invalid_spec(world: World, kueue: Kueue) -> None:
-    world.cluster_objects["ResourceFlavor", "f"] = {"spec": {"nodeLabels": {"gpu": "a100"}}}
+    world.unwatched_objects["ResourceFlavor", "f"] = {"spec": {"nodeLabels": {"gpu": "a100"}}}
     world.begin(a_queued_job(nodeSelector={"gpu": "h100"}))
     kueue.admit("f")
     world.settle()
@@ -225,7 +225,7 @@ def test_workload_that_came_with_the_job_is_used(
 @pytest.mark.parametrize("kind", ["ResourceFlavor", "WorkloadPriorityClass"])
 def test_missing_right_or_object_is_named(world: World, kueue: Kueue, kind: str) -> None:
     labels = LABELS | ({} if kind == FLAVOR else {"kueue.x-k8s.io/priority-class": "x"})
-    world.cluster_objects[kind, "x"] = {}
+    world.unwatched_objects[kind, "x"] = {}
     world.begin(a_queued_job().with_metadata(labels=labels))
     if kind == FLAVOR:
         kueue.admit("x")
@@ -233,7 +233,7 @@ def test_missing_right_or_object_is_named(world: World, kueue: Kueue, kind: str)
     told = world.condition("Pending")
     assert (told["reason"], world.names("Pod")) == ("QueueUnavailable", [])
     assert f"the operator has no right to get {kind} x; next: have it granted" in told["message"]
-    del world.cluster_objects[kind, "x"]
+    del world.unwatched_objects[kind, "x"]
     world.after(RETRY_SECONDS)
     told = world.condition("Pending")
     assert (told["reason"], world.names("Pod")) == ("Queued", [])
@@ -472,7 +472,7 @@ def test_priority_comes_from_the_class(world: World, kueue: Kueue) -> None:
     world.begin(job)
     assert world.names(WORKLOAD) == []
     assert "no WorkloadPriorityClass high" in world.condition("Pending")["message"]
-    world.cluster_objects["WorkloadPriorityClass", "high"] = {"value": 7}
+    world.unwatched_objects["WorkloadPriorityClass", "high"] = {"value": 7}
     world.settle()
     assert (kueue.workload["spec"]["priority"]) == 7
     assert kueue.workload["spec"]["priorityClassRef"]["name"] == "high"
