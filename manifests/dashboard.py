@@ -148,6 +148,11 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             _there_are("paddlejob_waiting_jobs", "reason", 'reason=~"NoOutput|NoNewStep"'),
             "{{reason}}",
         ),
+        Panel(
+            "From the last output until a stall is noticed",
+            "s",
+            _quantiles("paddlejob_stall_to_detection_seconds"),
+        ),
         _panel("Pods by phase", "short", _there_are("paddlejob_pods", "phase"), "{{phase}}"),
     ),
     "The operator": (

@@ -15,14 +15,15 @@ from prometheus_client.registry import Collector
 
 MODES = ("PS", "Collective", "Heter", "Single")
 _TO_RUNNING_BUCKETS = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 14400)
+_TO_DETECTION_BUCKETS = (120, 150, 180, 240, 300, 600, 900, 960, 1200, 1800, 3600, 3720, 7200)
 _HOUR, _DAY = 3600, 86400
 _TO_COMPLETION_BUCKETS = (
     *(10, 30, 60, 300, 900, 1800),
     *(hours * _HOUR for hours in (1, 3, 6, 12)),
     *(days * _DAY for days in (1, 2, 4, 7, 14, 30)),
 )
-
-
+_SECONDS = {"running": "creation_to_running", "stalled": "stall_to_detection"}
+"""The histogram of a kind that is no end of a job."""
 Counts = Mapping[tuple[str, str], float]
 
 
@@ -72,6 +73,7 @@ class JobMetrics:
             for kind, text, buckets in (
                 ("creation_to_running", "From creation until all pods run", _TO_RUNNING_BUCKETS),
                 ("creation_to_completion", "From creation to the end", _TO_COMPLETION_BUCKETS),
+                ("stall_to_detection", "From the last output or step", _TO_DETECTION_BUCKETS),
             )
         }
         for mode in MODES:
@@ -93,10 +95,10 @@ class JobMetrics:
     def record(
         self, kind: str, mode: str, reason: str = "", seconds: float | None = None, gpus: int = 0
     ) -> None:
-        """Count created, running, completed, failed, restarted or lost.
+        """Count created, running, completed, failed, restarted, lost or stalled.
 
-        `seconds` is the time since the job's creation for running, completed and failed, and the
-        time that `gpus` were lost for lost.
+        `seconds` is the time since the job's creation for running, completed and failed, the time
+        that `gpus` were lost for lost, and that from the last output or step for stalled.
         """
         if kind == "lost":
             self._lost.labels(mode, reason).inc(seconds or 0.0)
@@ -109,7 +111,7 @@ class JobMetrics:
         elif kind in self._totals:
             self._totals[kind].labels(mode).inc()
         if seconds is not None:
-            name = "creation_to_running" if kind == "running" else "creation_to_completion"
+            name = _SECONDS.get(kind, "creation_to_completion")
             self._seconds[name].labels(mode).observe(seconds)
 
 

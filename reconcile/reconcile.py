@@ -21,7 +21,7 @@ from reconcile.attempt.deadlines import await_deadlines, seconds_to_ttl
 from reconcile.attempt.gang_restart import answer_failures
 from reconcile.attempt.in_place import find_exhausted_in_place
 from reconcile.attempt.restart_request import find_requested_restart
-from reconcile.attempt.stalled import answer_stall
+from reconcile.attempt.stalled import answer_stall, count_stall
 from reconcile.attempt.suspend import find_suspension
 from reconcile.attempt.validation import find_invalid_spec
 from reconcile.build.environment import overridden_variables
@@ -309,7 +309,7 @@ def _news(
         seconds = view.age_seconds if status.restart_count == 0 else None
         outcomes.append(Outcome("running", mode, seconds=seconds))
     events += _trouble_events(view, status, told)
-    return tuple(events), (*outcomes, *count_loss(view, status))
+    return tuple(events), (*outcomes, *count_loss(view, status), *count_stall(view, status))
 
 
 def _describe(view: View) -> str:

@@ -78,13 +78,14 @@ class LogReader:
     log: Log
     turns: LogTurns
     _stopped: threading.Event = field(default_factory=threading.Event)
+    _broken_at: float = float("-inf")
+    """When a read last failed for a reason that holds for all logs: then no silence counts. Any
+    thread sets it, without the lock."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards the fields below; a log in the table is with the thread that took its job."""
     _logs: dict[Key, FollowedLog] = field(default_factory=dict)
     _scanned_at: float = float("-inf")
     _complained_at: float = float("-inf")
-    _broken_at: float = float("-inf")
-    """When a read last failed because of the API server."""
 
     def run(self) -> None:
         """Read until the stop."""
@@ -177,6 +178,7 @@ class LogReader:
             at, now = self.clock.monotonic(), self.clock.now()
             log = self._get(target, target.pod, followed.lines, MAX_BYTES)
         except TooLarge:
+            self.turns.note_node(target.node, True)
             if followed.ask_fewer():
                 return 0.0
             followed.fail()  # nobody sees whether the end of its last line is new

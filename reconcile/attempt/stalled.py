@@ -16,6 +16,7 @@ from reconcile.failure.incident import Incident
 from reconcile.failure.loss import note_stop
 from reconcile.model.hold import clock_time
 from reconcile.model.move import Move, end_conditions, set_condition
+from reconcile.model.plan import Outcome
 from reconcile.model.stall import find_stall, first_silent, stall_limit
 from reconcile.model.training import Reading
 from reconcile.model.view import View
@@ -62,6 +63,18 @@ def note_stall(view: View, status: JobStatus) -> JobStatus:
     stood = reading.stepless_seconds if reading.progress.step is not None else 0.0
     since = view.now - timedelta(seconds=max(stood, reading.silent_seconds))
     return note_stop(status, format_time(since), Reason.TRAINING_STALLED)
+
+
+def count_stall(view: View, status: JobStatus) -> tuple[Outcome, ...]:
+    """The time from the last output or step until this status reports the stall, if it does."""
+    reading, stalled = _reading(view), status.true_condition(Condition.TRAINING_STALLED)
+    if reading is None or stalled is None or view.job.status.is_true(Condition.TRAINING_STALLED):
+        return ()
+    progress, has_output = reading.progress, stalled.reason == Reason.NO_NEW_STEP
+    last = progress.last_step_time if has_output else progress.last_output_time
+    seen = reading.stepless_seconds if has_output else reading.silent_seconds
+    seconds = max(seen, (view.now - last).total_seconds() if last else 0.0)
+    return (Outcome("stalled", view.job.spec.mode, stalled.reason, seconds),)
 
 
 def _can_stall(view: View, status: JobStatus) -> bool:

@@ -78,9 +78,10 @@ class EmitEvent:
 class Outcome:
     """Something that metrics count once, after the status write that records it.
 
-    `kind` is one of created, running, completed, failed, restarted, lost; `seconds` is the time
-    since the job's creation, if the kind has a histogram, or the time that was lost; `reason`
-    comes from a bounded list. `gpus` is the job's number of GPUs, if time was lost.
+    `kind` is one of created, running, completed, failed, restarted, lost, stalled; `seconds` is
+    the time since the job's creation, if the kind has a histogram, the time that was lost, or for
+    how long a training stood still until that was noticed; `reason` comes from a bounded list.
+    `gpus` is the job's number of GPUs, if time was lost.
     """
 
     kind: str

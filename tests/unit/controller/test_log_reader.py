@@ -240,6 +240,16 @@ def test_fewer_lines_are_asked_for_where_they_are_long(cluster):
     assert cluster.asked[-1][2]["tailLines"] == 40
 
 
+def test_a_node_that_answers_too_much_has_answered(cluster):
+    cluster.add("train")
+    cluster.logs["train"] = Transient("no answer")
+    cluster.run(1)
+    cluster.logs["train"] = b"x" * MAX_BYTES
+    cluster.run(NODE_REST_SECONDS + 10)
+    asked = [query["tailLines"] for _, _, query in cluster.asked]
+    assert asked == [40, 40, 10, 2, 1]
+
+
 def test_the_tails_of_workers_are_read_once_where_a_stall_is_suspected(cluster):
     key = cluster.add("train")
     job = cluster.store.get(PADDLE_JOB, key)

@@ -34,6 +34,7 @@ KNOWN = [
     'paddlejob_completed_total{mode="Collective"}',
     'paddlejob_creation_to_running_seconds_count{mode="PS"}',
     'paddlejob_creation_to_completion_seconds_count{mode="Single"}',
+    'paddlejob_stall_to_detection_seconds_count{mode="Collective"}',
     'paddlejob_events_dropped_total{cause="buffer_full"}',
 ]
 
@@ -72,6 +73,7 @@ def test_an_outcome_counts_once(metrics, kind, series):
         ("running", "paddlejob_creation_to_running_seconds_sum"),
         ("completed", "paddlejob_creation_to_completion_seconds_sum"),
         ("failed", "paddlejob_creation_to_completion_seconds_sum"),
+        ("stalled", "paddlejob_stall_to_detection_seconds_sum"),
     ],
 )
 def test_a_duration_goes_to_its_histogram(metrics, kind, series):

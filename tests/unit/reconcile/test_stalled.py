@@ -134,6 +134,8 @@ def test_tells_once_who_fell_silent_first(world: World, kubelet: Kubelet) -> Non
     world.advance(30)
     read(world, silent=160)
     assert world.work().status is None
+    (found,) = [outcome for outcome in world.counted if outcome.kind == "stalled"]
+    assert (found.reason, found.seconds) == (Reason.NO_OUTPUT, 130.0)
     (message,) = [each.message for each in world.told if each.reason == Reason.NO_OUTPUT]
     assert message == (
         "no output for 120 s, since 03:11:55Z; worker-1 wrote last at 03:11:22Z, the others until "
