@@ -44,6 +44,11 @@ class Kueue:
         self.certificates = cluster.folder / "kueue-certificates"
         self.certificates.mkdir()
 
+    def close(self) -> None:
+        """Give its ports back; it ends with its cluster."""
+        self._claim.close()
+        self._other_claim.close()
+
     def install(self) -> None:
         """Its kinds, its webhooks, and what its certificates need."""
         metadata = {"name": SERVICE, "namespace": NAMESPACE}

@@ -1,5 +1,6 @@
 """Jobs in queues of real Kueue, with its webhooks: docs/kueue.md says with which one."""
 
+import contextlib
 import json
 import signal
 from collections.abc import Callable, Iterator
@@ -33,8 +34,7 @@ FREE_SECONDS = 6.0
 @pytest.fixture(scope="module")
 def kueue() -> Iterator[Kueue]:
     """One node, Kueue, and the rights of an operator with the flag."""
-    with Cluster(ClusterConfig(nodes=1)) as running:
-        kueue = prepare(running)
+    with Cluster(ClusterConfig(nodes=1)) as running, prepare(running) as kueue:
         kueue.start()
         yield kueue
 
@@ -47,13 +47,14 @@ def lab(kueue: Kueue) -> Iterator[Lab]:
         yield Lab(cluster, namespace)
 
 
-def prepare(running: Cluster) -> Kueue:
+@contextlib.contextmanager
+def prepare(running: Cluster) -> Iterator[Kueue]:
     """Kueue, installed, and the operator's rights."""
     install_without_deployment(running)
     grant_queues(running)
-    kueue = Kueue(running)
-    kueue.install()
-    return kueue
+    with contextlib.closing(Kueue(running)) as kueue:
+        kueue.install()
+        yield kueue
 
 
 def queued(name: str, queue: str, pods: int = 2, script: str = SLEEP, **spec: Any) -> Raw:
@@ -322,8 +323,12 @@ def test_job_whose_pods_are_not_ready_in_time_is_requeued(kueue: Kueue, lab: Lab
 
 def test_multikueue_runs_the_job_in_the_other_cluster(kueue: Kueue) -> None:
     cluster = kueue.cluster
-    with Cluster(ClusterConfig(nodes=1)) as worker, new_namespace(worker) as namespace:
-        prepare(worker).start()
+    with (
+        Cluster(ClusterConfig(nodes=1)) as worker,
+        prepare(worker) as other,
+        new_namespace(worker) as namespace,
+    ):
+        other.start()
         for each in (cluster, worker):
             run_operator(each, "" if each is worker else namespace, "--kueue")
         there, here = Lab(worker, namespace), Lab(cluster, namespace)
