@@ -5,7 +5,9 @@ pods of others are none of its business here. The Service of the webhooks names 
 """
 
 import base64
+import contextlib
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from localcluster import Cluster
 from localcluster.commands.manifests import install
 from localcluster.machine import clock
 from localcluster.machine.ports import HOST, claim_port
-from tests.live.lab import Lab
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.operated import grant_queues, install_without_deployment
 from tests.live.processes import http_get
 
 Raw = dict[str, Any]
@@ -32,6 +35,7 @@ API = f"/apis/{VERSION}"
 NAME = "kueue"
 FRAMEWORK = "PaddleJob.v1.batch.paddlepaddle.org"
 READY_SECONDS = 180.0
+SLEEP = "sleep 3600"
 
 
 class Kueue:
@@ -123,13 +127,23 @@ class Kueue:
             return False
 
 
+@contextlib.contextmanager
+def prepare(running: Cluster) -> Iterator[Kueue]:
+    """Kueue, installed, and the operator's rights."""
+    install_without_deployment(running)
+    grant_queues(running)
+    with contextlib.closing(Kueue(running)) as kueue:
+        kueue.install()
+        yield kueue
+
+
 def flavor(name: str = "default", **spec: Any) -> Raw:
     """A ResourceFlavor."""
     metadata = {"name": name}
     return {"apiVersion": VERSION, "kind": "ResourceFlavor", "metadata": metadata, "spec": spec}
 
 
-def queue(lab: Lab, name: str, cpu: int, flavor: str = "default", **spec: Any) -> list[Raw]:
+def queue(lab: Lab, name: str, cpu: int | str, flavor: str = "default", **spec: Any) -> list[Raw]:
     """A ClusterQueue with so many CPUs, and a LocalQueue of the same name in the namespace."""
     quota = {"name": flavor, "resources": [{"name": "cpu", "nominalQuota": cpu}]}
     group = {"coveredResources": ["cpu"], "flavors": [quota]}
@@ -150,3 +164,46 @@ def used_cpus(lab: Lab, name: str) -> str:
     status = lab.cluster.get(f"{API}/clusterqueues/{name}").get("status") or {}
     usage = status.get("flavorsReservation") or [{"resources": [{"total": "?"}]}]
     return str(usage[0]["resources"][0].get("total"))
+
+
+def queued(name: str, queue: str, pods: int = 2, script: str = SLEEP, **spec: Any) -> Raw:
+    """A job in a queue whose pods ask for one CPU each."""
+    template = shell(script, resources={"requests": {"cpu": "1"}})
+    priority = spec.pop("priority", "")
+    job = paddle_job(name, {"worker": (pods, spec.pop("template", template))}, **spec)
+    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": queue}
+    if priority:
+        job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = priority
+    return job
+
+
+def submit(lab: Lab, *objects: Raw) -> None:
+    """`kubectl apply`: flavors and classes belong to no namespace."""
+    lab.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
+
+
+def is_queued(lab: Lab, name: str) -> Callable[[], bool]:
+    """Whether a job waits in its queue, without pods and without quota."""
+
+    def look() -> bool:
+        held = lab.condition(name, "Pending").get("reason") == "Queued"
+        return held and not lab.pods(name) and not has_quota(lab, name)
+
+    return look
+
+
+def workload(lab: Lab, name: str) -> Raw:
+    """The job's Workload, empty if there is none."""
+    found = lab.items(API, "workloads")
+    return next((w for w in found if w["metadata"]["name"].startswith(f"paddlejob-{name}-")), {})
+
+
+def condition(lab: Lab, name: str, type_: str) -> Raw:
+    """A condition of the job's Workload."""
+    told = (workload(lab, name).get("status") or {}).get("conditions") or ()
+    return next((each for each in told if each["type"] == type_), {})
+
+
+def has_quota(lab: Lab, name: str) -> bool:
+    """Whether the job's Workload has quota."""
+    return condition(lab, name, "QuotaReserved").get("status") == "True"

@@ -1,6 +1,5 @@
 """Jobs in queues of real Kueue, with its webhooks: docs/kueue.md says with which one."""
 
-import contextlib
 import json
 import signal
 from collections.abc import Callable, Iterator
@@ -13,18 +12,29 @@ from benchmarks.simulator import ANNOTATION, PINS, start_simulator
 from localcluster import Cluster, ClusterConfig
 from localcluster.machine import clock
 from tests.conftest import new_namespace
-from tests.live.kueue import API, FRAMEWORK, VERSION, Kueue, flavor, needs_kueue, queue, used_cpus
-from tests.live.lab import CORE, Lab, paddle_job, shell
-from tests.live.operated import (
-    grant_queues,
-    install_without_deployment,
-    operator_beside,
-    run_operator,
+from tests.live.kueue import (
+    API,
+    FRAMEWORK,
+    SLEEP,
+    VERSION,
+    Kueue,
+    condition,
+    flavor,
+    has_quota,
+    is_queued,
+    needs_kueue,
+    prepare,
+    queue,
+    queued,
+    submit,
+    used_cpus,
+    workload,
 )
+from tests.live.lab import CORE, Lab, shell
+from tests.live.operated import operator_beside, run_operator
 
 pytestmark = [needs_kueue, pytest.mark.timeout(900)]
 Raw = dict[str, Any]
-SLEEP = "sleep 3600"
 SLOW_TO_STOP = "trap 'sleep 8; exit 0' TERM; sleep 3600 & wait"
 RACKS = 4
 FREE_SECONDS = 6.0
@@ -45,59 +55,6 @@ def lab(kueue: Kueue) -> Iterator[Lab]:
     cluster = kueue.cluster
     with new_namespace(cluster) as namespace, operator_beside(cluster, namespace, "--kueue"):
         yield Lab(cluster, namespace)
-
-
-@contextlib.contextmanager
-def prepare(running: Cluster) -> Iterator[Kueue]:
-    """Kueue, installed, and the operator's rights."""
-    install_without_deployment(running)
-    grant_queues(running)
-    with contextlib.closing(Kueue(running)) as kueue:
-        kueue.install()
-        yield kueue
-
-
-def queued(name: str, queue: str, pods: int = 2, script: str = SLEEP, **spec: Any) -> Raw:
-    """A job in a queue whose pods ask for one CPU each."""
-    template = shell(script, resources={"requests": {"cpu": "1"}})
-    priority = spec.pop("priority", "")
-    job = paddle_job(name, {"worker": (pods, spec.pop("template", template))}, **spec)
-    job["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": queue}
-    if priority:
-        job["metadata"]["labels"]["kueue.x-k8s.io/priority-class"] = priority
-    return job
-
-
-def submit(lab: Lab, *objects: Raw) -> None:
-    """`kubectl apply`: flavors and classes belong to no namespace."""
-    lab.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects))
-
-
-def is_queued(lab: Lab, name: str) -> Callable[[], bool]:
-    """Whether a job waits in its queue, without pods and without quota."""
-
-    def look() -> bool:
-        held = lab.condition(name, "Pending").get("reason") == "Queued"
-        return held and not lab.pods(name) and not has_quota(lab, name)
-
-    return look
-
-
-def workload(lab: Lab, name: str) -> Raw:
-    """The job's Workload, empty if there is none."""
-    found = lab.items(API, "workloads")
-    return next((w for w in found if w["metadata"]["name"].startswith(f"paddlejob-{name}-")), {})
-
-
-def condition(lab: Lab, name: str, type_: str) -> Raw:
-    """A condition of the job's Workload."""
-    told = (workload(lab, name).get("status") or {}).get("conditions") or ()
-    return next((each for each in told if each["type"] == type_), {})
-
-
-def has_quota(lab: Lab, name: str) -> bool:
-    """Whether the job's Workload has quota."""
-    return condition(lab, name, "QuotaReserved").get("status") == "True"
 
 
 def is_free(lab: Lab, name: str) -> Callable[[], bool]:
