@@ -86,11 +86,17 @@ def test_a_plugin_with_a_path_is_seen_from_the_file(
     assert user["exec"]["command"] == seen.format(tmp_path)
 
 
-def test_a_pod_uses_its_service_account(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pod_uses_its_service_account_unless_a_kubeconfig_is_there(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
     target = load_target(None, None)
     assert target.is_inside
     assert target.cluster["server"] == "https://[fd00::1]:443"
+    file = write()
+    monkeypatch.setenv("KUBECONFIG", file)
+    for given in (None, file):
+        assert load_target(given, None).cluster["server"] == "https://a:6443"
 
 
 @pytest.mark.parametrize(
