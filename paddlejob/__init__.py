@@ -1,4 +1,4 @@
-"""Train with PaddleJobs from Python: a client that stands on what `kubectl pdj` gathers.
+"""Train with PaddleJobs from Python: a client built on the modules of `kubectl pdj`.
 
 `import paddlejob` reads nothing of the cluster's tools: Client and Job are imported when used.
 """

@@ -1,4 +1,4 @@
-"""The job of `Client.train`, and what goes with it: a folder, a function, packages."""
+"""Builds the job of `Client.train`, and packs its folder, function and packages."""
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ Files = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What `Client.train` was asked for; see there."""
+    """The keyword arguments of `Client.train`; see there."""
 
     image: str
     name: str | None = None
@@ -34,9 +34,9 @@ class Wish:
     launcher: bool = True
 
     def job(self, program: Program | None) -> Raw:
-        """The PaddleJob that calls it; without one, of the image's own command.
+        """The PaddleJob that calls the program; without one, the image's own command runs.
 
-        Raises NotSendable for what no job can have, and Problem where no name can be made.
+        Raises NotSendable for values that no job can have, and Problem if no name can be made.
         """
         for role, count in (("ps", self.ps), ("worker", self.workers)):
             if isinstance(count, bool) or not isinstance(count, int) or count < 0:
@@ -71,7 +71,7 @@ def files_of(program: Program, code: str | Path | None, args: Mapping[str, Any])
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What goes with a job, as `Client.submit` and `Client.train` take it."""
+    """The arguments of `Client.submit` and `Client.train` about what is sent with a job."""
 
     code: str | Path | None = None
     requirements: str | Path | Iterable[str] | None = None
@@ -79,7 +79,7 @@ class Code:
     include: str | Iterable[str] = ()
 
     def pack(self, files: Files | None = None) -> Bundle | None:
-        """All of it packed, with these files; None where there is nothing.
+        """Pack all of it, with these files; None if there is nothing to send.
 
         Raises Problem for what cannot be sent, and for an argument that has no effect by itself.
         """

@@ -1,4 +1,4 @@
-"""The client: a cluster and a namespace, in which jobs are made and found."""
+"""The client: creates and finds jobs in one namespace of a cluster."""
 
 import argparse
 import contextlib
@@ -76,7 +76,9 @@ class Client:
             return self._session.client
 
     def session(self, name: str = "", **options: Any) -> Session:
-        """What a command of the tools needs to work on this cluster, printing nothing."""
+        """A session in which a command of the tools works on this cluster without printing
+        anything.
+        """
         with translating(NoCluster):
             given = {"job": name, "namespace": self._session.namespace, "timeout": None, **options}
             _ = self._session.client
@@ -122,15 +124,15 @@ class Client:
     ) -> Job:
         """Create a job in which every worker calls `function(**args)`.
 
-        `function` is a function, which goes as its source and so has to import what it uses, or
-        `"module:name"` of the folder `code`, which goes with it. `args` go as JSON. Of the folder,
-        files over 1 MiB go only where a pattern of `include` names them.
+        `function` is a function, or `"module:name"` in the folder `code`. A function is sent as its
+        source, so it has to import what it uses. `args` are sent as JSON. `code` is sent too; its
+        files over 1 MiB only if a pattern of `include` matches them.
 
-        `image` has Python and PaddlePaddle; pip installs `requirements` (lines, or a file) before
-        the start, from `index_url`. `wish` is of `name` (the function's), `workers` (1), `ps`
+        `image` needs Python and PaddlePaddle; pip installs `requirements` (lines, or a file) before
+        the start, from `index_url`. `wish` may have `name` (the function's), `workers` (1), `ps`
         (parameter servers, 0), `resources` (limits of each pod, {"nvidia.com/gpu": 8}), `env`,
-        `queue` (of Volcano), `backoff_limit` (charged restarts), and `launcher`: False runs the
-        function without paddle.distributed.launch. `replace` deletes a job of the same name first.
+        `queue` (of Volcano), `backoff_limit` (charged restarts), and `launcher` (False runs the
+        function without paddle.distributed.launch). `replace` deletes a job of the same name first.
         Raises NotSendable, with the name and the line, before anything is sent.
         """
         with translating(NotSendable):
@@ -180,15 +182,15 @@ def _silent() -> Screen:
 
 
 def screen() -> Screen:
-    """Where a job that is watched is drawn: the terminal, or the cell of a notebook."""
+    """Where `watch` draws the job: the terminal, or the cell of a notebook."""
     return Cell(sys.stdout) if "ipykernel" in sys.modules else Screen(sys.stdout)
 
 
 class Cell(Screen):
-    """The output of a cell, in which a picture takes the place of the one before."""
+    """The output of a notebook's cell, in which each picture replaces the one before."""
 
     def redraw(self, lines: list[str]) -> None:
-        """Print in place of all that the cell has shown."""
+        """Print in place of everything that the cell has shown."""
         from IPython.display import clear_output
 
         clear_output(wait=True)

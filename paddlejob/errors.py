@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pdj.errors import Problem
 
 OVER_QUOTA = "exceeded quota"
-"""In the words of the API server's admission."""
+"""How the API server's admission words a used-up quota."""
 
 
 class PaddleJobError(Exception):
@@ -62,7 +62,9 @@ class ImageFailed(JobFailed):
 
 @contextmanager
 def translating(otherwise: type[PaddleJobError] = PaddleJobError) -> Iterator[None]:
-    """Raise the tools' errors as those of this module; `otherwise` is for those of no kind."""
+    """Raise the tools' errors as those of this module; `otherwise` is for errors without a class of
+    their own.
+    """
     from kube.errors import ApiError
     from pdj.errors import Problem
 

@@ -1,7 +1,7 @@
-"""A function as a file: its source, and a main that calls it with arguments from JSON.
+"""Turns a function into files: its source, and a main that calls it with arguments from JSON.
 
-Whatever would not work in the job is refused here, with the name and the line: the file has nothing
-but the function, so that it can use only what it defines, imports or is passed.
+What would not work in the job is refused here, with the name and the line. The file has nothing but
+the function, which can use only what it defines, imports or gets passed.
 """
 
 import __future__
@@ -34,7 +34,7 @@ if __name__ == "__main__":
     {function}(**paddlejob_json.loads(paddlejob_file.read_text(encoding="utf-8")))
 """
 LOOK_UPS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
-"""Instructions that find a name in the module; of a class's body, where it is not its own."""
+"""Bytecode instructions that look up a name in the module; the last one in a class's body."""
 MADE_BY_SHELLS = {"_", "__IPYTHON__"}
 IS_LATER = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 """Flags of functions that do nothing when they are called."""
@@ -52,7 +52,7 @@ def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict
 
 
 def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str, bytes]:
-    """The same for `module:function` of a folder, which goes as it is. Raises NotSendable."""
+    """The same for `module:function` of a folder, which is sent unchanged. Raises NotSendable."""
     module, _, function = name.partition(":")
     if not all(map(str.isidentifier, (function, *module.split(".")))):
         raise NotSendable(f"{name!r} is not module:function")
@@ -89,7 +89,7 @@ def _files(source: str, name: str, args: Mapping[str, Any]) -> dict[str, bytes]:
 
 
 def _refuse_keys(value: Any) -> None:
-    """Raise TypeError for a key that JSON would turn into a text in silence."""
+    """Raise TypeError for a key that JSON would silently turn into text."""
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
@@ -101,7 +101,7 @@ def _refuse_keys(value: Any) -> None:
 
 
 def _bound_names(tree: ast.Module) -> Iterator[str]:
-    """Names that a module may define, `*` for those of another one; more than it may have."""
+    """Names that a module may define, perhaps too many; `*` for a star import."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
@@ -200,7 +200,9 @@ def _refuse_names(function: FunctionType, node: ast.FunctionDef, before: int) ->
 
 
 def _names_from_outside(program: CodeType, made: set[str]) -> list[tuple[int, int, str]]:
-    """Line, column and name of each look-up in the module that neither it nor `made` has."""
+    """Line, column and name of each look-up of a module's name that neither the function nor `made`
+    defines.
+    """
     found, codes = [], [program]
     while codes:
         code = codes.pop()
@@ -217,7 +219,7 @@ def _names_from_outside(program: CodeType, made: set[str]) -> list[tuple[int, in
 
 
 def _provided() -> Iterator[str]:
-    """Names that every program has: those of Python, without what a notebook puts there."""
+    """Python's built-in names, without those that a notebook adds."""
     yield from ("__name__", "__file__", "__annotations__")
     for name, value in vars(builtins).items():
         if name not in MADE_BY_SHELLS and not isinstance(value, FunctionType | MethodType):

@@ -1,4 +1,4 @@
-"""A job in a cluster: what it does, why, and what can be done with it."""
+"""A job in a cluster: its state, the reasons for it, and the actions on it."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -42,7 +42,7 @@ class Job:
         return f"<Job {self.namespace}/{self.name}>"
 
     def _repr_html_(self) -> str:
-        """The job at this moment, for a notebook; where it cannot be seen, the reason."""
+        """The job at this moment, for a notebook; if it cannot be read, the reason."""
         try:
             with translating():
                 picture = self._look()
@@ -64,12 +64,12 @@ class Job:
 
     @property
     def reason(self) -> str:
-        """Why it is in this phase, in a sentence that begins with one word; empty if none."""
+        """Why it is in this phase: one word, then a sentence; empty if there is no reason."""
         return _headline(self.raw)
 
     @property
     def progress(self) -> Progress | None:
-        """How far its training is, from the log of its first worker; None unless it runs."""
+        """The progress of its training, from its first worker's log; None unless it runs."""
         with translating():
             job = self._look().job
             training = read_training(self._client.api, job, self._session().clock)
@@ -90,8 +90,8 @@ class Job:
     ) -> Iterator[str]:
         """The lines of all pods in order of time, each with its pod's name before it.
 
-        With `follow` they come from before the pods exist until the job has ended, over restarts,
-        each once; NotInTime ends this after `timeout` seconds. `choice` is of `role`, `index`,
+        With `follow`, waits for the pods and yields each line once, across restarts, until the job
+        has ended; raises NotInTime after `timeout` seconds. `choice` may have `role`, `index`,
         `attempt`, `container`, `tail` (lines of each pod) and `since` (seconds).
         """
         options = logs.options_of(self.name)
@@ -126,7 +126,9 @@ class Job:
         return self
 
     def watch(self, timeout: float | None = None) -> None:
-        """Draw it with its pods until it has ended, in place where that can be seen."""
+        """Draw it with its pods until it has ended; a terminal or a notebook shows only the latest
+        picture.
+        """
         from paddlejob.client import screen
 
         session = self._session(timeout=timeout, watch=True, output=None)
@@ -136,12 +138,12 @@ class Job:
             status.run(session)
 
     def suspend(self) -> None:
-        """Hold it: its pods go, the job stays."""
+        """Suspend it: its pods are deleted, the job stays."""
         with translating():
             actions.suspend(self._client.api, self._look().raw)
 
     def resume(self) -> None:
-        """Let it go on after `suspend`."""
+        """Continue after `suspend`."""
         with translating():
             actions.suspend(self._client.api, self._look().raw, False)
 
@@ -151,7 +153,9 @@ class Job:
             actions.scale(self._client.api, self._look().raw, workers)
 
     def restart(self) -> None:
-        """Begin a new attempt, which is not charged; an ended job is created again."""
+        """Begin a new attempt, which does not count against backoffLimit; an ended job is created
+        again.
+        """
         with translating():
             raw, session = self._look().raw, self._session(wait=False)
             if result_of(raw) is None:
@@ -161,7 +165,7 @@ class Job:
             self._uid = uid_of(look(session.client, self.namespace, self.name).raw)
 
     def delete(self, wait: bool = True, timeout: float | None = None) -> None:
-        """Delete it with all that is its own; with `wait`, until it is gone."""
+        """Delete it and everything that it owns; with `wait`, return when it is gone."""
         session = self._session(timeout=timeout)
         with translating():
             try:
@@ -200,7 +204,7 @@ def _headline(raw: Raw) -> str:
 
 
 def _failure(raw: Raw) -> JobFailed:
-    """The first failure record as an exception; without one, what the job says."""
+    """The first failure record as an exception; without one, the job's reason and message."""
     reason, _ = headline_of(raw["status"])
     found: JobStatus = JobPicture(raw).job.status
     text = describe_failure(found.failures[0]) if found.failures else _headline(raw)

@@ -1,7 +1,7 @@
 """Kubeflow's TrainerClient on PaddleJobs: `pip install 'paddlejob[kubeflow]'`, kubeflow 0.5.
 
-Kubeflow's runtimes are not read: there are two here, `paddle-distributed` and `paddle-ps`. A node
-of theirs is a worker, so that node-0 is worker-0.
+Kubeflow's runtimes are not read; the two here are `paddle-distributed` and `paddle-ps`. A node of
+theirs is a worker, so that node-0 is worker-0.
 """
 
 import threading
@@ -36,7 +36,7 @@ STATUSES = {
         constants.TRAINJOB_RUNNING,
     ),
 }
-"""Of other phases it is Created."""
+"""Phases that are not listed are Created."""
 ALIASES = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
 """Kubeflow's short names of resources."""
 
@@ -67,7 +67,7 @@ class PaddleBackend(RuntimeBackend):
         return types.Runtime(name, trainer, types.RuntimeKind.CLUSTER_TRAINING_RUNTIME)
 
     def get_runtime_packages(self, runtime: Any) -> None:
-        """The packages are the image's."""
+        """Raises NotImplementedError: the packages are those of the image."""
         raise NotImplementedError(f"the packages of {runtime.name} are those of the job's image")
 
     def train(
@@ -111,7 +111,7 @@ class PaddleBackend(RuntimeBackend):
         return job.name
 
     def _run_image(self, wish: Wish) -> str:
-        """A job of the image's own command."""
+        """A job that runs the image's own command."""
         with translating():
             job = wish.job(None)
         return self._client.submit(job).name
@@ -210,7 +210,7 @@ class PaddleBackend(RuntimeBackend):
 
 
 def _index_url(trainer: Any) -> str:
-    """Where pip finds the packages; empty where the image says it."""
+    """The index in which pip finds the packages; empty for the image's default."""
     urls = trainer.pip_index_urls or []
     if not trainer.packages_to_install or urls == constants.DEFAULT_PIP_INDEX_URLS:
         return ""

@@ -1,4 +1,4 @@
-"""A cluster of processes on this machine, which a client holds."""
+"""A cluster of processes on this machine that lives as long as a client."""
 
 import contextlib
 import sys

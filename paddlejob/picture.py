@@ -1,4 +1,4 @@
-"""A job as HTML, for a notebook: a static picture of the moment, in which all text is escaped."""
+"""A job as HTML for a notebook: a static picture with all text escaped."""
 
 from html import escape
 

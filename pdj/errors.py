@@ -3,21 +3,21 @@
 from typing import Final
 
 OK: Final = 0
-"""Done; of a command that waits: the job has completed."""
+"""Done; for a command that waits: the job has completed."""
 FAILED: Final = 1
-"""Not done; of a command that waits: the job has failed."""
+"""Not done; for a command that waits: the job has failed."""
 USAGE: Final = 2
-"""Asked for in a way that nobody can do."""
+"""The command was used wrongly."""
 TIMED_OUT: Final = 124
-"""`--timeout` has passed, as timeout(1) has it."""
+"""`--timeout` has passed; timeout(1) uses the same code."""
 INTERRUPTED: Final = 130
 
 
 class Problem(Exception):
     """The reason why a command stops: a line for the user.
 
-    What helps is said apart, where it differs: by options on the command line, by arguments in
-    Python.
+    The advice is kept apart if it differs between the two: options on the command line, arguments
+    in Python.
     """
 
     code: int = FAILED

@@ -16,7 +16,7 @@ KIB = 1 << 10
 MAX_KIB = 900
 MAX_FILE_BYTES = 1 << 20
 MAX_BYTES = 256 << 20
-"""Of all files before they are packed: more would not fit in any case."""
+"""Limit of all files together, before packing: more would not fit when packed either."""
 MTIME = 315_532_800
 """1980: some tools refuse earlier times."""
 LARGEST = 5
@@ -117,7 +117,7 @@ def _kind(mode: int) -> str:
 
 
 def _read(path: Path, name: str, before: os.stat_result) -> bytes:
-    """The content; raises Problem where somebody writes it at the same time."""
+    """The content; raises Problem if somebody writes it at the same time."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         content = file.read()
         after = os.fstat(file.fileno())

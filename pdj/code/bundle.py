@@ -1,4 +1,4 @@
-"""What goes with a job: the ConfigMap that holds the code, and the job that unpacks it."""
+"""The ConfigMap that holds a job's code, and the job with what it needs to unpack it."""
 
 import base64
 import copy
@@ -21,7 +21,7 @@ SENT, WORKSPACE, PACKAGES = "/pdj-code", "/workspace", "/pdj-packages"
 OURS = {CODE, WORKSPACE_VOLUME, PACKAGES_VOLUME}
 COPIED = ("image", "imagePullPolicy", "securityContext")
 PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-"""A device is not needed to unpack."""
+"""The trainer's resources that the init container gets as well: unpacking needs no device."""
 PYTHON = re.compile(r"(.*/)?python[\d.]*", re.DOTALL)
 OF_PIP = re.compile(r"PIP_|.*_proxy$|.*_PROXY$")
 """Variables of the trainer that are for pip as well."""
@@ -40,20 +40,22 @@ class Bundle:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what the pods get, whatever zlib has made of it."""
+        """SHA-256 of the unpacked content: two versions of zlib may pack the same files
+        differently.
+        """
         parts = (self.archive.plain, self.requirements or b"", _unpack_source().encode())
         each = [hashlib.sha256(part).digest() for part in parts]
         return hashlib.sha256(b"".join(each)).hexdigest()
 
     def config_map_name(self, job: Raw) -> str:
-        """Its name for this job. Raises Usage where only the API server names the job."""
+        """The ConfigMap's name for this job. Raises Usage if the job has only generateName."""
         name = job["metadata"].get("name")
         if not name or not isinstance(name, str):
             raise Usage("code goes with a job that has a name: metadata.name")
         return f"{name}-code-{self.digest[:8]}"
 
     def config_map(self, job: Raw) -> Raw:
-        """The ConfigMap of this job, which never changes."""
+        """The ConfigMap of this job; it is immutable."""
         metadata: Raw = {
             "name": self.config_map_name(job),
             "labels": {LABEL_CODE_OF: job["metadata"]["name"]},
@@ -104,7 +106,7 @@ class Bundle:
         pod["initContainers"] = [*_others(pod, "initContainers"), self._unpacker(trainer, mounts)]
 
     def _unpacker(self, trainer: Raw, mounts: list[Raw]) -> Raw:
-        """The init container: last, so that a proxy beside it runs already."""
+        """The init container, the last one: a sidecar such as a proxy runs before it."""
         command = [str(each) for each in trainer.get("command") or ()]
         is_python = command and PYTHON.fullmatch(command[0])
         python = command[:1] if is_python else ["sh", "-c", FIND_PYTHON]
@@ -139,7 +141,7 @@ def _unpack_source() -> str:
 
 
 def _others(holder: Raw, field: str) -> list[Raw]:
-    """Those that no code before has brought."""
+    """The items that this module did not add for code that was sent before."""
     return [each for each in holder.get(field) or () if each["name"] not in OURS]
 
 

@@ -1,6 +1,6 @@
 """Which files of a folder are sent: those that git would commit, without those of `.pdjignore`.
 
-Nothing that may hold a secret is sent, and nothing is left out in silence but what is ignored.
+Nothing that may hold a secret is sent, and only ignored files are left out without a message.
 """
 
 import os
@@ -52,7 +52,7 @@ def _refuse(names: list[str], why: str) -> None:
 
 
 def _of_git(folder: Path, say: Say) -> list[str] | None:
-    """What git would commit of the folder; None where git does not keep it."""
+    """The files of the folder that git would commit; None if it is not in a git work tree."""
     if not any((each / ".git").exists() for each in (folder.resolve(), *folder.resolve().parents)):
         return None
     words = ("git", "-c", "core.fsmonitor=false", "-C", str(folder))
@@ -71,12 +71,12 @@ def _of_git(folder: Path, say: Say) -> list[str] | None:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what leads git to another work tree, as in a hook."""
+    """Our environment without the variables that point git to another work tree, as in a hook."""
     return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 
 
 def _walk(folder: Path, below: str, patterns: list[Pattern]) -> Iterator[str]:
-    """Paths of all that is no folder, and of folders that are not entered."""
+    """Paths of all files and links, and of folders that are not entered."""
     try:
         entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
     except OSError as error:

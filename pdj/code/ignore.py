@@ -1,4 +1,4 @@
-"""Patterns of `.pdjignore` and `--include`: a small part of what git's may say.
+"""Patterns of `.pdjignore` and `--include`: a small part of what git allows.
 
 `name` or `*.log` is a file or a folder anywhere; `data/*.csv`, with a slash in it, begins at the
 sent folder; a slash at the end means folders alone. Comments begin with `#`. Neither `!` nor `**`.
@@ -23,7 +23,7 @@ class Pattern:
     is_folder: bool
 
     def matches(self, name: str, is_folder: bool = False) -> bool:
-        """Whether the path, or a folder that it lies in, is meant."""
+        """Whether the pattern matches the path or a folder that contains it."""
         parts = name.split("/")
         folders = len(parts) - (not is_folder)
         ends = folders if self.is_folder else len(parts)
@@ -59,5 +59,5 @@ def read_patterns(folder: Path) -> list[Pattern]:
 
 
 def is_matched(patterns: Iterable[Pattern], name: str, is_folder: bool = False) -> bool:
-    """Whether one of the patterns means this path."""
+    """Whether one of the patterns matches this path."""
     return any(pattern.matches(name, is_folder) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""What is to go with a job, as a user names it: a folder, more files, and packages for pip."""
+"""What a user wants to send with a job: a folder, more files, and packages for pip."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,17 +13,17 @@ from pdj.errors import Usage
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """`requirements` is a file or lines of one; files over 1 MiB go only by patterns `include`."""
+    """`requirements` is a file or its lines. `include` has patterns of files over 1 MiB to send."""
 
     folder: Path | None
     requirements: Path | Sequence[str] | None = None
     index_url: str = ""
     include: Sequence[str] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Beside those of the folder, by name."""
+    """More files, beside those of the folder, by name."""
 
     def pack(self, note: Callable[[str], None] = lambda _text: None) -> Bundle:
-        """Read all of it. Raises Problem for what cannot be sent, and where it is too large."""
+        """Read and pack all of it. Raises Problem if something cannot be sent, or is too large."""
         include = [parse_pattern(each, "include") for each in self.include]
         names = find_files(self.folder, note) if self.folder else []
         archive = pack(self.folder or Path(), names, include, self.files)
@@ -36,7 +36,9 @@ class Parcel:
         return Bundle(archive, content, place, self.index_url)
 
     def _read(self, names: Container[str]) -> tuple[bytes, str]:
-        """The text for pip, and where a pod has it if the folder does: beside what it names."""
+        """The requirements, and their path in a pod if the folder contains the file, else empty.
+        pip reads the file there, because its lines may name other files of the folder.
+        """
         file = self.requirements
         if not isinstance(file, Path):
             return "".join(f"{each}\n" for each in file or ()).encode(), ""

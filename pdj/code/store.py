@@ -1,7 +1,7 @@
 """The ConfigMap of a job's code in the cluster: made before the job, then owned by it.
 
-Whoever ends the command in between leaves at most a ConfigMap without an owner: `settle` gives it
-the job that uses it, or deletes it.
+If the command is killed in between, a ConfigMap without an owner may be left: `settle` gives it the
+job that uses it, or deletes it.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,9 @@ Say = Callable[[str], None]
 
 @contextmanager
 def sent(client: Client, config_map: Raw, say: Say, is_trial: bool = False) -> Iterator[None]:
-    """The ConfigMap is there while the block creates its job; then it is the job's, or gone."""
+    """Create the ConfigMap, run the block, which creates the job, and make the job its owner. If
+    there is no such job afterwards, the ConfigMap is deleted.
+    """
     try:
         job = client.find(_job_path(config_map))
     except Transient as error:
@@ -41,7 +43,7 @@ def sent(client: Client, config_map: Raw, say: Say, is_trial: bool = False) -> I
 
 @contextmanager
 def held(client: Client, job: Raw, say: Say) -> Iterator[None]:
-    """The code of a job stays while the block deletes it and creates it anew."""
+    """Keep a job's code while the block deletes the job and creates it again."""
     namespace = namespace_of(job)
     paths = [core_path(namespace, "configmaps", name) for name in config_map_names(job)]
     maps = [found for path in paths if (found := client.find(path)) and _is_ours(found)]
@@ -55,9 +57,9 @@ def held(client: Client, job: Raw, say: Say) -> Iterator[None]:
 
 
 def settle(client: Client, config_map: Raw, say: Say, keep: bool = False) -> bool:
-    """Give the ConfigMap the job that uses it as owner; without one delete it, unless `keep`.
+    """Make the job that uses the ConfigMap its owner; if no job uses it, delete it, unless `keep`.
 
-    Whether it was deleted. What fails is said and not raised: the job stands all the same.
+    Returns whether it was deleted. A failure is reported and not raised: the job exists anyway.
     """
     try:
         job = client.find(_job_path(config_map))
@@ -93,7 +95,9 @@ def code_of(client: Client, job: Raw) -> Raw:
 
 
 def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
-    """Create it, or take the one that is left; one whose owner is gone would go with it."""
+    """Create it, or reuse one that was left. One with another owner is not reused: it would be
+    deleted with that owner.
+    """
     path = _path(config_map)
     try:
         return client.create(path, config_map, STRICT)
@@ -131,7 +135,9 @@ def _set_owners(client: Client, config_map: Raw, owners: list[Raw]) -> None:
 
 
 def _reference(job: Raw) -> Raw:
-    """Not a controller's: to the operator the ConfigMap is no child."""
+    """An owner reference without `controller`, so that the operator does not count the ConfigMap as
+    a child.
+    """
     return {"apiVersion": API_VERSION, "kind": KIND, "name": name_of(job), "uid": uid_of(job)}
 
 

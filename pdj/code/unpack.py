@@ -27,7 +27,9 @@ def unpack(file: BinaryIO, folder: str) -> None:
 
 
 def check(members: List[tarfile.TarInfo]) -> None:  # noqa: UP006
-    """Raise TarError for what is no file or link inside: a Python without filters needs it."""
+    """Raise TarError for a member that is no file or link inside the folder. Needed for a Python
+    whose tarfile has no filters.
+    """
     links = {member.name for member in members if member.issym()}
     for member in members:
         parts = member.name.split("/")

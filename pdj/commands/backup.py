@@ -12,7 +12,7 @@ from pdj.gather.paths import core_path
 from pdj.session import Session
 
 OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-configuration")
-"""Annotations that speak of the object in the cluster, and not of one made from it."""
+"""Annotations about the object in the cluster, which would be wrong for one made from a backup."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Print the jobs, one to a line."""
+    """Print the jobs, one per line."""
     options = session.options
     where = "" if options.all_namespaces else session.namespace
     jobs = list_jobs(session.client, where, options.selector)
@@ -44,7 +44,7 @@ def bare(obj: Raw) -> Raw:
 
 
 def _code_of(session: Session, job: Raw) -> list[Raw]:
-    """The ConfigMaps that `--code` has sent with the job, as far as they are there."""
+    """The ConfigMaps that `--code` has sent with the job, if they still exist."""
     paths = [core_path(namespace_of(job), "configmaps", name) for name in config_map_names(job)]
     found = [session.client.find(path) for path in sorted(paths)]
     return [{**bare(each), "apiVersion": "v1", "kind": "ConfigMap"} for each in found if each]

@@ -26,7 +26,7 @@ from pdj.text.terminal import plain
 
 DAMAGED = (OSError, EOFError, tarfile.TarError, zlib.error, RecursionError)
 MAX_HEADER_BYTES = 64 * KIB
-"""A path has 4,096 bytes at most."""
+"""Far more than a path can need: Linux allows 4,096 bytes."""
 OF_CODE = ("--include", "--requirements", "--index-url")
 
 
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_code(parser: argparse.ArgumentParser) -> None:
-    """The options that send a folder, but `--requirements`."""
+    """Add the options that send a folder, except `--requirements`."""
     group = parser.add_argument_group("code without an image")
     group.add_argument(
         "--code", metavar="DIR", help=f"send this folder: the trainers begin in it, {WORKSPACE}"
@@ -49,7 +49,7 @@ def add_code(parser: argparse.ArgumentParser) -> None:
 
 
 def read_bundle(session: Session, of_code: Sequence[str] = OF_CODE) -> Bundle | None:
-    """The packed folder of `--code`. None without it; then options that need it are refused."""
+    """The packed folder of `--code`, or None. Raises Usage for options that need it."""
     options = session.options
     if options.code is None:
         given = [flag for flag in of_code if getattr(options, flag[2:].replace("-", "_"))]
@@ -86,7 +86,7 @@ def run(session: Session) -> int:
 
 
 def describe(config_map: Raw) -> list[str]:
-    """Lines: the ConfigMap and its digest, then size and path of each file."""
+    """Lines of output: the ConfigMap and its digest, then size and path of each file."""
     files = _files(config_map)
     digest = (config_map["metadata"].get("annotations") or {}).get(ANNOTATION_CODE) or "unknown"
     lines = [f"{name_of(config_map)}  sha256:{digest}"]
@@ -98,7 +98,7 @@ def describe(config_map: Raw) -> list[str]:
 
 
 class _Sips(gzip.GzipFile):
-    """Reads so little at once that no header of a tar, as that of a long name, takes much."""
+    """Limits how much one read returns, because the header of a tar may announce a huge name."""
 
     def read(self, size: int | None = -1) -> bytes:
         """Raises TarError where more is asked for."""

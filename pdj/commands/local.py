@@ -42,7 +42,7 @@ NO_CHECKOUT = (
 )
 ENDED = "the local cluster has ended by itself"
 OF_CODE_HERE = ("--include", "--index-url")
-"""What needs --code; --requirements can also be those of a --program."""
+"""The options that need --code. (--requirements can also belong to a --program.)"""
 END_SECONDS = 60.0
 REMOVALS, REMOVAL_SECONDS = 50, 0.2
 Host = subprocess.Popen[bytes]

@@ -181,7 +181,7 @@ def follow(session: Session, on_turn: OnTurn = lambda _picture: None) -> int:
 def follow_lines(
     session: Session, on_turn: OnTurn = lambda _picture: None
 ) -> Generator[tuple[list[str], int | None]]:
-    """The lines as they come, until the job has ended: with the last ones comes its exit code."""
+    """The lines as they come, until the job has ended; the last batch comes with its exit code."""
     printer = Printer(session)
     with _open(session) as log:
         yield from _follow(session, log, printer, on_turn)

@@ -52,7 +52,9 @@ def seconds(text: str) -> float:
 
 
 def job_name(text: str) -> str:
-    """A job's name, also as `list -o name` prints it. A path of the API is made of it."""
+    """Parse a job's name, also in the form that `list -o name` prints. It becomes part of an API
+    path.
+    """
     kind, slash, name = text.rpartition("/")
     if (slash and kind not in _KINDS) or name in ("", ".", "..") or "%" in name:
         raise argparse.ArgumentTypeError(f"not the name of a job: {text!r}")

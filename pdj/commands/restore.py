@@ -1,4 +1,5 @@
-"""`restore FILE`: the jobs of a `backup`. Those that had ended are ended again, and train no more.
+"""`restore FILE`: the jobs of a `backup`. Jobs that had ended are restored as ended, and do not
+train again.
 
 The status of a new object can be written only after it exists. So a job that had ended is created
 suspended, gets its status, and then its own `spec.suspend`. An annotation marks it meanwhile: a
@@ -53,7 +54,7 @@ def run(session: Session) -> int:
 
 
 def read(file: str) -> list[Raw]:
-    """The objects of a backup. Raises Usage where it is none."""
+    """The objects of a backup. Raises Usage if the file is not a backup."""
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         found: Any = json.loads(data)
@@ -70,7 +71,7 @@ def read(file: str) -> list[Raw]:
 
 
 def _restore(session: Session, job: Raw, codes: list[Raw]) -> None:
-    """Create one job behind its code."""
+    """Create one job, after the ConfigMaps with its code."""
     title = f"{plain(namespace_of(job))}/{plain(name_of(job))}"
     with ExitStack() as stack:
         for code in codes:
@@ -134,7 +135,7 @@ def _key(obj: Raw) -> tuple[str, str]:
 
 
 def _job_key(obj: Raw) -> tuple[str, str]:
-    """The job, also of a ConfigMap of its code."""
+    """The object's job: itself, or for a ConfigMap with code the job that it belongs to."""
     return _key(obj) if is_job(obj) else (namespace_of(obj), labels_of(obj)[LABEL_CODE_OF])
 
 

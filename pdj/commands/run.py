@@ -22,7 +22,7 @@ OF_AN_IMAGE = (
     *("--name", "--workers", "--ps", "--env", "--limits", "--requests", "--backoff-limit"),
     *("--intranet", "--clean-pod-policy", "--dry-run", "--output", "--context", "--kubeconfig"),
 )
-"""What means nothing to `run --local`: the job is in the file, and no cluster is asked."""
+"""Options that `run --local` refuses: its job is in the file, and it uses no other cluster."""
 OF_LOCAL = ("--program", "--requirements")
 UNSET: tuple[object, ...] = (None, [], {}, "")
 

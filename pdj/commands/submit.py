@@ -87,7 +87,7 @@ def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None)
 
 
 def _await_end(session: Session, name: str) -> int:
-    """Print the log until the job has ended, but beside an object only the phases."""
+    """Print the log until the job has ended; with `-o`, print only the phases."""
     if session.options.output:
         return wait_for_end(session, name)
     phases = [""]
@@ -104,7 +104,7 @@ def _await_end(session: Session, name: str) -> int:
 
 
 def job_of(document: Document) -> Raw:
-    """The job of a document. Raises Usage where it is none."""
+    """The job in a document. Raises Usage if it is not a PaddleJob."""
     if document.kind != f"{API_VERSION}/{KIND}":
         what = plain(document.kind.strip("/")) or "no object"
         raise Usage(f"{document.file}:{document.line}: {what}, not a {KIND} of {API_VERSION}")
@@ -115,7 +115,7 @@ def job_of(document: Document) -> Raw:
 
 
 def _preview(session: Session, jobs: list[Raw], bundle: Bundle | None) -> int:
-    """Print the jobs, each behind the ConfigMap that it needs."""
+    """Print the jobs, each after the ConfigMap that it needs."""
     if not session.options.output:
         return _list(session, jobs)
     all_ = [each for job in jobs for each in (*([bundle.config_map(job)] if bundle else []), job)]
@@ -137,7 +137,7 @@ def _list(session: Session, jobs: list[Raw]) -> int:
 
 
 def send(session: Session, job: Raw, bundle: Bundle | None) -> Raw:
-    """Create a job, behind its code; returns it as the cluster has it.
+    """Create a job, after the ConfigMap with its code; returns it as the cluster has it.
 
     Raises Problem from AlreadyExists for a taken name, unless the option `replace` is set.
     """

@@ -14,7 +14,7 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 VERSION_FILE = "version.txt"
-"""In the one file, which no package manager knows: beside the package's modules."""
+"""Where the single file has its version: no package manager knows it."""
 FITS = "they fit"
 UNSEEN = "whether the fields fit cannot be seen: you may not read the CRD"
 

@@ -14,7 +14,7 @@ OWNED_VARIABLES = (POD_VARIABLES | CONFIG_MAP_VARIABLES) - {PORT_VARIABLE}
 SHARED_MEMORY = "/dev/shm"
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 INTERFACE_SUFFIX = "_SOCKET_IFNAME"
-"""Of NCCL, and of its like: HCCL, BKCL, RCCL reads NCCL's."""
+"""Variables of NCCL and similar libraries (HCCL, BKCL; RCCL reads those of NCCL)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _shared_memory(part: Part) -> Found:
 
 
 def _proxy(part: Part) -> Found:
-    """A value that comes from elsewhere, or with a whole ConfigMap, may be right."""
+    """Advice if no_proxy lacks the pods' addresses. An unknown value may be right."""
     env = {name.lower(): value for name, value in part.env.items()}
     set_ = [name for name in PROXIES if env.get(name)]
     kept = env.get("no_proxy", "")

@@ -24,7 +24,7 @@ from pdj.documents.schema import UNKNOWN_FIELD, Fault, check
 
 MAX_NAME = 253
 MAX_GENERATE_NAME = 58
-"""Of more, the API server takes the beginning."""
+"""The API server cuts a longer generateName to this."""
 GENERATED = "xxxxx"
 """In place of the characters that the API server puts after generateName."""
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")

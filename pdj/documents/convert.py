@@ -283,7 +283,7 @@ def _template(value: Any, path: str, notes: Notes, restart: str | None = None) -
 
 _TEMPLATE = ("labels", "annotations", "finalizers")
 _UNHEARD = ("name", "namespace", "creationTimestamp")
-"""Of a template's metadata: no controller gives them to its pods."""
+"""Fields of a template's metadata that no controller copies to its pods."""
 
 
 def _containers(pod: Raw, path: str, notes: Notes) -> list[Raw]:

@@ -9,11 +9,11 @@ from pdj.documents.parts import Found, Part, Rule
 from reconcile.build.launcher import count_processes
 
 TOOLS = ("paddleformers-cli", "erniekit")
-"""They forget their peers' addresses, and start the launcher by NNODES, RANK and MASTER_ADDR."""
+"""Tools that drop the peers' addresses, and start the launcher by NNODES and MASTER_ADDR."""
 LAUNCHERS = ("paddle.distributed.launch", "fleetrun")
 _PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 _BEFORE = re.compile(r"|[;&|\n]|-\w+|exec|then|do|\w+=.*|(?:.*/)?python[\d.]*")
-"""What a program follows in a command or a script."""
+"""The words after which a command or a script names a program."""
 _MEETS = re.compile(r"fleet|distributed|init_parallel_env")
 _LOOPBACK = re.compile(r"(?:\w+://)?(?:127\.\d+\.\d+\.\d+|localhost)(?::\d+)?")
 _NODES = re.compile(r"([0-9]{1,6})(?::([0-9]{1,6}))?")

@@ -22,15 +22,15 @@ from pdj.errors import Problem, Usage
 MAX_BYTES = 3 << 20
 """The API server takes no larger request."""
 MAX_VALUES = 300_000
-"""Of a document with its aliases written out."""
+"""The most values in a document, with its aliases written out."""
 MAX_DEPTH = 100
 MAX_DIGITS = 400
-"""Of a number: those with more are neither integers of 64 bits nor floats."""
+"""The most digits of a number: a longer one fits neither 64 bits nor a float."""
 
 _PAIR = re.compile(
     r"(?<!\\)((?:\\\\)*)(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})"
 )
-"""A character beyond 16 bits as JSON may write it, behind an even number of backslashes."""
+"""Two JSON escapes for one character beyond 16 bits, after an even number of backslashes."""
 
 Place = tuple[str | int, ...]
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -27,9 +27,9 @@ class Surroundings:
     uid: str = MADE_UP_UID
     address_of: Callable[[str, int], str] = lambda _name, at: str(FIRST_ADDRESS + at)
     settings: Settings = field(default_factory=Settings)
-    """Of the operator."""
+    """The operator's settings."""
     pod_group: Raw | None = None
-    """The user's, with the job's name, which the pods would join."""
+    """The user's PodGroup with the job's name, which the pods would join."""
 
 
 def render(job: Raw, now: datetime, around: Surroundings | None = None) -> list[Raw]:

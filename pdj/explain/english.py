@@ -47,7 +47,7 @@ DISK_FULL = Text(
     Who.USER,
 )
 FAULTS = faults.ENGLISH
-"""By what the program said of it."""
+"""Texts by the kind of fault in the program's log."""
 NOT_SET_UP = Text(
     "A node cannot set a pod up: the warnings below say why.",
     "Correct the volume or the object that they name, or create it; the node tries again by "

@@ -1,4 +1,4 @@
-"""Whether the etcd exists through which the launchers of an elastic job meet."""
+"""Whether the etcd that an elastic job's launchers use exists."""
 
 from types import ModuleType
 
@@ -18,7 +18,7 @@ VARIABLE = "PADDLE_MASTER"
 def etcd_lines(client: Client, picture: JobPicture, texts: ModuleType) -> list[str]:
     """Which Service is missing, and the command that makes it; nothing if it exists.
 
-    Nothing is said of an etcd outside of the cluster.
+    An etcd outside of the cluster is not checked.
     """
     name, namespace = _service(picture)
     if not name:

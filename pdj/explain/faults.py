@@ -1,4 +1,4 @@
-"""What a kind of fault (`reconcile.words.fault.Fault`) means to a user, in both languages."""
+"""The meaning of each kind of fault (`reconcile.words.fault.Fault`), in both languages."""
 
 from pdj.explain.texts import Text, Who
 

@@ -1,6 +1,6 @@
 """Why Kueue holds or stops a job, by the reason in the job's Workload, in both languages.
 
-Who may not read Workloads gets the text of the job's own reason.
+A user without the right to read Workloads gets the text of the job's own reason.
 """
 
 from collections.abc import Iterator
@@ -166,7 +166,9 @@ def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: st
 
 
 def queue_lines(client: Client, job: PaddleJob) -> Iterator[str]:
-    """The place in the queue, where Kueue's visibility API answers, and who has quota of it."""
+    """The job's place in the queue, if Kueue's visibility API answers, and which jobs hold its
+    quota.
+    """
     from reconcile.model.workload import has_quota  # takes time to import
 
     queue = job.labels.get(LABEL_QUEUE, "")

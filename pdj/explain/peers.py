@@ -1,4 +1,4 @@
-"""The last lines of the other pods, where one waited in vain for them."""
+"""The last lines of the other pods, for a job in which one waited for them in vain."""
 
 from api.objects import Raw, name_of
 from api.status import Failure
@@ -18,7 +18,7 @@ def waited_in_vain(failure: Failure) -> bool:
 
 
 def peer_lines(client: Client, picture: JobPicture, failure: Failure) -> list[str]:
-    """The last lines of the pods that are there, by name; raises ApiError."""
+    """The last lines of the pods that exist, by name; raises ApiError."""
     others = [pod for pod in picture.pods if name_of(pod) != failure.pod and _has_log(pod)]
     return [line for pod in others[:MAX_PODS] for line in _tail(client, picture, pod)]
 

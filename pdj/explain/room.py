@@ -1,4 +1,4 @@
-"""What nodes and quotas have, for a job whose pods find no room."""
+"""What nodes and quotas offer, for a job whose pods do not fit."""
 
 from collections.abc import Iterator
 from types import ModuleType
@@ -13,7 +13,7 @@ MAX_NODES = 10
 
 
 def node_lines(client: Client, job: PaddleJob, texts: ModuleType) -> list[str]:
-    """What no node has enough of, and then the nodes with what they have."""
+    """The resources that no node has enough of, then what each node has."""
     nodes, _ = client.list(core_path("", "nodes"))
     lines = [*_never_fits(nodes, job, texts)]
     lines += [f"{name_of(node)}: {_describe(node)}" for node in nodes[:MAX_NODES]]

@@ -201,7 +201,7 @@ def _history(
 
 _REASONS = frozenset(map(str, Reason))
 _OF_KSTATUS = frozenset({Condition.RECONCILING, Condition.STALLED})
-"""They repeat the reasons of the others."""
+"""Conditions whose reasons are those of other conditions."""
 _ONLY_EVENTS = frozenset({Reason.OWNED_VARIABLE, Reason.FORCE_DELETED})
 
 

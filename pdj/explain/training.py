@@ -1,4 +1,4 @@
-"""What the reasons of a training's own trouble mean to a user, in both languages."""
+"""The meaning of the reasons about a training that stalls or runs alone, in both languages."""
 
 from api.constants import Reason
 from pdj.explain.texts import Text, Texts, Who

@@ -9,7 +9,7 @@ from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import log_path
 
 HEAD_BYTES = 64 << 10
-"""Of a log: the launcher says it as it starts."""
+"""Bytes of the log to read: the launcher writes it when it starts."""
 
 
 def find_alone(client: Client, picture: JobPicture) -> str:

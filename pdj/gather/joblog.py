@@ -16,7 +16,7 @@ MAX_LOGS = 256
 
 
 class NoLogs(Problem):
-    """The logs cannot be followed, whatever becomes of the job."""
+    """The logs cannot be followed, whatever happens to the job."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ FIRST_PAUSE_SECONDS = 0.2
 MAX_PAUSE_SECONDS = 3.0
 NANOSECONDS = 1_000_000_000
 STREAM_READ_SECONDS = 3600.0
-"""A log may be silent for long; it is closed when its pod has gone."""
+"""A log may be silent for a long time; it is closed when its pod is gone."""
 MAX_LINE_BYTES = 64 << 10
 """A longer line is cut into pieces, which say so."""
 GOES_ON = " … (cut: the line goes on)".encode()

@@ -1,4 +1,4 @@
-"""Lines of several logs in order of time, though each comes at its own pace.
+"""Merges the lines of several logs in order of time, although each log comes at its own pace.
 
 A line goes out when every open log has shown its next line, or when it has waited for
 `hold_seconds`: a pod that is silent must not hold up the others. The order within a log stays.
@@ -14,7 +14,7 @@ from kube.clock import Clock
 
 MAX_BUFFERED = 5_000
 MAX_BUFFERED_BYTES = 4 << 20
-"""Lines of one log that wait, and their text. A reader that is ahead of the others rests then."""
+"""The most lines, and text, of one log that wait. A reader that gets this far ahead pauses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Merger:
         """Guards all that follows."""
         self._waiting: dict[Source, deque[tuple[float, Line]]] = {}
         self._bytes: Counter[Source] = Counter()
-        """How long the lines of each log in _waiting are together."""
+        """The total length of each log's lines in _waiting."""
         self._open: set[Source] = set()
         self._heads: list[tuple[int, int, Source]] = []
         """One for each log that has lines waiting: its first line's moment."""

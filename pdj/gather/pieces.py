@@ -7,7 +7,7 @@ from kube.client import read_parts
 from kube.http import Stream
 
 MAX_FOLLOWING_BYTES = 3
-"""Of a character in UTF-8, after its first."""
+"""The bytes of a UTF-8 character after its first one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,12 @@ REST_SECONDS = 15.0
 """The period of a log that could not be read or is silent: such a read takes long."""
 THREADS = 8
 SILENT_SECONDS = 60.0
-"""After so long without a line the other workers are asked, too."""
+"""After this long without a line the logs of the other workers are read, too."""
 SUSPICIOUS_SECONDS = 600.0
-"""After so long without a line, and without notice, the training may hang."""
+"""After this long without a line, and without an announced pause, the training may hang."""
 MAX_WORKERS = 16
 TALKING = timedelta(seconds=120)
-"""Who was silent for so long before the first worker was has nothing to do with its silence."""
+"""A worker that fell silent this long before the first worker did is not the cause."""
 _UNKNOWN = Progress()
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -64,7 +64,7 @@ class Training:
     problem: str = ""
     first_silent: tuple[str, datetime, datetime] | None = None
     is_reported: bool = False
-    """Whether it is what the operator has written into the status, some minutes ago perhaps."""
+    """Whether it comes from the job's status, where the operator wrote it up to minutes ago."""
 
     @property
     def silent_seconds(self) -> float:
@@ -76,7 +76,7 @@ class Training:
     def is_suspicious(self) -> bool:
         """Whether the log has been silent for unusually long, and no line announced that.
 
-        What the operator reported is its own to judge, by the condition TrainingStalled.
+        Progress from the status is not judged here: the operator sets TrainingStalled for it.
         """
         usual = max(SUSPICIOUS_SECONDS, self.progress.quiet_seconds or 0)
         return not self.is_reported and self.silent_seconds > usual
@@ -145,7 +145,7 @@ class TrainingReader:
 
 
 def _of_status(known: TrainingProgress) -> Progress:
-    """What the operator has read, for those who have no right to logs."""
+    """The progress in the status, for users without the right to read logs."""
     saved, saved_at = known.checkpoint, parse_time(known.checkpoint.time)
     epochs = [int(each) for each in known.epoch.split("/") if each.isdecimal()]
     return Progress(
@@ -164,7 +164,7 @@ def _of_status(known: TrainingProgress) -> Progress:
 
 
 def _read_lines(client: Client, job: PaddleJob, worker: int, count: int = MAX_LINES) -> list[Line]:
-    """The last lines of a worker, including the very last one."""
+    """The last lines of one worker's log."""
     query = {
         "container": trainer_name(job.spec.roles[Role.WORKER].pod_spec),
         "timestamps": "true",

@@ -1,4 +1,4 @@
-"""How far a training is, in words: only what its log says, and how old the last line is."""
+"""A training's progress in words: what its log says, and how old the last line is."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,12 +15,12 @@ GAP = "  "
 COLUMNS = ("STEP", "LAST OUTPUT")
 SHOWN_METRICS = ("loss", "acc", "accuracy")
 MAX_SKEW_SECONDS = 5.0
-"""Clocks that differ by less are right."""
+"""Clocks that differ by less count as right."""
 SAME_STEP_SECONDS = 60.0
 
 
 def describe_training(training: "Training", words: dict[str, str] = english.PROGRESS) -> list[str]:
-    """A few words for each thing that is known; `words` are those of a language."""
+    """A few words for each known value; `words` has the texts of a language."""
     if training.problem:
         return [words["problem"].format(plain(training.problem))]
     return [*_describe(training, words)]
@@ -68,7 +68,7 @@ def _describe_silence(training: "Training", words: dict[str, str]) -> Iterator[s
 
 
 def describe_in_columns(training: "Training | None") -> tuple[str, str]:
-    """The cells of COLUMNS, each `-` where nothing is known."""
+    """The cells of COLUMNS; `-` for what is unknown."""
     if training is None or training.problem:
         return ("<unknown>" if training else "-", "-")
     step, last = training.progress.step, training.progress.last_output_time

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 Paint = Callable[..., str]
 Item = TypeVar("Item")
 Branch = tuple[str, list[str]]
-"""Of the tree: its title and its leaves."""
+"""A part of the tree: its title and its leaves."""
 MAX_PODS = 200
-"""Of each role: of thousands, those that run need no line."""
+"""The most pods shown for each role: of thousands, those that run need no line."""
 _INDENT = "│  ├─ "
 _STATES = {
     "Running": "green",
@@ -134,7 +134,7 @@ def _role(role: Role, wanted: int, pods: list[Pod], paint: Paint, now: datetime)
 
 
 def _counted(role: Role, wanted: int, status: JobStatus, paint: Paint) -> str:
-    """A role whose pods cannot be seen, as the operator has counted them."""
+    """The line of a role whose pods cannot be read: the operator's counts."""
     counts = status.roles.get(role) or RoleStatus()
     return f"{paint(role, 'bold')}  {_progress(counts.running, counts.succeeded, wanted, paint)}"
 
@@ -164,7 +164,7 @@ def _attempts(status: JobStatus, columns: int) -> list[str]:
 
 
 def describe_failure(failure: Failure) -> str:
-    """What ended an attempt, in one line."""
+    """One line about what ended an attempt."""
     parts = [failure.reason]
     if failure.pod:
         parts.append(failure.pod + (f" on {failure.node}" if failure.node else ""))

@@ -1,4 +1,4 @@
-"""Columns under their titles, and ages as kubectl writes them."""
+"""Tables with titles, and ages as kubectl writes them."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime

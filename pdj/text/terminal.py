@@ -1,4 +1,4 @@
-"""What reaches a terminal: colours where they are wanted, and no control character of others.
+"""Output to a terminal: colours where they are wanted, and no control characters from others.
 
 Names, messages and logs come from whoever wrote them. `plain` turns every character that a terminal
 obeys, or that changes the direction of text, into its visible escape.
@@ -15,7 +15,7 @@ _HARMFUL: Final = re.compile(
 _SHADE = r"(?:0?[0-47]|2[2-47]|[349][0-7]|10[0-7]|[34]9|[34]8;(?:5|2;\d{1,3};\d{1,3});\d{1,3})"
 _COLOUR: Final = re.compile(rf"(\x1b\[(?:{_SHADE}(?:;{_SHADE})*)?m)")
 _OF_BARS: Final = re.compile(r"\x1b\[[0-9]?[AK]")
-"""How a progress bar that stands above another draws itself again."""
+"""The escape with which a progress bar above another one redraws itself."""
 COLOURS: Final = {
     "bold": "1",
     "dim": "2",
@@ -38,17 +38,18 @@ BY_PHASE: Final = {
     "Suspended": "magenta",
 }
 COLUMNS, LINES = 80, 24
-"""Of a terminal that says it has none: that of a container, or of a recorder."""
+"""The width for a terminal that reports none, as in a container or a recorder."""
 PODS: Final = ("cyan", "green", "yellow", "magenta", "blue")
 
 
 def plain(text: object) -> str:
-    """The text in one line, with nothing in it that a terminal would obey."""
+    """The text in one line, without anything that a terminal would interpret."""
     return _HARMFUL.sub(_escape, str(text))
 
 
 def log_line(text: str, has_colour: bool = False) -> str:
-    """A line of a log as `plain` has it, with its own colours or without; of a bar the last state.
+    """A line of a log as `plain` has it, with its own colours or without; of a progress bar, the
+    last state.
 
     A progress bar overwrites itself after each carriage return, and a log keeps every state.
     """
@@ -79,12 +80,12 @@ def _columns(character: str) -> int:
 
 
 def pad(text: str, columns: int) -> str:
-    """The text, filled with blanks."""
+    """The text, padded with blanks."""
     return text + " " * max(0, columns - width(text))
 
 
 def shorten(text: str, columns: int) -> str:
-    """The text cut to so many columns, with an ellipsis where it was."""
+    """The text cut to this many columns, with an ellipsis at the cut."""
     if width(text) <= columns:
         return text
     used, kept = 1, ""
@@ -97,7 +98,7 @@ def shorten(text: str, columns: int) -> str:
 
 
 class Screen:
-    """An output: its lines, and colours if a person looks at it."""
+    """An output stream, with colours if it is a terminal."""
 
     def __init__(self, out: TextIO | None = None, has_colour: bool | None = None) -> None:
         self.out = out or sys.stdout
@@ -119,7 +120,7 @@ class Screen:
         self.out.flush()
 
     def redraw(self, lines: list[str]) -> None:
-        """Print in place of what was drawn last; where nobody looks, after it."""
+        """Print over the lines drawn last; if the output is no terminal, print below them."""
         if self.is_terminal and self._drawn:
             self.out.write(f"\033[{self._drawn}F\033[J")
         height = self.height() if self.is_terminal else len(lines)
@@ -128,11 +129,11 @@ class Screen:
         self.write(*shown)
 
     def columns(self) -> int:
-        """How wide it is; a pipe has no end."""
+        """The width in columns; unlimited for a pipe."""
         return self._size().columns or COLUMNS if self.is_terminal else 1 << 20
 
     def height(self) -> int:
-        """How many lines can be drawn again."""
+        """How many lines can be redrawn."""
         return (self._size().lines or LINES) - 1 if self.is_terminal else 1 << 20
 
     def _size(self) -> os.terminal_size:

@@ -1,9 +1,9 @@
-"""The page of `kubectl pdj ui`: served on loopback, with the rights of the user's kubeconfig.
+"""The page of `kubectl pdj ui`, served on loopback with the permissions of the user's kubeconfig.
 
-`page/` holds what the browser gets, as it is. The server answers with JSON; what goes on for long
-(jobs, a job, its log) is a feed: one JSON value a line, for as long as the browser reads. A thread
-of its own reads each feed, so everything below may block.
+`page/` holds the files that the browser gets. The server answers with JSON. What changes (the jobs,
+one job, its log) is a feed: one JSON value per line, for as long as the browser reads. Each feed
+has its own thread, so everything in these modules may block.
 
-Every text that others wrote passes `encoding.encode` on its way out, and the page shows texts as
-texts: neither markup nor a mark of direction reaches the reader as what it claims to be.
+Every text that others wrote passes through `encoding.encode`, and the page shows it as plain text:
+markup and marks of direction have no effect.
 """

@@ -1,4 +1,4 @@
-"""The client of the page's user, made anew from the kubeconfig after a login was refused.
+"""The client of the page's user, built again from the kubeconfig after a login was refused.
 
 The page stays with the cluster that it was opened for: another current context changes nothing, and
 another server under the same context is refused.
@@ -36,7 +36,7 @@ class Access:
             return self._client
 
     def refuse(self, error: Exception) -> None:
-        """Read the kubeconfig again for the next client, if this was about the login."""
+        """Read the kubeconfig again for the next client, if this error is about the login."""
         if isinstance(error, Unauthorized):
             with self._lock:
                 self._client = None

@@ -1,4 +1,4 @@
-"""What is answered at which path."""
+"""The paths of the page's server, and the answers."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,9 @@ LANGUAGES = ("en", "zh")
 
 
 def build_app(session: Session, namespace: str, language: str) -> Starlette:
-    """The application; `namespace` is empty for all of them, `language` what the page begins in."""
+    """The application; `namespace` is empty for all namespaces; `language` is the page's first
+    language.
+    """
     return _App(session, namespace, language).build()
 
 

@@ -21,7 +21,7 @@ MAX_PODS = 500
 def describe_job(
     client: Client, picture: JobPicture, language: str, training: Training | None = None
 ) -> dict[str, Any]:
-    """The message of a job's feed. Raises Problem where the job cannot be read by this version."""
+    """The message of a job's feed. Raises Problem if this version cannot read the job."""
     job = picture.job
     story = tell(client, picture, language, training)
     return {
@@ -130,7 +130,7 @@ def _roles(job: PaddleJob) -> list[dict[str, Any]]:
 
 
 def _choose_pods(picture: JobPicture) -> list[Pod]:
-    """The pods in order; of too many those first that do not run."""
+    """The pods in order; if there are too many, those that do not run come first."""
     pods = sorted(map(read_pod, picture.pods), key=lambda pod: pod_order(pod.name))
     return pods if len(pods) <= MAX_PODS else sorted(pods, key=lambda pod: pod.is_running)
 

@@ -1,4 +1,4 @@
-"""The browser's way in: a file that only its user can read, and that leads to the address.
+"""Opens the browser through a file that only its user can read, and that leads to the address.
 
 The address holds a token, and everybody on a machine sees the arguments of its processes. So a
 browser is started with the file's name. Any thread may use it.
@@ -18,7 +18,7 @@ _PAGE = (
 
 
 class Door:
-    """The file of one address, from `open` to `close`."""
+    """The file that leads to one address; it exists from `open` to `close`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,7 +38,7 @@ class Door:
         threading.Thread(target=webbrowser.open, args=(path.as_uri(),), daemon=True).start()
 
     def close(self) -> None:
-        """Remove the file: somebody has come, or nobody can any more."""
+        """Remove the file: the browser has come, or the server ends."""
         with self._lock:
             self._is_closed = True
             if self._path is not None:

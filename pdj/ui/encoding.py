@@ -1,4 +1,4 @@
-"""Values as JSON, with no character in them that would change how others read."""
+"""Encodes values as JSON, without characters that would change how the rest of a text looks."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ def clean_text(text: str) -> str:
 
 
 def describe_problem(error: Exception) -> dict[str, str]:
-    """What the page says of a failure: of which kind it is, and the words of whoever refused."""
+    """The page's message about a failure: its kind, and the words of whoever refused."""
     shown = error.for_shell if isinstance(error, Problem) else str(error)
     text = error.message if isinstance(error, errors.ApiError) else shown
     return {"type": "problem", "kind": _kind(error), "text": text}

@@ -1,6 +1,6 @@
-"""What a page follows: the jobs, one job, its log. One thread reads a feed; `close` ends it.
+"""The feeds of the page: the jobs, one job, its log. One thread reads a feed; `close` ends it.
 
-`take` waits a moment for news; what it gives may be empty. Raises ApiError and Problem.
+`take` waits a moment for news; its result may be empty. Raises ApiError and Problem.
 """
 
 import threading
@@ -27,17 +27,17 @@ from pdj.ui.rows import row_of
 Message = dict[str, Any]
 TICK_SECONDS = 1.0
 MIN_SECONDS = 0.2
-"""News that comes closer together goes out as one."""
+"""Changes that come closer together than this are sent as one."""
 REST = 4.0
-"""So many times as long as a look at a job took is rested before the next."""
+"""After reading a job, the pause is this many times as long as reading it took."""
 EVENT_SECONDS = 5.0
-"""Events are no news of the job: they are looked for so often."""
+"""No watch reports Events: they are read this often."""
 HOLD_SECONDS = 0.5
 TAKE_SECONDS = 0.25
 TAIL_LINES = 2000
 MAX_LOGS = 64
 MAX_CHARACTERS = 8192
-"""Of a line; a browser lays out no more."""
+"""The most characters of a line: a browser cannot show more."""
 
 
 class Feed(Protocol):
@@ -51,13 +51,13 @@ class Feed(Protocol):
 
 
 class _Trouble:
-    """Tells of an outage when it begins and when it ends."""
+    """Reports an outage when it begins and when it ends."""
 
     def __init__(self) -> None:
         self._told = False
 
     def news(self, error: ApiError | None) -> list[Message]:
-        """What is to be said now."""
+        """The message to send now, if any."""
         if (error is not None) == self._told:
             return []
         self._told = error is not None
@@ -75,11 +75,11 @@ class JobsFeed:
         self._keeper = Keeper(Watch(client, jobs_path(namespace), {}), self._changed)
         self._trouble = _Trouble()
         self._shown: dict[str, str] | None = None
-        """The version of each job that the page has."""
+        """The version of each job that was sent to the page."""
         self._keeper.__enter__()
 
     def take(self) -> list[Message]:
-        """Rows that are new or other, and the UIDs of those that have gone."""
+        """Rows that are new or changed, and the UIDs of those that are gone."""
         if self._shown is not None:
             self._clock.wait(self._pause, MIN_SECONDS)
         self._clock.wait(self._changed, TICK_SECONDS)
@@ -171,7 +171,7 @@ class LogFeed:
         self._live.__enter__()
 
     def take(self) -> list[Message]:
-        """The next lines; at the end of all logs that it is the end."""
+        """The next lines; after the last one, a message that the log has ended."""
         picture = self._live.picture()
         if picture is not None and picture != self._shown:
             self._follow(picture)

@@ -1,10 +1,10 @@
-"""Who may ask: the one browser that came by the printed address, from a page of this server.
+"""Lets only the one browser in that opened the printed address, from a page of this server.
 
-The address holds a token that is good for one visit, and gives a cookie and a key in its place. A
-browser sends the cookie to every port of this machine, so it opens the page alone. All that the
-page asks for needs the key, too, which it keeps where no page of another port can read it. Another
-Host (a name that somebody has pointed at this machine) and another Origin (a page of somebody else,
-another port of this machine too) are refused, whatever they ask for.
+The address holds a token that is good for one visit, and is exchanged for a cookie and a key. A
+browser sends the cookie to every port of this machine, so the cookie gives access to the page only.
+The page's requests also need the key, which it keeps where no page of another port can read it.
+Another Host (a name that somebody has pointed at this machine) and another Origin (a page of
+somebody else, another port of this machine too) are refused, whatever they ask for.
 """
 
 import hmac
@@ -63,7 +63,7 @@ class Guard:
         await (answer or self._app)(scope, receive, _with_headers(send))
 
     def _answer(self, request: Request) -> Response | None:
-        """What is said in the application's place; None where the request is fine."""
+        """The answer to a refused request; None if the request is fine."""
         headers = request.headers
         if headers.get("host") not in self._hosts:
             return _refuse("another Host than this machine's")
@@ -84,13 +84,15 @@ class Guard:
         return hmac.compare_digest(given.encode(), self._secret.encode())
 
     def _has_key(self, request: Request) -> bool:
-        """Whether it comes from the page; the page itself has no secrets, and comes before."""
+        """Whether the request has the key. The page itself needs none: it has no secrets."""
         given = request.headers.get(KEY_HEADER, "")
         is_page = not request.url.path.startswith("/api/")
         return is_page or hmac.compare_digest(given.encode(), self._key.encode())
 
     def _enter(self, token: str, is_session: bool) -> Response:
-        """Give the cookie for the token, once; and the key, behind # where no server sees it."""
+        """Exchange the token, once, for the cookie and the key. The key is after `#`, which
+        browsers do not send.
+        """
         is_right = hmac.compare_digest(token.encode(), self.token.encode())
         if not is_session and (self._is_entered or not is_right):
             return _refuse("this address is no longer good: start `kubectl pdj ui` again")

@@ -1,6 +1,6 @@
-"""A job as a line of the list, and what is written alike in several places of the page.
+"""A job as a line of the list, and texts that several places of the page share.
 
-Whatever its version, a job has a line.
+Every job has a line, whatever its version.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from pdj.gather.jobs import headline_of
 
 
 def row_of(raw: Raw) -> dict[str, Any]:
-    """What the list shows of a job; times are seconds since 1970."""
+    """The values that the list shows of a job; times are seconds since 1970."""
     status = raw.get("status") or {}
     reason, message = headline_of(status)
     return {
@@ -44,7 +44,7 @@ def seconds(text: Any) -> float | None:
 
 
 def failure_text(failure: Failure) -> str:
-    """What ended an attempt, in a few words."""
+    """A few words about what ended an attempt."""
     end = ""
     if failure.signal is not None:
         end = f", {signal_name(failure.signal)}"

@@ -1,7 +1,7 @@
-"""When each pod of a job waited, started, ran and ended: also pods that are gone.
+"""When each pod of a job waited, started, ran and ended, including pods that are gone.
 
-Of pods that are there their status tells. Of earlier ones of the same names the Events tell, as
-long as the cluster keeps them, and the failure records tell how they ended. Pure.
+Existing pods are described by their status, earlier pods of the same name by their Events, as long
+as the cluster keeps them, and by the failure records. Pure.
 """
 
 import math
@@ -18,7 +18,7 @@ from pdj.ui.rows import failure_text, seconds
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One pod, from its creation on. What has not happened (yet) is None.
+    """One pod, from its creation on. A time is None if that has not happened (yet).
 
     `ending` says what ended it, if that was no good end; `state` is the pod's own word.
     """
@@ -91,7 +91,7 @@ def _past_runs(picture: JobPicture, events: tuple[Raw, ...]) -> Iterator[Run]:
 def _told_by_events(
     picture: JobPicture, events: tuple[Raw, ...]
 ) -> dict[str, list[dict[str, float]]]:
-    """By name, for each pod that is gone: when each reason was first told."""
+    """For each pod that is gone, by name: when an Event first had each reason."""
     there = {uid_of(raw) for raw in picture.pods}
     told: dict[str, dict[str, dict[str, float]]] = {}
     for event in events:

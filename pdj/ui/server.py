@@ -23,7 +23,7 @@ PORT = 8470
 
 
 class _Server(uvicorn.Server):
-    """Says where it is once it listens for signals too, and ends soon beside a silent cluster."""
+    """Prints its address once it handles signals, and ends soon even if the cluster is silent."""
 
     def __init__(
         self, config: uvicorn.Config, announce: Callable[[], None], end: Callable[[], None]

@@ -16,11 +16,11 @@ MAX_FEEDS = 100
 HEADERS = [(b"content-type", b"application/x-ndjson; charset=utf-8")]
 Result = TypeVar("Result")
 BEAT = b"\n"
-"""Sent where there is no news: the page knows by it that this process lives."""
+"""Sent when there is no news, so that the page knows that this process is alive."""
 
 
 class Stream:
-    """An answer. `open_feed` may block, as everything of a feed may."""
+    """An answer that streams a feed. `open_feed` may block, as may everything in a feed."""
 
     limiter: CapacityLimiter | None = None
 
@@ -29,7 +29,7 @@ class Stream:
         self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send messages until the reader goes, or what is read refuses to go on."""
+        """Send messages until the reader leaves or the feed fails."""
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         async with anyio.create_task_group() as group:
             group.start_soon(_end_with_reader, receive, group.cancel_scope)

@@ -1,7 +1,7 @@
 """A job's life as bars in time: its phases, its attempts, and its pods with what ended each.
 
-Pure. Of attempts whose pods are gone the failure records tell; of phases that have passed, the
-Events that are left. Times are seconds since 1970.
+Pure. Attempts whose pods are gone are known from the failure records, past phases from the Events
+that are left. Times are seconds since 1970.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from pdj.ui.runs import Run, runs_of
 
 MAX_PODS = 40
 _ORDER: list[str] = list(Phase)
-"""That of phases which began in the same second, the unit of Kubernetes' times."""
+"""The length of phases that began in the same second, the unit of Kubernetes' times."""
 _BY_EVENT: dict[str, Phase] = {
     Reason.CREATED: Phase.PENDING,
     Reason.ALL_PODS_RUNNING: Phase.RUNNING,
@@ -36,7 +36,7 @@ _ENDS: dict[str, str] = {Phase.COMPLETED: "done", Phase.FAILED: "broken"}
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """From when to when something was so; `end` is None where it still is."""
+    """A span of time; `end` is None if it goes on."""
 
     start: float
     end: float | None
@@ -52,7 +52,7 @@ class Lane:
     bars: list[Bar]
     name: str = ""
     marks: list[tuple[float, str]] = field(default_factory=list)
-    """What ended something, and when."""
+    """An end: its time and its cause."""
 
 
 def draw_timeline(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _chosen(pods: dict[str, list[Run]]) -> list[tuple[str, list[Run]]]:
 
 
 def _phases(job: PaddleJob, points: list[tuple[float, str]]) -> Iterator[Bar]:
-    """Bars from each point to the next that tells of another phase."""
+    """Bars from each point to the next one with another phase."""
     end = seconds(job.status.completion_time)
     first, *later = points  # the job may have ended in the second of its creation
     points = [first, *(point for point in later if end is None or point[0] < end)]
@@ -119,7 +119,7 @@ def _points(
 
 
 def _points_of_attempts(job: PaddleJob, runs: list[Run]) -> Iterator[tuple[float, str]]:
-    """When an attempt ended, and when all of its pods ran: also when the job's Events are gone."""
+    """When an attempt ended, and when all of its pods ran; works without the job's Events, too."""
     begin = 0.0
     ends = [(seconds(each.time), each.attempt) for each in job.status.failures]
     for end, attempt in [*ends, (None, job.status.attempt)]:
@@ -148,7 +148,9 @@ def _last_change(job: PaddleJob) -> float:
 
 
 def _attempts(job: PaddleJob, runs: list[Run]) -> Iterator[Bar]:
-    """A bar for each attempt; those of which no record is left are one with the first that has."""
+    """A bar for each attempt. Earlier attempts without a record are merged into the first that has
+    one.
+    """
     status, ended = job.status, seconds(job.status.completion_time)
     end, number = job.created_at.timestamp(), 1
     for failure in status.failures:
@@ -165,7 +167,9 @@ def _attempts(job: PaddleJob, runs: list[Run]) -> Iterator[Bar]:
 
 
 def _begin(runs: list[Run], begin: float, end: float | None) -> float:
-    """When an attempt that began after a moment had its first pod; that moment if nobody knows."""
+    """When the attempt that began after this moment had its first pod; the moment itself if
+    unknown.
+    """
     return min((run.created or begin for run in runs if _is_within(run, begin, end)), default=begin)
 
 
@@ -183,7 +187,7 @@ def _lane(name: str, runs: list[Run]) -> Lane:
 
 
 def _bars(run: Run) -> Iterator[Bar]:
-    """Waiting for a node, starting, running: as far as it has come."""
+    """The bars of a pod: waiting for a node, starting, running, as far as it got."""
     steps = [(run.created, "waiting"), (run.scheduled, "starting"), (run.started, _ran(run))]
     known = [(when, state) for when, state in steps if when is not None]
     for at, (when, state) in enumerate(known):
