@@ -35,6 +35,8 @@ if __name__ == "__main__":
 """
 LOOK_UPS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 """Bytecode instructions that look up a name in the module; the last one in a class's body."""
+STORES = {"STORE_NAME", "STORE_GLOBAL"}
+"""Instructions with which a module defines a name; `from x import *` has none."""
 MADE_BY_SHELLS = {"_", "__IPYTHON__"}
 IS_LATER = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 """Flags of functions that do nothing when they are called."""
@@ -60,13 +62,13 @@ def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str
     package = path / "__init__.py"
     file = package if package.is_file() else path.with_name(f"{path.name}.py")
     try:
-        tree = ast.parse(file.read_bytes())
-        program = compile(tree, str(file), "exec", dont_inherit=True)
+        program = compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
     except OSError:
         raise NotSendable(f"{name}: there is no {file}") from None
     except (SyntaxError, ValueError) as error:
         raise NotSendable(f"{name}: {file} is not Python: {error}") from None
-    if not {function, "*"} & {*_bound_names(tree)}:
+    stored = {each.argval for each in dis.get_instructions(program) if each.opname in STORES}
+    if function not in stored and ("*",) not in program.co_consts:
         raise NotSendable(f"{name}: {file} defines no {function}")
     for code in program.co_consts:
         if isinstance(code, CodeType) and code.co_name == function and code.co_flags & IS_LATER:
@@ -98,17 +100,6 @@ def _refuse_keys(value: Any) -> None:
     if isinstance(value, list | tuple):
         for each in value:
             _refuse_keys(each)
-
-
-def _bound_names(tree: ast.Module) -> Iterator[str]:
-    """Names that a module may define, perhaps too many; `*` for a star import."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (each.asname or each.name for each in node.names)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
 
 
 def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
