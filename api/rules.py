@@ -14,7 +14,7 @@ from api.constants import MAX_CHILD_NAME, MAX_REPLICAS, Role
 from api.objects import Raw
 
 MUTABLE_POD_FIELDS = frozenset({"nodeSelector", "affinity", "tolerations", "schedulingGates"})
-"""What a queue controller may change in a template while the job is held."""
+"""The fields of a template that a queue controller may change while the job is held."""
 
 _INVISIBLE = frozenset({"overhead"})
 """A map of quantities, which have no type in the schema: CEL does not see it."""

@@ -42,9 +42,9 @@ MAX_MESSAGE_CHARACTERS = 1024
 MAX_HEADLINE_CHARACTERS = 100
 """`status.message` is cut to this: a column of `kubectl get`."""
 USUAL_WAITS = frozenset({Reason.WAITING_FOR_PODS, Reason.PODS_TERMINATING, Reason.BACK_OFF})
-"""What every restart waits for in turn."""
+"""The reasons for which every restart waits, one after the other."""
 UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
-"""What `parse_status` raises on a status that no operator has written."""
+"""The exceptions of `parse_status` for a status that no operator has written."""
 _TELLING = (
     Condition.FAILED,
     Condition.COMPLETED,
@@ -118,7 +118,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What the job waits for, for use by later passes, which never read a condition's message."""
+    """The reason for which the job waits: later passes read it instead of a condition's message."""
 
     cause: str = text_field("What the job waits for.")
     next_step: str = text_field("What to do about it, or what comes next.")

@@ -18,10 +18,10 @@ ACCELERATORS = (
     *("*/gpu", "kunlunxin.com/xpu", "huawei.com/Ascend*", "iluvatar*", "hygon.com/dcu*"),
     *("metax-tech.com/*", "cambricon.com/mlu*", "enflame.com/gcu*", "habana.ai/gaudi"),
 )
-"""Patterns of names, as of files: nvidia.com/gpu, amd.com/gpu and mthreads.com/gpu end alike."""
+"""Patterns of resource names, like those of file names: several vendors use `<vendor>/gpu`."""
 _SHARE = re.compile("mem|core", re.IGNORECASE)
 _AMOUNT = re.compile("[0-9]{1,4}")
-"""A quantity may have any number of digits, and no node as many devices."""
+"""A number of devices. A quantity may have any number of digits, but no node has 10,000 devices."""
 
 
 def trainer_name(pod_spec: Raw) -> str:

@@ -23,7 +23,7 @@ from api.schema_types import (
 )
 
 MIN_STALL_SECONDS = 120
-"""A job's log is read every 30 s at best."""
+"""The least `afterSeconds`: a job's log is read every 30 s at best."""
 STALL_SECONDS = 900
 FIRST_STEP_FACTOR = 4
 MAX_METRICS = 8
@@ -41,7 +41,7 @@ class StallSign(StrEnum):
 
 
 class StallAction(StrEnum):
-    """The answer to a stall."""
+    """The reaction to a stall."""
 
     EVENT = "Event"  # a condition, an Event and a metric
     RESTART = "Restart"  # also a new attempt, charged
@@ -55,7 +55,7 @@ class Resume(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StallPolicy:
-    """When a running job counts as stalled, in seconds, and the answer to that."""
+    """When a running job counts as stalled, in seconds, and the reaction to it."""
 
     after_seconds: int = STALL_SECONDS
     first_step_seconds: int = FIRST_STEP_FACTOR * STALL_SECONDS
@@ -82,7 +82,7 @@ class SavedCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """How far the training is. Times are those of the log's lines, by the node's clock.
+    """The progress of the training. Times are those of the log's lines, by the node's clock.
 
     `silent_seconds` and `stepless_seconds` are as of the last write of the status: a new leader
     goes on counting from them.

@@ -26,15 +26,15 @@ TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 VERDICT_SECONDS = 60.0
 FAILURE_SECONDS = 1.0
-"""Until the same token is asked about again, after the API server could not be asked."""
+"""The pause before the same token is checked again, if the API server could not be reached."""
 ASK_SECONDS = 3.0
 """After this long a reader gets a 500: less than the seconds that a connection has."""
 MAX_VERDICTS = 256
-"""Kept at once, of each kind. With more tokens, the API server is asked more often."""
+"""The most cached verdicts of each kind. With more tokens, the API server is asked more often."""
 MAX_ASKED = 32
 THREADS = 2
 LOG_SECONDS = 10.0
-"""Between two lines about refusals: anybody may send tokens."""
+"""The time between two log lines about refusals: anybody may send tokens."""
 _MAX_WHY = 300
 
 
@@ -45,7 +45,7 @@ def _refusal(status: HTTPStatus, why: str) -> Answer:
 
 
 ALLOWED = Answer(HTTPStatus.OK, b"")
-"""The verdict on those who may read; any other verdict is what is answered."""
+"""The verdict on those who may read; any other verdict is sent as the answer."""
 NO_TOKEN = _refusal(HTTPStatus.UNAUTHORIZED, "a bearer token is needed")
 NOT_ASKED = _refusal(
     HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -81,7 +81,7 @@ class Gate:
         self._is_closed = False
         self._numbers = itertools.count()
         self._questions: PriorityQueue[tuple[bool, int, _Question | None]] = PriorityQueue()
-        """Each with whether it can wait for others, and a number that keeps the order."""
+        """The questions, each with its priority and a number that keeps the order."""
 
     def guard(self, path: str, route: Route) -> Route:
         """The same route, only for clients that may `get` its path."""

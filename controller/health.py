@@ -21,14 +21,16 @@ from metrics import Metrics
 
 MAX_CONNECTIONS = 32
 MAX_HEAD_BYTES = 8192
-"""Of a request's first line and headers."""
+"""The most bytes of a request's first line and headers."""
 REQUEST_SECONDS = 5.0
-"""From the connection to the end of the answer, however busily the client sends."""
+"""The time from the connection to the end of the answer, even while the client still sends."""
 GRACE_SECONDS = 0.002
 """A connection as young as this makes room for no other: its request may be on the way."""
 DISABLED = "0"
 _BACKLOG = 4096
-"""Who does not fit is tried again by the client's kernel a second later: late for a probe."""
+"""The listen queue. If it is full, the client's kernel retries a second later, which is late for a
+probe.
+"""
 _POLL_SECONDS = 0.1
 _PENDING_POLL_SECONDS = 0.01
 """How often a route that has no answer yet is asked again."""

@@ -43,7 +43,7 @@ PATIENCE_MARGIN_SECONDS = 2.0
 """A standby sees a renewal up to a period late. It waits so much less than the lease lasts, and so
 leads within the lease's time after a kill. The leader has stopped writing long before."""
 REQUEST_TIMEOUT_SECONDS = 3.0
-"""So that a hung request leaves time for another before the deadline."""
+"""The timeout of a request, so that a hung one leaves time for another before the deadline."""
 
 
 @dataclass(frozen=True, slots=True)

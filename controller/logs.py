@@ -23,7 +23,7 @@ FORMATS = ("auto", "json", "text")
 MAX_VALUE_BYTES = 1000
 MAX_TRACEBACK_BYTES = 2000
 _MOST_BYTES_PER_CHARACTER = 12
-"""Of JSON in ASCII: two escaped surrogates."""
+"""The most bytes of one character in ASCII JSON: two escaped surrogates."""
 
 Log = structlog.typing.FilteringBoundLogger
 

@@ -50,7 +50,7 @@ DRAIN_SECONDS = 20.0
 ENDED_SPREAD_SECONDS = 30.0
 """There may be thousands of ended jobs: their first passes are spread over this."""
 EVENTS_SECONDS = 0.5
-"""For the Events that are still to send; a successor waits meanwhile."""
+"""Time for the Events that are still to be sent; a successor waits meanwhile."""
 JOIN_SECONDS = 5.0
 CLOCK_LOG_SECONDS = 60.0
 EXIT_FAILED = 1
@@ -89,7 +89,7 @@ class Manager:
         workers = foundation.options.workers
         self._queue = WorkQueue(foundation.clock, foundation.metrics.queue, workers)
         self._clients: list[ApiClient] = []
-        """To be closed at the end."""
+        """Objects to close at the end."""
         self._memory = JobMemory(self._store, foundation.clock)
         self._watches = self._build_watches(namespaces)
         self._elector = self._build_elector(die)

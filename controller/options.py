@@ -23,13 +23,15 @@ from reconcile.model.plan import Settings
 ENVIRONMENT_PREFIX = "PADDLEJOB_"
 REVISION = "PADDLEJOB_OPERATOR_REVISION"
 FOREIGN_VARIABLES = frozenset({"PADDLEJOB_E2E", "PADDLEJOB_MANUALS"})
-"""Of the tests, which start operators with their own environment."""
+"""Variables of the tests, which start operators with their own environment."""
 SERVICE_LINK = re.compile(r"_SERVICE_(HOST|PORT(_.+)?)$|_PORT(_\d+_(TCP|UDP|SCTP)(_.+)?)?$")
-"""What the kubelet sets for each Service of the namespace, such as one named paddlejob-metrics."""
+"""Variables that the kubelet sets for each Service of the namespace, for example one named
+paddlejob-metrics.
+"""
 MAX_WORKERS = 256
 """Each is a thread with a connection: more of them only wait for one another."""
 MAX_READS = 100
-"""Of logs in a second: more is no use to anybody, and costs each kubelet and the API server."""
+"""The most log reads per second: more are of no use, and load kubelets and the API server."""
 _Parse = Callable[[str], Any]
 """Reads a flag's value. Raises ValueError, which says what is wrong with it."""
 _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")

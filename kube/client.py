@@ -37,7 +37,7 @@ PAGE = 500
 
 Query = dict[str, Any]
 STRICT: Query = {"fieldValidation": "Strict"}
-"""Of a write: an unknown field is an error."""
+"""The query of a write: an unknown field is an error."""
 
 
 class Credentials(Protocol):
@@ -76,7 +76,7 @@ class Client:
         self._list_seconds = timeouts.read
         """The read timeout where there is a query."""
         self._requested: Callable[[int, str, str], None] = lambda *_: None
-        """Is given code, method and host of every answer; 0 is none."""
+        """Called with code, method and host for every request; code 0 means no answer."""
 
     def get(
         self,

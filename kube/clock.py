@@ -13,13 +13,13 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 MAX_DIFFERENCE = timedelta(seconds=5)
-"""Between this machine's clock and the API server's, before the latter counts."""
+"""The difference to this machine's clock from which the API server's counts."""
 _PROMPT_SECONDS = 1.0
 """An answer that took longer does not say what time it is."""
 _BLUR = timedelta(seconds=2)
-"""`Date` has whole seconds, and an answer takes up to one: such a difference is none."""
+"""`Date` has whole seconds, and an answer takes up to one, so a smaller difference is ignored."""
 _VALID_SECONDS = 60.0
-"""For so long an answer counts against others that are further from this machine's clock."""
+"""For this long an answer wins over others that are further from this machine's clock."""
 
 
 class Clock:
@@ -30,9 +30,9 @@ class Clock:
     """
 
     _compared: tuple[datetime, float] | None = None
-    """What time it was for the API server at a moment of `monotonic`."""
+    """The API server's time at a moment of `monotonic`."""
     _confirmed_at = 0.0
-    """When an answer last said the same."""
+    """When an answer last confirmed this."""
 
     def __init__(self) -> None:
         self._clock_id = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)

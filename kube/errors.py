@@ -116,9 +116,9 @@ class NotLeader(ApiError):
 
 
 _FORBIDDEN = r'\S+ "[^"]*" is forbidden: '
-"""How the API server begins. Further on, a refusal may repeat whatever a tenant has written."""
+"""How the API server's own refusals begin. The rest may repeat anything that a tenant wrote."""
 _NO_RIGHT = re.compile(_FORBIDDEN + 'User "')
-"""An authorizer's refusal is worded so, unlike that of a quota, a webhook or a policy."""
+"""The words of an authorizer's refusal, unlike those of a quota, a webhook or a policy."""
 _YOUNG_KIND = re.compile(_FORBIDDEN + "cannot set blockOwnerDeletion .* cannot find RESTMapping")
 """Admission says this about a child's owner while the owner's CRD is new: the plugin
 OwnerReferencesPermissionEnforcement learns of new kinds only every 30 s."""

@@ -22,7 +22,7 @@ MAX_DEPTH = 200
 CUT = b'"(nested too deeply)"'
 _STRINGS = re.compile(rb'("(?:[^"\\]++|(?:\\.)++)*+"?)', re.DOTALL)
 _STEPS = bytes(1 if byte in b"[{" else 255 if byte in b"]}" else 0 for byte in range(256))
-"""What each byte does to the depth; 255 is -1 as a signed one."""
+"""How each byte changes the depth; 255 is -1 as a signed byte."""
 _BLOCK_BYTES = 256
 
 _load: Callable[[bytes], Any]

@@ -21,9 +21,9 @@ from kube.clock import Clock
 PLUGIN_SECONDS = 60.0
 """A login in a browser takes its time."""
 PATIENCE_SECONDS = 5.0
-"""After so long the user is told what is waited for."""
+"""After this long a message says what we wait for."""
 MAX_BYTES = 1 << 20
-"""Of the answer, and of the words for the user."""
+"""The largest answer, and the largest output to the user."""
 _POLL_SECONDS = 0.1
 _ENDS = (signal.SIGTERM, signal.SIGHUP)
 

@@ -1,7 +1,7 @@
 """The alerts, one by one: the only place where they are listed.
 
 Queries name no job of Prometheus. They aggregate by its labels `namespace` and `job`, so that two
-operators do not mix, and take the highest of what every replica tells alike.
+operators do not mix, and take the highest value of metrics that all replicas report alike.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LATE = "paddlejob:late_passes:ratio_rate"
 """The share of passes for which a job has waited for a worker for more than a second."""
 WINDOWS = (5 * MINUTE, 30 * MINUTE, HOUR, 6 * HOUR)
 AIM = 0.01
-"""How much of them the aim allows, in 30 days."""
+"""The share of late passes that the aim allows, in 30 days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,14 @@ class Alert:
 
     @property
     def anchor(self) -> str:
-        """Of its paragraph in the runbook."""
+        """The link to its paragraph in the runbook."""
         return f"{RUNBOOK}#{self.name.lower()}"
 
 
 def _burns(rate: float, short: str, long: str) -> str:
-    """The budget of the aim burns so many times too fast: now, and for long enough to matter."""
+    """The condition that the aim's budget burns this many times too fast, now and for long enough
+    to matter.
+    """
     return f"({LATE}{short} > {rate * AIM:g} and {LATE}{long} > {rate * AIM:g})"
 
 
@@ -255,7 +257,7 @@ def _query(alert: Alert, scale: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """As Prometheus writes it, in the largest unit that divides it: `5m`, `1d`."""
+    """A duration as Prometheus writes it, in the largest unit that divides it: `5m`, `1d`."""
     milliseconds = round(seconds * 1000)
     units = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1))
     unit, size = next(each for each in units if milliseconds % each[1] == 0)

@@ -1,7 +1,7 @@
 """The dashboard, made with Grafana's own builders. Its panels are listed here and nowhere else.
 
-Queries name a job of Prometheus by the dashboard's variable. What every replica tells alike is
-shown once, by the highest.
+Queries name a job of Prometheus by the dashboard's variable. A value that all replicas report alike
+is shown once, the highest.
 """
 
 import itertools
@@ -33,7 +33,7 @@ WIDTH, HEIGHT = 8, 8
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked, and how its series are called."""
+    """A query, and the legend of its series."""
 
     text: str
     legend: str
@@ -63,7 +63,7 @@ def _hourly(metric: str, by: str) -> str:
 
 
 def _there_are(metric: str, by: str, *more: str) -> str:
-    """How many there are, as the replica tells that has seen most."""
+    """The query for the highest value that a replica reports."""
     return f"max by ({by}) (sum by ({by}, instance) ({_of(metric, *more)}))"
 
 

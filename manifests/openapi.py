@@ -1,9 +1,9 @@
 """Reduces an API server's OpenAPI v3 of core/v1 to one structural schema of a pod template.
 
 What is legal in a Pod stays legal in a template, and a typo does not: every field of
-PodTemplateSpec is kept with its type, and what a CustomResourceDefinition would hold against a
-legal Pod is taken out. Descriptions go, for size: the CRD carries the template three times and
-has to fit in one annotation. Defaults go too: the API server sets them on the pods.
+PodTemplateSpec is kept with its type, and anything for which a CustomResourceDefinition would
+refuse a legal Pod is taken out. Descriptions go, for size: the CRD carries the template three times
+and has to fit in one annotation. Defaults go too: the API server sets them on the pods.
 
 Usage: kubectl get --raw /openapi/v3/api/v1 | python -m manifests.openapi
 """

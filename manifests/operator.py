@@ -46,8 +46,9 @@ SECURITY_CONTEXT: Raw = {
 class Variant:
     """One way to install: for one namespace's jobs or all, on a Kubernetes of today or 1.15.
 
-    That for all asks who reads the metrics, for which it needs a right in the whole cluster.
-    A movable one names no namespace in its arguments, so that kustomize can move it.
+    The install for all namespaces asks the API server who may read the metrics, and needs a
+    cluster-wide permission for that. A movable one has no namespace in its arguments, so that
+    kustomize can move it.
     """
 
     all_namespaces: bool = False
@@ -76,7 +77,7 @@ def _object(api_version: str, kind: str, name: str, *, in_cluster_scope: bool = 
 
 
 def _namespace() -> Raw:
-    """Without a label: whoever deletes by it keeps what else is in the namespace."""
+    """It has no label, so that deleting by label keeps the namespace and everything else in it."""
     metadata: Raw = {"name": NAMESPACE, "annotations": dict(PROTECTION)}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
@@ -98,7 +99,7 @@ def build_rights() -> list[Raw]:
 
 
 def build_user_roles() -> list[Raw]:
-    """What the cluster's view, edit and admin may do with jobs."""
+    """The permissions on jobs for the cluster's roles view, edit and admin."""
     roles = []
     for name, (table, into) in USER_ROLES.items():
         role = _object(f"{RBAC}/v1", "ClusterRole", f"{NAME}-{name}", in_cluster_scope=True)
@@ -109,7 +110,7 @@ def build_user_roles() -> list[Raw]:
 
 
 def _metrics_roles() -> list[Raw]:
-    """What the operator needs to ask who reads the metrics, and what these need."""
+    """The permissions to check who reads the metrics, and those that readers need."""
     auth = _role_and_binding(f"{NAME}-metrics-auth", REVIEW_RULES, in_cluster_scope=True)
     reader = _object(f"{RBAC}/v1", "ClusterRole", f"{NAME}-metrics-reader", in_cluster_scope=True)
     reader["rules"] = [{"nonResourceURLs": [METRICS_PATH], "verbs": ["get"]}]

@@ -1,4 +1,4 @@
-"""What the operator may do, and what its users may, as tables: all roles are made from them.
+"""The permissions of the operator and of its users, as tables: all roles are made from them.
 
 The operator is granted nothing that it does not use; no `*`, no secrets, no pods/exec, no logs
 unless it is to read them. The verb `update` on paddlejobs/finalizers is asked for by the admission
@@ -16,7 +16,7 @@ from api.objects import Raw
 
 READ = ("list", "watch")
 CHILD = ("create", "delete", "get", "list", "watch")
-"""`get`, when a name turns out to be taken: is it this job's own?"""
+"""`get` is for a name that is taken: does the object belong to this job?"""
 
 Table = tuple[tuple[str, str, tuple[str, ...]], ...]
 """Group, resource, verbs."""
@@ -57,7 +57,7 @@ REVIEW_RULES: Table = (
     ("authentication.k8s.io", "tokenreviews", ("create",)),
     ("authorization.k8s.io", "subjectaccessreviews", ("create",)),
 )
-"""In the whole cluster, only with --metrics-secure: who asks for metrics, and may they?"""
+"""In the whole cluster, only with --metrics-secure: to check who reads the metrics."""
 
 METRICS_PATH = "/metrics"
 

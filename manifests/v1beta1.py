@@ -1,7 +1,7 @@
 """The same CRD for apiextensions.k8s.io/v1beta1, that is for Kubernetes 1.15 and older.
 
-The schema loses what came later: CEL rules, defaults and the list types of server-side apply.
-What those refuse or fill in, the operator's own validation refuses and its reading fills in.
+The schema loses what came later: CEL rules, defaults and the list types of server-side apply. The
+operator itself then validates, and fills in the defaults.
 """
 
 from api.crd import SCALE, build_crd, columns

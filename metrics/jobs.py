@@ -29,7 +29,7 @@ Counts = Mapping[tuple[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """How many there are now: jobs by (phase, mode), pods by (role, phase).
+    """The numbers at this moment: jobs by (phase, mode), pods by (role, phase).
 
     `waiting` are jobs by (mode, reason), `waited_seconds` how long the first of them has waited;
     a job that has stalled waits, too.
@@ -97,8 +97,8 @@ class JobMetrics:
     ) -> None:
         """Count created, running, completed, failed, restarted, lost or stalled.
 
-        `seconds` is the time since the job's creation for running, completed and failed, the time
-        that `gpus` were lost for lost, and that from the last output or step for stalled.
+        `seconds` is the time since the job's creation; for `lost`, the time for which `gpus` did
+        not train; for `stalled`, the time since the last output or step.
         """
         if kind == "lost":
             self._lost.labels(mode, reason).inc(seconds or 0.0)

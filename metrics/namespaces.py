@@ -1,9 +1,9 @@
 """The metrics of each namespace, `paddlejob_namespace_*`: only with --metrics-by-namespace.
 
 They have names of their own, so that no sum of the others counts twice. A namespace has the label
-`job_namespace`, because Prometheus gives `namespace` to that of the operator. A series exists once
-it is not zero, and each metric has those of the MAX_NAMESPACES namespaces with most of it. Any
-thread may call.
+`job_namespace`, because Prometheus gives `namespace` to that of the operator. A series exists only
+while it is not zero, and each metric shows the MAX_NAMESPACES namespaces with the highest values.
+Any thread may call.
 """
 
 import heapq
@@ -16,10 +16,10 @@ from prometheus_client.registry import Collector
 
 MAX_NAMESPACES = 200
 MAX_COUNTED = 20_000
-"""Pairs of namespace and reason that a counter keeps: later ones are not counted."""
+"""The most pairs of namespace and reason in one counter: later ones are not counted."""
 LABEL = "job_namespace"
 Pairs = Mapping[tuple[str, str], float]
-"""By namespace and the second label."""
+"""Values by namespace and the second label."""
 _COUNTERS = {
     "failed": "Jobs that failed",
     "restarted": "Attempts after the first",
@@ -29,7 +29,7 @@ _COUNTERS = {
 
 @dataclass(frozen=True, slots=True)
 class NamespaceCensus:
-    """How many there are now: jobs by phase, GPUs by state, the longest wait by reason."""
+    """The numbers at this moment: jobs by phase, GPUs by state, the longest wait by reason."""
 
     jobs: Pairs = field(default_factory=dict)
     gpus: Pairs = field(default_factory=dict)
@@ -80,7 +80,7 @@ class NamespaceMetrics(Collector):
 
 
 def largest(values: Pairs) -> list[tuple[tuple[str, str], float]]:
-    """What is not zero, of the namespaces with most of it."""
+    """The values that are not zero, for the namespaces with the highest ones."""
     sums: dict[str, float] = {}
     for (namespace, _), value in values.items():
         sums[namespace] = sums.get(namespace, 0.0) + value

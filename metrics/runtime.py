@@ -29,7 +29,7 @@ Metric = TypeVar("Metric", bound=MetricWrapperBase)
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes metrics of the one controller: its name is the value of every label."""
+    """Makes metrics with the label `controller`, which has one value: this controller's name."""
 
     registry: CollectorRegistry
     prefix: str
@@ -86,7 +86,7 @@ class QueueMetrics:
         self.added = make(Counter, "adds_total", "Keys added").inc
         """A key entered the queue."""
         self.retried = make(Counter, "retries_total", "Keys added again after an error").inc
-        """A key is to come back after an error."""
+        """A key will be added again after an error."""
         text = "How long a key waited"
         self.waited = make(Histogram, "queue_duration_seconds", text, **seconds).observe
         """A worker took a key that had waited for so many seconds."""
@@ -143,7 +143,7 @@ class ClientMetrics:
         self._requests.labels(str(code) if code else "<error>", method, host).inc()
 
     def set_leader(self, name: str, is_leader: bool) -> None:
-        """Whether this process holds the lease of this name."""
+        """Record whether this process holds the lease of this name."""
         self._leader.labels(name).set(int(is_leader))
 
     def watch_clock(self, ahead: Callable[[], float]) -> None:

@@ -1,1 +1,1 @@
-"""What is built for a release: the tool as one file, and its krew manifest."""
+"""Builds a release: the tool as one file with its krew manifest, and the wheel."""

@@ -18,7 +18,7 @@ from pdj.commands.version import VERSION_FILE
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("api", "kube", "reconcile", "pdj")
 LIBRARIES = ("yaml", "starlette", "uvicorn", "anyio", "click", "h11", "typing_extensions")
-"""Of Python alone; uvicorn and starlette with all that they import."""
+"""Packages in pure Python: uvicorn and starlette with everything that they import."""
 LEFT_OUT = ("__pycache__", "*.so")
 INTERPRETER = "/usr/bin/env python3"
 MAIN = "from pdj.__main__ import run\nrun()\n"

@@ -1,4 +1,4 @@
-"""`python -m release.wheel FOLDER`: the wheel of the Python client, and of the tools it stands on.
+"""`python -m release.wheel FOLDER`: the wheel of the Python client, with the tools that it uses.
 
 It is the same file for the same sources. The operator's image does not need it, and it does not
 need the operator: it holds `paddlejob`, `pdj`, and what both import of ours.

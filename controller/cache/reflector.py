@@ -141,7 +141,7 @@ class Reflector:
         """By any thread; the loop answers with a list that it begins afterwards."""
         self._lists_answered = 0
         self._skipped: LRUCache[Key, str] = LRUCache(_MAX_SKIPPED)
-        """Of each object that could not be read, the version that was logged."""
+        """For each object that could not be read, the version that was logged."""
         metrics.watch_age(self.kind, self._age)
 
     @property

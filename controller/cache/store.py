@@ -29,7 +29,7 @@ from api.trainer import ACCELERATORS, count_accelerators
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP, Resource
 
 MAX_CONFIG_MAP_BYTES = 16 << 20
-"""What the ConfigMaps of one namespace may take; those beyond it are kept without endpoints."""
+"""The most bytes for the ConfigMaps of one namespace; further ones are kept without endpoints."""
 # Python 3.12 alone never lets go of what it has interned. Both take text alone: an object with
 # anything else in its place is odd, and is left out.
 intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
@@ -101,7 +101,9 @@ def facts_of(
 
 
 def _gpus_of(job: Raw, accelerators: Sequence[str]) -> tuple[int, ...]:
-    """Wanted, held and running; empty without any, and for a spec that no schema has checked."""
+    """A job's accelerators that are wanted, held and running. Empty if it has none, or if its spec
+    was never checked by the schema.
+    """
     wanted = held = running = 0
     try:
         for role in Role:
@@ -175,7 +177,7 @@ class Store:
         self._tables: dict[Resource, dict[Key, Entry]] = {r: {} for r in resources}
         self._by_owner: dict[Owner, dict[tuple[Resource, Key], Entry]] = {}
         self._versions: dict[tuple[Resource, str], int] = {}
-        """By kind and the namespace that is watched, empty where all are."""
+        """Versions by kind and watched namespace, which is empty if all are watched."""
         self._room = Room()
 
     def replace(

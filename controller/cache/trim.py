@@ -45,11 +45,11 @@ from controller.client.resources import (
 from reconcile.build.rendezvous import PUBLISHED_LISTS
 
 MAX_TEXT = 1024
-"""Of a name that another object is called by, and of what a condition says."""
+"""The longest kept name of another object, and message of a condition."""
 MAX_CONDITIONS = 16
 MAX_FINALIZERS = 4
 MAX_GROUP_SPEC_BYTES = 16 << 10
-"""Of a PodGroup's spec, which usually takes a few hundred."""
+"""The most bytes kept of a PodGroup's spec; it usually takes a few hundred."""
 _METADATA = (
     "name",
     "namespace",
@@ -65,12 +65,14 @@ _JOB_ANNOTATIONS = (ANNOTATION_RESTARTED_AT, ANNOTATION_STATIC_RENDEZVOUS, ANNOT
 _POD_ANNOTATIONS = (ANNOTATION_GROUP_NAME, ANNOTATION_WOKEN)
 _TEMPLATE_METADATA = ("labels", "annotations", "finalizers")
 MAX_WORKLOAD_BYTES = 64 << 10
-"""Of a Workload's admission and checks, which usually take a few hundred."""
+"""The most bytes kept of a Workload's admission and checks; they usually take a few hundred."""
 _WORKLOAD_ANNOTATIONS = (ANNOTATION_POD_SETS, ANNOTATION_SUSPENDED)
 _WORKLOAD_SPEC = ("queueName", "active")
 _POD_SET = ("name", "count", "minCount")
 _ASSIGNMENT = ("name", "flavors", "count")
-"""And that there is an assignment of nodes, which may be long: Kueue hands the nodes to pods."""
+"""Fields of an assignment that are kept. Of the assigned nodes, which may be many, only their
+existence is kept: Kueue passes the nodes on to pods.
+"""
 _CHECK = ("name", "state", "podSetUpdates")
 _GROUP_SPEC = ("minMember", "queue", "priorityClassName", "minResources")
 _POD_SPEC = ("nodeName", "restartPolicy")

@@ -34,7 +34,7 @@ STUCK_SECONDS = 60.0
 TOKEN_PERIOD_SECONDS = 60.0
 """A mounted token is replaced by the kubelet long before it expires; read it this often."""
 MAX_BYTES = 1 << 20
-"""Of a token, a certificate, a key or authorities."""
+"""The largest token, certificate, key or file of authorities."""
 MAX_KUBECONFIG_BYTES = 16 << 20
 MAX_DEPTH = 100
 _FILES = {
@@ -192,7 +192,7 @@ def _bound_files(section: Raw, folder: Path) -> None:
 
 
 def _log_in(plugin: Raw, cluster: Raw, folder: Path) -> Raw:
-    """What a kubeconfig's user has after the plugin's login."""
+    """The user's section of the kubeconfig, with the credentials from the plugin."""
     if isinstance(plugin, dict) and "/" in str(plugin.get("command")):
         plugin = {**plugin, "command": str(folder / str(plugin["command"]))}
     status = ask_plugin(plugin, cluster)

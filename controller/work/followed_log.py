@@ -1,8 +1,8 @@
-"""What this process has seen of one container's log: the progress, and for how long nothing came.
+"""Follows one container's log: its progress, and how long it has been silent.
 
-Silence counts between two reads that succeeded in a row, by this process's own clock: time in
-which the log could not be read is not held against the job. Times in the log are corrected where
-the node's clock is plainly wrong.
+Silence counts only between two successful reads in a row, by this process's clock: time in which
+the log could not be read does not count. Times in the log are corrected if the node's clock is
+plainly wrong.
 """
 
 import math
@@ -23,15 +23,15 @@ from reconcile.words.progress import (
 )
 
 REPORT_SECONDS = 300.0
-"""After so long a job's progress is reported even if it has hardly changed."""
+"""A job's progress is reported at least this often, even if it has hardly changed."""
 SLACK = timedelta(seconds=5)
-"""By which clocks differ without being wrong."""
+"""Clocks that differ by less count as right."""
 FEWER = 4
 """The number of lines is divided by this when they are too long together."""
 SHORT_BYTES = 8192
-"""An answer this short could have more lines."""
+"""After an answer this short, more lines are requested."""
 PACE_READS = 20
-"""The pace of the steps is that of so many reads: of ten minutes."""
+"""The pace of the steps is computed over this many reads, about ten minutes."""
 
 
 UNKNOWN = TrainingProgress()
@@ -55,10 +55,10 @@ class FollowedLog:
         self._last: Line | None = None
         """The last line that was read, as the node wrote it."""
         self._read_at = -math.inf
-        """When a read succeeded, with none that has failed since."""
+        """The monotonic time of the last read if it succeeded, else minus infinity."""
         self._seen_at: datetime | None = None
         self._shift = timedelta()
-        """From the node's clock to the API server's."""
+        """The difference from the node's clock to the API server's."""
         self._steps: deque[tuple[int, datetime]] = deque(maxlen=PACE_READS)
         self._reported_at = 0.0
 
@@ -68,11 +68,11 @@ class FollowedLog:
         return self.lines < before
 
     def fail(self) -> None:
-        """The log could not be read, so nothing is known of its silence until it is again."""
+        """The log could not be read: its silence is unknown until the next read that succeeds."""
         self._read_at = -math.inf
 
     def take(self, log: bytes, at: float, now: datetime, broken_at: float = -math.inf) -> bool:
-        """The log was read; returns whether that is worth a pass over the job.
+        """The log was read; returns whether the job needs a pass.
 
         `at` and `now` are the monotonic and the API server's time before the read. `broken_at` is
         when a read of any log last failed for a reason that holds for all.
@@ -104,10 +104,10 @@ class FollowedLog:
         return is_telling
 
     def _go_on(self, reading: Reading) -> Reading:
-        """The first reading, with the silence that another process has seen before it.
+        """The first reading, plus the silence that another process has seen before.
 
-        Or a hang would never be found where leaders change often. The time between the two does
-        not count: nobody has read then.
+        Otherwise, a hang would never be found if leaders change often. The time between the two
+        does not count, because nobody read the log.
         """
         known, progress = self._known, reading.progress
         last = format_time(progress.last_output_time) if progress.last_output_time else ""
@@ -118,7 +118,7 @@ class FollowedLog:
         return reading
 
     def add_tails(self, tails: tuple[Tail, ...]) -> Reading | None:
-        """The workers' last lines, which were read because the training seems to have stopped."""
+        """The last lines of the workers were read, because the training seems to have stopped."""
         if self.reading is not None:
             self.reading = replace(self.reading, tails=tails)
         return self.reading
@@ -134,7 +134,7 @@ class FollowedLog:
         return self._at_pace(progress.moved(self._shift))
 
     def _new_of(self, lines: list[Line]) -> list[Line]:
-        """The lines that were not read before, or have become longer since."""
+        """The lines that are new, or longer than when they were read before."""
         last = self._last
         for index in range(len(lines) - 1, -1, -1):
             if last is not None and lines[index].time == last.time:
@@ -142,7 +142,7 @@ class FollowedLog:
         return lines
 
     def _at_pace(self, progress: Progress) -> Progress:
-        """The progress with the steps of the last minutes alone: their pace counts."""
+        """The progress with only the steps of the last minutes, from which the pace is computed."""
         if progress.step is None or progress.last_step_time is None:
             return progress
         began = progress.first_step_time
@@ -157,7 +157,7 @@ class FollowedLog:
 
 
 def _end_of(line: Line) -> Line:
-    """The line, with no more of its text than is read."""
+    """The line, cut to the length that is parsed."""
     return replace(line, text=line.text[-MAX_LINE_CHARACTERS:])
 
 

@@ -1,9 +1,9 @@
 """Reads the training's progress from the logs of running jobs, with --progress.
 
-Of each job the last lines of its first worker are read, every half minute at most, and all reads
-together keep to a pace. What was read goes to the job's memory, and the job gets a pass where that
-matters. The operator picks pod and container, and a log counts only while the pod that was read
-still has the same UID. Every failure ends here.
+For each job, the last lines of its first worker are read, every 30 s at most, and all reads
+together are limited to a rate. The result is stored in the job's memory, and the job gets a pass if
+it matters. The operator chooses pod and container, and a log counts only while its pod still has
+the same UID. No exception leaves this module's loop.
 """
 
 import threading
@@ -33,9 +33,9 @@ from reconcile.model.training import READ_PHASES, Reading, Tail
 from reconcile.words.progress import read_lines
 
 THREADS = 4
-"""One that waits for a node that hangs must not hold up the others."""
+"""Several threads, because one may wait for a node that hangs."""
 SCAN_SECONDS = 2.0
-"""How often the running jobs are looked up."""
+"""How often the list of running jobs is updated."""
 READ_SECONDS = 5.0
 MAX_BYTES = 64 << 10
 MAX_TAILS = 16
@@ -46,9 +46,9 @@ MAX_JOB_BYTES = 128 << 10
 FORBIDDEN_SECONDS = 300.0
 BUSY_SECONDS = 5.0
 MAX_BUSY_SECONDS = 60.0
-"""The longest pause that an API server can ask for."""
+"""The longest pause that we make because an API server asks for it."""
 LOG_SECONDS = 60.0
-"""Between two lines about logs that could not be read."""
+"""The time between two log lines about logs that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class LogReader:
     """When a read last failed for a reason that holds for all logs: then no silence counts. Any
     thread sets it, without the lock."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    """Guards the fields below; a log in the table is with the thread that took its job."""
+    """Guards the fields below; a log in the table belongs to the thread that took its job."""
     _logs: dict[Key, FollowedLog] = field(default_factory=dict)
     _scanned_at: float = float("-inf")
     _complained_at: float = float("-inf")
@@ -155,7 +155,7 @@ class LogReader:
         )
 
     def _known(self, target: Target) -> TrainingProgress:
-        """What the status says of the attempt, perhaps by another leader."""
+        """The progress of this attempt in the status, perhaps written by another leader."""
         job = self.store.get(PADDLE_JOB, target.owner.key) or {}
         progress = parse_progress((job.get("status") or {}).get("progress") or {})
         return progress if progress.attempt == target.attempt else TrainingProgress()
@@ -229,7 +229,9 @@ class LogReader:
         return log
 
     def _note_failure(self, target: Target, error: ApiError) -> float:
-        """Log why a log was not read, and let rest what it is due to."""
+        """Log why a log was not read, and pause reads of its node, or all reads, depending on the
+        error.
+        """
         self._complain(target, error)
         if isinstance(error, Forbidden):
             return FORBIDDEN_SECONDS
@@ -253,7 +255,7 @@ class LogReader:
         self.log.warning(event, pod=name, node=target.node, error=error.message)
 
     def _read_tails(self, target: Target) -> Iterator[Tail]:
-        """The last lines of the first workers, to see which of them fell silent first."""
+        """The last lines of the first workers, which show which of them fell silent first."""
         for index in range(min(MAX_TAILS, target.workers)):
             name = pod_name(target.owner.key.name, Role.WORKER, index)
             pod = self._pod(target.owner, name)
@@ -271,7 +273,7 @@ class LogReader:
 
 
 def _is_silent(reading: Reading, policy: StallPolicy | None, now: datetime) -> bool:
-    """Whether the job has fallen silent, so that it must be found out who did so first."""
+    """Whether the job has fallen silent, so that the other workers' logs must be read."""
     if policy is None or reading.tails:
         return False
     return find_stall(policy, reading, now, has_stepped=True) is Reason.NO_OUTPUT

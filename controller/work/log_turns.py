@@ -1,6 +1,7 @@
-"""Whose log is read next: namespaces take turns, a job's log rests between two reads.
+"""Decides whose log is read next: namespaces take turns, and a job's log rests between two reads.
 
-A node whose kubelet does not answer rests, too, for longer each time. Any thread may call.
+A node whose kubelet does not answer is left alone for a while, longer each time. Any thread may
+call.
 """
 
 import threading
@@ -12,24 +13,24 @@ from controller.workqueue.turns import Turns
 from kube.clock import Clock
 
 PERIOD_SECONDS = 30.0
-"""Between two reads of one log, at least."""
+"""The least time between two reads of one log."""
 NODE_REST_SECONDS = 60.0
-"""After a node has not answered; doubled each time."""
+"""The pause of a node that has not answered; doubled each time."""
 MAX_NODE_REST_SECONDS = 600.0
 TRY_SECONDS = 15.0
-"""For so long one read alone tries a node that has rested."""
+"""After a node's pause, one read tries it; the others wait this long for the result."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """A node that has not answered, so many times in a row."""
+    """A node that has not answered, with the number of times in a row."""
 
     failures: int = 0
     rests_until: float = 0.0
 
 
 class LogTurns:
-    """The running jobs, and when each is due. A job that was taken is with one thread."""
+    """The running jobs, and when each is due. A taken job belongs to one thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -39,12 +40,12 @@ class LogTurns:
         """When the log of each running job may be read."""
         self._turns: Turns[Key] = Turns()
         self._out: set[Key] = set()
-        """The jobs in _turns, and those that were taken."""
+        """The jobs in _turns, and those that threads have taken."""
         self._nodes: dict[str, _Node] = {}
         self._paused_until = 0.0
 
     def update(self, running: Set[Key]) -> None:
-        """These jobs run now, and no others; those that are due line up."""
+        """Update the set of running jobs; those that are due are queued."""
         with self._lock:
             now = self._clock.monotonic()
             self._due = {key: self._due.get(key, now) for key in running}
@@ -69,19 +70,19 @@ class LogTurns:
             return None
 
     def put_back(self, key: Key, seconds: float = PERIOD_SECONDS) -> None:
-        """The job is due again after so long."""
+        """Make the job due again after this many seconds."""
         with self._lock:
             self._out.discard(key)
             if key in self._due:
                 self._due[key] = self._clock.monotonic() + seconds
 
     def pause(self, seconds: float) -> None:
-        """Nothing is read for so long: the API server is busy or away."""
+        """Pause all reads for this long: the API server is busy or away."""
         with self._lock:
             self._paused_until = max(self._paused_until, self._clock.monotonic() + seconds)
 
     def rest_of(self, node: str) -> float:
-        """For how many seconds the node still rests. After that one read tries it again."""
+        """Seconds for which the node is still left alone. After that, one read tries it again."""
         with self._lock:
             found, now = self._nodes.get(node), self._clock.monotonic()
             if found is None:
@@ -92,7 +93,7 @@ class LogTurns:
             return 0.0
 
     def note_node(self, node: str, has_answered: bool) -> None:
-        """The node has answered, or not in time: then it rests, if it does not already."""
+        """The node has answered, or not in time: then it is left alone for a while."""
         with self._lock:
             if has_answered:
                 self._nodes.pop(node, None)

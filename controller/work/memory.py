@@ -207,7 +207,7 @@ class JobMemory:
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
 
     def note_training(self, job: Key, uid: str, reading: Reading | None) -> None:
-        """This is what the job's log says now. A namesake that came meanwhile keeps its own."""
+        """Store the reading of the job's log, unless a new job has taken the name meanwhile."""
         with self._lock:
             known = self._records.get(job)
             if known is None or known.uid in ("", uid):
@@ -220,9 +220,9 @@ class JobMemory:
                 found.training = None
 
     def note_status_denied(self, job: Key) -> None:
-        """This process has no right to write the job's status.
+        """Writing the job's status was forbidden.
 
-        Where admission refuses it, the job alone is concerned, and the operator is ready.
+        If admission refused it, only this job is affected, and the operator stays ready.
         """
         with self._lock:
             self._denied = self._denied or (job, self._clock.monotonic())

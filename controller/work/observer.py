@@ -96,7 +96,9 @@ class Observer:
                         yield trim(POD, pod)
 
     def _unwatched_objects(self, key: Key, family: Family) -> Iterator[tuple[Child, Raw]]:
-        """What Kueue's jobs need and no watch shows: little, and few passes ask."""
+        """Objects that Kueue's jobs need and no watch shows: they are few, and few passes need
+        them.
+        """
         if not self._is_served(WORKLOAD, key.namespace):
             return
         pods = len(family.children.get(POD, ()))

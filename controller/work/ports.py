@@ -22,7 +22,8 @@ class PortRanges:
         self._store = store
         self._lock = threading.Lock()
         """Held while ranges are given: no two jobs at once may be given the same. No request is
-        sent under it."""
+        sent while it is held.
+        """
         self._given: dict[Key, tuple[int, ...]] = {}
         """The ports that a job's latest pass gave it."""
 

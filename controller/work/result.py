@@ -15,11 +15,12 @@ SLOW_SECONDS = 5.0
 class Result:
     """How a plan went.
 
-    A retry may fix `errors`; `failed` is a write that had one. `refusals` stay until somebody does
-    something about them. `created` and `deleted` are the successes. `is_partial`: the
-    plan was too long for one pass, and the rest follows at once. `is_outdated`: the job has
-    changed since the plan was made, or is gone, so its status was not written. `is_hopeless`: the
-    namespace is being deleted, and takes no new objects. `seconds`: how long the writes took.
+    A retry may fix `errors`; `failed` is the write that had the first of them. `refusals` stay
+    until somebody does something about them. `created` and `deleted` are the successes.
+    `is_partial`: the plan was too long for one pass, and the rest follows at once. `is_outdated`:
+    the job has changed since the plan was made, or is gone, so its status was not written.
+    `is_hopeless`: the namespace is being deleted, and takes no new objects. `seconds`: how long the
+    writes took.
     """
 
     errors: list[ApiError] = field(default_factory=list)

@@ -26,7 +26,7 @@ _IDLE_SECONDS = 60.0
 """No wait is longer: a deadline may be centuries away, and threads cannot wait for that."""
 _MAX_NAMESPACES = 10_000
 _FEW_TIMERS = 100
-"""So many out-of-date ones are not worth the search for them."""
+"""Fewer outdated entries than this are not worth a search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class WorkQueue:
         self._metrics = metrics
         self._limiter = RetryLimiter(clock)
         self._changed = threading.Condition()
-        """Its lock guards all that follows."""
+        """Its lock guards all fields below."""
         self._turns: Turns[Key] = Turns()
         self._waiting: dict[Key, float] = {}
         """The keys in _turns, and since when they wait for a worker."""
@@ -78,7 +78,7 @@ class WorkQueue:
         self._again: set[Key] = set()
         """Keys that were added while a worker had them."""
         self._resting: OrderedDict[Key, float] = OrderedDict()
-        """Until when keys rest. Those that have rested go when another begins to."""
+        """The end of each key's rest. Expired ones are removed when another key begins to rest."""
         self._rested: dict[Key, float] = {}
         """When keys that were added while they rested begin to wait."""
         self._due: dict[Key, float] = {}
@@ -92,8 +92,9 @@ class WorkQueue:
         self._backlogged: TTLCache[str, bool] = TTLCache(
             _MAX_NAMESPACES, BACKLOG_LASTS_SECONDS, timer=clock.monotonic
         )
-        """Namespaces whose keys have had to wait. One that has its share of the workers waits for
-        those, and no other with it."""
+        """Namespaces whose keys have waited long for a worker. If a namespace uses up its own share
+        of the workers, only that namespace counts.
+        """
         self._is_open = False
         metrics.watch(lambda: len(self._waiting), self._ages)
 

@@ -14,7 +14,7 @@ from kube.clock import Clock
 RETRY_FIRST_SECONDS = 0.005
 RETRY_USUAL_SECONDS = 30.0
 RETRY_MAX_SECONDS = 300.0
-"""For keys that fail in their thousands."""
+"""The shared limit for keys that fail in their thousands."""
 RECONNECT_SECONDS = 3.0
 """The longest delay while nobody answers: jobs must not wait long after somebody does."""
 RETRY_RATE = 10.0

@@ -3,7 +3,7 @@
 Processes that want the same one wait for each other. An image's environment lies in the user's
 cache under a name that says which lock file and which Python it is made of, so a changed lock gives
 a new one. An image with requirements of its own has an environment for them on top of a shared one,
-which stays as it is; its name says also of which interpreter it is, and of which files.
+which stays as it is; its name also depends on the interpreter and on those files.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ SHARED = frozenset({"examples"})
 READY_MARK = ".ready"
 BASE_FILE = "base.pth"
 WHEELS = ("--only-binary=:all:", "--no-binary=etcd3")
-"""Nothing is compiled: a Python without wheels is told so at once. etcd3 is pure and has none."""
+"""Nothing is compiled, so a Python without wheels fails at once. etcd3 is pure and has no wheel."""
 UNREACHABLE = re.compile(r"Retrying .* after connection broken by '(\w+)")
 NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 

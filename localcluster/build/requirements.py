@@ -1,4 +1,5 @@
-"""What a requirements file is made of: its own lines and whatever on this machine it refers to.
+"""The content of a requirements file: its own lines, and the files of this machine that it refers
+to.
 
 It is read as pip reads it when it is run in the folder of the outermost file: local paths of
 packages are seen from there.
@@ -19,7 +20,7 @@ PLACE_OPTION = re.compile(r"(?:-[ef]|--(?:editable|find-links)(?=[\s=]))[\s=]*(.
 AFTER_PLACE = re.compile(r"\s*;.*|\s--.*|\[[^]]*\]\s*$")
 ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
 MADE_BY_BUILDS = ("build", "dist", "__pycache__")
-"""Folders that a build leaves beside the sources: they must not make other sources of them."""
+"""Folders that a build leaves beside the sources: they must not change the digest."""
 
 
 def digest_requirements(file: Path) -> str:

@@ -84,7 +84,9 @@ def either(paddle: Paddle) -> str:
 
 
 def training() -> Training:
-    """What trains on this machine. Raises LocalClusterError where nothing can."""
+    """The Python and PaddlePaddle to train with on this machine. Raises LocalClusterError if there
+    are none.
+    """
     return choose(own(), found_on_path())
 
 

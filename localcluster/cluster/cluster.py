@@ -160,7 +160,7 @@ class Cluster:
         return self.plane.client
 
     def get(self, path: str) -> Raw:
-        """What the API server answers to a GET of this path, as parsed JSON."""
+        """The API server's answer to a GET of this path, as parsed JSON."""
         return self.client.get(path)
 
     def run_beside(self, name: str, arguments: Sequence[str], folder: Path) -> Process:

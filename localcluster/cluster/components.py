@@ -115,7 +115,7 @@ def _controller_manager(port: int) -> list[str]:
 
 
 def _controllers(name: str, port: int) -> list[str]:
-    """What the controller manager and the scheduler have in common."""
+    """The arguments that the controller manager and the scheduler share."""
     return [
         name,
         *SERVING,

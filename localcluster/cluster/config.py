@@ -1,4 +1,4 @@
-"""What a cluster is made of."""
+"""The settings of a cluster."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,17 +15,16 @@ CONFIG_RETRY_SECONDS = 10.0
 class ClusterConfig:
     """The settings of a cluster and of its nodes.
 
-    `state_dir` is private to the cluster, wiped at its start, and keeps the logs and the audit log
-    after its stop; without one it is a temporary folder that goes at the stop. `images` are image
-    tables (the node has its own without one); `taints` are `key=value:effect`.
-    `nfs_root` holds what NFS volumes show, as <server>/<path> (without it, a folder of the run),
-    and `host_path_root` what pods see as the hosts' folders (the machine's own without it).
-    With `pod_networks` each pod has a network of its own, where this machine lets one be made.
-    `backoff_seconds` is the first delay of a crash loop and of a pull. A missing ConfigMap is
-    looked for after `config_retry_seconds` and up to half as long again; a change of the pod's
-    annotations hurries that. A node renews its Lease every `renew_seconds`.
-    `component_arguments` are further ones of a component ("kube-controller-manager"); a flag among
-    them stands in place of the component's own.
+    `state_dir` is private to the cluster: it is wiped at the start, and keeps the logs and the
+    audit log after the stop. Without one, a temporary folder is used, and removed at the stop.
+    `images` are image tables (the node's own, if empty); `taints` are `key=value:effect`.
+    `nfs_root` has the content of NFS volumes, as <server>/<path> (by default a folder of the run),
+    and `host_path_root` the folders that pods see as the host's (by default the machine's). With
+    `pod_networks` each pod has its own network, if this machine allows it. `backoff_seconds` is the
+    first delay of a crash loop and of a pull. A missing ConfigMap is looked for after
+    `config_retry_seconds` and up to half as long again; a change of the pod's annotations hurries
+    that. A node renews its Lease every `renew_seconds`. `component_arguments` are further ones of a
+    component ("kube-controller-manager"); a flag among them stands in place of the component's own.
     """
 
     nodes: int = 1
@@ -48,7 +47,7 @@ class ClusterConfig:
 
     @property
     def node_names(self) -> list[str]:
-        """What the nodes are called."""
+        """The names of the nodes."""
         return self.known_nodes[: self.nodes]
 
     @property

@@ -5,9 +5,9 @@ cluster runs iff its folder's lock is held, and is ready once its configuration 
 take one lock for all names, so that two of them never meet: the second says that it waits.
 
 The daemon is this module as a program, `python -m localcluster.commands.background FOLDER`, with
-the pickled configuration on its standard input. It tells its progress over standard output, then in
-one line that the cluster is ready, or why it is not. After that it writes to a log. It starts again
-what dies, and ends at SIGTERM, also while it starts.
+the pickled configuration on its standard input. It reports its progress on standard output, then in
+one line that the cluster is ready, or why it is not. After that it writes to a log. It restarts
+components that die, and ends at SIGTERM, even while it starts.
 """
 
 import dataclasses

@@ -1,10 +1,12 @@
-"""`python -m localcluster.commands.host`: a cluster with an operator and a job, until told to end.
+"""`python -m localcluster.commands.host`: a cluster with an operator and a job, until standard
+input ends.
 
 `kubectl pdj run --local` runs this beside itself. Standard input has one line of JSON, an `Order`,
 and then stays open: its end, whatever brought it about, ends the cluster. Each line of standard
-output is JSON: {"say": ...} for people, then {"kubeconfig": ..., "namespace": ...}, or
-{"error": ...} and exit code 1. All that it writes lies in its temporary folder, which goes with it;
-the first line names it, {"folder": ...}, for whoever outlives a host that was killed.
+output is JSON: {"say": ...} for people, then {"kubeconfig": ..., "namespace": ...}, or {"error":
+...} and exit code 1. Everything that it writes is in its temporary folder, which it removes at its
+end. The first line names the folder, {"folder": ...}, so that the caller can remove it if the host
+was killed.
 """
 
 import contextlib
@@ -35,14 +37,17 @@ CHECK_SECONDS = 1.0
 INPUT_SECONDS = 0.2
 INTERRUPTED = 130
 PLENTY = "1000"
-"""Of every resource that a job asks for: its program is tried, not whether it finds a place."""
+"""The node's amount of every resource that a job asks for: this tries the job's program, not its
+scheduling.
+"""
 PLACES = ("nodeName", "nodeSelector", "affinity", "topologySpreadConstraints")
-"""Of a pod's spec: two roles may ask for what no single node can be."""
+"""Removed from a pod's spec: no single node could satisfy the wishes of two roles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What to run: the objects of a file, programs by image name, and their packages.
+    """The order from `run --local`: the objects of a file, programs by image name, and their
+    packages.
 
     A program without a folder has PaddlePaddle, and comes with the job's code.
     """

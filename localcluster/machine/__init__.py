@@ -1,4 +1,4 @@
-"""What the cluster needs from the machine: clock, locks, ports, processes, private folders.
+"""Services of the machine that the cluster needs: clock, locks, ports, processes, private folders.
 
 Nothing here knows Kubernetes.
 """

@@ -22,7 +22,7 @@ KILL_DEADLINE_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Command:
-    """What to run. When the owner is gone, SIGKILL follows SIGTERM after `grace_seconds`."""
+    """A command to run. When the owner is gone, SIGKILL follows SIGTERM after `grace_seconds`."""
 
     name: str
     arguments: list[str]

@@ -106,7 +106,7 @@ def _etcd_template(etcd: list[Raw]) -> str:
 
 
 def _definitions() -> str:
-    """Rights, and the program's own defaults of its flags."""
+    """The permissions, and the defaults of the operator's flags."""
     tables = {
         "rules": RULES,
         "clusterRules": CLUSTER_RULES,

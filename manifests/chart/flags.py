@@ -21,7 +21,9 @@ ELSEWHERE = {
     "metrics-secure": "metrics.secure",
     "metrics-cert-dir": "metrics.certificateSecret",
 }
-"""Not among them, for more than the flag follows: the values that say them."""
+"""Flags without a value of the same name, because their value does more than set the flag; each
+with the name of that value.
+"""
 _SECONDS: Raw = {"type": "number", "minimum": 0, "maximum": 999999}
 _ADDRESS: Raw = {
     # `--set` makes a number of 0.
@@ -63,13 +65,13 @@ _IN_A_POD: dict[str, Any] = {
     "metrics-bind-address": METRICS_ADDRESS,
     "health-probe-bind-address": HEALTH_ADDRESS,
 }
-"""Where the chart says something else than the program does by itself."""
+"""Defaults of the chart that differ from those of the flags."""
 
 _NAMES = [a.option_strings[-1].removeprefix("--") for a in build_parser({})._actions]
 FLAG_ARGUMENT = (
     f"^--({'|'.join(name for name in _NAMES if name not in ('help', 'version'))})(=.*)?$"
 )
-"""What the operator takes as an argument, values aside."""
+"""The pattern of the operator's arguments."""
 VARIABLE_NAME: Raw = {
     "pattern": "^[-._a-zA-Z][-._a-zA-Z0-9]*$",
     "anyOf": [

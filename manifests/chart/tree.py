@@ -15,7 +15,7 @@ WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value: its name, default, JSON schema, and what it means."""
+    """One value: its name, default, JSON schema and meaning."""
 
     name: str
     default: Any
@@ -25,7 +25,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Values that belong together. `rule` is a schema for what no single value can say."""
+    """Values that belong together. `rule` is a schema for conditions between them."""
 
     name: str
     comment: str
@@ -55,7 +55,7 @@ def to_schema(nodes: Sequence[Node]) -> Raw:
 
 
 def to_values(nodes: Sequence[Node], depth: int = 0) -> str:
-    """values.yaml: each value below what it means."""
+    """The text of values.yaml: each value below a comment with its meaning."""
     lines = []
     for node in nodes:
         words = textwrap.wrap(node.comment, WIDTH - 2 - 2 * depth, break_on_hyphens=False)

@@ -1,6 +1,6 @@
-"""JSON schemas of values: those of the chart's own, and Kubernetes' own where a value is passed on.
+"""JSON schemas of values: the chart's own, or those of Kubernetes if a value is passed on.
 
-Objects are closed: a typo is refused, where the API server would drop it in silence.
+Objects are closed: a typo is refused, while the API server would drop it silently.
 """
 
 import json
@@ -39,7 +39,7 @@ INTERVAL: Raw = {"type": "string", "pattern": "^([0-9]+(ms|s|m|h))*$"}
 
 
 def whole(minimum: int) -> Raw:
-    """A whole number from this one on."""
+    """A whole number of at least this."""
     return {"type": "integer", "minimum": minimum}
 
 
@@ -62,7 +62,7 @@ def pod_schema(*path: str) -> Raw:
 
 
 def probe(**more: Raw) -> Raw:
-    """The timings of a probe; what it asks is the chart's own."""
+    """The timings of a probe; the chart sets the request."""
     counts = dict.fromkeys(("periodSeconds", "timeoutSeconds", "failureThreshold"), whole(1))
     return closed(initialDelaySeconds=whole(0), **counts, **more)
 

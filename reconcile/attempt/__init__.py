@@ -1,1 +1,1 @@
-"""What ends an attempt and what begins the next one."""
+"""Policies that end an attempt and begin the next one."""

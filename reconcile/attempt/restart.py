@@ -67,7 +67,7 @@ def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
 def with_attempt(view: View, status: JobStatus, attempt: int) -> JobStatus:
     """The status of this attempt, which has no pods and no ports yet.
 
-    With spec.resume, its programs are told the last checkpoint, the same one to all of them.
+    With spec.resume, it stores the last checkpoint, so that all programs resume from the same one.
     """
     roles = {role: RoleStatus(replicas=counts.replicas) for role, counts in status.roles.items()}
     count = status.restart_count + attempt - view.attempt
@@ -89,7 +89,8 @@ def quick_restarts(view: View) -> int:
 
 
 def fruitless_restarts(view: View) -> int:
-    """Uncharged restarts in a row, of which there are none once an attempt may have been of use.
+    """Uncharged restarts in a row; 0 again once an attempt ran for so long that it may have made
+    progress.
 
     An elastic job trains with the workers that it has, while it is Scaling or Starting, too.
     """

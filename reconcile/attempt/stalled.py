@@ -1,6 +1,6 @@
-"""A training that stalls: its job holds its nodes, all its pods run, and its log stands still.
+"""Detects trainings that stall: all pods run and hold their nodes, but the log has nothing new.
 
-`spec.stallPolicy` says when. The condition TrainingStalled is written first. With the action
+`spec.stallPolicy` has the limits. The condition TrainingStalled is written first. With the action
 Restart, the pass after that ends the attempt. A process judges a job only by a log that it has read
 itself, so a new leader judges nobody before its first read.
 """
@@ -23,7 +23,7 @@ from reconcile.model.view import View
 
 MAX_LINE_CHARACTERS = 200
 MAX_RECORD_CHARACTERS = 1024
-"""Limits a record's message, as for the records of programs that ended."""
+"""The longest message of a failure record, as for programs that ended."""
 
 
 def answer_stall(view: View) -> Move | None:
@@ -41,9 +41,9 @@ def answer_stall(view: View) -> Move | None:
 
 
 def note_stall(view: View, status: JobStatus) -> JobStatus:
-    """The status with the condition TrainingStalled as it is now; it stays where nothing is known.
+    """The status with the condition TrainingStalled updated; unchanged if nothing is known.
 
-    A stalled job trains nothing, so its lost time counts from the last step.
+    A stalled job does not train, so its lost time counts from the last step.
     """
     if not _can_stall(view, status):
         return end_conditions(status, view.now, Condition.TRAINING_STALLED)
@@ -78,7 +78,7 @@ def count_stall(view: View, status: JobStatus) -> tuple[Outcome, ...]:
 
 
 def _can_stall(view: View, status: JobStatus) -> bool:
-    """Whether the job is one that is judged: all its pods run, and no worker has ended."""
+    """Whether the job can be judged: all its pods run, and no worker has ended."""
     return (
         view.job.spec.stall_policy is not None
         and view.all_run
@@ -90,13 +90,13 @@ def _can_stall(view: View, status: JobStatus) -> bool:
 
 
 def _reading(view: View) -> Reading | None:
-    """What this process has read in the attempt."""
+    """The progress that this process has read in the attempt."""
     reading = view.observed.training
     return reading if reading is not None and reading.attempt == view.attempt else None
 
 
 def _has_stepped(view: View) -> bool:
-    """Whether the status has a step of the attempt, which may be in no line that is left."""
+    """Whether the status has a step of this attempt; its line may no longer be in the log."""
     progress = view.job.status.progress
     return progress.attempt == view.attempt and progress.step is not None
 
@@ -136,7 +136,9 @@ def _since(moment: datetime | None) -> str:
 
 
 def _first_of(view: View, reading: Reading) -> tuple[str, datetime, datetime] | None:
-    """Of the workers that wrote at most `afterSeconds` before the first one fell silent."""
+    """The first worker to fall silent, among those that wrote at most `afterSeconds` before worker
+    0 stopped.
+    """
     policy, times = view.job.spec.stall_policy, [(name, time) for name, time, _ in reading.tails]
     fell_silent = times[0][1] if times else None
     if policy is None or fell_silent is None:

@@ -1,4 +1,4 @@
-"""What Kueue's admission adds to a role's pods: where they run, what they tolerate, labels.
+"""Changes that Kueue's admission makes to a role's pods: node selectors, tolerations, labels.
 
 It comes from the assigned ResourceFlavors and from admission checks. Nothing is written to the
 job: a pod's manifest is built with it, so an eviction has nothing to take back.
@@ -14,7 +14,7 @@ from reconcile.model.workload import FLAVOR, flavors_of, is_admitted, places_pod
 
 TOPOLOGY = "kueue.x-k8s.io/podset-"
 LEVELS = ("required-topology", "preferred-topology", "unconstrained-topology")
-"""With that prefix, annotations of a template: what its pods want of the topology."""
+"""With that prefix: annotations of a template that say which topology its pods want."""
 _MAPS = ("nodeSelector", "labels", "annotations")
 
 
@@ -25,7 +25,9 @@ def assigned_flavors(view: View) -> list[Child]:
 
 
 def find_conflict(view: View) -> str:
-    """Where Kueue and a template, or two of Kueue's sources, want different values; or nothing."""
+    """A message about a field for which Kueue and the template, or two of Kueue's sources, want
+    different values; empty if there is none.
+    """
     for role, spec in view.job.spec.roles.items():
         template = spec.template.get("metadata") or {}
         own = {
@@ -53,7 +55,7 @@ def placed_metadata(view: View, role: Role, field: str) -> dict[str, str]:
 
 
 def placed_spec(view: View, role: Role, spec: Raw) -> Raw:
-    """The fields of a role's pod spec that an admission changes, whole."""
+    """The fields of a role's pod spec that an admission changes, each with its new value."""
     changed: Raw = {}
     tolerations = list(spec.get("tolerations") or ())
     for _, wanted in _updates(view, role):
@@ -69,7 +71,7 @@ def placed_spec(view: View, role: Role, spec: Raw) -> Raw:
 
 
 def _for_ungater(view: View, role: Role, field: str) -> dict[str, str]:
-    """By these Kueue finds the pods whose nodes it has chosen."""
+    """The labels by which Kueue finds the pods for which it chooses nodes."""
     if field == "labels":
         return {LABEL_POD_SET: str(role)}
     template = view.job.spec.roles[role].template.get("metadata") or {}
@@ -79,7 +81,7 @@ def _for_ungater(view: View, role: Role, field: str) -> dict[str, str]:
 
 
 def _updates(view: View, role: Role) -> Iterator[tuple[str, Raw]]:
-    """What each source wants of a role's pods, with the name of the source."""
+    """The changes that each source makes to a role's pods, with the name of the source."""
     if view.workload is None or not is_admitted(view.workload):
         return
     for name in flavors_of(view.workload, role):

@@ -22,10 +22,10 @@ HARMLESS_OPTIONS = frozenset(
 """Options that do not name peers; each takes a value."""
 PEER_OPTIONS = re.compile(r"--(?:master|ips|nnodes|rank|legacy|auto_\w+)(?:=|$)")
 MAX_READ_CHARACTERS = 8192
-"""Of a command: to read a script takes time that grows with the square of a word's length."""
+"""The longest command that is parsed: the time grows with the square of a word's length."""
 PYTHON = re.compile(r"\bpython[\d.]*(?:\s|$)")
 OTHERS = re.compile(rf"{PYTHON.pattern}|\.sh\b|(?:^|\s)#")
-"""What may run a program that needs the endpoints, or leave the launcher out by a comment."""
+"""Words that may run a program which needs the endpoints, or comment out the launcher."""
 SIZES = {"PADDLE_NPROC_PER_NODE": "--nproc_per_node", "PADDLE_DEVICES": "--devices"}
 """Variables with which a template sets how many processes the launcher starts."""
 READ_VARIABLES = re.compile(r"\b(?:PADDLE_\w+|POD_IP|DISTRIBUTED_TRAINER_ENDPOINTS)\b")
@@ -90,7 +90,7 @@ def _options(words: list[str]) -> dict[str, str] | None:
 
 
 def _others(words: list[str], launcher: int) -> list[str]:
-    """The words but for the launcher and the Python that runs it, with options alone between."""
+    """The words without the launcher, the Python that runs it, and options between the two."""
     before = words[:launcher]
     while before and before[-1].startswith("-"):
         before.pop()

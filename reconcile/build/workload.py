@@ -1,8 +1,8 @@
-"""The Workload by which a job asks Kueue for quota: whether there is one, and what it holds.
+"""The Workload with which a job asks Kueue for quota: whether it needs one, and its content.
 
-A pod set is the role's template as its user wrote it: names, environment and the gate of a pod are
-nothing that quota depends on. The digest of it stands in an annotation, since the API server and
-Kueue complete the templates.
+A pod set is the role's template as its user wrote it, because quota does not depend on names,
+environment or gates. An annotation has the digest of that template, since the API server and Kueue
+fill in defaults.
 """
 
 import hashlib
@@ -31,19 +31,19 @@ _ALPHABET = "0123456789"
 
 
 def uses_kueue(view: View) -> bool:
-    """Whether the job needs quota. A label that is taken away counts until the quota is back."""
+    """Whether the job needs quota. A removed label counts until the quota is given back."""
     if not view.settings.kueue or view.is_adopted:
         return False
     return bool(view.job.labels.get(LABEL_QUEUE)) or has_quota(view.workload)
 
 
 def is_queued(view: View) -> bool:
-    """Whether no pod of the job is allowed yet."""
+    """Whether pods of the job are not allowed yet."""
     return uses_kueue(view) and not is_admitted(view.workload)
 
 
 def is_stale(view: View, workload: Raw) -> bool:
-    """Whether the Workload asks for something else than the job needs, so that another must.
+    """Whether the Workload does not match what the job needs, so that it must be replaced.
 
     Kueue lets nobody change one with quota, but pods that ended well may have given part of it
     back; the next attempt needs them again.
@@ -64,7 +64,7 @@ def is_of_job(view: View, workload: Raw) -> bool:
 
 
 def build_adoption(view: View) -> Raw:
-    """The metadata that makes the Workload that MultiKueue has sent the job's own."""
+    """The metadata with which a Workload that MultiKueue has sent becomes the job's own."""
     built = build_workload(view)["metadata"]
     return {"metadata": {key: built[key] for key in ("labels", "ownerReferences")}}
 
@@ -117,8 +117,9 @@ def _pod_sets(view: View) -> list[Raw]:
 
 
 def _topology(template: Raw) -> Raw:
-    """What the template's annotations ask for; pods are placed by their index, so that neighbours
-    in rank are neighbours."""
+    """The topology that the template's annotations ask for. Pods are placed by their index, so that
+    neighbours in rank are on neighbouring nodes.
+    """
     told = (template.get("metadata") or {}).get("annotations") or {}
     request: Raw = {"podIndexLabel": LABEL_INDEX}
     for key in LEVELS:

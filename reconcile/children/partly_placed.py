@@ -101,7 +101,9 @@ def _still_partly_placed(view: View, since: datetime | None) -> Hold | None:
 
 
 def _explain(view: View) -> str:
-    """What the job holds and where, and what keeps the rest from it; empty if that is not so."""
+    """A sentence about which pods are placed, where, and why the others are not; empty if the job
+    is not partly placed.
+    """
     refused = _refused_by_quota(view)
     unplaced = [(pod, text) for pod in view.pods.values() if (text := _unschedulable(pod))]
     holding = [pod for pod in view.pods.values() if refused or pod.node]
@@ -127,7 +129,7 @@ def _where(pods: list[PodView]) -> str:
 
 
 def _unschedulable(pod: PodView) -> str:
-    """The scheduler's message about a pod that fits on no node; a gated pod is not meant."""
+    """The scheduler's message about a pod that fits on no node, but not about a gated pod."""
     if pod.state is not PodState.PENDING:
         return ""
     condition = condition_of(pod.raw, "PodScheduled", "False") or {}

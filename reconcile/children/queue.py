@@ -40,7 +40,7 @@ NEXT_STEPS = {
     "UnsatisfiedAdmissionChecks": "wait for the admission checks of the queue",
     "UnsatisfiedChecks": "wait for the admission checks of the queue",
 }
-"""By the reason of QuotaReserved, or of Admitted once quota is reserved."""
+"""The next step by the reason of QuotaReserved, or of Admitted once quota is reserved."""
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
 GRANT = "have it granted the rights of --kueue (chart: kueue.enabled)"
 UNSEEN = "nothing; if this lasts, check that Kueue runs"
@@ -78,7 +78,7 @@ def _unserved(is_forbidden: bool) -> Hold:
 
 
 def _await_flavors(view: View) -> Move | Hold | None:
-    """Wait for a flavor that is gone; fail a job whose template wants something else."""
+    """Wait for a flavor that is missing; fail a job whose template contradicts its flavors."""
     for named in assigned_flavors(view):
         if hold := _unread(view, named, "have it made again"):
             return hold
@@ -107,7 +107,7 @@ def _unread(view: View, named: Child, next_step: str) -> Hold | None:
 
 
 def _queued(workload: Raw) -> Hold:
-    """What Kueue says, in its words, and what to do."""
+    """The hold with Kueue's own reason and message, and the next step."""
     told = condition_named(workload, "Admitted" if has_quota(workload) else "QuotaReserved")
     reason = told.get("reason") or "Unseen"
     cause = f"{reason}: {told.get('message') or 'Kueue has not decided yet'}"

@@ -36,7 +36,7 @@ LIFTED_BY = {
     "the controller-manager, too",
     FORMER_FINALIZER: "have the move from paddle-operator 0.3 run again, it lifts the finalizer",
 }
-"""What to do about a finalizer that is known."""
+"""The next step for a known finalizer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,9 @@ def await_leavers(view: View) -> Hold | None:
 
 
 def _await_children(view: View) -> Hold:
-    """What blocks the deletion of a job; nothing while it takes no longer than usual."""
+    """The hold that names what blocks the deletion of a job; None while it takes no longer than
+    usual.
+    """
     leavers = list(_of_job(view))
     hanging = _hanging(view, leavers)
     if not hanging:

@@ -1,8 +1,8 @@
-"""Keeps a job's Workload true: makes, changes and deletes it, and answers Kueue in its status.
+"""Creates, changes and deletes a job's Workload, and writes its status for Kueue.
 
 Kueue takes quota back by the condition Evicted, and waits until the job's controller has no pod
-left and clears the admission. It learns the job's end and its readiness by conditions, too. A merge
-patch replaces the whole list of conditions, so it applies only to the version that was seen.
+left and clears the admission. Conditions also report the job's end and its readiness. A merge patch
+replaces the whole list of conditions, so it applies only to the version that was seen.
 """
 
 from api.constants import (
@@ -34,12 +34,12 @@ from reconcile.model.workload import (
 )
 
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
-"""Evictions after which Kueue queues the job by itself; after others, it says when."""
+"""After these evictions the job is queued again at once; after others, Kueue says when."""
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
 
 
 def workload_deletes(view: View) -> tuple[Delete, ...]:
-    """Workloads that are too many, and one that does not fit any more, once no pod is left."""
+    """Surplus Workloads to delete, and one that no longer matches the job, once no pod is left."""
     own = view.job.workload_name
     others = tuple(each for each in view.observed.workloads if name_of(each) != own)
     workload = view.workload
@@ -50,7 +50,7 @@ def workload_deletes(view: View) -> tuple[Delete, ...]:
 
 
 def workload_creates(view: View) -> tuple[Create, ...]:
-    """The missing Workload. One that is being deleted has its name until it is gone."""
+    """The missing Workload. One that is being deleted keeps its name until it is gone."""
     name = view.job.workload_name
     if view.job.prebuilt:
         return ()  # MultiKueue makes it
@@ -78,7 +78,7 @@ def workload_patches(view: View) -> tuple[Patch, ...]:
 
 
 def tend_delegated(view: View) -> Plan:
-    """On MultiKueue's manager the Workload and nothing else: the job runs in another cluster."""
+    """On MultiKueue's manager only the Workload is maintained: the job runs in another cluster."""
     is_managers = view.job.spec.managed_by == MULTIKUEUE and view.observed.workloads_served
     if not is_managers or view.job.is_deleting or view.job.status.is_terminal:
         return Plan()
@@ -87,7 +87,7 @@ def tend_delegated(view: View) -> Plan:
 
 
 def finish_patches(view: View) -> tuple[Patch, ...]:
-    """The end of an ended job, which frees its quota: when none of its pods runs any more."""
+    """Report the end of a job, once none of its pods runs any more. This frees its quota."""
     workload = view.workload
     is_over = is_set(workload, "Finished") or not view.settings.kueue
     if workload is None or is_over or not all(has_ended(pod) for pod in view.all_pods):
@@ -122,7 +122,7 @@ _Told = tuple[str, bool, str, str]
 
 
 def _live_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]]:
-    """Fields and conditions of the Workload of a job that goes on."""
+    """Fields and conditions of the Workload of a job that has not ended."""
     if is_admitted(workload):
         return _running_status(view, workload) if view.job.is_ours else ({},)
     if has_quota(workload) and is_set(workload, "Evicted") and not view.observed.pods:
@@ -161,7 +161,7 @@ def _returned_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]
 
 
 def _time_used(view: View, workload: Raw, reason: str) -> Raw:
-    """What counts towards maximumExecutionTimeSeconds; a job that has used it up starts anew."""
+    """The time used of maximumExecutionTimeSeconds; a job that has used it up starts again at 0."""
     admitted = condition_named(workload, "Admitted")
     since = parse_time(admitted.get("lastTransitionTime"))
     if admitted.get("status") != "True" or since is None or reason.endswith(TIME_IS_UP):

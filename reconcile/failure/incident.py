@@ -55,7 +55,7 @@ class Incident:
 
 
 def find_incident(view: View) -> Incident | None:
-    """What ended the attempt of a job that is not elastic, or None while it goes on."""
+    """The incident that ended the attempt of a job that is not elastic; None while it goes on."""
     failures = [judge_pod(view, pod) for pod in failed_pods(view)]
     for incident in failures:
         if incident.is_fatal:

@@ -34,21 +34,23 @@ def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:
 
 
 def note_stop(status: JobStatus, since: str, reason: Reason) -> JobStatus:
-    """Note since when nothing trains. Of two stops in a row the reason of the first counts."""
+    """Note the time since when nothing trains. If there are two stops in a row, the first one's
+    reason counts.
+    """
     if status.lost_since:
         return replace(status, lost_since=min(since, status.lost_since))
     return replace(status, lost_since=since, lost_reason=str(reason))
 
 
 def _saved_until(view: View) -> str:
-    """Until when the attempt's work is in a checkpoint; empty if nothing is known of one."""
+    """The time until which work is saved in a checkpoint; empty if no checkpoint is known."""
     saved = view.job.status.progress.checkpoint.time
     running = view.job.status.true_condition(Condition.RUNNING)
     return max(saved, running.last_transition_time) if saved and running else ""
 
 
 def forget_loss(status: JobStatus) -> JobStatus:
-    """Clear the note of a job that trains again, or will not train any more."""
+    """Clear the note if the job trains again, or will never train again."""
     return replace(status, lost_since="", lost_reason="")
 
 
@@ -80,9 +82,9 @@ def add_loss(view: View, status: JobStatus) -> JobStatus:
 
 
 def trained_share(status: JobStatus, now: datetime) -> float | None:
-    """The share of the time since the job's start in which it trained what was not lost again.
+    """The share of the time since the job's start that was training, without work that was lost.
 
-    None where nothing is known of its training, or for a job of less than a minute.
+    None if nothing is known about its training, or for a job younger than a minute.
     """
     start, end = parse_time(status.start_time), parse_time(status.completion_time) or now
     if start is None or not status.progress.attempt:

@@ -22,7 +22,7 @@ GIVE_BACK_FLAG = "--give-back-after"
 
 
 class Stop(IntEnum):
-    """What a hold keeps a pass from doing; each includes those before it."""
+    """The actions that a hold stops; each value includes those before it."""
 
     NOTHING = 0
     PODS = 1

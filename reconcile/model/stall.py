@@ -37,9 +37,9 @@ def stall_limit(policy: StallPolicy, has_stepped: bool) -> int:
 def first_silent(
     times: Iterable[tuple[str, datetime | None]], since: datetime
 ) -> tuple[str, datetime, datetime] | None:
-    """Who wrote its last line before all others, when, and when the last of them wrote.
+    """The worker that wrote its last line before all others, when, and when the last of them wrote.
 
-    None if that was nobody. Workers that have written nothing after `since` are left out.
+    None if there is no such worker. Workers that have written nothing after `since` are left out.
     """
     talking = sorted((time, name) for name, time in times if time is not None and time > since)
     if len(talking) < 2 or talking[1][0] - talking[0][0] < LEAST_LEAD:

@@ -19,8 +19,8 @@ class Reading:
     `silent_seconds` is how long this process has seen no new line, without the time in which it
     could not read the log; `stepless_seconds` is the same since the step changed, or since the
     first reading if it has not. Both begin at 0, so that a new leader judges nobody too early.
-    `tails` holds the pod's name, the time of its last line and its last lines, of the workers
-    that were asked because a stall is suspected.
+    `tails` has the name, the time of the last line and the last lines of each worker whose log was
+    read because a stall is suspected.
     """
 
     progress: Progress

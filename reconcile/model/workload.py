@@ -1,4 +1,4 @@
-"""What Kueue's Workload of a job says: whether it has quota, for how many pods, on what terms."""
+"""Reads a job's Workload: whether it has quota, for how many pods, and in which flavors."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -48,7 +48,7 @@ def is_admitted(workload: Raw | None) -> bool:
 
 
 def assignment_of(workload: Raw | None, role: Role) -> Raw:
-    """What Kueue has assigned to a role's pods; empty without an admission."""
+    """The assignment of Kueue for a role's pods; empty without an admission."""
     admission = ((workload or {}).get("status") or {}).get("admission") or {}
     found = (each for each in admission.get("podSetAssignments") or () if each["name"] == role)
     return next(found, {})

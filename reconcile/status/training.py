@@ -1,8 +1,8 @@
-"""`status.progress`: how far the training is, by what was read of the first worker's log.
+"""`status.progress`: the training's progress, as read from the first worker's log.
 
 It is written when the percentage or the checkpoint changes, or with another change of the job's
 conditions, else every five minutes. A checkpoint stays, over attempts too, because a resume uses
-it. Only numbers, short names and one path get here.
+it. It has only numbers, short names and one path.
 """
 
 import re
@@ -18,9 +18,9 @@ from reconcile.words.progress import Progress
 
 WRITE_SECONDS = 300.0
 MAX_STEP = 10**15
-"""A larger number is no step, and beyond 2**63 the API server would refuse the status."""
+"""Larger numbers are not taken for steps; beyond 2**63 the API server would refuse the status."""
 MAX_REMAINING_SECONDS = 10 * 365 * 86400.0
-"""An end beyond this is no estimate."""
+"""A longer time to the end is left out."""
 _NAME = re.compile(r"[A-Za-z0-9_/-]{1,40}")
 
 
@@ -40,12 +40,12 @@ def note_progress(view: View, status: JobStatus) -> JobStatus:
 
 
 def _news(status: JobStatus) -> list[tuple[str, bool, str]]:
-    """What a write of the status is worth anyway."""
+    """The conditions without their times: if these change, the status is written anyway."""
     return [(each.type, each.status, each.reason) for each in status.conditions]
 
 
 def _seconds_between(old: str, new: str) -> float:
-    """0 if the new time is unknown, endless if only the old one is."""
+    """Seconds between two times; 0 if the new one is unknown, infinite if only the old one is."""
     before, after = parse_time(old), parse_time(new)
     if after is None:
         return 0.0
@@ -74,12 +74,14 @@ def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
 
 
 def _keep_time(old: SavedCheckpoint, new: SavedCheckpoint) -> SavedCheckpoint:
-    """The same checkpoint has the time that was written first: nodes' clocks are corrected."""
+    """The checkpoint; if it is the stored one, with the stored time, because corrections of nodes'
+    clocks vary.
+    """
     return old if (old.step, old.path) == (new.step, new.path) else new
 
 
 def _steps(read: Progress) -> TrainingProgress:
-    """All that comes with a step."""
+    """The fields that go with a step."""
     epoch = "" if read.epoch is None else str(read.epoch)
     is_of = read.epoch is not None and read.epochs is not None
     last, remaining = read.last_step_time, read.remaining_seconds

@@ -21,7 +21,7 @@ def trains_alone(lines: Iterable[str]) -> bool:
 
 
 def describe_alone(job: PaddleJob) -> str:
-    """The sentence about it."""
+    """A sentence that says so, for users."""
     count = job.spec.roles[Role.WORKER].replicas
     return (
         f"worker 0's launcher knew of 1 node, and the job has {count}: each worker trained alone; "

@@ -64,7 +64,7 @@ _OBITUARY = re.compile(
     r"|Illegal instruction|Floating point exception)(?: +\(core dumped\))?(?:  .*)?$"
     r"|.*\bDataLoader \d+ workers exit unexpectedly"
 )
-"""What a shell says of a process that a signal has ended, and PaddlePaddle of its readers."""
+"""A shell's messages about a process that a signal ended, and PaddlePaddle's about its readers."""
 _NO_ERROR = re.compile(
     r"[Ww]arning|\bWARN|\b(?:INFO|DEBUG)\b|^[IW]\d{4} |\b(?:0|no) (?:errors|failures)\b"
     r"|[Ee]rror(?: rate)?\s*[=:]?\s*\d*\.\d"
@@ -110,7 +110,7 @@ class _Candidate:
     is_aside: bool = False
     is_native: bool = False
     is_launchers: bool = False
-    """Raised by PaddlePaddle's launcher, which counts where no program has raised."""
+    """Raised by PaddlePaddle's launcher; it counts only if no program raised anything."""
 
     @property
     def is_consequence(self) -> bool:

@@ -46,6 +46,6 @@ _PATTERNS = tuple((fault, re.compile(words, re.IGNORECASE)) for fault, words in 
 
 
 def fault_of(text: str) -> Fault | None:
-    """The kind of fault that a line tells of, as far as it is read; None where it is of none."""
+    """The kind of fault in the first part of a line; None if there is none."""
     read = text[:MAX_READ_CHARACTERS]
     return next((fault for fault, pattern in _PATTERNS if pattern.search(read)), None)

@@ -14,7 +14,7 @@ a dump is dropped.
 import re
 
 MAX_READ = 4096
-"""What a kubelet keeps at most."""
+"""The most bytes that a kubelet keeps."""
 CUT_LENGTH = 2000
 """A longer message has probably lost its beginning."""
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]")
@@ -60,7 +60,7 @@ def _written_out(line: str) -> list[str]:
 
 
 def is_launched(lines: list[str]) -> bool:
-    """Whether the launcher has written some of these lines."""
+    """Whether some of these lines are the launcher's."""
     return any(_LAUNCHER.match(line) for line in lines)
 
 

@@ -18,7 +18,7 @@ from reconcile.words.launcher_log import clean
 
 MAX_LINES = 40
 MAX_LINE_CHARACTERS = 500
-"""Of a longer line, only the end is read: a progress bar has its last state there."""
+"""Only the end of a longer line is read: a progress bar has its last state there."""
 MAX_METRICS = 8
 MAX_QUIET_SECONDS = 6 * 3600
 MAX_MARKED_DIGITS = 12
@@ -123,10 +123,10 @@ class ProgressReader:
         self._saving: Checkpoint | None = None
         self._is_evaluating = False
         self._texts: list[str] = []
-        """Those with a step, of the lines that are being read."""
+        """The lines with a step among those that are being read."""
 
     def read(self, lines: Iterable[Line]) -> Progress:
-        """The progress after these lines, too, which follow those that were read before."""
+        """The progress with these lines added, which follow those that were read before."""
         self._texts.clear()
         last = self.progress.last_output_time
         for line in list(lines)[-MAX_LINES:]:
@@ -264,7 +264,7 @@ def _rate(text: str) -> str | None:
 
 
 def _shown_number(text: str) -> str | None:
-    """The number in six digits. NaN is shown: whoever trains wants to know. 1e400 is unknown."""
+    """The number in six digits. NaN is kept, because users want to see it; 1e400 is unknown."""
     if not re.fullmatch(tools.NUMBER, text, re.IGNORECASE):
         return None
     number = float(text)

@@ -1,4 +1,4 @@
-"""What Service names resolve to: the addresses of the pods behind them. Pure.
+"""Resolves Service names to the addresses of the pods behind them. Pure.
 
 There is no cluster DNS here and no Service address: every name stands in /etc/hosts of each pod,
 with the address of the ready pods that the Service selects (of all that have an address, where it
@@ -14,7 +14,7 @@ DOMAIN = "svc.cluster.local"
 
 @dataclass(frozen=True)
 class PodAddress:
-    """What name resolution needs to know of a pod."""
+    """The data of a pod for name resolution."""
 
     namespace: str
     labels: frozenset[tuple[str, str]]

@@ -1,8 +1,8 @@
-"""Lets one job's pods at a time use the machine's network, where pods share it.
+"""Lets the pods of one job at a time use the machine's network, if pods share it.
 
-The pods of a job listen on fixed ports of all addresses (PaddlePaddle's launcher does), so those
-of another would find them in use, or hang. A job has its turn until none of its pods is left.
-Any thread may ask.
+The pods of a job listen on fixed ports of all addresses (PaddlePaddle's launcher does), so those of
+another would find them in use, or hang. A job keeps the network until none of its pods is left. Any
+thread may ask.
 """
 
 from dataclasses import dataclass
@@ -52,8 +52,8 @@ class Turn:
     def _write(self, before: str, now: str) -> bool:
         """Replace the file's content; False if another node has changed it meanwhile.
 
-        No pod takes its turn with words that were there before. So a pod that came after we had
-        asked for its job's pods is noticed, too.
+        Each write differs from the content before, so a pod that appeared after we had listed its
+        job's pods is noticed, too.
         """
         with FileLock(self.file.with_suffix(".lock")):
             if self._read() != before:

@@ -1,8 +1,9 @@
 """One pod on the node: a thread that runs it from sandbox to end.
 
-The thread looks at what is and does the next thing, whenever something wakes it: a new version of
-the pod, the end of a process, a probe, a deadline. A new status alone wakes nothing, as with a
-kubelet. Only this thread touches the containers. When it ends, no process of the pod is left.
+Whenever something wakes the thread, it reads the current state and takes the next step: a new
+version of the pod, the end of a process, a probe, a deadline. A new status alone wakes nothing, as
+with a kubelet. Only this thread touches the containers. When it ends, no process of the pod is
+left.
 """
 
 import contextlib

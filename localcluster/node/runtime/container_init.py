@@ -28,7 +28,7 @@ FORWARDED = (
     signal.SIGUSR2,
 )
 KILL_TREE = signal.SIGRTMIN
-"""Tells it to kill its program with all below, where no PID namespace ends with it."""
+"""The signal to kill its program and all descendants, where no PID namespace does that."""
 # The kernel's out-of-memory killer takes a container before the cluster's own processes.
 OOM_SCORE_ADJUSTMENT = "500"
 

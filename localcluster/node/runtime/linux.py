@@ -1,4 +1,4 @@
-"""The system calls that Python 3.11 has no function for: namespaces and mounts.
+"""System calls for which Python 3.11 has no function: namespaces and mounts.
 
 Any thread may call these; unshare and setns change the calling thread alone, so the processes that
 use them are single-threaded.

@@ -101,7 +101,7 @@ class LogPump(threading.Thread):
 
 @dataclass(frozen=True)
 class LogQuery:
-    """What `kubectl logs` can ask for; None and False mean no limit."""
+    """The options of `kubectl logs`; None and False mean no limit."""
 
     follow: bool = False
     timestamps: bool = False
@@ -113,7 +113,7 @@ class LogQuery:
 def read_log(path: Path, query: LogQuery, is_complete: Callable[[], bool]) -> Iterator[bytes]:
     """The log's text in pieces. With `follow`, new lines as they come until it is complete.
 
-    An empty piece means that nothing is new for now, so that the caller can look whether anyone
+    An empty piece means that nothing is new for now, so that the caller can check whether anyone
     still listens.
     """
     left = query.limit_bytes

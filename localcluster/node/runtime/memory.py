@@ -1,8 +1,9 @@
 """Memory limits without cgroups: a container over its limit is killed, as the kernel would.
 
 What counts is the memory that a container's processes do not share with files: an estimate of what
-a memory cgroup charges. Looked at a few times a second, and only while some container has a limit.
-Used by the spawner alone, in whose PID namespace every process of every container has a number.
+a memory cgroup charges. It is checked a few times a second, and only while some container has a
+limit. Used by the spawner alone, in whose PID namespace every process of every container has a
+number.
 """
 
 import contextlib

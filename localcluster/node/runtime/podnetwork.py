@@ -22,19 +22,21 @@ from localcluster.node.runtime.netlink import LOOPBACK, Netlink
 
 FILE = "network.json"
 RANGES, RANGE_PREFIX = ("198.18.0.0", "10.222.0.0", "100.96.0.0"), 15
-"""The first is for measurements between networks (RFC 2544), and that of some proxies."""
+"""Ranges to choose from. The first is for benchmarks (RFC 2544); some proxies use it, too."""
 DEFAULT_PREFIX = 8
 """A route for more addresses than this prefix has is a default route, or a part of one."""
 ROUTES = Path("/proc/net/route")
 NODE_PREFIX = 22
 API_ADDRESS, API_PORT = "10.96.0.1", 443
-"""As pods see the API server: the first of the Services' addresses. It answers for names, too."""
+"""The API server's address for pods: the first of the Services'. It also answers DNS queries."""
 BRIDGE = DEVICE = 2
 """The index of the first device after the loopback one."""
 OWN = re.compile(r"lc\d+\s")
 SETTINGS = Path("/proc/sys/net")
 CLIENT_PORTS = "20000 29999"
-"""Below those that jobs listen on: a connection from such a port would keep a server from it."""
+"""Ports of outgoing connections, below those that jobs listen on: a connection would block a
+server's port.
+"""
 
 
 @dataclass(frozen=True)

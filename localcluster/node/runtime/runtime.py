@@ -1,7 +1,7 @@
 """The node's side of the spawner: start a container, run a command in one, send it a signal.
 
-Any thread may call. Each started process has a Process, on which its end is told; a thread of the
-runtime's reads what the spawner says. When the spawner dies, `on_death` is called: without it there
+Any thread may call. Each started process has a Process, which reports its end; a thread of the
+runtime reads the spawner's messages. When the spawner dies, `on_death` is called: without it there
 is no container left, so the node has to end.
 """
 

@@ -2,9 +2,9 @@
 
 A program of its own, single-threaded, so that forking and changing namespaces is safe and cheap: a
 container starts as a copy of this small process. It takes requests from the node over a socket and
-tells of each end. It dies with the node (end of the socket, parent-death signal), and the kernel
-then kills every container. Where the machine allows no namespaces, containers are plain process
-trees: `isolated` in the greeting says so.
+reports the end of each process. It dies with the node (end of the socket, parent-death signal), and
+the kernel then kills every container. Where the machine allows no namespaces, containers are plain
+process trees: `isolated` in the greeting says so.
 
     python -m localcluster.node.runtime.spawner <socket descriptor>
 """

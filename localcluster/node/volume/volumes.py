@@ -1,4 +1,4 @@
-"""A pod's volumes: what each is on this machine, made ready before any container starts.
+"""A pod's volumes: the folder for each on this machine, prepared before any container starts.
 
 Used by one pod's worker thread. A volume that is not ready yet raises VolumeError, in words like
 the kubelet's, and is tried again.
@@ -61,7 +61,7 @@ class Volumes:
         return any((source.get("configMap") or {}).get("name") == name for source in sources)
 
     def mounts(self, container: Raw, env: dict[str, str]) -> list[Mount]:
-        """What a container mounts. Raises VolumeError for a volume or a subPath that is no file."""
+        """The mounts of a container. Raises VolumeError for one that cannot be mounted."""
         return [self._mount(each, env) for each in container.get("volumeMounts") or []]
 
     def _mount(self, mount: Raw, env: dict[str, str]) -> Mount:
