@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pdj.code.ignore import Pattern, is_matched
+from pdj.code.unpack import turns_back
 from pdj.errors import Problem
 
 KIB = 1 << 10
@@ -107,6 +108,8 @@ def _target(folder: Path, path: Path) -> str:
     if target.startswith("/") or not path.resolve().is_relative_to(folder.resolve()):
         name = path.relative_to(folder)
         raise Problem(f"{str(name)!r} is a link out of the folder, to {target!r}")
+    if turns_back(target):  # which `unpack` refuses
+        return os.path.relpath(path.resolve(), path.parent.resolve())
     return target
 
 

@@ -2,8 +2,12 @@
 
 import base64
 import copy
+import gzip
 import hashlib
+import io
 import re
+import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import PurePosixPath
@@ -11,7 +15,7 @@ from pathlib import PurePosixPath
 from api.constants import ANNOTATION_CODE, LABEL_CODE_OF, Role
 from api.objects import Raw
 from api.trainer import trainer_of
-from pdj.code.archive import Archive
+from pdj.code.archive import MAX_BYTES, MAX_FILE_BYTES, Archive
 from pdj.errors import Problem, Usage
 
 ARCHIVE, REQUIREMENTS, UNPACK = "code.tar.gz", "requirements.txt", "unpack.py"
@@ -43,9 +47,8 @@ class Bundle:
         """SHA-256 of the unpacked content: two versions of zlib may pack the same files
         differently.
         """
-        parts = (self.archive.plain, self.requirements or b"", _unpack_source().encode())
-        each = [hashlib.sha256(part).digest() for part in parts]
-        return hashlib.sha256(b"".join(each)).hexdigest()
+        archive = hashlib.sha256(self.archive.plain).digest()
+        return _digest(archive, self.requirements or b"", _unpack_source())
 
     def config_map_name(self, job: Raw) -> str:
         """The ConfigMap's name for this job. Raises Usage if the job has only generateName."""
@@ -122,6 +125,47 @@ class Bundle:
         if resources_ := _plain(trainer.get("resources") or {}):
             made["resources"] = resources_
         return made | {"volumeMounts": [{"name": CODE, "mountPath": SENT}, *mounts]}
+
+
+def digest_in(config_map: Raw) -> str:
+    """The digest of what a ConfigMap holds: whoever may write one may write any annotation.
+
+    Empty where something is missing, or more is there, which the program might import.
+    """
+    data = config_map.get("data") or {}
+    files = {name: base64.b64decode(text) for name, text in _files(config_map).items()}
+    if data.keys() != {UNPACK} or {ARCHIVE} != files.keys() - {REQUIREMENTS}:
+        return ""
+    archive = _plain_digest(files[ARCHIVE])
+    return _digest(archive, files.get(REQUIREMENTS, b""), data[UNPACK])
+
+
+def is_same_code(there: Raw, wanted: Raw) -> bool:
+    """Whether a ConfigMap holds for good what it should."""
+    is_equal = (there.get("data"), _files(there)) == (wanted.get("data"), _files(wanted))
+    return bool(there.get("immutable")) and (
+        is_equal or digest_in(there) == digest_in(wanted) != ""
+    )
+
+
+def _files(config_map: Raw) -> dict[str, str]:
+    return config_map.get("binaryData") or {}
+
+
+def _digest(archive: bytes, requirements: bytes, source: str) -> str:
+    each = [hashlib.sha256(part).digest() for part in (requirements, source.encode())]
+    return hashlib.sha256(b"".join([archive, *each])).hexdigest()
+
+
+def _plain_digest(packed: bytes) -> bytes:
+    """SHA-256 of the tar in a tar.gz, and of no more than can be sent."""
+    digest, rest = hashlib.sha256(), 2 * MAX_BYTES
+    with suppress(OSError, EOFError, zlib.error), gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        while rest > 0 and (part := file.read(MAX_FILE_BYTES)):
+            digest.update(part)
+            rest -= len(part)
+        return digest.digest()
+    return b""
 
 
 def config_map_names(job: Raw) -> set[str]:

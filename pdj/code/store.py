@@ -7,11 +7,11 @@ job that uses it, or deletes it.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from api.constants import ANNOTATION_CODE, API_VERSION, KIND, LABEL_CODE_OF
+from api.constants import API_VERSION, KIND, LABEL_CODE_OF
 from api.objects import Raw, is_deleting, labels_of, name_of, namespace_of, uid_of
 from kube.client import STRICT, Client
 from kube.errors import AlreadyExists, ApiError, NotFound, Transient
-from pdj.code.bundle import config_map_names
+from pdj.code.bundle import config_map_names, is_same_code
 from pdj.errors import Problem
 from pdj.gather.jobs import check_served
 from pdj.gather.paths import core_path, jobs_path
@@ -105,7 +105,7 @@ def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
         there = client.find(_path(config_map, name_of(config_map)))
         if there is None:
             return client.create(path, config_map, STRICT)
-        if not _is_ours(there) or _digest(there) != _digest(config_map):
+        if not _is_ours(there) or not is_same_code(there, config_map):
             raise Problem(
                 f"there is a ConfigMap {name_of(there)} already, of something else"
             ) from error
@@ -143,10 +143,6 @@ def _reference(job: Raw) -> Raw:
 
 def _is_ours(config_map: Raw) -> bool:
     return LABEL_CODE_OF in labels_of(config_map)
-
-
-def _digest(config_map: Raw) -> str:
-    return str((config_map["metadata"].get("annotations") or {}).get(ANNOTATION_CODE) or "")
 
 
 def _job_path(config_map: Raw) -> str:

@@ -5,42 +5,67 @@ The file is sent along and runs alone, on any Python from 3.7 on: it imports not
 # ruff: noqa: PTH103, PTH117, PTH118, PTH120, PTH123, T201
 
 import importlib.util
+import itertools
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
-from typing import BinaryIO, List  # noqa: UP035 # for Python 3.7
+from typing import BinaryIO, List, Set  # noqa: UP035 # for Python 3.7
 
 NO_PIP = "this image's Python has no pip, which requirements need: put them into the image"
+MAX_PATH = 4096
 
 
 def unpack(file: BinaryIO, folder: str) -> None:
     """Extract a tar.gz. Raises TarError for a member that would lead out of the folder."""
     with tarfile.open(fileobj=file, mode="r:gz") as archive:
-        if hasattr(tarfile, "data_filter"):
-            archive.extractall(folder, filter="data")
-            return
         members = archive.getmembers()
         check(members)
-        archive.extractall(folder, members)
+        if hasattr(tarfile, "data_filter"):
+            archive.extractall(folder, members, filter="data")
+        else:
+            archive.extractall(folder, members)
 
 
 def check(members: List[tarfile.TarInfo]) -> None:  # noqa: UP006
-    """Raise TarError for a member that is no file or link inside the folder. Needed for a Python
-    whose tarfile has no filters.
+    """Raise TarError for a member that is no file or link inside the folder.
+
+    Python's own filter can be evaded (CVE-2025-4517), and before 3.11.4 there is none. Here each
+    name is normalized and unique, no name goes through a link, and no link goes down and up again,
+    so no path leads elsewhere than it says.
     """
     links = {member.name for member in members if member.issym()}
+    names: Set[str] = set()  # noqa: UP006
     for member in members:
-        parts = member.name.split("/")
-        above = {"/".join(parts[:end]) for end in range(1, len(parts))}
         target = os.path.join(os.path.dirname(member.name), member.linkname)
-        leads_out = any(
-            os.path.isabs(path) or os.path.normpath(path).split("/")[0] == ".."
-            for path in (member.name, target)
-        )
-        if leads_out or above & links or not (member.isfile() or member.issym()):
+        is_plain = os.path.normpath(member.name) == member.name and member.name not in names
+        if (
+            not (is_plain and (member.isfile() or member.issym()))
+            or any(map(leads_out, (member.name, target)))
+            or turns_back(member.linkname)
+            or passes_link(member.name, links)
+        ):
             raise tarfile.TarError(f"{member.name!r} leads out of the folder or is no file")
+        names.add(member.name)
+
+
+def leads_out(path: str) -> bool:
+    """Whether a path, read without any link, is outside, or longer than a system takes."""
+    is_inside = os.path.normpath(path).split("/")[0] != ".." and len(path) < MAX_PATH
+    return os.path.isabs(path) or not is_inside
+
+
+def turns_back(path: str) -> bool:
+    """Whether a path goes up again after it has gone down, perhaps by a link."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    return ".." in itertools.dropwhile(lambda part: part == "..", parts)
+
+
+def passes_link(name: str, links: Set[str]) -> bool:  # noqa: UP006
+    """Whether a folder on the way is one of the links."""
+    parts = name.split("/")
+    return bool(links) and any("/".join(parts[:end]) in links for end in range(1, len(parts)))
 
 
 def install(requirements: str, target: str, folder: str) -> None:

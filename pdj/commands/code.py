@@ -10,10 +10,9 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from api.constants import ANNOTATION_CODE
 from api.objects import Raw, name_of
 from pdj.code.archive import KIB, MAX_BYTES
-from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle
+from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle, digest_in
 from pdj.code.folder import MAX_FILES
 from pdj.code.parcel import Parcel
 from pdj.code.store import code_of
@@ -88,9 +87,9 @@ def run(session: Session) -> int:
 def describe(config_map: Raw) -> list[str]:
     """Lines of output: the ConfigMap and its digest, then size and path of each file."""
     files = _files(config_map)
-    digest = (config_map["metadata"].get("annotations") or {}).get(ANNOTATION_CODE) or "unknown"
-    lines = [f"{name_of(config_map)}  sha256:{digest}"]
-    lines += [f"{each.size:>9}  {each.name}" for each in _members(config_map, files)]
+    members = _members(config_map, files)
+    lines = [f"{name_of(config_map)}  sha256:{digest_in(config_map) or 'unknown'}"]
+    lines += [f"{each.size:>9}  {each.name}" for each in members]
     if REQUIREMENTS in files:
         wanted = files[REQUIREMENTS].decode(errors="replace").splitlines()
         lines += [f"      pip  {line}" for line in wanted if line.strip()]

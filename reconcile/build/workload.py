@@ -28,6 +28,8 @@ from reconcile.model.view import View
 from reconcile.model.workload import has_quota, is_admitted, is_set, priority_class_of
 
 _ALPHABET = "0123456789"
+MAX_DIGITS = 18
+"""Of a number: more are no integer of JSON, and these are too large for the API server."""
 
 
 def uses_kueue(view: View) -> bool:
@@ -98,7 +100,7 @@ def _build_spec(view: View) -> Raw:
         spec["priority"] = view.observed.unwatched_objects[named].get("value", 0)
     seconds = view.job.labels.get(LABEL_QUEUE_SECONDS, "")
     if seconds and not seconds.strip(_ALPHABET):
-        spec["maximumExecutionTimeSeconds"] = int(seconds)
+        spec["maximumExecutionTimeSeconds"] = int(seconds[:MAX_DIGITS])
     return spec
 
 
@@ -129,7 +131,7 @@ def _topology(template: Raw) -> Raw:
             break
     level, size = (told.get(f"{TOPOLOGY}slice-{k}", "") for k in ("required-topology", "size"))
     if level and size and not size.strip(_ALPHABET):
-        request |= {"podSetSliceRequiredTopology": level, "podSetSliceSize": int(size)}
+        request |= {"podSetSliceRequiredTopology": level, "podSetSliceSize": int(size[:MAX_DIGITS])}
     group = told.get(f"{TOPOLOGY}group-name")
     if group and request.keys() & {"required", "preferred"}:  # Kueue takes it with these alone
         request["podSetGroupName"] = group

@@ -8,13 +8,16 @@ from api.constants import MAX_REPLICAS
 def parse_indexes(text: str) -> frozenset[int]:
     """The indexes that the text lists. Raises ValueError on anything but `0-2,5`.
 
-    Anyone who can write a status can write this text, and an unbounded run would exhaust memory.
+    Anyone who can write a status can write this text, and an unbounded run would exhaust memory,
+    as a run that is listed again and again would exhaust time.
     """
     indexes: set[int] = set()
+    listed = 0
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         run = range(int(first), int(last or first) + 1)
-        if run.stop > MAX_REPLICAS:
+        listed += run.stop - run.start
+        if run.stop > MAX_REPLICAS or listed > MAX_REPLICAS:
             raise ValueError(f"no job has as many pods: {part}")
         indexes.update(run)
     return frozenset(indexes)

@@ -196,11 +196,53 @@ def test_no_archive_leads_out_of_the_folder(
             info.type, info.linkname = (tarfile.SYMTYPE, target) if target else (b"0", "")
             archive.addfile(info)
         made.seek(0)
-        if name == "/x" and has_filters:
-            continue  # the filter puts it into the folder
         with pytest.raises(tarfile.TarError):
             unpacking.unpack(made, str(tmp_path / "in"))
     assert not (tmp_path / "x").exists()
+
+
+DEEP = "d" * 247
+"""A real path grows to more than a system takes, and a link's own stays short (CVE-2025-4517)."""
+
+
+@pytest.mark.parametrize(
+    "links",
+    [
+        [("s", "."), ("t", "s/.."), ("./t/x", "")],
+        [("s", "."), ("t", "s/../x"), ("t", "")],
+        [("s", "."), ("t/../x", "")],
+        [*((f"{f'{DEEP}/' * at}{at:x}", DEEP) for at in range(16)),
+         (f"{'/'.join(map('{:x}'.format, range(16)))}/{'l' * 254}", "../" * 16),
+         ("t", f"{'/'.join(map('{:x}'.format, range(16)))}/{'l' * 254}/.."), ("t/x", "")],
+    ],
+    ids=["dot", "twice", "back", "long"],
+)  # fmt: skip
+@pytest.mark.parametrize("has_filters", [True, False])
+def test_no_chain_of_links_leads_out(
+    links: list[tuple[str, str]],
+    has_filters: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not has_filters:
+        monkeypatch.delattr(tarfile, "data_filter")
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, target in links:
+            info = tarfile.TarInfo(name)
+            info.type, info.linkname = (tarfile.SYMTYPE, target) if target else (b"0", "")
+            archive.addfile(info)
+    made.seek(0)
+    with pytest.raises(tarfile.TarError, match="leads out"):
+        unpacking.unpack(made, str(tmp_path / "in"))
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_link_that_turns_back_is_sent_as_it_leads(tmp_path: Path) -> None:
+    write(tmp_path / "in", "a/b", "c")
+    (tmp_path / "in/a/link").symlink_to("../a/../c")
+    unpacking.unpack(io.BytesIO(packed(tmp_path / "in").packed), str(tmp_path / "out"))
+    assert (tmp_path / "out/a/link").readlink() == Path("../c")
 
 
 def test_an_image_without_pip_says_so(tmp_path: Path) -> None:
@@ -464,3 +506,38 @@ def test_a_config_map_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="of something else"):
         submit(cluster, bundle, job)
     assert cluster.maps()[0]["metadata"]["name"] == other["metadata"]["name"]  # type: ignore[index]
+
+
+EMPTY = base64.b64encode(gzip.compress(bytes(10_240))).decode()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda forged: forged["binaryData"].update({ARCHIVE: EMPTY}),
+        lambda forged: forged["data"].update({"tarfile.py": "print('evil')"}),
+        lambda forged: forged.update(immutable=False),
+    ],
+    ids=["another archive", "a module beside", "can be changed later"],
+)
+def test_code_that_only_says_that_it_is_ours_is_not_run(change: Any, tmp_path: Path) -> None:
+    bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
+    forged = bundle.config_map(job)
+    digest = bundle.digest
+    change(forged)
+    cluster.create("/api/v1/namespaces/default/configmaps", forged)
+    with pytest.raises(Problem, match="of something else"):
+        submit(cluster, bundle, job)
+    if forged["immutable"]:
+        assert digest not in describe(forged)[0]
+
+
+def test_the_same_code_packed_by_another_zlib_is_taken(tmp_path: Path) -> None:
+    bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
+    there = bundle.config_map(job)
+    again = gzip.compress(bundle.archive.plain, compresslevel=1)
+    there["binaryData"][ARCHIVE] = base64.b64encode(again).decode()
+    assert bundle.digest in describe(there)[0]
+    cluster.create("/api/v1/namespaces/default/configmaps", there)
+    submit(cluster, bundle, job)
+    assert len(cluster.maps()) == 1

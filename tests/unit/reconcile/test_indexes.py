@@ -41,3 +41,8 @@ def test_many_runs_are_no_more_than_one() -> None:
     runs = ",".join(f"{first}-{first + 9_999}" for first in range(0, 100_000, 10_000))
     with pytest.raises(ValueError, match="as many pods"):
         parse_indexes(runs)
+
+
+def test_a_run_that_is_listed_again_and_again_is_refused() -> None:
+    with pytest.raises(ValueError, match="as many pods"):
+        parse_indexes("0-9999," * 20_000)

@@ -115,6 +115,20 @@ def test_flavor_against_the_users_selector_is_an_invalid_spec(world: World, kueu
     assert kueue.condition("Finished") == "True"
 
 
+def test_numbers_too_large_for_json_reach_the_api_server_too_large(
+    world: World, kueue: Kueue
+) -> None:
+    """It refuses them by name; int() and JSON would raise, in every pass."""
+    annotations = {f"{TOPOLOGY}slice-size": "9" * 5000, f"{TOPOLOGY}slice-required-topology": "r"}
+    template = a_template() | {"metadata": {"annotations": annotations}}
+    labels = LABELS | {"kueue.x-k8s.io/max-exec-time-seconds": "9" * 63}
+    world.begin(a_job().with_workers(2, template).with_metadata(labels=labels))
+    spec = kueue.workload["spec"]
+    request = spec["podSets"][0]["topologyRequest"]
+    for number in (spec["maximumExecutionTimeSeconds"], request["podSetSliceSize"]):
+        assert 2**31 < number < 2**63
+
+
 @pytest.mark.parametrize(
     ("asked", "request_"),
     [
