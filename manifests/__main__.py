@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from api.crd import build_crd
-from manifests.alerts import build_rules
+from manifests.alerts import build_chart_rules, build_rules
 from manifests.chart.files import CHART, render_chart
 from manifests.dashboard import render_dashboard
 from manifests.operator import Variant, build_operator, build_rights
@@ -20,11 +20,13 @@ ETCD = ROOT / "manifests" / "elastic" / "etcd.yaml"
 
 def render() -> dict[str, str]:
     """Every generated file: its path in the checkout, and its text."""
-    watched = {"alerts.yaml": to_yaml([build_rules()]), "dashboard.json": render_dashboard()}
+    dashboard = render_dashboard()
     chart = render_chart(list(yaml.safe_load_all(ETCD.read_text())))
-    chart |= {f"files/{name}": text for name, text in watched.items()}
+    chart["files/alerts.yaml"] = to_yaml([build_chart_rules()])
+    chart["files/dashboard.json"] = dashboard
     return {
-        **{f"manifests/monitoring/{name}": text for name, text in watched.items()},
+        "manifests/monitoring/alerts.yaml": to_yaml([build_rules()]),
+        "manifests/monitoring/dashboard.json": dashboard,
         **{f"manifests/{path}": text for path, text in _plain().items()},
         **{f"manifests/kustomize/{path}": text for path, text in _bases().items()},
         **{f"charts/{CHART}/{path}": text for path, text in chart.items()},

@@ -4,6 +4,7 @@ Queries name no job of Prometheus. They aggregate by its labels `namespace` and 
 operators do not mix, and take the highest value of metrics that all replicas report alike.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,9 +23,10 @@ AIM = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One alert. `query` has its spans of seconds as names of `spans`: `[{window}]`, `> {limit}`.
+    """One alert. `query` has the windows as names of `spans`, in seconds, and its limit: `{limit}`.
 
-    `for_seconds` is how long the query has to hold.
+    `for_seconds` is how long the query has to hold. The limit is a value of the chart; where it is
+    one of `spans`, it is in seconds.
     """
 
     name: str
@@ -34,6 +36,13 @@ class Alert:
     summary: str
     description: str
     spans: tuple[tuple[str, float], ...] = ()
+    count: float | None = None
+    """The limit where it is not a time."""
+
+    @property
+    def limit(self) -> float | None:
+        """Above which the alert fires, if it has such a number."""
+        return dict(self.spans).get("limit", self.count)
 
     @property
     def anchor(self) -> str:
@@ -78,23 +87,25 @@ ALERTS = (
     Alert(
         "PaddleJobOperatorClockDiffers",
         "warning",
-        f"max {BY}, instance) (abs(paddlejob_clock_ahead_seconds)) > 5",
+        f"max {BY}, instance) (abs(paddlejob_clock_ahead_seconds)) > {{limit}}",
         2 * MINUTE,
         "The clock of {{ $labels.instance }} differs from the API server's",
         "By {{ $value | humanizeDuration }}. The operator counts by the API server's meanwhile.",
+        count=5,
     ),
     Alert(
         "PaddleJobReconcileErrors",
         "warning",
         f'sum {BY}) (rate(controller_runtime_reconcile_errors_total{{controller="paddlejob"}}'
         "[{window}])) "
-        f'  > 0.1 * sum {BY}) (rate(controller_runtime_reconcile_total{{controller="paddlejob"}}'
-        "[{window}]))",
+        f"  > {{limit}} * sum {BY}) (rate(controller_runtime_reconcile_total"
+        '{controller="paddlejob"}[{window}]))',
         10 * MINUTE,
         "Reconciles of PaddleJobs fail",
-        "More than a tenth of the passes have failed for ten minutes, {{ $value | humanize }} a "
-        "second. They are tried again.",
+        "A large share of the passes has failed for ten minutes, {{ $value | humanize }} a second. "
+        "They are tried again.",
         (("window", 5 * MINUTE),),
+        0.1,
     ),
     Alert(
         "PaddleJobQueueStuck",
@@ -124,7 +135,7 @@ ALERTS = (
         "warning",
         f'max {BY}, reason) (paddlejob_longest_wait_seconds{{reason!="Queued"}}) > {{limit}}',
         MINUTE,
-        "A PaddleJob waits for more than an hour: {{ $labels.reason }}",
+        "A PaddleJob has waited for too long: {{ $labels.reason }}",
         "The first of them has waited for {{ $value | humanizeDuration }}.",
         (("limit", HOUR),),
     ),
@@ -133,7 +144,7 @@ ALERTS = (
         "warning",
         f'max {BY}) (paddlejob_longest_wait_seconds{{reason="Queued"}}) > {{limit}}',
         MINUTE,
-        "A PaddleJob waits for quota for more than a day",
+        "A PaddleJob has waited for quota for too long",
         "The first of them has waited in its queue of Kueue for {{ $value | humanizeDuration }}.",
         (("limit", DAY),),
     ),
@@ -150,7 +161,7 @@ ALERTS = (
     Alert(
         "PaddleJobsFailing",
         "warning",
-        f"(sum {BY}) (increase(paddlejob_failed_total[{{window}}])) > 3) "
+        f"(sum {BY}) (increase(paddlejob_failed_total[{{window}}])) > {{limit}}) "
         f"  and sum {BY}) (rate(paddlejob_failed_total[{{window}}])) "
         f"    > 3 * sum {BY}) (rate(paddlejob_failed_total[{{usual}}]))",
         5 * MINUTE,
@@ -158,6 +169,7 @@ ALERTS = (
         "{{ $value | humanize }} jobs have failed in an hour, three times as many as on the last "
         "day's average.",
         (("window", HOUR), ("usual", DAY)),
+        3,
     ),
     Alert(
         "PaddleJobNamespaceWaits",
@@ -165,8 +177,7 @@ ALERTS = (
         f"max {BY}, job_namespace, reason) "
         f'(paddlejob_namespace_longest_wait_seconds{{reason!="Queued"}}) > {{limit}}',
         MINUTE,
-        "A PaddleJob of {{ $labels.job_namespace }} waits for more than an hour: "
-        "{{ $labels.reason }}",
+        "A PaddleJob of {{ $labels.job_namespace }} has waited for too long: {{ $labels.reason }}",
         "The first of them has waited for {{ $value | humanizeDuration }}.",
         (("limit", HOUR),),
     ),
@@ -176,22 +187,24 @@ ALERTS = (
         f"sum {BY}, job_namespace) (paddlejob_namespace_failed_total) "
         f"- (sum {BY}, job_namespace) (paddlejob_namespace_failed_total offset {{window}}s) "
         f"or 0 * sum {BY}, job_namespace) (paddlejob_namespace_failed_total) "
-        f"and on (namespace, job) sum {BY}) (paddlejob_jobs offset {{window}}s)) > 3",
+        f"and on (namespace, job) sum {BY}) (paddlejob_jobs offset {{window}}s)) > {{limit}}",
         5 * MINUTE,
         "PaddleJobs of {{ $labels.job_namespace }} fail",
         "{{ $value | humanize }} jobs have failed in an hour.",
         (("window", HOUR),),
+        3,
     ),
     Alert(
         "PaddleJobRestartsStorming",
         "warning",
         f"sum {BY}) (increase(paddlejob_restarted_total[{{window}}])) "
-        f"  > 10 + 0.2 * max {BY}) (sum {BY}, instance)"
+        f"  > {{limit}} + 0.2 * max {BY}) (sum {BY}, instance)"
         ' (paddlejob_jobs{phase!~"Completed|Failed"}))',
         0,
         "PaddleJobs restart all the time",
         "{{ $value | humanize }} attempts have been lost in a quarter of an hour.",
         (("window", 15 * MINUTE),),
+        10,
     ),
     Alert(
         "PaddleJobWritesRefused",
@@ -215,10 +228,37 @@ ALERTS = (
 )
 
 
+LIMITS = {
+    alert.name: int(alert.limit) if alert.limit % 1 == 0 else alert.limit
+    for alert in ALERTS
+    if alert.limit is not None
+}
+"""What the chart's values set: seconds, numbers, and the share of reconciles."""
+
+
 def build_rules(scale: float = 1.0) -> Raw:
     """The file of rules. A scale below 1 makes every span of time shorter, for tests."""
+    limits = {
+        alert.name: f"{alert.limit * (1 if alert.count else scale):g}"
+        for alert in ALERTS
+        if alert.limit is not None
+    }
+    return _rules(scale, limits)
+
+
+def build_chart_rules() -> Raw:
+    """The same with places for the chart's limits."""
+    return _rules(1.0, {name: limit_place(name) for name in LIMITS})
+
+
+def limit_place(alert: str) -> str:
+    """Where the chart puts an alert's limit."""
+    return f"@{alert}@"
+
+
+def _rules(scale: float, limits: Mapping[str, str]) -> Raw:
     records = [_record(seconds, scale) for seconds in WINDOWS]
-    alerts = [_rule(alert, scale) for alert in ALERTS]
+    alerts = [_rule(alert, scale, limits.get(alert.name, "")) for alert in ALERTS]
     return {
         "groups": [{"name": f"{GROUP}-aims", "rules": records}, {"name": GROUP, "rules": alerts}]
     }
@@ -234,8 +274,8 @@ def _record(seconds: float, scale: float) -> Raw:
     return {"record": f"{LATE}{duration(seconds)}", "expr": query}
 
 
-def _rule(alert: Alert, scale: float) -> Raw:
-    rule: Raw = {"alert": alert.name, "expr": _query(alert, scale)}
+def _rule(alert: Alert, scale: float, limit: str) -> Raw:
+    rule: Raw = {"alert": alert.name, "expr": _query(alert, scale, limit)}
     if alert.for_seconds:
         rule["for"] = duration(alert.for_seconds * scale)
     rule["labels"] = {"severity": alert.severity}
@@ -247,9 +287,9 @@ def _rule(alert: Alert, scale: float) -> Raw:
     return rule
 
 
-def _query(alert: Alert, scale: float) -> str:
-    """The query with its spans: those of windows with their unit, limits as numbers."""
-    query = alert.query
+def _query(alert: Alert, scale: float, limit: str) -> str:
+    """The query with its limit and its windows, which have their unit in brackets."""
+    query = alert.query.replace("{limit}", limit)
     for name, seconds in alert.spans:
         query = query.replace(f"[{{{name}}}]", f"[{duration(seconds * scale)}]")
         query = query.replace(f"{{{name}}}", f"{seconds * scale:g}")

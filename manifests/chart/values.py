@@ -2,7 +2,7 @@
 
 from api.objects import Raw
 from controller.options import MAX_READS
-from manifests.alerts import RUNBOOK
+from manifests.alerts import LIMITS, RUNBOOK
 from manifests.chart.flags import FLAG_ARGUMENT, NAMESPACE_PATTERN, flag_values
 from manifests.chart.pod import POD
 from manifests.chart.tree import Section, Value
@@ -18,6 +18,7 @@ from manifests.chart.types import (
     SWITCH,
     TEXT,
     TLS,
+    closed,
     listed,
     pod_schema,
 )
@@ -38,6 +39,10 @@ SCOPE_RULE: Raw = {
     "if": LISTED,
     "then": {"properties": {"namespaces": {"minItems": 1}}, "required": ["namespaces"]},
     "else": {"properties": {"namespaces": {"maxItems": 0}}},
+}
+ALERT_LIMITS: Raw = closed(**{name: {"type": "number", "minimum": 0} for name in LIMITS}) | {
+    # One that is null is taken away by Helm.
+    "required": [*LIMITS]
 }
 READS: Raw = {"type": "number", "exclusiveMinimum": 0, "maximum": MAX_READS}
 REPOSITORY, _, TAG = IMAGE.partition(":")
@@ -238,6 +243,14 @@ SURROUNDINGS = (
                         RUNBOOK,
                         TEXT | {"minLength": 1},
                         "Where that page can be read: the alerts link to paragraphs of it.",
+                    ),
+                    Value(
+                        "limits",
+                        LIMITS,
+                        ALERT_LIMITS,
+                        "Above what each of these fires: seconds, the share of reconciles "
+                        "(PaddleJobReconcileErrors), jobs in an hour (…Failing, …Fails) and "
+                        "restarts in 15 minutes.",
                     ),
                 ),
             ),

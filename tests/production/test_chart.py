@@ -205,6 +205,19 @@ def test_alerts_and_dashboard_are_the_plain_files() -> None:
     assert config_map["metadata"]["labels"]["grafana_dashboard"] == "1"
 
 
+def test_a_limit_of_an_alert_is_a_value() -> None:
+    rule = {"enabled": True, "limits": {"PaddleJobsQueuedTooLong": 604800}}
+    (made,) = (
+        o["spec"]
+        for o in template({"metrics": {"prometheusRule": rule}})
+        if o["kind"] == "PrometheusRule"
+    )
+    queries = {r["alert"]: r["expr"] for r in made["groups"][1]["rules"]}
+    assert queries["PaddleJobsQueuedTooLong"].endswith(" > 604800")
+    assert queries["PaddleJobsPendingTooLong"].endswith(" > 3600")
+    assert "> 0.1 * sum" in queries["PaddleJobReconcileErrors"]
+
+
 def test_a_certificate_of_a_secret_reaches_the_operator() -> None:
     values = SETS["certificate"]
     assert options_of(values).metrics_cert_dir == "/etc/paddlejob/metrics"
