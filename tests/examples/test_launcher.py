@@ -3,7 +3,6 @@
 Paddle 2.6.2 by addresses: resnet.yaml in test_files.py.
 """
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Any
@@ -11,20 +10,13 @@ from typing import Any
 import pytest
 
 from api.constants import ANNOTATION_STATIC_RENDEZVOUS, PORT, PORTS_PER_POD
-from localcluster.build.environments import (
-    CHECKOUT,
-    WHEELS,
-    Recipe,
-    cache_folder,
-    ensure_installed,
-)
 from tests.examples.pods import python
+from tests.live.environments import paddle_3
 from tests.live.lab import Lab, paddle_job
 
 pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(900)]
 
 PROGRAMS = Path(__file__).parent / "launched"
-LOCK_3 = CHECKOUT / "requirements" / "examples-3.txt"
 SECONDS = 400.0
 DELAY_SECONDS = 10
 SUM = re.compile(r"^rank (\d) of (\d): sum (\d) on ([\d,]*)$", re.MULTILINE)
@@ -35,14 +27,7 @@ COMMANDS = {
 }
 
 
-def python_3() -> str:
-    """That of an environment with PaddlePaddle 3."""
-    path = cache_folder() / f"examples-3-{hashlib.sha256(LOCK_3.read_bytes()).hexdigest()[:12]}"
-    wanted = [*WHEELS, "--require-hashes", "--requirement", str(LOCK_3)]
-    return str(ensure_installed(path, Recipe("examples-3", wanted), print) / "bin" / "python")
-
-
-PYTHONS = {"2.6.2": python, "3.3.1": python_3}
+PYTHONS = {"2.6.2": python, "3.3.1": lambda: str(paddle_3())}
 
 
 def a_job(name: str, command: str, **spec: Any) -> dict[str, Any]:

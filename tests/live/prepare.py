@@ -10,7 +10,7 @@ from localcluster.build.binaries import ensure_binaries
 from localcluster.build.environments import ensure_environment
 from localcluster.build.gobuild import ensure_built
 from localcluster.machine.errors import LocalClusterError
-from tests.live import browser, gochecks, ownprogram
+from tests.live import browser, environments, gochecks, ownprogram
 
 
 def main() -> str | None:
@@ -22,8 +22,8 @@ def main() -> str | None:
         ensure_built(simulator.PINS)
         for name in gochecks.PROGRAMS:
             gochecks.build(name)
-        if missing := browser.install():
-            sys.stderr.write(f"{missing}\n")
+        for missing in (environments.install(print), browser.install()):
+            sys.stderr.write(f"{missing}\n" if missing else "")
     except LocalClusterError as error:
         return f"error: {error}"
     return None

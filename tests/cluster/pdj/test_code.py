@@ -1,5 +1,7 @@
 """A folder goes to a cluster without an image: `--code`, from the first line to the last owner."""
 
+import base64
+import os
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,20 @@ def test_a_changed_line_is_sent_again(module_lab: Lab, tool: Tool, program: Path
     assert new["metadata"]["name"] != first["metadata"]["name"]
     tool.ok("delete", "sent", "--wait")
     module_lab.wait(lambda: not code_maps(module_lab, "sent"), "the ConfigMap goes with its job")
+
+
+def test_900_kib_fit_into_a_cluster(module_lab: Lab, tool: Tool, program: Path) -> None:
+    (program / "data").write_bytes(os.urandom(900 << 10))  # and a little more with its header
+    words = ("run", IMAGE, "--name", "large", "--code", str(program), "--set", "spec.suspend=true")
+    tool.ok(*words, "--", "python", "train.py")
+    (only,) = code_maps(module_lab, "large")
+    size = len(base64.b64decode(only["binaryData"]["code.tar.gz"]))
+    assert 900 << 10 < size < 901 << 10
+    with (program / "data").open("ab") as file:
+        file.write(os.urandom(1 << 10))
+    done = tool.run(*words, "--replace", "--", "python", "train.py")
+    assert (done.code, "the files are 901 KiB when packed" in done.notes) == (1, True), done
+    assert code_maps(module_lab, "large") == [only]
 
 
 def test_a_refused_job_leaves_no_code(module_lab: Lab, tool: Tool, program: Path) -> None:

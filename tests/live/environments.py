@@ -1,0 +1,58 @@
+"""Environments with packages that some tests need, kept for the user.
+
+`python -m tests.live.prepare` makes them: processes that run tests side by side have a network of
+their own, in which no package index can be reached.
+"""
+
+import hashlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from localcluster.build.environments import (
+    CHECKOUT,
+    WHEELS,
+    Recipe,
+    cache_folder,
+    ensure_installed,
+)
+from localcluster.machine.errors import LocalClusterError
+from localcluster.machine.report import Report
+
+LOCK_3 = CHECKOUT / "requirements" / "examples-3.txt"
+KUBEFLOW = ("kubeflow>=0.5,<0.6",)
+NOTEBOOK = ("nbclient>=0.11,<0.12", "ipykernel>=7.4,<8")
+
+
+def paddle_3(report: Report = print) -> Path:
+    """The Python of an environment with PaddlePaddle 3. Raises LocalClusterError."""
+    digest = hashlib.sha256(LOCK_3.read_bytes()).hexdigest()[:12]
+    wanted = [*WHEELS, "--require-hashes", "--requirement", str(LOCK_3)]
+    return _python(f"examples-3-{digest}", wanted, report)
+
+
+def kubeflow(report: Report = print) -> Path:
+    """The Python of an environment with Kubeflow's own client. Raises LocalClusterError."""
+    return _python("kubeflow-0.5", KUBEFLOW, report)
+
+
+def notebook(report: Report = print) -> Path:
+    """A Python with a notebook's kernel on top of this one. Raises LocalClusterError."""
+    major, minor, *_ = sys.version_info
+    return _python(f"notebook-{major}.{minor}", NOTEBOOK, report, Path(sys.prefix))
+
+
+def install(report: Report) -> str:
+    """Make all of them; returns one line for each that cannot be made."""
+    missing = []
+    for make in (paddle_3, kubeflow, notebook):
+        try:
+            make(report)
+        except LocalClusterError as error:
+            missing.append(str(error))
+    return "\n".join(missing)
+
+
+def _python(name: str, wanted: Sequence[str], report: Report, base: Path | None = None) -> Path:
+    path = cache_folder() / name
+    return ensure_installed(path, Recipe(name, wanted, base), report) / "bin" / "python"
