@@ -118,7 +118,8 @@ def _order(session: Session, documents: list[Document]) -> Raw:
 def _images(job: Raw) -> list[str]:
     """The images of the job's trainers, which need no program beside the code that is sent."""
     roles = [job["spec"][str(role)] for role in Role if job["spec"].get(str(role))]
-    return [trainer_of(role["template"]["spec"])["image"] for role in roles]
+    images = [trainer_of(role["template"]["spec"]).get("image") for role in roles]
+    return [image for image in images if image]
 
 
 def _placed(value: Any, namespace: str) -> Raw:

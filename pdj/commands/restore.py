@@ -59,13 +59,14 @@ def read(file: str) -> list[Raw]:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         found: Any = json.loads(data)
         objects = found["items"]
-        wrong = [each for each in objects if not (is_job(each) or _is_code(each))]
-        nameless = [each for each in objects if not (name_of(each) and namespace_of(each))]
+        wrong = [
+            each for each in objects if not (_is_sound(each) and (is_job(each) or _is_code(each)))
+        ]
     except OSError as error:
         raise Usage(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Usage(f"{file} is nothing that `kubectl pdj backup` has printed") from error
-    if wrong or nameless:
+    if wrong:
         raise Usage(f"{file} has objects that `kubectl pdj backup` does not print")
     return list(objects)
 
@@ -123,6 +124,18 @@ def _held(job: Raw) -> Raw:
     notes = {**(held["metadata"].get("annotations") or {}), ANNOTATION_RESTORING: was}
     metadata = {**held["metadata"], "annotations": notes}
     return {**held, "metadata": metadata, "spec": {**job["spec"], "suspend": True}}
+
+
+def _is_sound(obj: Raw) -> bool:
+    """Whether the parts that are read here have their types; the API server checks the rest."""
+    metadata = obj["metadata"]
+    names = [metadata.get("name"), metadata.get("namespace")]
+    tables = [metadata.get("labels"), metadata.get("annotations"), obj.get("status")]
+    return (
+        all(each and isinstance(each, str) for each in names)
+        and all(each is None or isinstance(each, dict) for each in tables)
+        and (isinstance(obj.get("spec"), dict) or not is_job(obj))
+    )
 
 
 def _is_code(obj: Raw) -> bool:

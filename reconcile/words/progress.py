@@ -22,6 +22,8 @@ MAX_LINE_CHARACTERS = 500
 MAX_METRICS = 8
 MAX_QUIET_SECONDS = 6 * 3600
 MAX_MARKED_DIGITS = 12
+YEARS = range(1970, 2200)
+"""Of a clock, however wrong. Times at either end of the calendar can't be reckoned with."""
 SAME_MOMENT = timedelta(seconds=0.2)
 """Lines this close come together: PaddlePaddle's launcher copies a log every 2 s."""
 _PATH = re.compile(r"[ -~]{1,256}")
@@ -98,13 +100,13 @@ class Progress:
 
 
 def read_lines(log: bytes) -> list[Line]:
-    """The lines of a log with timestamps. Those without one are the kubelet's, and are dropped."""
+    """The lines of a log with timestamps. Those without a possible one are dropped."""
     lines = []
     for each in log.split(b"\n"):
         stamp, _, text = each.partition(b" ")
         with suppress(ValueError, OverflowError):
             time = datetime.fromisoformat(stamp.decode())
-            if time.tzinfo is not None:
+            if time.tzinfo is not None and time.year in YEARS:
                 lines.append(Line(time.astimezone(UTC), text.decode(errors="replace")))
     return lines
 

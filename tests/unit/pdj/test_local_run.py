@@ -47,6 +47,13 @@ def code(tmp_path: Path) -> Path:
     return folder
 
 
+def test_a_trainer_without_an_image_is_left_to_the_api_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: Path
+) -> None:
+    monkeypatch.setattr("tests.unit.pdj.test_local_run.IMAGE", None)
+    assert sent(monkeypatch, tmp_path, "--code", str(code))["programs"] == {}
+
+
 def test_a_folder_is_sent_as_to_a_cluster(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: Path
 ) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from reconcile.words.progress import Line, Progress, read_progress
+from reconcile.words.progress import Line, Progress, read_lines, read_progress
 from reconcile.words.step_patterns import STEP_PATTERNS
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -227,3 +227,9 @@ def test_hostile_text_costs_no_more_than_its_length(piece: str) -> None:
         return min(b - a for a, b in pairwise(started))
 
     assert seconds(500) < 9 * seconds(125) + 0.001
+
+
+@pytest.mark.parametrize("year", ["0001", "9999"])
+def test_times_at_the_end_of_the_calendar_are_no_times(year: str) -> None:
+    """Nothing can be added to them or taken away."""
+    assert read_lines(f"{year}-01-01T00:00:00Z step 1\n".encode()) == []
