@@ -123,6 +123,18 @@ wheel: ## Build the Python client as a wheel, build/paddlejob-*.whl; it needs Py
 pdj-release: $(STAMP) ## Its archive and krew manifest in build/, for a release whose archive will lie at URL=...
 	@$(BIN)/python -m release.krew $(URL) build
 
+SITE := build/site
+
+$(SITE)/env/.installed: requirements/site.txt
+	@$(PYTHON) -m venv --clear $(SITE)/env
+	@$(SITE)/env/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+.PHONY: site
+site: $(STAMP) $(SITE)/env/.installed ## Make a site of the documents, build/site/site; fails on links and anchors that lead nowhere
+	@$(BIN)/python -m release.site $(SITE)
+	@$(SITE)/env/bin/zensical build --strict --config-file $(SITE)/zensical.toml
+
 .PHONY: generate
 generate: $(STAMP) ## Write the generated manifests
 	@$(BIN)/python -m manifests
