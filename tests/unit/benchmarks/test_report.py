@@ -1,13 +1,10 @@
-"""The page, the chart and the verdicts."""
+"""How figures of several bursts and operators become one."""
 
 from dataclasses import replace
 
 import pytest
 
-from benchmarks.figures import broken
 from benchmarks.load import percentile
-from benchmarks.machine import describe_machine
-from benchmarks.report import Run, build_page
 from tests.unit.benchmarks.measured import a_series, some_turns
 
 
@@ -35,25 +32,6 @@ def test_of_several_bursts_the_median_is_told() -> None:
 def test_operators_are_compared_round_by_round() -> None:
     # The machine was half as fast in the second round.
     assert some_turns("own", 1.0, 2.0, 1.0).compare(some_turns("peer", 1.5, 3.0, 9.0)) == 1.5
-
-
-def test_what_takes_too_long_leaves_the_rest() -> None:
-    failed = replace(
-        a_series(), wide=(None,), fairness=None, crowd=None, unfinished=("crowd: no sign of life",)
-    )
-    assert broken(failed) == ["not finished: crowd: no sign of life"]
-    for pair in ((a_series(), failed), (failed, a_series())):
-        page = build_page(Run("command", 1.0, describe_machine(), pair))
-        assert "- operator: crowd: no sign of life" in page
-        assert "| 100 jobs: share of the floor |" in page
-
-
-def test_a_slow_machine_breaks_nothing() -> None:
-    series = a_series()
-    [rated] = series.bursts
-    [burst] = rated.bursts
-    slow = replace(rated, bursts=(replace(burst, to_running_seconds=1000.0, p99_seconds=900.0),))
-    assert not broken(replace(series, bursts=(slow,)))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.e2e.__main__ import is_unknown
 from tests.e2e.inside import exit_code
 
 OK, FAILED, USAGE, NONE = (
@@ -30,19 +29,3 @@ KILLED = -9
 )
 def test_a_failure_of_either_half_is_told_and_so_are_no_tests(codes: list[int], code: int) -> None:
     assert exit_code(codes) == code
-
-
-@pytest.mark.parametrize(
-    ("argument", "unknown"),
-    [
-        ("tests/e2e/test_failures.py", False),
-        ("tests/e2e/test_failures.py::test_signal", False),
-        ("tests/cluster/node", False),
-        ("tests/e2e/test_mistyped.py", True),
-        ("tests/e2e/test_mistyped.py::test_signal", True),
-        ("-k", False),
-        ("signal", False),
-    ],
-)
-def test_a_mistyped_file_is_told_before_a_node_starts(argument: str, unknown: bool) -> None:
-    assert is_unknown(argument) is unknown
