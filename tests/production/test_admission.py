@@ -14,7 +14,7 @@ from tests.production.values import SETS, TEAMS
 
 Raw = dict[str, Any]
 MONITORING = Path(__file__).parents[1] / "live" / "crds" / "monitoring.yaml"
-OVERLAYS = ("base", "one-namespace", "overlays/production", "overlays/teams")
+OVERLAYS = ("base", "one-namespace", "overlays/production", "overlays/progress", "overlays/teams")
 STRICT = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
 
 
@@ -43,6 +43,25 @@ def test_what_the_chart_makes_is_admitted(prepared: Cluster, values: Raw) -> Non
 @pytest.mark.parametrize("folder", OVERLAYS)
 def test_what_kustomize_makes_is_admitted(prepared: Cluster, folder: str) -> None:
     admit(prepared, kustomize(KUSTOMIZE_FOLDER / folder))
+
+
+def test_the_overlay_for_progress_goes_over_the_plain_files(prepared: Cluster) -> None:
+    account = f"--as=system:serviceaccount:{NAMESPACE}:paddle-controller-manager"
+    apply = ("apply", "--server-side")
+
+    def may_read_logs() -> str:
+        question = ("auth", "can-i", "get", "pods", "--subresource=log", "-n", TEAMS[0])
+        return prepared.kubectl(*question, account, check=False).stdout.strip()
+
+    try:
+        plain = KUSTOMIZE_FOLDER.parent / "v1" / "operator-all-namespaces.yaml"
+        prepared.kubectl(*apply, "-f", str(plain))
+        assert may_read_logs() == "no"
+        objects = kustomize(KUSTOMIZE_FOLDER / "overlays" / "progress")
+        prepared.kubectl(*apply, "-f", "-", stdin="\n---\n".join(map(json.dumps, objects)))
+        assert may_read_logs() == "yes"
+    finally:
+        prepared.kubectl("-n", NAMESPACE, "delete", "deployment", "paddle-controller-manager")
 
 
 def test_what_is_wrong_would_not_be(prepared: Cluster) -> None:

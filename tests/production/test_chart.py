@@ -125,6 +125,22 @@ def test_a_release_that_keeps_its_crd_keeps_it_from_gitops_too(keep: bool) -> No
     assert set(crd["annotations"]) == {"owner", *kept}
 
 
+@pytest.mark.parametrize("folder", ["base", "one-namespace", "overlays/teams"])
+def test_with_the_component_for_progress_logs_may_be_read_and_nothing_else_changes(
+    tmp_path: Path, folder: str
+) -> None:
+    root = os.path.relpath(KUSTOMIZE_FOLDER.resolve(), tmp_path.resolve())
+    overlay = f"resources: [{root}/{folder}]\ncomponents: [{root}/progress]\n"
+    (tmp_path / "kustomization.yaml").write_text(overlay)
+    made, wanted = places(kustomize(tmp_path)), places(kustomize(KUSTOMIZE_FOLDER / folder))
+    for (kind, _, name), obj in wanted.items():
+        if kind == "Deployment":
+            obj["spec"]["template"]["spec"]["containers"][0]["args"].append("--progress")
+        elif kind in ("Role", "ClusterRole") and name == "paddle-controller-manager":
+            obj["rules"] += policy_rules(PROGRESS_RULES)
+    assert made == wanted
+
+
 def test_kustomize_can_move_the_operator(tmp_path: Path) -> None:
     base = os.path.relpath(KUSTOMIZE_FOLDER.resolve() / "one-namespace", tmp_path.resolve())
     overlay = f"namespace: elsewhere\nresources: [{base}]\n"
