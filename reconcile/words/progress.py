@@ -19,6 +19,8 @@ from reconcile.words.launcher_log import clean
 MAX_LINES = 40
 MAX_LINE_CHARACTERS = 500
 """Only the end of a longer line is read: a progress bar has its last state there."""
+NUMBER_LINES = 10
+"""The last lines with a step, which are searched for numbers."""
 MAX_METRICS = 8
 MAX_QUIET_SECONDS = 6 * 3600
 MAX_MARKED_DIGITS = 12
@@ -135,9 +137,10 @@ class ProgressReader:
             for text in clean(line.text[-MAX_LINE_CHARACTERS:]):
                 self._read_text(line.time, text)
                 last = line.time
-        # Only the latest numbers are searched for: that takes half of the time.
-        metrics = next(filter(None, (_metrics(_pairs(text)) for text in reversed(self._texts))), ())
-        rate = next(filter(None, map(_rate, reversed(self._texts))), None)
+        # Only the latest numbers are searched for: that takes most of the time.
+        texts = self._texts[: -NUMBER_LINES - 1 : -1]
+        metrics = next(filter(None, (_metrics(_pairs(text)) for text in texts)), ())
+        rate = next(filter(None, map(_rate, texts)), None)
         self.progress = replace(
             self.progress,
             last_output_time=last,
@@ -153,35 +156,36 @@ class ProgressReader:
             before = self.marked_progress or Progress()
             values = dict(tools.MARKED_VALUE.findall(text, mark.end()))
             self.marked_progress = _after_mark(before, time, values)
-        elif not self._is_aside(time, text):
-            self._read_step(time, text)
-
-    def _is_aside(self, time: datetime, text: str) -> bool:
-        if saving := tools.SAVING.search(text):
+        elif saving := tools.SAVING.search(text):
             self._saving = Checkpoint(int(saving["step"]), _shown_path(saving["path"]), time)
-            return True
-        if head := tools.EPOCH.fullmatch(text):
+        else:
+            self._read_tools(time, text, text.lower())
+
+    def _read_tools(self, time: datetime, text: str, lowered: str) -> None:
+        if head := tools.EPOCH.search(lowered):
             self._is_evaluating = False
             epochs = int(head["epochs"])
             self.progress = replace(self.progress, epoch=int(head["epoch"]), epochs=epochs)
-            return True
-        if tools.EVALUATION_BEGINS.search(text):
-            self._is_evaluating = True
-        elif tools.EVALUATION_ENDS.search(text):
-            self._is_evaluating = False
-        return self._is_evaluating or bool(tools.ASIDE.search(text))
-
-    def _read_step(self, time: datetime, text: str) -> None:
-        for pattern in tools.STEP_PATTERNS:
-            if match := pattern.expression.search(text):
-                break
-        else:
             return
+        if tools.EVALUATION_BEGINS.search(lowered):
+            self._is_evaluating = True
+        elif tools.EVALUATION_ENDS.search(lowered):
+            self._is_evaluating = False
+        if self._is_evaluating:
+            return
+        for pattern in tools.STEP_PATTERNS.values():
+            if match := pattern.search(lowered):
+                if not any(aside.search(lowered) for aside in tools.ASIDE):
+                    self._read_step(time, match, pattern.is_per_epoch)
+                    self._texts.append(text)
+                return
+
+    def _read_step(self, time: datetime, match: re.Match[str], is_per_epoch: bool) -> None:
         counts = {name: int(value) for name, value in match.groupdict().items() if value}
         epoch = counts.get("epoch", self.progress.epoch)
         epochs = counts.get("epochs", self.progress.epochs)
         step, total = counts["step"], counts.get("total")
-        if pattern.is_per_epoch and total is not None:
+        if is_per_epoch and total is not None:
             step, total = _of_all_epochs(step, total, epoch, epochs)
         before = self.progress
         if (epoch, epochs) != (before.epoch, before.epochs):
@@ -190,7 +194,6 @@ class ProgressReader:
         if self._saving and step > self._saving.step:
             after, self._saving = replace(after, checkpoint=self._saving), None
         self.progress = after
-        self._texts.append(text)
 
 
 def _of_all_epochs(
@@ -261,7 +264,7 @@ def _metrics(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def _rate(text: str) -> str | None:
-    match = tools.RATE.search(text)
+    match = tools.RATE.search(text.lower())
     return _shown_number(match["before"] or match["after"]) if match else None
 
 

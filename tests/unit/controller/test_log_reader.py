@@ -1,6 +1,8 @@
 """Whose log is read when, and what comes of logs that cannot be read."""
 
 import itertools
+import sys
+import time
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from controller.workqueue.rate_limiter import TokenBucket
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient, Unreachable
 from tests.memory.builders import a_job, a_pod, a_template
 from tests.unit.controller.stored import put, remove
+from tests.unit.reconcile.test_progress import FORMATS, HOSTILE
 
 RATE = 5.0
 LINE = b"2026-01-02T03:04:%02d.000000001Z epoch 1 step %d loss 0.5\n"
@@ -73,6 +76,16 @@ class Cluster:
             else:
                 self.reader.read(key)
         return [name for _, name, _ in self.asked[before:]]
+
+    def time_read(self, log: bytes) -> float:
+        """Seconds of CPU for a first read of this log."""
+        key = self.add(f"job-{len(self.asked)}")
+        self.logs[key.name] = log
+        self.reader._scanned_at = float("-inf")
+        self.reader._scan()
+        started = time.process_time()
+        self.reader.read(key)
+        return time.process_time() - started
 
     def reading(self, key: Key) -> Any:
         """The fact of the job's next pass."""
@@ -248,6 +261,22 @@ def test_a_node_that_answers_too_much_has_answered(cluster):
     cluster.run(NODE_REST_SECONDS + 10)
     asked = [query["tailLines"] for _, _, query in cluster.asked]
     assert asked == [40, 40, 10, 2, 1]
+
+
+def test_a_read_of_64_kib_takes_milliseconds(cluster):
+    """Usually one or two of CPU, of hostile text 10 at most; `pytest -s` shows how many."""
+    size = MAX_BYTES // 40 - 34
+
+    def milliseconds(text: str) -> float:
+        line = text.replace("\n", " ").encode()[-size:]
+        log = b"".join(b"2026-01-02T03:04:%02d.000000001Z %s\n" % (i, line) for i in range(40))
+        return 1000 * min(cluster.time_read(log) for _ in range(4))
+
+    words = "all the words of a long line " * 60
+    ordinary = max(milliseconds(words + text) for text, *_ in FORMATS.values())
+    hostile = max(milliseconds(text * size) for text in HOSTILE.values())
+    sys.stdout.write(f"ordinary text {ordinary:.1f} ms, hostile {hostile:.1f} ms\n")
+    assert max(ordinary, hostile) < 10
 
 
 def test_the_tails_of_workers_are_read_once_where_a_stall_is_suspected(cluster):
