@@ -84,6 +84,7 @@ NOT_GIVEN = {
     "two launchers": script("fleetrun a.py && fleetrun b.py"),
     "options of the shell": script("fleetrun $OPTIONS train.py"),
     "options of the kubelet": running(*LAUNCH, "--nproc_per_node", "$(NPROC)", "train.py"),
+    "such an option of the program": running(*LAUNCH, "train.py", "--master", "10.0.0.9"),
     "unknown option": running(*LAUNCH, "--nproc", "2", "train.py"),
     "too long to read": script(f"fleetrun train.py {'x' * 100_000}"),
     "open quote": script("fleetrun 'train.py"),
