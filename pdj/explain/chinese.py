@@ -73,6 +73,7 @@ PROGRESS = {
     "quiet": "已声明停顿 {}",
     "output": "最后输出于 {} 前",
     "ahead": "最后输出在 {} 之后：节点的时钟快了",
+    "forming": "launcher 一再重新组队，没有新的一步",
     "first": "{} 最后输出于 {}，其他 worker 直到 {}",
 }
 LABELS = {

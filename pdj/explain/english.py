@@ -75,6 +75,7 @@ PROGRESS = {
     "quiet": "a pause of {} was announced",
     "output": "last output {} ago",
     "ahead": "last output {} in the future: the node's clock is ahead",
+    "forming": "the launchers form their group again and again, without a step",
     "first": "{} wrote last at {}, the others until {}",
 }
 LABELS = {

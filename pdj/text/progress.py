@@ -62,6 +62,8 @@ def _describe_silence(training: "Training", words: dict[str, str]) -> Iterator[s
         yield words["ahead"].format(duration(-silent))
     else:
         yield words["output"].format(duration(silent))
+    if progress.forming_since:
+        yield words["forming"]
     if training.first_silent:
         worker, its_last, last = training.first_silent
         yield words["first"].format(worker, f"{its_last:%H:%M:%S}Z", f"{last:%H:%M:%S}Z")

@@ -17,7 +17,7 @@ from reconcile.failure.loss import note_stop
 from reconcile.model.hold import clock_time
 from reconcile.model.move import Move, end_conditions, set_condition
 from reconcile.model.plan import Outcome
-from reconcile.model.stall import find_stall, first_silent, stall_limit
+from reconcile.model.stall import find_stall, first_silent, forms_again, stall_limit
 from reconcile.model.training import Reading
 from reconcile.model.view import View
 
@@ -120,6 +120,8 @@ def _describe(view: View, reading: Reading, reason: Reason) -> str:
     else:
         told = f"no new step for {limit} s{_since(progress.last_step_time)}"
         told = f"{told}, after step {progress.step:,}"
+    if reason is Reason.NO_NEW_STEP and policy and forms_again(policy, progress, view.now):
+        return f"{told}; the launchers form their group again and again"
     first = _first_of(view, reading) if reason is Reason.NO_OUTPUT else None
     if first is None:
         return told

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from api.constants import Reason
 from api.training import StallPolicy, StallSign
 from reconcile.model.training import Reading
+from reconcile.words.progress import Progress
 
 LEAST_LEAD = timedelta(seconds=1)
 """Workers whose last lines are closer than this fell silent together."""
@@ -16,7 +17,8 @@ def find_stall(
 ) -> Reason | None:
     """NoOutput or NoNewStep if the training has stalled; None while it goes on.
 
-    `has_stepped` says whether the attempt is known to have done a step that `reading` lacks.
+    `has_stepped` says whether the attempt is known to have done a step that `reading` lacks. An
+    elastic gang that forms again and again never falls silent, so it is judged by steps meanwhile.
     """
     progress = reading.progress
     if progress.quiet_until is not None and now < progress.quiet_until:
@@ -24,9 +26,14 @@ def find_stall(
     limit = stall_limit(policy, has_stepped or progress.step is not None)
     if reading.silent_seconds >= limit:
         return Reason.NO_OUTPUT
-    if policy.of is StallSign.STEP and reading.stepless_seconds >= limit:
-        return Reason.NO_NEW_STEP
-    return None
+    is_judged = policy.of is StallSign.STEP or forms_again(policy, progress, now)
+    return Reason.NO_NEW_STEP if is_judged and reading.stepless_seconds >= limit else None
+
+
+def forms_again(policy: StallPolicy, progress: Progress, now: datetime) -> bool:
+    """Whether an elastic gang has formed three times within `afterSeconds`, without a step."""
+    window = timedelta(seconds=policy.after_seconds)
+    return progress.forming_since is not None and now - progress.forming_since <= window
 
 
 def stall_limit(policy: StallPolicy, has_stepped: bool) -> int:

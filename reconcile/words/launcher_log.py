@@ -37,6 +37,7 @@ _PROGRAM_ENDED = re.compile(r"LAUNCH INFO [-\d]+ [\d:,]+ Pod failed$")
 _WATCHING = ("status running", "status failed")
 """The end of the launcher's last line before the program's first."""
 _STOPPED = re.compile(r"LAUNCH INFO [-\d]+ [\d:,]+ (?:Terminating|Exit) with signal (\d+)")
+_FORMING = re.compile(r"LAUNCH INFO [-\d]+ [\d:,]+ Waiting peer ready")
 _COMPLAINT = re.compile(
     r"(?:LAUNCH (?:ERROR|CRITICAL) [-\d]+ [\d:,]+ |.*\blaunch_utils\.py:\d+(?:\]| -) (?=ABORT))"
     r"(?!Container failed)(.+)"
@@ -77,6 +78,11 @@ def programs_lines(lines: list[str], is_cut: bool) -> list[str]:
         elif len(_NEXT_ENTRY.findall(line)) < MANY_ENTRIES:
             kept.append(line)
     return _once(kept) if has_launcher else kept
+
+
+def is_forming(line: str) -> bool:
+    """Whether an elastic launcher (2.6 to 3.3) says here that it forms a group with its peers."""
+    return _FORMING.match(line) is not None
 
 
 def stop_signal(lines: list[str]) -> int | None:

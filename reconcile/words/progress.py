@@ -7,6 +7,7 @@ wrong does not change them.
 
 import math
 import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -14,13 +15,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from reconcile.words import step_patterns as tools
-from reconcile.words.launcher_log import clean
+from reconcile.words.launcher_log import clean, is_forming
 
 MAX_LINES = 40
 MAX_LINE_CHARACTERS = 500
 """Only the end of a longer line is read: a progress bar has its last state there."""
 NUMBER_LINES = 10
 """The last lines with a step, which are searched for numbers."""
+FORMINGS = 3
+"""So many in a row are again and again."""
 MAX_METRICS = 8
 MAX_QUIET_SECONDS = 6 * 3600
 MAX_MARKED_DIGITS = 12
@@ -59,6 +62,8 @@ class Progress:
 
     `metrics` has at most 8 pairs of a name and a number, as text. `first_step` and its time
     are from when the steps began to only grow; `last_step_time` is when the step last changed.
+    `forming_since` is from when elastic launchers have formed their group three times, without a
+    step or a checkpoint.
     """
 
     step: int | None = None
@@ -74,6 +79,7 @@ class Progress:
     last_step_time: datetime | None = None
     first_step: int | None = None
     first_step_time: datetime | None = None
+    forming_since: datetime | None = None
 
     @property
     def percent(self) -> int | None:
@@ -126,6 +132,7 @@ class ProgressReader:
         self.marked_progress: Progress | None = None
         self._saving: Checkpoint | None = None
         self._is_evaluating = False
+        self._formed: deque[datetime] = deque(maxlen=FORMINGS)
         self._texts: list[str] = []
         """The lines with a step among those that are being read."""
 
@@ -147,15 +154,23 @@ class ProgressReader:
             metrics=metrics or self.progress.metrics,
             samples_per_second=rate or self.progress.samples_per_second,
         )
-        if self.marked_progress:
-            self.marked_progress = replace(self.marked_progress, last_output_time=last)
-        return self.marked_progress or self.progress
+        progress = self.marked_progress or self.progress
+        return replace(progress, last_output_time=last, forming_since=self._forming_since(progress))
+
+    def _forming_since(self, progress: Progress) -> datetime | None:
+        if len(self._formed) < FORMINGS:
+            return None
+        saved, formed = progress.checkpoint, self._formed[0]
+        times = (progress.last_step_time, saved.time if saved else None)
+        return None if any(time and time > formed for time in times) else formed
 
     def _read_text(self, time: datetime, text: str) -> None:
         if mark := tools.MARK.search(text):
             before = self.marked_progress or Progress()
             values = dict(tools.MARKED_VALUE.findall(text, mark.end()))
             self.marked_progress = _after_mark(before, time, values)
+        elif is_forming(text):
+            self._formed.append(time)
         elif saving := tools.SAVING.search(text):
             self._saving = Checkpoint(int(saving["step"]), _shown_path(saving["path"]), time)
         else:

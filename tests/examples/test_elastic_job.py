@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from api.constants import EXIT_CODE_ELASTIC_RESTART
+from reconcile.words.launcher_log import is_forming
 from tests.examples.pods import EXAMPLES, python
 from tests.live.history import History
 from tests.live.lab import PADDLE_JOBS, Lab
@@ -248,6 +249,11 @@ def test_every_new_forming_resumes_from_a_checkpoint(story: Story) -> None:
         ]
         assert len(positions) >= len(begun) - 1
         assert positions == sorted(positions)
+
+
+def test_launchers_say_when_they_form(story: Story) -> None:
+    lines = [line for log in story.logs.values() for line in log.splitlines()]
+    assert sum(map(is_forming, lines)) > len(story.worlds)
 
 
 @pytest.mark.usefixtures("story")

@@ -186,6 +186,11 @@ ODD: dict[str, tuple[bytes | Exception, str]] = {
         "step 3/9 (33 %)  loss nan  last output 1s ago",
     ),
     "invalid-utf-8": (log((99, b"\xff\xfe step 7/9")), "step 7/9 (77 %)  last output 1s ago"),
+    "forms-again-and-again": (
+        log(*((i, "LAUNCH INFO 2026-01-02 03:04:05,678 Waiting peer ready...") for i in range(98))),
+        "no step in the last lines  last output 3s ago  "
+        "the launchers form their group again and again, without a step",
+    ),
     "pause": (
         log((40, "paddlejob: step=7 quiet=600")),
         "step 7  a pause of 10m was announced  last output 1m ago",

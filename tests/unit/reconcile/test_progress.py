@@ -172,6 +172,29 @@ def test_lines_that_come_together_say_nothing_of_the_pace() -> None:
     assert left == pytest.approx(96, rel=0.02)
 
 
+FORMING = "LAUNCH INFO 2026-11-23 08:14:15,698 Waiting peer ready..."
+RUNS = "LAUNCH INFO 2026-11-23 08:14:16,201 Run Pod: gbkuxk, replicas 2, status ready"
+
+
+@pytest.mark.parametrize(
+    ("texts", "formed_at"),
+    [
+        ([FORMING, RUNS, "loading data"] * 3, 0),
+        ([FORMING, RUNS, "loading data"] * 4, 30),
+        (["step 5", *[FORMING, RUNS, "step 5"] * 3], 10),
+        ([FORMING, RUNS, FORMING, RUNS], None),
+        ([FORMING, RUNS, FORMING, RUNS, FORMING, "step 5"], None),
+        (["step 5", FORMING, FORMING, "paddlejob: step=6", FORMING], None),
+    ],
+    ids=["thrice", "the last three", "the same step", "twice", "a step", "marked"],
+)
+def test_launchers_that_form_again_and_again_are_noticed(
+    texts: list[str], formed_at: int | None
+) -> None:
+    since = None if formed_at is None else START + timedelta(seconds=formed_at)
+    assert read(*texts).forming_since == since
+
+
 def test_a_percentage_of_a_bar_is_no_number_of_the_training() -> None:
     assert read(f"train: 33%{BAR}2/6 [0:1, loss=0.3]").metrics == (("loss", "0.3"),)
 

@@ -90,6 +90,26 @@ JUDGED: dict[str, tuple[Raw | None, Raw, tuple[str, str]]] = {
         {"silent": 500, "quiet_until": at(600)},
         NO_OUTPUT,
     ),
+    "forms again and again": (
+        {"afterSeconds": 120},
+        {"stepless": 120, "forming_since": at(480)},
+        NO_STEP,
+    ),
+    "forms again and again, never a step": (
+        {"afterSeconds": 120},
+        {"stepless": 480, "step": None, "forming_since": at(480)},
+        NO_STEP,
+    ),
+    "forms, for less than that": (
+        {"afterSeconds": 120},
+        {"stepless": 119, "forming_since": at(480)},
+        NOT,
+    ),
+    "formed thrice in a long time": (
+        {"afterSeconds": 120},
+        {"stepless": 999, "forming_since": at(479)},
+        NOT,
+    ),
     "another attempt's log": ({"afterSeconds": 120}, {"silent": 500, "attempt": 2}, NOT),
 }
 
@@ -195,6 +215,20 @@ def test_restart_is_charged_and_recorded(world: World, kubelet: Kubelet) -> None
     run_job(world, kubelet)
     (lost,) = [outcome for outcome in world.counted if outcome.kind == "lost"]
     assert (lost.reason, lost.seconds) == ("TrainingStalled", 130.0)
+
+
+def test_an_elastic_gang_that_forms_again_and_again_is_restarted(
+    world: World, kubelet: Kubelet
+) -> None:
+    run(world, kubelet, RESTART, elastic=1)
+    read(world, stepless=130, forming_since=world.now)
+    world.settle()
+    assert world.status()["attempt"] == 2
+    (record,) = world.status()["failures"]
+    assert record["message"] == (
+        "no new step for 120 s, since 03:11:55Z, after step 5; "
+        "the launchers form their group again and again"
+    )
 
 
 def test_a_job_without_restarts_left_fails(world: World, kubelet: Kubelet) -> None:
