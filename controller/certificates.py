@@ -100,7 +100,7 @@ class CertificateFiles:
         try:
             return _context_of(certificate + b"\n" + key), ends_at
         except (ssl.SSLError, ValueError) as error:
-            what = f"{path} and {KEY_FILE} beside it are no pair of certificate and key"
+            what = f"{path} and {KEY_FILE} beside it do not match"
             raise CertificateError(f"{what}: {error}") from error
         except OSError as error:  # no descriptor is left, or no memory
             raise CertificateError(f"cannot load {path}: {error.strerror}") from error

@@ -49,10 +49,10 @@ ALLOWED = Answer(HTTPStatus.OK, b"")
 NO_TOKEN = _refusal(HTTPStatus.UNAUTHORIZED, "a bearer token is needed")
 NOT_ASKED = _refusal(
     HTTPStatus.INTERNAL_SERVER_ERROR,
-    "the API server could not be asked about the token; the operator's log says why",
+    "the API server could not check the token; the operator's log says why",
 )
-BUSY = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many tokens are being looked at")
-ENDING = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the operator is about to end")
+BUSY = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many tokens are being checked")
+ENDING = _refusal(HTTPStatus.SERVICE_UNAVAILABLE, "the operator is shutting down")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Gate:
         user = known["user"]
         may = self._client.ask(ACCESS_REVIEWS, _access_review(user, path))["status"]
         if may.get("allowed") is not True:
-            why = f"{user['username']} may not get {path}"[:_MAX_WHY]
+            why = f"{user['username']} is not allowed to get {path}"[:_MAX_WHY]
             self._tell("metrics_reader_refused", status=HTTPStatus.FORBIDDEN.value, error=why)
             return _refusal(HTTPStatus.FORBIDDEN, why)
         return ALLOWED

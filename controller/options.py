@@ -144,22 +144,22 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=_version(environment))
     add = partial(_add, parser, environment)
     add("namespace", "", "watch this namespace only, or these: A,B; empty: all", _namespaces)
-    server = "file that says how to reach the API server"
+    server = "file with the address and credentials of the API server"
     add("kubeconfig", environment.get("KUBECONFIG", ""), server)
-    add("workers", "8", "how many jobs of a namespace are reconciled at once", _workers)
+    add("workers", "8", "the most jobs of one namespace reconciled at once", _workers)
     add("metrics-bind-address", ":8080", "address of /metrics; 0: none", _address)
-    secure = "/metrics by HTTPS, for those whose token may get it"
+    secure = "serve /metrics by HTTPS, only to clients whose token allows it"
     add("metrics-secure", "false", secure, _truth, nargs="?", const=True)
-    each = "metrics of each namespace with jobs, paddlejob_namespace_*, for the 200 with most"
+    each = "metrics of each namespace, paddlejob_namespace_*, for the 200 with the highest values"
     add("metrics-by-namespace", "false", each, _truth, nargs="?", const=True)
-    files = "folder of tls.crt and tls.key for it; empty: a certificate of its own"
+    files = "folder with tls.crt and tls.key for it; empty: a self-signed certificate"
     add("metrics-cert-dir", "", files)
     add("health-probe-bind-address", ":8081", "of /healthz, /readyz; 0: none", _address)
     led = "write only while holding a Lease"
     add("leader-elect", "false", led, _truth, nargs="?", const=True)
     lease = "where the Lease is; empty: the operator's own"
     add("leader-election-namespace", "", lease, _namespace)
-    end = "what the Lease's name ends in; empty: the scope"
+    end = "end of the Lease's name; empty: the scope"
     add("leader-election-id", "", end, _lease_id)
     add("log-format", "auto", "auto, json or text; auto: json in a cluster", _one_of(FORMATS))
     add("log-level", "info", ", ".join(LEVELS), _one_of(LEVELS))
@@ -175,8 +175,8 @@ def _add_job_flags(add: Callable[..., None]) -> None:
     add("kueue", "false", queues, _truth, nargs="?", const=True)
     logs = "read the training's progress from logs into the status of running jobs"
     add("progress", "false", logs, _truth, nargs="?", const=True)
-    add("progress-reads", "5", "logs read a second for it, of all jobs together", _rate)
-    etcd = "etcd of all elastic jobs, HOST:PORT; empty: that of each job's own namespace"
+    add("progress-reads", "5", "logs read per second for --progress, for all jobs together", _rate)
+    etcd = "etcd for all elastic jobs, HOST:PORT; empty: the one in each job's own namespace"
     add("elastic-server", "", etcd)
     peers = "seconds that elastic launchers wait for peers"
     add("elastic-timeout", "120", peers, _count, dest="elastic_timeout_seconds")
@@ -184,11 +184,11 @@ def _add_job_flags(add: Callable[..., None]) -> None:
     add("force-delete-after", "300", lost, _seconds, dest="force_delete_after_seconds")
     wrong = "seconds until a wrong image name, a missing key or an invalid child fails the job"
     add("config-error-after", "60", wrong, _seconds, dest="config_error_grace_seconds")
-    absent = "seconds until an image or an object that does not come fails the job"
+    absent = "seconds until an image that cannot be pulled, or a missing object, fails the job"
     add("image-error-after", "600", absent, _seconds, dest="image_pull_grace_seconds")
-    held = "seconds until a job of which only some pods find room gives them back; 0: never"
+    held = "seconds until a job with room for only some of its pods deletes these; 0: never"
     add("give-back-after", "300", held, _seconds, dest="give_back_after_seconds")
-    clean = "cleanPodPolicy of jobs without: Always, Never, OnFailure, OnCompletion"
+    clean = "cleanPodPolicy of jobs that do not set it: Always, Never, OnFailure, OnCompletion"
     add(
         "default-clean-pod-policy",
         "OnCompletion",
@@ -198,9 +198,11 @@ def _add_job_flags(add: Callable[..., None]) -> None:
     ttl = "ttlSecondsAfterFinished of jobs that do not set it; empty: ended jobs stay"
     add("default-ttl-seconds-after-finished", "", ttl, _ttl, dest="default_ttl_seconds")
     add("host-port-range", "30000-60999", "ports of jobs with intranet: Host", _ports)
-    share = "part of them for one namespace at most; empty: 0.25, or 1 with one --namespace"
+    share = (
+        "the most that one namespace may use, as a share; empty: 0.25, or 1 with one --namespace"
+    )
     add("host-port-share", "", share, _share)
-    more = "resources that count as GPUs, beside those of usual device plugins: A,B; * is any text"
+    more = "more resources that count as GPUs, besides the usual ones: A,B; * is any text"
     add("accelerators", "", more, _accelerators)
 
 
@@ -215,7 +217,7 @@ def _ttl(text: str) -> int | None:
 def _check_metrics(parser: argparse.ArgumentParser, found: dict[str, Any]) -> None:
     """Refuse combinations of flags that are not valid together."""
     if found["metrics_cert_dir"] and not found["metrics_secure"]:
-        parser.error("--metrics-cert-dir is for --metrics-secure, which is off")
+        parser.error("--metrics-cert-dir needs --metrics-secure")
     address = found["metrics_bind_address"]
     if found["metrics_secure"] and address == found["health_probe_bind_address"] != DISABLED:
         parser.error("--metrics-secure needs an address of its own: probes have no token")
@@ -246,7 +248,7 @@ def _one_of(words: Sequence[str], convert: Callable[[str], Any] = str) -> _Parse
 _count = _matching("0*[1-9][0-9]*", "is not a positive number", int)
 _namespace = _matching("([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?", "is not the name of a namespace")
 _lease_id = _matching(
-    "([a-z0-9]([-.a-z0-9]{0,198}[a-z0-9])?)?", "is nothing that the name of a Lease can end in"
+    "([a-z0-9]([-.a-z0-9]{0,198}[a-z0-9])?)?", "cannot be the end of a Lease's name"
 )
 _seconds = _matching(r"[0-9]{1,10}(\.[0-9]+)?", "is not a number of seconds", float)
 """At most three centuries: later, no date would have a name."""

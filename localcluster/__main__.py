@@ -64,9 +64,9 @@ def _parser() -> argparse.ArgumentParser:
     up = add("up", help=start, epilog=EXPOSURE, parents=[named, sized])
     up.add_argument("--build-only", action="store_true", help="build the binaries, start nothing")
     up.set_defaults(command=_up)
-    stop = "stop it and remove all that is its"
+    stop = "stop it and remove everything that belongs to it"
     add("down", help=stop, parents=[named]).set_defaults(command=_down)
-    _add_image_commands(add("images", help="what image names stand for"), named)
+    _add_image_commands(add("images", help="the folders that image names stand for"), named)
     throw_away = "run manifests to their end in a throw-away cluster"
     run = add("run", help=throw_away, epilog=EXPOSURE, parents=[sized])
     run.add_argument("files", nargs="+", metavar="FILE", help="manifest, created in this order")
@@ -87,7 +87,7 @@ def _add_image_commands(parser: argparse.ArgumentParser, named: argparse.Argumen
     packages = "what pip installs for this image alone, besides PaddlePaddle"
     new.add_argument("--requirements", type=Path, metavar="FILE", help=packages)
     new.set_defaults(command=_add_image)
-    old = add("remove", help="take away an image that was added", parents=[named])
+    old = add("remove", help="remove an image that was added", parents=[named])
     old.add_argument("image", metavar="NAME")
     old.set_defaults(command=_remove_image)
     add("list", help="name, folders, packages and table of each", parents=[named]).set_defaults(

@@ -40,11 +40,11 @@ class Wish:
         """
         for role, count in (("ps", self.ps), ("worker", self.workers)):
             if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-                raise NotSendable(f"{role}: {count!r} is no number of pods")
+                raise NotSendable(f"{role}: {count!r} is not a number of pods")
         launch = LAUNCH if self.launcher and not self.ps else LAUNCH[:1]
         for name in self.env:
             if "=" in name:
-                raise NotSendable(f"env: {name!r} is no name of a variable")
+                raise NotSendable(f"env: {name!r} is not a name for a variable")
         called = program.partition(":")[2] if isinstance(program, str) else program
         own = name_from(getattr(called, "__name__", str(called))) if called else ""
         given = {

@@ -154,7 +154,7 @@ class Client:
     def job(self, name: str) -> Job:
         """The job of this name. Raises PaddleJobError where there is none."""
         if not name or not isinstance(name, str):
-            raise PaddleJobError(f"{name!r} is no name of a job")
+            raise PaddleJobError(f"{name!r} is not a name for a job")
         with translating():
             return Job(self, get_job(self.api, self.namespace, name))
 

@@ -95,7 +95,7 @@ def _refuse_keys(value: Any) -> None:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise TypeError(f"the key {key!r} is no text")
+                raise TypeError(f"the key {key!r} is not text")
         value = tuple(value.values())
     if isinstance(value, list | tuple):
         for each in value:
@@ -219,7 +219,7 @@ def _provided() -> Iterator[str]:
 
 def _refuse_arguments(name: str, signature: inspect.Signature, args: Mapping[str, Any]) -> None:
     if not all(isinstance(each, str) for each in args):
-        raise NotSendable(f"{name}: args has a name that is no text")
+        raise NotSendable(f"{name}: args has a name that is not text")
     try:
         signature.bind(**args)
     except TypeError as error:

@@ -79,7 +79,9 @@ class PaddleBackend(RuntimeBackend):
     ) -> str:
         """Create the job; returns its name."""
         if initializer is not None:
-            raise NotImplementedError("initializers: mount a volume with the data, or read it")
+            raise NotImplementedError(
+                "initializers are not supported: mount the data, or read it in the program"
+            )
         if not isinstance(trainer, types.CustomTrainer | types.CustomTrainerContainer):
             raise NotImplementedError("the trainer is a CustomTrainer or a CustomTrainerContainer")
         named = runtime or DISTRIBUTED
@@ -215,5 +217,5 @@ def _index_url(trainer: Any) -> str:
     if not trainer.packages_to_install or urls == constants.DEFAULT_PIP_INDEX_URLS:
         return ""
     if len(urls) > 1:
-        raise NotImplementedError("pip_index_urls: one is possible, others are for pip.conf")
+        raise NotImplementedError("pip_index_urls: only one is possible; put others into pip.conf")
     return str(urls[0]) if urls else ""

@@ -25,7 +25,7 @@ def draw(picture: JobPicture, training: Training | None) -> str:
     if training:
         parts += map(_text, describe_training(training))
     if picture.pods_problem:
-        parts.append(_text(f"pods cannot be seen: {picture.pods_problem}"))
+        parts.append(_text(f"pods cannot be read: {picture.pods_problem}"))
     return "<div>" + "<br>".join(parts) + _table(picture) + "</div>"
 
 

@@ -67,7 +67,7 @@ def _refuse_ended(raw: Raw) -> None:
     if result_of(raw) is not None:
         name, phase = raw["metadata"]["name"], raw["status"]["phase"]
         raise Problem(
-            f"the job {name} has ended ({phase}), so it can only be created anew",
+            f"the job {name} has ended ({phase}), so it can only be created again",
             f"kubectl pdj -n {raw['metadata']['namespace']} restart {name} --submit-again",
             "restart()",
         )

@@ -78,7 +78,7 @@ def _run(given: list[str]) -> int:
     module = load_command(command)
     words, program = _at_dashes(after)
     if program and command != PROGRAMS_COMMAND:
-        raise _usage(f"only {PROGRAMS_COMMAND} takes words after --: those of a program")
+        raise _usage(f"only {PROGRAMS_COMMAND} takes a program's words after --")
     parser = build_parser(command, module)
     # Options may stand between the names of jobs or files, as for kubectl.
     options = parser.parse_intermixed_args(words, options)

@@ -261,7 +261,7 @@ class Reflector:
             metadata: Raw = page.get("metadata") or {}
             version = str(metadata.get("resourceVersion") or "")
             if not version:
-                raise Transient("the answer is no list: it has no version")
+                raise Transient("the answer is not a list: it has no version")
             if self._stop.is_set() or not metadata.get("continue"):
                 return entries, version
             query = query | {"continue": str(metadata["continue"])}

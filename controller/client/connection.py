@@ -252,6 +252,6 @@ def _proxy_for(configuration: Configuration) -> str:
         if parts.hostname and parts.port != 0 and not is_beyond:
             return url
     raise ValueError(
-        "the proxy is no http://USER:PASSWORD@HOST:PORT; "
+        "the proxy must be http://USER:PASSWORD@HOST:PORT; "
         "in the password, write / as %2F, ? as %3F, # as %23 and @ as %40"
     )

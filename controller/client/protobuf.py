@@ -127,7 +127,7 @@ def split_frames(chunks: Iterable[bytes]) -> Iterator[bytes]:
         while len(rest) >= _LENGTH_BYTES:
             size = int.from_bytes(rest[:_LENGTH_BYTES], "big")
             if size > MAX_FRAME_BYTES:
-                raise Transient(f"the stream is no frames: one of {size} bytes")
+                raise Transient(f"the stream has no valid frames: one has {size} bytes")
             end = _LENGTH_BYTES + size
             if len(rest) < end:
                 break
@@ -140,7 +140,7 @@ def decode_event(frame: bytes) -> Raw:
     try:
         event = _parse("WatchEvent", frame)
     except DecodeError as error:
-        raise Transient(f"the watch event is no protobuf: {frame[:100]!r}") from error
+        raise Transient(f"the watch event is not protobuf: {frame[:100]!r}") from error
     return {"type": event.type, "object": decode(event.object.raw)}
 
 
@@ -158,7 +158,7 @@ def decode(data: bytes) -> Raw:
         if kind == _STATUS:
             obj["kind"] = kind  # of an answer that may also be something else
     except (DecodeError, ValueError) as error:
-        raise Transient(f"the answer is no protobuf: {data[:100]!r}") from error
+        raise Transient(f"the answer is not protobuf: {data[:100]!r}") from error
     return obj
 
 

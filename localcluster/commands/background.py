@@ -103,7 +103,7 @@ def stop(name: str, report: Report) -> bool:
 def _command_lock(report: Report) -> Iterator[None]:
     lock = FileLock(folder_of(".lock"))
     if not lock.acquire(wait=False):
-        report(f"another up or down is at work (process {lock.holder_pid()}): waiting for its end")
+        report(f"another up or down is running (process {lock.holder_pid()}): waiting for its end")
         lock.acquire()
     try:
         yield
@@ -140,7 +140,9 @@ def _relay(process: subprocess.Popen[bytes], config: ClusterConfig, report: Repo
             has_told = True
             report(text)
     process.wait()
-    raise StartError("the cluster did not start" if has_told else "the daemon died without a word")
+    raise StartError(
+        "the cluster did not start" if has_told else "the daemon died without a message"
+    )
 
 
 def _end(name: str, pid: int) -> None:

@@ -100,7 +100,7 @@ def _merge(merged: _Merged, path: Path) -> None:
     for section, key in _SECTIONS.items():
         entries = raw.get(section) or ()
         if not isinstance(entries, list | tuple):
-            raise Problem(f"the kubeconfig {path}: {section} is no list")
+            raise Problem(f"the kubeconfig {path}: {section} is not a list")
         for entry in entries:
             value = entry.get(key) if isinstance(entry, dict) else None
             if not isinstance(value, dict):
@@ -125,7 +125,7 @@ def _read(path: Path) -> Raw:
     if raw is None:
         return {}
     if not isinstance(raw, dict):
-        raise Problem(f"cannot read the kubeconfig {path}: it is no mapping")
+        raise Problem(f"cannot read the kubeconfig {path}: it is not a mapping")
     return raw
 
 

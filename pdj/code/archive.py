@@ -52,7 +52,7 @@ def pack(
                 raise too_large(f"more than {MAX_BYTES >> 20} MiB", sizes)
         for name, content in (more or {}).items():
             if name in sizes:
-                raise Problem(f"{name!r} is a name that is needed here: give it another")
+                raise Problem(f"the file name {name!r} is reserved: rename the file")
             sizes[name] = len(content)
             _put(archive, _info(name), content)
     packed = gzip.compress(plain.getvalue(), compresslevel=9, mtime=0)
@@ -67,7 +67,7 @@ def too_large(how: str, sizes: dict[str, int]) -> Problem:
     shown = ", ".join(f"{name} ({-(-sizes[name] // KIB)} KiB)" for name in largest)
     return Problem(
         f"the files are {how}, and {MAX_KIB} KiB fit; the largest: {shown}. "
-        "Ignore them (.pdjignore), or take a volume, a clone by git, or an image"
+        "List some in .pdjignore, or use a volume, git clone or an image"
     )
 
 

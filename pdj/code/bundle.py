@@ -54,7 +54,7 @@ class Bundle:
         """The ConfigMap's name for this job. Raises Usage if the job has only generateName."""
         name = job["metadata"].get("name")
         if not name or not isinstance(name, str):
-            raise Usage("code goes with a job that has a name: metadata.name")
+            raise Usage("code can only be sent with a job that has metadata.name")
         return f"{name}-code-{self.digest[:8]}"
 
     def config_map(self, job: Raw) -> Raw:
@@ -88,7 +88,7 @@ class Bundle:
                 self._attach(role["template"]["spec"], name)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise Problem(
-                f"the job {job['metadata']['name']} has no pod template that can take code",
+                f"the job {job['metadata']['name']} has no pod template to which code can be added",
                 "kubectl pdj lint says where",
             ) from error
         return job
@@ -195,13 +195,15 @@ def _enter(trainer: Raw, has_packages: bool) -> None:
     if PurePosixPath(WORKSPACE) not in (PurePosixPath(folder), *PurePosixPath(folder).parents):
         raise Problem(f"workingDir {folder}: the code is in {WORKSPACE}, so leave it out")
     if any(each.get("mountPath") == WORKSPACE for each in _others(trainer, "volumeMounts")):
-        raise Problem(f"the trainer has a volume at {WORKSPACE} already, where the code goes")
+        raise Problem(f"the trainer already has a volume at {WORKSPACE}, where the code must be")
     if not has_packages:
         return
     env = list(trainer.get("env") or ())
     before: Raw = next((each for each in env if each["name"] == "PYTHONPATH"), {})
     if "valueFrom" in before:
-        raise Problem("the trainer's PYTHONPATH stands elsewhere: requirements need its value")
+        raise Problem(
+            "the trainer's PYTHONPATH comes from elsewhere: requirements need its literal value"
+        )
     paths = [
         each for each in str(before.get("value") or "").split(":") if each not in ("", PACKAGES)
     ]

@@ -38,7 +38,7 @@ def parse_pattern(text: str, where: str) -> Pattern:
         raise Problem(f"{where}: {text!r}: neither ! nor ** is understood here")
     parts = tuple(part for part in text.split("/") if part not in ("", "."))
     if not parts or ".." in parts:
-        raise Problem(f"{where}: {text!r} is no pattern of names in the folder")
+        raise Problem(f"{where}: {text!r} is not a pattern for names in the folder")
     return Pattern(parts, "/" in text.rstrip("/"), text.endswith("/"))
 
 

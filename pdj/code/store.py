@@ -107,7 +107,7 @@ def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
             return client.create(path, config_map, STRICT)
         if not _is_ours(there) or not is_same_code(there, config_map):
             raise Problem(
-                f"there is a ConfigMap {name_of(there)} already, of something else"
+                f"a ConfigMap {name_of(there)} exists already and belongs to something else"
             ) from error
     owners = {each["uid"] for each in there["metadata"].get("ownerReferences") or ()}
     if owners <= {job_uid} and not is_deleting(there):

@@ -46,7 +46,7 @@ def check(members: List[tarfile.TarInfo]) -> None:  # noqa: UP006
             or turns_back(member.linkname)
             or passes_link(member.name, links)
         ):
-            raise tarfile.TarError(f"{member.name!r} leads out of the folder or is no file")
+            raise tarfile.TarError(f"{member.name!r} leads out of the folder or is not a file")
         names.add(member.name)
 
 

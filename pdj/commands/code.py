@@ -39,11 +39,11 @@ def add_code(parser: argparse.ArgumentParser) -> None:
     """Add the options that send a folder, except `--requirements`."""
     group = parser.add_argument_group("code without an image")
     group.add_argument(
-        "--code", metavar="DIR", help=f"send this folder: the trainers begin in it, {WORKSPACE}"
+        "--code", metavar="DIR", help=f"send this folder: the trainers start in it, {WORKSPACE}"
     )
-    big = "files of more than 1 MiB to send too (repeatable)"
+    big = "also send these files over 1 MiB (repeatable)"
     group.add_argument("--include", action="append", default=[], metavar="PATTERN", help=big)
-    index = "where pip finds the requirements (as the image has it)"
+    index = "the index where pip finds the requirements (default: the image's)"
     group.add_argument("--index-url", default="", metavar="URL", help=index)
 
 
@@ -74,7 +74,7 @@ def run(session: Session) -> int:
     try:
         target.mkdir(parents=True)
     except FileExistsError as error:
-        raise Problem(f"{target} is there already: --extract makes a new folder") from error
+        raise Problem(f"{target} exists already: --extract creates a new folder") from error
     try:
         unpack(io.BytesIO(files[ARCHIVE]), str(target))
     except DAMAGED as error:

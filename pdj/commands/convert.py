@@ -27,7 +27,7 @@ def run(session: Session) -> int:
     options = session.options
     documents = [each for file in files_of(options) for each in read_documents(file)]
     if not documents:
-        raise Usage("the files hold no object")
+        raise Usage("the files contain no object")
     jobs, noted = [], 0
     for document in documents:
         if not isinstance(document.value, dict):

@@ -34,7 +34,7 @@ def run(session: Session) -> int:
     try:
         out = os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
     except FileExistsError as error:
-        raise Problem(f"{target} is there already: --output names another") from error
+        raise Problem(f"{target} exists already: --output names another file") from error
     except OSError as error:
         raise Problem(f"cannot write {target}: {error.strerror}") from error
     try:

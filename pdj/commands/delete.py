@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `delete`."""
     parser.add_argument("jobs", type=job_name, nargs="*", metavar="JOB", help="the job's name")
     parser.add_argument("--ignore-not-found", action="store_true", help="it may be gone already")
-    orphans = "ConfigMaps of --code that a killed command has left"
+    orphans = "delete ConfigMaps of --code that a killed command has left"
     parser.add_argument("--orphans", action="store_true", help=orphans)
     add_wait(parser, "they are gone")
 
@@ -39,7 +39,7 @@ def run(session: Session) -> int:
         try:
             actions.delete(client, raw)
         except NotFound:
-            session.notes.write(f"{plain(name)} was gone already")
+            session.notes.write(f"{plain(name)} did not exist")
             return
         session.screen.write(f"{plain(name)} deleted")
         if session.options.wait:

@@ -42,11 +42,9 @@ def run(session: Session) -> int:
                 failed += _lint(session, document, silenced)
             else:
                 kind = plain(document.kind.strip("/") or "no object")
-                session.notes.write(
-                    f"{plain(document.file)}:{document.line}: {kind}: not looked at"
-                )
+                session.notes.write(f"{plain(document.file)}:{document.line}: {kind}: not checked")
     if not jobs and not failed:
-        raise Usage("the files hold no PaddleJob")
+        raise Usage("the files contain no PaddleJob")
     return FAILED if failed else OK
 
 
@@ -55,7 +53,7 @@ def _silenced(names: list[str]) -> frozenset[str]:
         return frozenset(NAMES)
     for name in names:
         if name not in NAMES:
-            raise Usage(f"no advice is called {name!r}; there are: {', '.join(NAMES)}")
+            raise Usage(f"there is no advice {name!r}; there are: {', '.join(NAMES)}")
     return frozenset(names)
 
 

@@ -84,10 +84,12 @@ def run(session: Session) -> int:
 def _order(session: Session, documents: list[Document]) -> Raw:
     options = session.options
     if options.program:
-        raise Usage("the job of a file has its own command")
+        raise Usage("the job in the file has its own command")
     jobs = [each for each in documents if is_job(each)]
     if len(jobs) != 1:
-        raise Usage(f"{options.local} holds {len(jobs)} PaddleJobs: one at a time is run here")
+        raise Usage(
+            f"{options.local} holds {len(jobs)} PaddleJobs: only one can run here at a time"
+        )
     for assignment in options.set:
         set_field(jobs[0].value, assignment)
     for error in find_errors(jobs[0])[:1]:
@@ -125,7 +127,7 @@ def _images(job: Raw) -> list[str]:
 def _placed(value: Any, namespace: str) -> Raw:
     """An object of the file, moved to the namespace in which everything runs."""
     if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
-        raise Usage("the file holds something that is no object")
+        raise Usage("the file contains something that is not an object")
     if value["metadata"].get("namespace"):
         value["metadata"]["namespace"] = namespace
     return value

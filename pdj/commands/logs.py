@@ -92,7 +92,7 @@ def read_lines(session: Session) -> Iterator[list[str]]:
 
 def _need_pods(picture: JobPicture) -> None:
     if picture.pods_problem:
-        raise NoLogs(f"the pods cannot be seen: {picture.pods_problem}")
+        raise NoLogs(f"the pods cannot be read: {picture.pods_problem}")
 
 
 def _of_the_gone(session: Session, picture: JobPicture) -> list[str]:

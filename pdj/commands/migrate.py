@@ -50,7 +50,7 @@ class KubectlError(Problem):
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `migrate`."""
     parser.add_argument("--run", action="store_true", help="take the steps")
-    anyway = "run although something is in the way: a job that would be refused is left as it is"
+    anyway = "run in spite of problems: a job that would be refused is left unchanged"
     parser.add_argument("--anyway", action="store_true", help=anyway)
     parser.add_argument("--crd", default=CRD_FILE, help="this operator's CRD (%(default)s)")
     parser.add_argument("--file", default=OPERATOR_FILE, help="this operator (%(default)s)")
@@ -73,7 +73,7 @@ def run(session: Session) -> int:
     findings += find_owners(deployments, crds)
     _report(session.screen, jobs, deployments, findings)
     if any(finding.is_in_the_way for finding in findings) and not options.anyway:
-        session.screen.write("nothing is done: see to what is in the way, or use --anyway")
+        session.screen.write("nothing was done: fix these problems, or use --anyway")
         return FAILED
     if options.run:
         _move(kubectl, deployments, files)
@@ -133,7 +133,9 @@ def lift_finalizers(
 
     Raises KubectlError if some keep it or get it back.
     """
-    error = KubectlError(f"{FORMER_FINALIZER} comes back: see that paddle-operator 0.3 has ended")
+    error = KubectlError(
+        f"{FORMER_FINALIZER} comes back: make sure that paddle-operator 0.3 has stopped"
+    )
     for _ in range(LIFT_ROUNDS):
         steps = plan_lifts(list_jobs())
         if not steps:
@@ -165,4 +167,4 @@ def _report(
     for finding in findings:
         screen.write(f"  {plain(finding.job)} {plain(finding.text)}")
     if not any(map(is_former_operator, deployments)):
-        screen.write(f"no former Deployment {NAME}: if it runs by another name, stop it first")
+        screen.write(f"no former Deployment {NAME}: if it has another name, stop it first")

@@ -36,7 +36,7 @@ def run(session: Session) -> int:
     documents = [each for file in files_of(options) for each in read_documents(file)]
     jobs = [each for each in documents if is_job(each)]
     if not jobs:
-        raise Usage("the files hold no PaddleJob")
+        raise Usage("the files contain no PaddleJob")
     settings = Settings(scheduling=options.scheduling, elastic_server=options.elastic_server)
     groups = [each.value for each in documents if each.kind == VOLCANO_POD_GROUP]
     children = []

@@ -27,7 +27,7 @@ TRIAL = 30
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `restart`."""
     parser.add_argument("jobs", type=job_name, nargs="+", metavar="JOB", help="the job's name")
-    again = "of a job that has ended: delete it, and create it anew with all its fields"
+    again = "for a job that has ended: delete it, and create it again with the same fields"
     parser.add_argument("--submit-again", action="store_true", help=again)
     add_wait(parser, "the new attempt runs")
 
@@ -77,7 +77,9 @@ def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
             return session.client.create(path, job, STRICT)
     except (ApiError, Problem, KeyboardInterrupt):
         session.screen.write(json.dumps(job, indent=2))
-        session.notes.write(f"{plain(name)} is deleted and was not created anew; it stands above")
+        session.notes.write(
+            f"{plain(name)} is deleted and could not be created again; its YAML is printed above"
+        )
         raise
 
 

@@ -33,8 +33,8 @@ ROUNDS = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `restore`."""
-    parser.add_argument("file", metavar="FILE", help="what `backup` has printed; - is stdin")
-    ended = "leave out the jobs that had ended; the others begin anew in any case"
+    parser.add_argument("file", metavar="FILE", help="the output of `backup`; - is stdin")
+    ended = "leave out jobs that had ended; the others start again in any case"
     parser.add_argument("--without-ended", action="store_true", help=ended)
 
 
@@ -65,9 +65,9 @@ def read(file: str) -> list[Raw]:
     except OSError as error:
         raise Usage(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Usage(f"{file} is nothing that `kubectl pdj backup` has printed") from error
+        raise Usage(f"{file} is not a backup from `kubectl pdj backup`") from error
     if wrong:
-        raise Usage(f"{file} has objects that `kubectl pdj backup` does not print")
+        raise Usage(f"{file} has objects that a backup does not contain")
     return list(objects)
 
 
@@ -91,7 +91,7 @@ def _restore_job(session: Session, job: Raw) -> str:
     except AlreadyExists:
         made = get_job(session.client, namespace_of(job), name_of(job))
         if ANNOTATION_RESTORING not in (made["metadata"].get("annotations") or {}):
-            return "is there already and stays as it is"
+            return "exists already and is not changed"
     if not has_ended:
         return "begins anew"
     try:

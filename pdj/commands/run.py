@@ -60,12 +60,12 @@ def run(session: Session) -> int:
     if bool(options.image) == bool(options.local):
         raise Usage("run takes an IMAGE, or --local FILE")
     if options.local:
-        _refuse(options, OF_AN_IMAGE, "--local runs the job of its file here, as it stands there")
+        _refuse(options, OF_AN_IMAGE, "--local runs the job of its file as it is")
         return local.run(session)
     _refuse(
         options,
         OF_LOCAL[: 1 if options.code else None],
-        "programs of this machine are for --local FILE",
+        "these options need --local FILE",
     )
     job = build_job(options)
     for assignment in options.set:
@@ -129,7 +129,7 @@ def name_from(image: str) -> str:
     last = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
     name = re.sub("[^a-z0-9]+", "-", last.lower()).strip("-0123456789")[:MAX_NAME].strip("-")
     if not name:
-        raise Usage(f"no name of a job can be made of {image!r}", "--name NAME", "pass name=")
+        raise Usage(f"no job name can be made from {image!r}", "--name NAME", "pass name=")
     return name
 
 

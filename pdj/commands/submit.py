@@ -59,7 +59,7 @@ def run(session: Session) -> int:
     documents = [each for file in files_of(session.options) for each in read_documents(file)]
     jobs = [job_of(document) for document in documents]
     if not jobs:
-        raise Usage("the files hold no object")
+        raise Usage("the files contain no object")
     for job in jobs:
         for assignment in session.options.set:
             set_field(job, assignment)

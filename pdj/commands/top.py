@@ -44,9 +44,13 @@ def run(session: Session) -> int:
     try:
         pods, _ = session.client.list(path, {"labelSelector": of_job(name)})
     except (NotFound, Transient, Throttled) as error:
-        raise Problem("this cluster does not measure pods: it has no metrics.k8s.io") from error
+        raise Problem(
+            "this cluster does not measure resource usage: it has no metrics.k8s.io"
+        ) from error
     except Forbidden as error:
-        raise Problem(f"you may not see what pods use: {error.message}") from error
+        raise Problem(
+            f"you are not allowed to see the resource usage of pods: {error.message}"
+        ) from error
     rows = [("POD", "CPU", "MEMORY"), *(_row(pod) for pod in sorted(pods, key=name_of))]
     session.screen.write(*table(rows))
     return OK

@@ -16,7 +16,7 @@ from pdj.text.terminal import plain
 VERSION_FILE = "version.txt"
 """Where the single file has its version: no package manager knows it."""
 FITS = "they fit"
-UNSEEN = "whether the fields fit cannot be seen: you may not read the CRD"
+UNSEEN = "the fields cannot be compared: you are not allowed to read the CRD"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -45,7 +45,7 @@ def find_advice(
                 found += [_advice(document, name, *each) for each in rule(part)]
     if "duplicate-key" not in silenced:
         for line, key in document.doubled:
-            found.append(Advice(line, "duplicate-key", key, "stands twice; the last one counts"))
+            found.append(Advice(line, "duplicate-key", key, "appears twice; the last one counts"))
     return sorted(set(found), key=lambda advice: (advice.line, advice.rule))
 
 
@@ -58,9 +58,7 @@ def _advice(document: Document, rule: str, place: Place, message: str) -> Advice
 def _no_resources(part: Part) -> Found:
     resources = part.trainer.get("resources") or {}
     if not resources.get("requests") and not resources.get("limits"):
-        message = (
-            "the trainer asks for no resources: it may land on a full node and be evicted first"
-        )
+        message = "the trainer asks for no resources: it may get a full node and be evicted first"
         yield part.trainer_place, message
 
 
@@ -79,7 +77,9 @@ def _no_checkpoint(part: Part) -> Found:
     volumes = part.pod.get("volumes") or ()
     if part.role != Role.WORKER or not limit or any(set(kept) & each.keys() for each in volumes):
         return
-    message = "backoffLimit restarts the job, but no volume keeps a checkpoint: each begins anew"
+    message = (
+        "backoffLimit restarts the job, but no volume keeps a checkpoint: it starts from step 0"
+    )
     yield ("spec", "backoffLimit"), message
 
 

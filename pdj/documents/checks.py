@@ -143,11 +143,11 @@ def _check_maps(metadata: Raw) -> Iterator[Fault]:
             if value is not None and not isinstance(value, str):
                 yield Fault(place, "must be a string (in quotes)")
             elif part == "labels" and value and (len(value) > 63 or not _LABEL.match(value)):
-                yield Fault(place, f"{value!r} is no value of a label")
+                yield Fault(place, f"{value!r} is not a valid value of a label")
             prefix, slash, name = str(key).rpartition("/")
             is_bad = not name or len(name) > 63 or not _LABEL.match(name)
             if is_bad or (slash and not _SUBDOMAIN.match(prefix)):
-                yield Fault(place, f"{key!r} is no name in {part}")
+                yield Fault(place, f"{key!r} is not a valid name in {part}")
 
 
 def _check_rules(document: Document) -> Iterator[Error]:

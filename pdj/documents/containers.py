@@ -15,7 +15,7 @@ from pdj.documents.schema import Fault
 MAX_NAME = 63
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 NO_NAME = (
-    "is no name of a container: lower case letters, digits and '-', a letter or digit first "
+    "is not a valid container name: lower case letters, digits and '-', a letter or digit first "
     f"and last, {MAX_NAME} at most"
 )
 

@@ -52,7 +52,7 @@ class _Fields:
 
     def __init__(self, value: Any, path: str, notes: Notes) -> None:
         if value is not None and not isinstance(value, dict):
-            raise Usage(f"{path} is no object")
+            raise Usage(f"{path} is not an object")
         self._left: Raw = dict(value or {})
         self._path = path
         self._notes = notes
@@ -139,7 +139,7 @@ def _like_the_job_controller(template: Raw, name: str, mode: Any, notes: Notes) 
         metadata = template.setdefault("metadata", {})
         metadata["labels"] = {JOB_NAME_LABEL: name, **(metadata.get("labels") or {})}
         path = f"spec.template.metadata.labels[{JOB_NAME_LABEL}]"
-        notes.guessed(path, "pods keep the label by which a Job's find one another")
+        notes.guessed(path, "pods keep the label by which a Job's pods find each other")
     if mode == "Indexed":
         place = {"fieldRef": {"fieldPath": f"metadata.labels['{LABEL_INDEX}']"}}
         for container in template["spec"]["containers"]:
@@ -159,7 +159,9 @@ def _volcano(fields: _Fields, notes: Notes, _name: str) -> Raw:
     if fields.take("schedulerName", VOLCANO_SCHEDULER) != VOLCANO_SCHEDULER:
         notes.dropped("spec.schedulerName", "write it into the templates")
     for name in fields.take("plugins", {}):
-        notes.dropped(f"spec.plugins.{name}", "the operator tells the pods of one another itself")
+        notes.dropped(
+            f"spec.plugins.{name}", "the operator gives the pods their peers' addresses itself"
+        )
     policy = {
         "minAvailable": fields.take("minAvailable"),
         "queue": fields.take("queue"),
@@ -169,7 +171,7 @@ def _volcano(fields: _Fields, notes: Notes, _name: str) -> Raw:
     for at, task in enumerate(fields.take("tasks", ())):
         role, made = _task(task, f"spec.tasks[{at}]", notes)
         if role in roles:
-            raise Usage(f"spec.tasks[{at}] would be a second role {role}")
+            raise Usage(f"spec.tasks[{at}] would be a second {role} role")
         roles[role] = made
     return {
         "backoffLimit": retries if ("PodFailed", "RestartJob") in policies else None,
@@ -184,7 +186,7 @@ def _task(value: Raw, path: str, notes: Notes) -> tuple[str, Raw]:
     name = str(fields.take("name", ""))
     role = Role.PS if name.lower() in _SERVERS else Role.WORKER
     if name.lower() not in _SERVERS | _WORKERS:
-        notes.guessed(f"{path}.name", f"the task {name!r} is taken for workers")
+        notes.guessed(f"{path}.name", f"the task {name!r} is treated as workers")
     _policies(fields.take("policies", ()), f"{path}.policies", notes)
     template = _template(fields.take("template"), f"{path}.template", notes)
     made = {"replicas": int(fields.take("replicas", 1)), "template": template}
@@ -260,7 +262,7 @@ def _kubeflow_workers(roles: _Fields, notes: Notes) -> Raw:
 
 def _template(value: Any, path: str, notes: Notes, restart: str | None = None) -> Raw:
     if not isinstance(value, dict) or not isinstance(value.get("spec"), dict):
-        raise Usage(f"{path} is no pod template")
+        raise Usage(f"{path} is not a pod template")
     pod = {**value["spec"]}
     policy = restart or pod.get("restartPolicy")
     if policy in ("Always", "ExitCode"):

@@ -66,7 +66,7 @@ def _no_launcher(part: Part) -> Found:
         rest = rest[1:]
     program = rest[1] if rest[:1] == ["-c"] and rest[1:] else ""
     if "paddle" in program and not _MEETS.search(program):
-        message = f"the program meets no peers: each of {part.replicas} workers trains alone"
+        message = f"the program contacts no peers: each of {part.replicas} workers trains alone"
         yield part.program_place, message
     elif rest[:1] and rest[0].endswith(".py") and part.devices > 1:
         message = (
@@ -81,7 +81,7 @@ def _processes(part: Part) -> Found:
     if part.is_collective and not part.spec.get("elastic") and number > PORTS_PER_POD:
         message = (
             f"{number} processes do not fit the {PORTS_PER_POD} ports of a pod: the launchers meet "
-            "over HTTP, seconds later, and listen on random ports"
+            "over HTTP, which takes seconds, and listen on random ports"
         )
         yield part.trainer_place, message
 
@@ -90,13 +90,13 @@ def _launcher_nodes(part: Part) -> Found:
     options = _launcher_options(part) or {}
     match = _NODES.fullmatch(options.get("nnodes", ""))
     if match and not int(match[1]) <= part.replicas <= int(match[2] or match[1]):
-        message = f"--nnodes {match[0]}, and the job has {part.replicas}: leave it to the operator"
+        message = f"--nnodes {match[0]}, but the job has {part.replicas} workers: leave it out"
         yield part.program_place, message
     ips = options.get("ips", "")
     if ips and "$" not in ips and len(ips.split(",")) != part.replicas:
         message = (
-            f"--ips names {len(ips.split(','))}, and the job has {part.replicas}: leave it to the "
-            "operator"
+            f"--ips names {len(ips.split(','))}, but the job has {part.replicas} workers: leave it "
+            "out"
         )
         yield part.program_place, message
 
@@ -104,7 +104,10 @@ def _launcher_nodes(part: Part) -> Found:
 def _launcher_master(part: Part) -> Found:
     master = (_launcher_options(part) or {}).get("master", "")
     if part.replicas > 1 and _LOOPBACK.fullmatch(master):
-        yield part.program_place, f"--master {master} is each pod itself: leave it to the operator"
+        yield (
+            part.program_place,
+            f"--master {master} makes each pod its own master: leave it out",
+        )
 
 
 def _shared_log(part: Part) -> Found:
@@ -117,7 +120,9 @@ def _shared_log(part: Part) -> Found:
     is_known = path.startswith("/") and "$" not in path
     has_left = "cd" in part.words and not folder.startswith("/")
     if is_known and not has_left and _is_shared(part, path):
-        message = f"every pod's launcher writes to {path}/workerlog.0: --log_dir of its own pod"
+        message = (
+            f"every pod's launcher writes to {path}/workerlog.0: give each pod its own --log_dir"
+        )
         yield part.program_place, message
 
 

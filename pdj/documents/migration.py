@@ -70,13 +70,15 @@ def examine(job: Raw) -> Iterator[Finding]:
             refused = f"would be refused: {error.path}: {error.message}"
             yield Finding(where, refused, runs)
     if runs and phase != Phase.RUNNING:
-        text = f"is {phase or 'new'}: where no worker runs yet, its pods are made anew"
+        text = f"is {phase or 'new'}: if no worker runs yet, its pods are created again"
         yield Finding(where, text, False)
     if runs and (spec.get("elastic") or 0):
-        text = "is elastic: a worker that it loses now restarts all, by the etcd of this operator"
+        text = (
+            "is elastic: if it loses a worker now, all workers restart and use this operator's etcd"
+        )
         yield Finding(where, text, False)
     if runs and not ((spec.get(Role.WORKER) or {}).get("replicas") or 0):
-        yield Finding(where, "has no workers: it is left alone, and nobody ends it", False)
+        yield Finding(where, "has no workers: it is left alone and never ends", False)
 
 
 def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Finding]:
@@ -85,7 +87,7 @@ def find_strays(jobs: Sequence[Raw], deployments: Sequence[Raw]) -> Iterator[Fin
     if held and not any(map(is_former_operator, deployments)):
         where = held[0] + (f" (and {len(held) - 1} more)" if held[1:] else "")
         text = f"has {FORMER_FINALIZER}, but no Deployment {NAME} of paddle-operator 0.3 is here: "
-        yield Finding(where, f"{text}see that it runs nowhere, then use --anyway", True)
+        yield Finding(where, f"{text}make sure that it runs nowhere, then use --anyway", True)
 
 
 def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Finding]:
@@ -98,7 +100,7 @@ def find_owners(deployments: Sequence[Raw], crds: Sequence[Raw]) -> Iterator[Fin
         owned = _helm(thing) or _argo(thing) or _flux(thing)
         if owned:
             owner, first, prefix = owned
-            text = f"belongs to {owner}, which can delete it, and with the CRD all jobs"
+            text = f"belongs to {owner}, which can delete it, and all jobs with the CRD"
             clear = " && ".join([first, *_clear(thing, prefix)])
             yield Finding(_target(thing), f"{text}. First run: {clear}", True)
 
@@ -179,12 +181,17 @@ def plan(jobs: Sequence[Raw], deployments: Sequence[Raw], files: Files) -> list[
 
 def plan_stop(deployments: Sequence[Raw], files: Files) -> list[Step]:
     """The steps after which no former operator writes any more."""
-    steps = [Step("see whether the CRD would be taken", (*_APPLY, files.crd, "--dry-run=server"))]
+    steps = [
+        Step(
+            "check whether the API server would accept the CRD",
+            (*_APPLY, files.crd, "--dry-run=server"),
+        )
+    ]
     for deployment in filter(is_former_operator, deployments):
         there = ("-n", namespace_of(deployment), "delete")
         rights = (*there, *FORMER_RIGHTS, "--ignore-not-found")
         stop = (*there, f"deployment/{NAME}", "--cascade=foreground", "--ignore-not-found")
-        steps.append(Step("take the former operator's rights away", rights))
+        steps.append(Step("remove the former operator's permissions", rights))
         steps.append(Step("stop it", stop))
     return steps
 
@@ -222,7 +229,7 @@ def _plan_lift(job: Raw) -> Step:
     test = {"op": "test", "path": path, "value": FORMER_FINALIZER}
     body = json.dumps([test, {"op": "remove", "path": path}])
     where = ("-n", namespace_of(job), "patch", CRD_NAME, name_of(job))
-    return Step("take its finalizer off the job", (*where, "--type=json", f"--patch={body}"))
+    return Step("remove its finalizer from the job", (*where, "--type=json", f"--patch={body}"))
 
 
 def _document(value: Raw) -> Document:

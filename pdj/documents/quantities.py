@@ -13,7 +13,7 @@ from api.objects import Raw
 from pdj.documents.reader import Place
 from pdj.documents.schema import Fault
 
-NO_QUANTITY = "is no quantity such as 2, 500m or 8Gi"
+NO_QUANTITY = "is not a quantity such as 2, 500m or 8Gi"
 _QUANTITY = re.compile(
     r"\s*[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?\s*", re.ASCII
 )

@@ -245,7 +245,7 @@ class _Builder:
 
 def _key(node: yaml.Node) -> str:
     if not isinstance(node, yaml.ScalarNode):
-        raise ValueError(f"line {node.start_mark.line + 1}: a key that is no text")
+        raise ValueError(f"line {node.start_mark.line + 1}: a key that is not text")
     value = _scalar(node)
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -279,8 +279,8 @@ def _integer(text: str) -> int:
 
 def _float(text: str) -> float:
     if text.endswith(("inf", "nan")):
-        raise ValueError(f"{text} is no number that JSON knows")
+        raise ValueError(f"{text} is not a number in JSON")
     number = float(text)
     if math.isinf(number):
-        raise ValueError(f"{text[:40]} is no number that JSON knows")
+        raise ValueError(f"{text[:40]} is not a number in JSON")
     return int(number) if number.is_integer() and abs(number) < 2**53 else number

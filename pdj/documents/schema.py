@@ -119,7 +119,7 @@ def _check_doubles(value: list[Any], schema: Raw, place: Place) -> Faults:
             [each.get(name) for name in keys] if kind == "map" and isinstance(each, dict) else each
         )
         if key in seen:
-            yield Fault((*place, at), "stands twice in the list")
+            yield Fault((*place, at), "appears twice in the list")
         seen.append(key)
 
 
@@ -129,7 +129,7 @@ def _check_string(value: str, schema: Raw, place: Place) -> Faults:
     if "pattern" in schema and not _compile(schema["pattern"]).search(value):
         yield Fault(place, f"{value!r} does not match {schema['pattern']}")
     if schema.get("format") == "date-time" and not _DATE_TIME.fullmatch(value):
-        yield Fault(place, f"{value!r} is no time such as 2026-01-02T03:04:05Z")
+        yield Fault(place, f"{value!r} is not a time such as 2026-01-02T03:04:05Z")
 
 
 @lru_cache(maxsize=256)

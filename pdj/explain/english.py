@@ -10,8 +10,8 @@ UNKNOWN = Text(
     Who.USER,
 )
 NOT_SEEN = Text(
-    "No operator has looked at the job yet.",
-    "If it stays so for a minute: check that the operator runs and watches this namespace "
+    "No operator has handled the job yet.",
+    "If that lasts for a minute, check that the operator runs and watches this namespace "
     "(kubectl get pods -A -l app.kubernetes.io/name=paddlejob-operator).",
     Who.ADMIN,
 )
@@ -294,7 +294,7 @@ TEXTS: Texts = {
     ),
     Reason.NODE_LOST: Text(
         "A pod's node is gone or does not answer. The restart is not charged.",
-        "Nothing for the job; have the node looked at.",
+        "Nothing for the job; have an administrator check the node.",
         Who.ADMIN,
     ),
     Reason.TRAINER_ASKED_RESTART: Text(
@@ -375,7 +375,7 @@ TEXTS: Texts = {
     ),
     Reason.FORCE_DELETED: Text(
         "Pods on lost nodes were deleted without waiting for their nodes.",
-        "Nothing for the job; have the nodes looked at.",
+        "Nothing for the job; have an administrator check the nodes.",
         Who.ADMIN,
     ),
 }

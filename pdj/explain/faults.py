@@ -5,7 +5,7 @@ from pdj.explain.texts import Text, Who
 ENGLISH = {
     "hardware": Text(
         "A device or its memory is at fault on the node that the record names.",
-        "Have the node looked at; the next attempt prefers others (status.avoidNodes).",
+        "Have the node checked; the next attempt prefers others (status.avoidNodes).",
         Who.ADMIN,
     ),
     "device memory": Text(

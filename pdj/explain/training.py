@@ -7,7 +7,7 @@ ENGLISH: Texts = {
     Reason.TRAINED_ALONE: Text(
         "The launcher of worker 0 knew of one node: each worker has trained by itself, and perhaps "
         "overwritten the others' files.",
-        "Start the launcher without --nnodes, --master and --ips of its own, and see what "
+        "Start the launcher without its own --nnodes, --master and --ips, and see what "
         "`kubectl pdj lint` says.",
         Who.USER,
     ),

@@ -16,7 +16,7 @@ NO_OPERATOR = "this cluster does not know PaddleJobs: its administrator has to i
 
 MAX_NAMESPACES = 5
 NOT_YET = (
-    "the API server begins to serve PaddleJobs just now, or a proxy answers in its place: try again"
+    "the API server has just begun to serve PaddleJobs, or a proxy answered instead: try again"
 )
 
 
@@ -26,7 +26,7 @@ class NoOperator(Problem):
 
 @dataclass(frozen=True, slots=True)
 class JobPicture:
-    """A job and its pods. `pods_problem` says why the pods cannot be seen, if so."""
+    """A job and its pods. `pods_problem` says why the pods cannot be read, if so."""
 
     raw: Raw
     pods: tuple[Raw, ...] = ()
@@ -45,7 +45,7 @@ def read_job(raw: Raw) -> PaddleJob:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         name = (raw.get("metadata") or {}).get("name", "")
         raise Problem(
-            f"the job {name} is of a version that cannot be read here: {error}"
+            f"the job {name} has a version that this tool cannot read: {error}"
         ) from error
 
 

@@ -47,7 +47,7 @@ def draw_job(
     if told is not None:
         lines.append(shorten(f"│  {_sentence(told, now)}", columns))
     elif not job.status.phase:
-        lines.append("│  no operator has looked at it yet")
+        lines.append("│  no operator has handled it yet")
     if training is not None:
         words = wrap(describe_training(training), columns - len("│  "))
         lines += [shorten(f"│  {line}", columns) for line in words]
@@ -62,7 +62,7 @@ def draw_job(
         mine = [pod for pod in pods if pod.role == role]
         branches.append(_role(role, spec.replicas, mine, paint, now))
     if picture.pods_problem:
-        branches.append((f"pods cannot be seen: {plain(picture.pods_problem)}", []))
+        branches.append((f"pods cannot be read: {plain(picture.pods_problem)}", []))
     if job.status.failures or job.status.attempt > 1:
         branches.append((paint("attempts", "bold"), _attempts(job.status, columns)))
     return [*lines, *_draw(branches)]

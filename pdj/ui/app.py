@@ -127,7 +127,7 @@ class _App:
         client, action = self._access.client(), request.path_params["action"]
         raw = get_job(client, *_where(request))
         if body.get("uid") != uid_of(raw):
-            raise Problem("the job is another one now: it was deleted, and created again")
+            raise Problem("this is another job now: the one before was deleted, and created again")
         if action == "suspend":
             actions.suspend(client, raw)
         elif action == "resume":
@@ -155,7 +155,7 @@ def _where(request: Request) -> tuple[str, str]:
 def _workers(body: Raw) -> int:
     workers = body.get("workers")
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 0:
-        raise Usage("the number of workers is no number")
+        raise Usage("the number of workers is not a number")
     return workers
 
 

@@ -66,13 +66,13 @@ class Guard:
         """The answer to a refused request; None if the request is fine."""
         headers = request.headers
         if headers.get("host") not in self._hosts:
-            return _refuse("another Host than this machine's")
+            return _refuse("the Host header is not this machine's")
         is_session = self._is_session(request)
         token = request.query_params.get("token")
         if request.url.path == "/" and request.method == "GET" and token is not None:
             return self._enter(token, is_session)
         if not _is_own(headers, request.method):
-            return _refuse("another Origin than this page's")
+            return _refuse("the Origin header is not this page's")
         if not is_session or not self._has_key(request):
             return _refuse("no session: open the address that `kubectl pdj ui` has printed")
         if request.method not in _READS and _is_large(headers):

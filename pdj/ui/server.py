@@ -88,7 +88,7 @@ def _listen(wanted: int | None) -> socket.socket:
         if wanted is None:
             return socket.create_server((ADDRESS, 0))
         raise Problem(
-            f"port {wanted} cannot be had ({error.strerror}): --port names another, 0 any free one"
+            f"port {wanted} is not available ({error.strerror}): --port chooses another"
         ) from error
 
 

@@ -68,7 +68,7 @@ def _check_users_group(view: View) -> Hold | None:
     total = view.job.spec.total_replicas
     if least <= total:
         return None
-    cause = f"PodGroup {view.job.name} wants minMember {least}, but the job has {total} pods"
+    cause = f"PodGroup {view.job.name} has minMember {least}, but the job has {total} pods"
     return _hold(Reason.POD_GROUP_INVALID, cause, f"set its minMember to {total} or less")
 
 
@@ -99,4 +99,4 @@ def _group_message(group: Raw) -> str:
     condition = volcanos or condition_of(group, "PodGroupScheduled", "False") or {}
     if said := condition.get("message") or condition.get("reason"):
         return f"PodGroup not {what}: {said}"[:MAX_CAUSE_CHARACTERS]
-    return "PodGroup not enqueued: its queue has not let it in" if is_out else ""
+    return "PodGroup not enqueued: its queue has not accepted it" if is_out else ""

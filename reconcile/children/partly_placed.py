@@ -60,7 +60,7 @@ def await_room(view: View) -> Move | Hold | None:
     return Hold(
         Reason.PARTLY_PLACED,
         cause,
-        f"at {clock_time(due)} the job gives these back and tries again later ({GIVE_BACK_FLAG})",
+        f"at {clock_time(due)} the job deletes these and tries again later ({GIVE_BACK_FLAG})",
         seconds=(due - view.now).total_seconds() if since else None,
         grace=GIVE_BACK_FLAG,
         warns=bool(_refused_by_quota(view)),
@@ -90,7 +90,7 @@ def _await_next_try(view: View) -> Hold | None:
     if left <= 0:
         return None
     times = "once" if status.given_back == 1 else f"{status.given_back} times in a row"
-    cause = f"only some pods found room, so the job has given theirs back ({times})"
+    cause = f"only some pods found room, so the job deleted them ({times})"
     next_step = f"all pods are created again at {clock_time(due)}"
     return Hold(Reason.PARTLY_PLACED, cause, next_step, seconds=left, stops=Stop.PODS)
 
@@ -146,5 +146,5 @@ def _give_back(view: View, cause: str) -> Move:
         given_back=before.given_back + 1,
         given_back_at=format_time(view.now),
     )
-    message = f"gave the pods back, since only some found room: {cause}"
+    message = f"deleted the pods again, because only some found room: {cause}"
     return Move(status, (EmitEvent("Warning", Reason.PARTLY_PLACED, message),))

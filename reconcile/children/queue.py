@@ -42,7 +42,7 @@ NEXT_STEPS = {
 }
 """The next step by the reason of QuotaReserved, or of Admitted once quota is reserved."""
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
-GRANT = "have it granted the rights of --kueue (chart: kueue.enabled)"
+GRANT = "have an administrator grant it the permissions of --kueue (chart: kueue.enabled)"
 UNSEEN = "nothing; if this lasts, check that Kueue runs"
 
 
@@ -72,7 +72,7 @@ def _unserved(is_forbidden: bool) -> Hold:
         next_step = GRANT
     else:
         cause = f"the API server serves no Workload of {KUEUE_API_VERSION}: Kueue is not installed"
-        next_step = "have it installed, or take the label kueue.x-k8s.io/queue-name off the job"
+        next_step = "have it installed, or remove the label kueue.x-k8s.io/queue-name from the job"
     hold = _hold(cause, next_step, RETRY_SECONDS)
     return replace(hold, reason=Reason.QUEUE_UNAVAILABLE)
 
@@ -80,7 +80,7 @@ def _unserved(is_forbidden: bool) -> Hold:
 def _await_flavors(view: View) -> Move | Hold | None:
     """Wait for a flavor that is missing; fail a job whose template contradicts its flavors."""
     for named in assigned_flavors(view):
-        if hold := _unread(view, named, "have it made again"):
+        if hold := _unread(view, named, "have it created again"):
             return hold
     conflict = find_conflict(view)
     return fail_job(view, Reason.INVALID_SPEC, conflict) if conflict else None
@@ -88,11 +88,13 @@ def _await_flavors(view: View) -> Move | Hold | None:
 
 def _await_workload(view: View) -> Hold:
     if view.job.prebuilt:
-        cause = f"the Workload {view.job.prebuilt} of MultiKueue is not there, or not of this job"
+        cause = (
+            f"the Workload {view.job.prebuilt} of MultiKueue does not exist, or is not of this job"
+        )
         return _hold(cause, "nothing; if this lasts, submit the job again", RETRY_SECONDS)
     named = priority_class_of(view.observed.job)
-    hold = _unread(view, named, "have it made, or name another") if named else None
-    return hold or _hold("waiting for its Workload to be made", "nothing")
+    hold = _unread(view, named, "have it created, or name another") if named else None
+    return hold or _hold("waiting for its Workload to be created", "nothing")
 
 
 def _unread(view: View, named: Child, next_step: str) -> Hold | None:

@@ -34,7 +34,7 @@ OWN_FINALIZERS = frozenset({FOREGROUND, "orphan"})
 LIFTED_BY = {
     "scheduling.k8s.io/podgroup-protection": "set the gates GenericWorkload and GangScheduling for "
     "the controller-manager, too",
-    FORMER_FINALIZER: "have the move from paddle-operator 0.3 run again, it lifts the finalizer",
+    FORMER_FINALIZER: "run the move from paddle-operator 0.3 again, it removes the finalizer",
 }
 """The next step for a known finalizer."""
 

@@ -226,7 +226,7 @@ def _find_loss(view: View) -> Incident | None:
         return Incident(Reason.POD_VANISHED, message, False, verify_gone=gone, name=gone[0])
     moved = moved_pods(view)
     if moved:
-        message = f"{_some(moved)} came back with another address than its peers were told"
+        message = f"{_some(moved)} came back with a different address than its peers have"
         return Incident(Reason.ADDRESS_CHANGED, message, False)
     return None
 

@@ -80,8 +80,8 @@ def _overlooked(view: View) -> Hold | None:
         scheduler = wanted.pod_spec.get("schedulerName") or DEFAULT_SCHEDULER
         pods = (pod for pod in view.pods.values() if pod.role == role)
         if scheduler != DEFAULT_SCHEDULER and any(map(_is_overlooked, pods)):
-            cause = f"scheduler {scheduler} has not looked at every pod of {role} yet"
-            next_step = "if it stays so, check that it runs and that schedulerName is right"
+            cause = f"scheduler {scheduler} has not handled every pod of {role} yet"
+            next_step = "if that lasts, check that it runs and that schedulerName is right"
             return Hold(Reason.WAITING_FOR_PODS, cause[:MAX_CAUSE_CHARACTERS], next_step)
     return None
 

@@ -90,7 +90,7 @@ def _wrong_text(schema: Raw, value: str, path: str) -> Iterator[str]:
         if path.endswith(".completedIndexes"):
             parse_indexes(value)
     except ValueError:
-        yield _say(path, value, "no time" if is_time else "no list of indexes")
+        yield _say(path, value, "no time" if is_time else "not a list of indexes")
 
 
 def _say(path: str, value: Any, what: str) -> str:

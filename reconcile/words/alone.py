@@ -24,6 +24,6 @@ def describe_alone(job: PaddleJob) -> str:
     """A sentence that says so, for users."""
     count = job.spec.roles[Role.WORKER].replicas
     return (
-        f"worker 0's launcher knew of 1 node, and the job has {count}: each worker trained alone; "
-        "next: start the launcher without --nnodes, --master and --ips of its own"
+        f"worker 0's launcher knew of 1 node, but the job has {count}: each worker trained alone; "
+        "next: start the launcher without its own --nnodes, --master and --ips"
     )

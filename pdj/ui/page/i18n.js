@@ -34,7 +34,7 @@ const WORDS = {
     'bar.ended': 'ended', 'bar.current': 'goes on', until: 'until', nowWord: 'now',
     timelineOf: (name) => `Timeline of ${name}: phases, attempts and pods`,
     noPods: 'There are no pods now.', noFailures: 'No attempt has failed.', noEvents: 'The cluster has no Events of this job; it keeps them for an hour.',
-    noConditions: 'No operator has set any condition yet.', podsHidden: 'The pods cannot be seen',
+    noConditions: 'No operator has set any condition yet.', podsHidden: 'The pods cannot be read',
     allPods: 'All pods', follow: 'Follow', wrap: 'Wrap lines', searchLog: 'Only lines with', toEnd: 'To the end',
     logWaits: 'No pod has written anything yet. Lines appear here as they come.', logEnd: 'The job has ended; this is the end of its log.',
     logGone: 'The pods with the logs are gone (see cleanPodPolicy). What failed is under Failures.',

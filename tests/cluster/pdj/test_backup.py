@@ -38,7 +38,7 @@ def test_jobs_have_the_phases_that_they_had(module_lab: Lab, tool: Tool, saved: 
     assert not job["spec"].get("suspend")
     assert not job["metadata"].get("annotations")
     assert job["status"]["completionTime"] in saved.read_text()
-    assert "badly is there already" in tool.ok("restore", str(saved))
+    assert "badly exists already" in tool.ok("restore", str(saved))
 
 
 def test_what_had_ended_trains_no_more(module_lab: Lab, saved: Path) -> None:
@@ -52,7 +52,7 @@ def test_what_had_ended_trains_no_more(module_lab: Lab, saved: Path) -> None:
 def test_ended_jobs_can_be_left_out(module_lab: Lab, tool: Tool, saved: Path) -> None:
     module_lab.kubectl("delete", "pdj", "well", "badly")
     said = tool.ok("restore", str(saved), "--without-ended")
-    assert "/steady is there already" in said
+    assert "/steady exists already" in said
     assert "/well" not in said
 
 

@@ -142,8 +142,8 @@ def assert_job_is_shown(plane: Cluster) -> None:
     """A job can be created and looked at; nobody runs it."""
     assert ask(plane, "submit", "-", stdin=yaml.safe_dump(JOB).encode()).code == 0
     assert "one" in ask(plane, "list").out
-    assert "no operator has looked at it yet" in ask(plane, "status", "one").out
-    assert "No operator has looked at the job yet." in ask(plane, "explain", "one").out
+    assert "no operator has handled it yet" in ask(plane, "status", "one").out
+    assert "No operator has handled the job yet." in ask(plane, "explain", "one").out
 
 
 def write_status(plane: Cluster, status: Raw) -> None:

@@ -80,7 +80,7 @@ def test_debug_gathers_all_that_helps_and_nothing_private(
     again = tool.run("debug", "steady", "-o", str(file))
     assert (again.code, again.notes) == (
         1,
-        f"error: {file} is there already: --output names another\n",
+        f"error: {file} exists already: --output names another file\n",
     )
 
 
@@ -114,7 +114,7 @@ def test_top_says_so_where_nobody_measures_and_else_what_is_used(
     jobs: Lab, tool: Tool, tmp_path: Path
 ) -> None:
     done = tool.run("top", "steady")
-    said = "error: this cluster does not measure pods: it has no metrics.k8s.io\n"
+    said = "error: this cluster does not measure resource usage: it has no metrics.k8s.io\n"
     assert (done.code, done.notes) == (1, said)
     with MetricsStub(jobs.cluster, tmp_path, cpu="900m"):
         jobs.wait(lambda: tool.run("top", "steady").code == 0, "the cluster measures")

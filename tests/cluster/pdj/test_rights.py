@@ -55,13 +55,13 @@ def test_who_may_see_jobs_and_pods_but_no_logs(running: Lab, words: list[str]) -
 def test_who_may_see_jobs_alone(running: Lab) -> None:
     told = run_as(running, "boss", "status", "steady")
     assert told.code == 0
-    assert "pods cannot be seen: pods is forbidden" in told.out
+    assert "pods cannot be read: pods is forbidden" in told.out
     explained = run_as(running, "boss", "explain", "steady")
     assert "Why: AllPodsRunning" in explained.out
     assert "events is forbidden" in explained.out
     followed = run_as(running, "boss", "status", "steady", "-w", "--timeout", "1")
     assert followed.code == 124
-    assert "pods cannot be seen: pods is forbidden" in followed.out
+    assert "pods cannot be read: pods is forbidden" in followed.out
     for words in (["logs", "steady"], ["logs", "steady", "-f"]):
         assert_refused(run_as(running, "boss", *words), "pods is forbidden")
 

@@ -312,7 +312,7 @@ def test_who_may_see_jobs_but_no_pods_is_told_so(chromium: Browser, site_lab: La
         expect(tab.locator(".cause")).to_contain_text("Every pod runs")
         expect(tab.locator(".lognote")).to_contain_text("pods is forbidden")
         open_job(tab, "resnet50", "pods")
-        expect(tab.locator("#panel")).to_contain_text("The pods cannot be seen")
+        expect(tab.locator("#panel")).to_contain_text("The pods cannot be read")
 
 
 HOSTILE = r"""printf '<img src=x onerror=document.title=1><script>document.title=2</script>\n'

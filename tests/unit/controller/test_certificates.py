@@ -210,11 +210,11 @@ SPOILED = [
     (lambda at: put(at / "tls.crt", b"x"), r"tls\.crt has no certificate in it"),
     (
         lambda at: put(at / "tls.key", key_pem(a_key())),
-        "no pair of certificate and key: .*MISMATCH",
+        "do not match: .*MISMATCH",
     ),
-    (lambda at: put(at / "tls.key", b""), "no pair of certificate and key"),
+    (lambda at: put(at / "tls.key", b""), "do not match"),
     (lambda at: write_pair(at, "old", START), r"tls\.crt expired at 2026-01-02T03:04:05"),
-    (lambda at: write_pair(at, "x", password=b"secret"), "no pair of certificate and key"),
+    (lambda at: write_pair(at, "x", password=b"secret"), "do not match"),
     (spoil_version, r"tls\.crt has no certificate in it: .*version"),
     (spoil_folder, r"cannot read .*tls\.key: Is a directory"),
 ]

@@ -44,7 +44,7 @@ def test_yields_frames_however_they_are_cut(size):
 
 
 def test_a_frame_beyond_all_bounds_is_refused():
-    with pytest.raises(Transient, match="no frames"):
+    with pytest.raises(Transient, match="no valid frames"):
         list(split_frames([(MAX_FRAME_BYTES + 1).to_bytes(4, "big")]))
 
 

@@ -41,7 +41,7 @@ def test_an_up_waits_for_another_and_for_its_cluster(folder: Path, daemon: FileL
         start = pool.submit(background.start, "mine", ClusterConfig(), told.append)
         assert clock.wait_until(lambda: bool(told), SECONDS)
         assert told == [
-            f"another up or down is at work (process {os.getpid()}): waiting for its end"
+            f"another up or down is running (process {os.getpid()}): waiting for its end"
         ]
         other.release()
         with pytest.raises(LocalClusterError, match="mine is starting, or ending"):

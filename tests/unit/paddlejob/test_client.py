@@ -24,7 +24,7 @@ from pdj.text.terminal import Screen
 from tests.live.lab import paddle_job, shell
 
 CHECKOUT = Path(__file__).parents[3]
-IMPORT_SECONDS = 0.15
+IMPORT_CPU_SECONDS = 0.15
 EVIL = "<script>alert(1)</script>"
 
 
@@ -39,13 +39,12 @@ def 训练() -> None:
 
 def test_it_is_imported_soon() -> None:
     def seconds() -> float:
-        words = [sys.executable, "-X", "importtime", "-c", "import paddlejob"]
+        program = "import time; before = time.process_time(); import paddlejob; "
+        words = [sys.executable, "-c", f"{program}print(time.process_time() - before)"]
         done = subprocess.run(words, cwd=CHECKOUT, capture_output=True, text=True, check=True)
-        found = re.search(r"\|\s+(\d+) \| paddlejob$", done.stderr, re.MULTILINE)
-        assert found
-        return int(found[1]) / 1e6
+        return float(done.stdout)
 
-    assert min(seconds() for _ in range(3)) < IMPORT_SECONDS
+    assert min(seconds() for _ in range(3)) < IMPORT_CPU_SECONDS
 
 
 def test_every_name_is_there() -> None:
@@ -102,7 +101,7 @@ def test_the_job_of_a_function() -> None:
     assert container["command"] == ["python", "-m", "paddle.distributed.launch", MAIN]
     assert container["resources"] == {"limits": {"nvidia.com/gpu": "8"}}
     assert container["env"] == [{"name": "A", "value": "1"}]
-    with pytest.raises(paddlejob.NotSendable, match="worker: -1 is no number of pods"):
+    with pytest.raises(paddlejob.NotSendable, match="worker: -1 is not a number of pods"):
         Wish("paddle:3", workers=-1).job(fit)
 
 
@@ -116,7 +115,7 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
     assert set(one.archive.sizes) == {"more.py", MAIN, "paddlejob_args.json"}
     assert b"A = 1\r\n" in one.archive.plain
     (tmp_path / MAIN).write_text("")
-    with pytest.raises(paddlejob.NotSendable, match=f"'{MAIN}' is a name that is needed"):
+    with pytest.raises(paddlejob.NotSendable, match=f"the file name '{MAIN}' is reserved"):
         Client(kubeconfig="/no/such/kubeconfig").train(fit, image="python", code=tmp_path)
 
 
@@ -137,7 +136,7 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
         ({"function": fit, "code": ".", "include": ["!a"]}, "include: '!a': neither"),
         ({"function": fit, "include": ["*.bin"]}, "include= needs code="),
         ({"function": fit, "index_url": "https://x"}, "index_url= needs requirements="),
-        ({"function": 训练}, "no name of a job can be made of '训练': pass name="),
+        ({"function": 训练}, "no job name can be made from '训练': pass name="),
     ],
 )
 def test_what_cannot_be_meant_is_refused(words: dict[str, Any], said: str) -> None:

@@ -128,9 +128,9 @@ def test_a_function_without_a_file_is_refused() -> None:
         ({"text": Path("a")}, "args cannot be sent as JSON"),
         ({}, "args do not fit: missing a required argument: 'text'"),
         ({"text": "", "rate": 1}, "args do not fit: got an unexpected keyword argument 'rate'"),
-        ({1: 2}, "a name that is no text"),
-        ({"text": [{"deep": {1: 2}}]}, "the key 1 is no text"),
-        ({"text": {None: 2}}, "the key None is no text"),
+        ({1: 2}, "a name that is not text"),
+        ({"text": [{"deep": {1: 2}}]}, "the key 1 is not text"),
+        ({"text": {None: 2}}, "the key None is not text"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(args: dict[Any, Any], said: str) -> None:

@@ -103,5 +103,5 @@ def test_a_notebook_shows_why_there_is_no_picture(job: Job) -> None:
 
 
 def test_a_job_without_a_name_is_not_the_list_of_all(job: Job) -> None:
-    with pytest.raises(paddlejob.PaddleJobError, match="'' is no name of a job"):
+    with pytest.raises(paddlejob.PaddleJobError, match="'' is not a name for a job"):
         job._client.job("")

@@ -103,9 +103,9 @@ def test_a_pod_uses_its_service_account_unless_a_kubeconfig_is_there(
     ("text", "says"),
     [
         ("\t- a: b", "cannot read"),
-        ("[1, 2]", "no mapping"),
+        ("[1, 2]", "not a mapping"),
         ("a: [", "cannot read"),
-        ("contexts: 5\ncurrent-context: x", "contexts is no list"),
+        ("contexts: 5\ncurrent-context: x", "contexts is not a list"),
         ("contexts: [{name: x}]\ncurrent-context: x", "has no context"),
         ("current-context: x", "no context 'x'"),
         ("", "names no current context"),

@@ -373,7 +373,7 @@ def test_every_trainer_unpacks_with_its_own_image_and_rights(tmp_path: Path) -> 
     [
         ("workingDir", "/app", "workingDir /app"),
         ("volumeMounts", [{"name": "x", "mountPath": "/workspace"}], "a volume at /workspace"),
-        ("env", "nonsense", "no pod template"),
+        ("env", "nonsense", "no pod template to which"),
     ],
 )
 def test_a_template_that_takes_no_code_is_refused(
@@ -503,7 +503,7 @@ def test_a_config_map_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
     other = {"kind": "ConfigMap", "metadata": {"name": bundle.config_map_name(job)}}
     cluster.create("/api/v1/namespaces/default/configmaps", other)
-    with pytest.raises(Problem, match="of something else"):
+    with pytest.raises(Problem, match="belongs to something else"):
         submit(cluster, bundle, job)
     assert cluster.maps()[0]["metadata"]["name"] == other["metadata"]["name"]  # type: ignore[index]
 

@@ -37,18 +37,18 @@ def test_every_command_tells_how_it_is_used(name: str) -> None:
         (["status"], 2, "required"),
         (["list", "--nonsense"], 2, "unrecognized"),
         (["lint", "/no/such/file"], 2, "No such file"),
-        (["lint", "-", "--silence", "nonsense"], 2, "no advice is called"),
+        (["lint", "-", "--silence", "nonsense"], 2, "there is no advice"),
         (["run", "busybox", "--workers", "x"], 2, "not a whole number"),
         (["list"], 1, "no cluster"),
         (["status", "x", "--timeout", "nan"], 2, "not a number of seconds"),
         (["run", "busybox", "--workers", "-1"], 2, "not a whole number, 0 or more: -1"),
-        (["run", "busybox", "--program", "x=."], 2, "--program: programs of this machine are for"),
-        (["run", "busybox", "--requirements", "x"], 2, "--requirements: programs"),
-        (["run", "x", "--code", ".", "--program", "x=."], 2, "--program: programs"),
+        (["run", "busybox", "--program", "x=."], 2, "--program: these options need"),
+        (["run", "busybox", "--requirements", "x"], 2, "--requirements: these options need"),
+        (["run", "x", "--code", ".", "--program", "x=."], 2, "--program: these options need"),
         (["run", "x", "--include", "x"], 2, "--include: only with --code"),
         (["run", "x", "--code", "/no/such"], 2, "no such folder"),
         (["delete"], 2, "or --orphans"),
-        (["run", "busybox", "--limits", "cpu=1,memory=8GB"], 2, "'8GB' is no quantity"),
+        (["run", "busybox", "--limits", "cpu=1,memory=8GB"], 2, "'8GB' is not a quantity"),
         (["suspend", "x", "--timeout", "5"], 2, "--timeout takes --wait"),
         (["status", "x", "--timeout", "5"], 2, "--timeout takes --watch"),
         (["logs", "x", "--timeout", "5"], 2, "--timeout takes --follow"),
@@ -59,7 +59,7 @@ def test_every_command_tells_how_it_is_used(name: str) -> None:
         (["status", ".."], 2, "not the name of a job"),
         (["logs", "pods/x"], 2, "not the name of a job"),
         (["status", "x", "--watch", "-o", "json"], 2, "--watch draws the tree"),
-        (["delete", "x", "--", "y"], 2, "only run takes words after --"),
+        (["delete", "x", "--", "y"], 2, "only run takes a program's words after --"),
         (["status", "paddlejobs.batch.paddlepaddle.org/x"], 1, "no cluster"),
         (["--kubeconfig", "/no/such", "list"], 1, "cannot read the kubeconfig"),
     ],
@@ -86,7 +86,7 @@ def test_a_local_run_refuses_what_it_would_pass_over(
 ) -> None:
     assert main(["run", "--local", "/no/such/job.yaml", *words]) == 2
     assert capsys.readouterr().err == (
-        f"error: {words[0]}: --local runs the job of its file here, as it stands there\n"
+        f"error: {words[0]}: --local runs the job of its file as it is\n"
     )
 
 

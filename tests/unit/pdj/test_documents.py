@@ -186,7 +186,7 @@ def test_lint_names_the_types_of_yaml() -> None:
         "labels": "must be of type object",
         "finalizers": "must be of type array",
         "generation": "must be of type integer",
-        "说": "'说' is no name in annotations",
+        "说": "'说' is not a valid name in annotations",
     }
 
 

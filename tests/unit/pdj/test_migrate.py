@@ -62,7 +62,7 @@ def test_rules_are_asked_beside_fields_that_are_dropped() -> None:
 @pytest.mark.parametrize(
     ("job", "text"),
     [
-        (a_former_job("Starting"), "is Starting: where no worker runs yet"),
+        (a_former_job("Starting"), "is Starting: if no worker runs yet"),
         (a_former_job(job=a_job().with_elastic_workers(2, 1, 3)), "is elastic"),
     ],
 )

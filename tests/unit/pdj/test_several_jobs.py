@@ -123,9 +123,11 @@ def test_what_fails_for_all_is_told_once() -> None:
 def test_an_api_that_is_only_about_to_be_served_is_told() -> None:
     cluster = Cluster(new=error_from_status(404, {}, None))
     options = {"dry_run": "none", "output": None}
-    with pytest.raises(NoOperator, match=r"^HTTP 404, no Status: the API server begins to serve"):
+    with pytest.raises(
+        NoOperator, match=r"^HTTP 404, no Status: the API server has just begun to serve"
+    ):
         submit.create_jobs(session(cluster, **options), [{"metadata": {"name": "new"}}])
-    with pytest.raises(NoOperator, match="begins to serve"):
+    with pytest.raises(NoOperator, match="has just begun to serve"):
         get_job(cluster, "team", "new")  # type: ignore[arg-type]
 
 

@@ -225,7 +225,9 @@ def test_workload_that_came_with_the_job_is_used(
     world.settle()
     if wrong:
         assert (world.names("Pod"), len(world.names(WORKLOAD))) == ([], int(wrong != "gone"))
-        assert "of MultiKueue is not there, or not of this job" in str(world.condition("Pending"))
+        assert "of MultiKueue does not exist, or is not of this job" in str(
+            world.condition("Pending")
+        )
         return
     run(world, kubelet, kueue)
     assert (world.phase(), kueue.name) == ("Running", "paddlejob-train-fffff")
@@ -246,12 +248,15 @@ def test_missing_right_or_object_is_named(world: World, kueue: Kueue, kind: str)
         world.settle()
     told = world.condition("Pending")
     assert (told["reason"], world.names("Pod")) == ("QueueUnavailable", [])
-    assert f"the operator has no right to get {kind} x; next: have it granted" in told["message"]
+    assert (
+        f"the operator has no right to get {kind} x; next: have an administrator grant it"
+        in told["message"]
+    )
     del world.unwatched_objects[kind, "x"]
     world.after(RETRY_SECONDS)
     told = world.condition("Pending")
     assert (told["reason"], world.names("Pod")) == ("Queued", [])
-    assert f"there is no {kind} x; next: have it made" in told["message"]
+    assert f"there is no {kind} x; next: have it created" in told["message"]
 
 
 def test_evicted_job_gives_quota_back_when_no_pod_is_left(

@@ -53,7 +53,7 @@ def test_it_says_what_it_holds_and_where_and_until_when(world: World, kubelet: K
     assert (pending["status"], pending["reason"]) == ("True", "PartlyPlaced")
     assert "1 of 2 pods hold room and cannot start on node-7 (1)" in pending["message"]
     assert FULL in pending["message"]
-    assert "at 03:09:05Z the job gives these back" in pending["message"]
+    assert "at 03:09:05Z the job deletes these" in pending["message"]
 
 
 def test_it_gives_back_what_it_holds_uncharged(world: World, kubelet: Kubelet) -> None:

@@ -105,7 +105,7 @@ def test_scheduler_that_looks_at_no_pod_is_named(
     pods = [a_pod(job, index=index) for index in range(2)]
     told = wait_of(view_of(job, *(pod.bound() if is_seen else pod for pod in pods)))
     assert told.reason == "WaitingForPods"
-    assert told.cause.startswith(f"scheduler {scheduler} has not looked at") == is_told
+    assert told.cause.startswith(f"scheduler {scheduler} has not handled") == is_told
 
 
 def test_wait_does_not_rewrite_itself(world: World, kubelet: Kubelet) -> None:

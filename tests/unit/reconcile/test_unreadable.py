@@ -85,7 +85,7 @@ def test_no_garbage_makes_a_pass_fail(path: Path, phase: str) -> None:
         ({"startTime": ODD_TIMES[1]}, f"status.startTime is '{ODD_TIMES[1]}', a time"),
         ({"attempt": 2**31 - 1}, "status.attempt is '2147483647', out of bounds"),
         ({"worker": {"completedIndexes": "all"}},
-         "status.worker.completedIndexes is 'all', no list of indexes"),
+         "status.worker.completedIndexes is 'all', not a list of indexes"),
         ({"conditions": [{"type": "Running"}]}, "status.conditions[0].status is missing"),
     ],
 )  # fmt: skip
