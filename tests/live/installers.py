@@ -79,9 +79,9 @@ class Helm:
 
 
 def template(values: Raw | None = None, *arguments: str, namespace: str = NAMESPACE) -> list[Raw]:
-    """The objects that the chart makes of these values."""
-    command = ("template", RELEASE, str(CHART), "--namespace", namespace, *arguments)
-    return parse(run_helm(*command, values=values).stdout)
+    """The objects that an install of the chart makes with these values."""
+    command = ("template", RELEASE, str(CHART), "--skip-tests", "--namespace", namespace)
+    return parse(run_helm(*command, *arguments, values=values).stdout)
 
 
 def run_helm(

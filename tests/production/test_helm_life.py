@@ -111,6 +111,7 @@ def test_a_job_lives_through_upgrade_rollback_and_uninstall(
     assert without_leader, "no other has led"
     assert max(without_leader) < MAX_GAP_SECONDS
 
+    helm.run(*printed("test"))
     helm.run(*printed("uninstall"), PATIENT)
     operators = Lab(cluster, NAMESPACE)
     operators.wait(lambda: not operators.items("/api/v1", "pods"), "the operator's pods are gone")

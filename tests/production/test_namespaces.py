@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 Raw = dict[str, Any]
 TEAMS = ("team-a", "team-b")
 SCOPE: Raw = {"scope": {"kind": "List", "namespaces": list(TEAMS)}}
+TEST = f"{DEPLOYMENT}-test"
 INSTALL = ("install", RELEASE, str(CHART), "--create-namespace", "--wait", "--timeout=5m")
 UPGRADE = ("upgrade", RELEASE, str(CHART), "--wait", "--timeout=5m")
 
@@ -124,6 +125,13 @@ def test_operator_has_asked_for_nothing_elsewhere(cluster: Cluster) -> None:
     assert {resource for namespace, resource in asked if namespace == NAMESPACE} == {"leases"}
 
 
+def test_helm_test_says_what_works_and_fits_a_restricted_namespace(cluster: Cluster) -> None:
+    cluster.kubectl("label", "ns", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+    done = Helm(cluster).run("test", RELEASE, "--timeout=3m")
+    assert "Phase:          Succeeded" in done.stdout
+    assert not cluster.kubectl("-n", NAMESPACE, "get", "pod", TEST, check=False).stdout
+
+
 def test_what_the_cluster_shows_of_another_release_is_refused(cluster: Cluster) -> None:
     """All namespaces, or one of these, beside an operator of these."""
     second = Helm(cluster, "second")
@@ -147,6 +155,10 @@ def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Clus
     listed = Lab(cluster, "team-a")
     listed.submit(paddle_job("meanwhile", {"worker": (1, shell("exit 0"))}))
     listed.wait_completed("meanwhile")
+    assert Helm(cluster).run("test", RELEASE, "--timeout=3m", check=False).returncode
+    lost = cluster.kubectl("-n", NAMESPACE, "logs", TEST).stdout
+    assert "error: the PaddleJobs of team-b cannot be read" in lost
+    cluster.kubectl("-n", NAMESPACE, "delete", "pod", TEST)
     said = Helm(cluster).run(*UPGRADE, values=SCOPE).stdout
     assert "The namespace team-b does not exist any more and is left out" in said
     lab.wait(lambda: readiness(cluster) == "ok\n", "the operator of what is left is ready")

@@ -142,6 +142,91 @@ cluster, as in `helm template`, not even the release's own namespace is found, a
 {{- end -}}
 {{- end }}
 
+{{/* What the operator's pods and the one of `helm test` have alike. */}}
+{{- define "paddlejob-operator.podSpec" -}}
+serviceAccountName: {{ include "paddlejob-operator.serviceAccountName" . | quote }}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.podSecurityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if .Values.hostNetwork }}
+hostNetwork: true
+{{- end }}
+{{- with .Values.dnsPolicy | default (ternary "ClusterFirstWithHostNet" "" .Values.hostNetwork) }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if or .Values.metrics.certificateSecret .Values.extraVolumes }}
+volumes:
+  {{- with .Values.metrics.certificateSecret }}
+  - name: metrics-certificate
+    secret:
+      secretName: {{ . | quote }}
+  {{- end }}
+  {{- with .Values.extraVolumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What their containers have alike. */}}
+{{- define "paddlejob-operator.container" -}}
+image: {{ include "paddlejob-operator.image" . | quote }}
+{{- with .Values.image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+args:
+  {{- include "paddlejob-operator.args" . | trim | nindent 2 }}
+env:
+  - name: POD_IP
+    valueFrom:
+      fieldRef:
+        fieldPath: status.podIP
+  {{- if eq .Values.scope.kind "Own" }}
+  - name: POD_NAMESPACE
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.namespace
+  {{- end }}
+  {{- with .Values.env }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.envFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.resources }}
+resources:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.securityContext }}
+securityContext:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if or .Values.metrics.certificateSecret .Values.extraVolumeMounts }}
+volumeMounts:
+  {{- if .Values.metrics.certificateSecret }}
+  - name: metrics-certificate
+    mountPath: /etc/paddlejob/metrics
+    readOnly: true
+  {{- end }}
+  {{- with .Values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
 {{/* The operator's arguments: its scope, what differs from its own defaults, and extraArgs. */}}
 {{- define "paddlejob-operator.args" -}}
 {{- if eq .Values.scope.kind "Own" }}
