@@ -152,6 +152,7 @@ def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Clus
     lab = Lab(cluster, NAMESPACE)
     problem = "not synced: pods.v1 in team-b; the namespace or the Role in it is missing"
     lab.wait(lambda: problem in readiness(cluster), problem)
+    assert any("watch_failed" in line and "team-b" in line for line in logged(cluster))
     listed = Lab(cluster, "team-a")
     listed.submit(paddle_job("meanwhile", {"worker": (1, shell("exit 0"))}))
     listed.wait_completed("meanwhile")
@@ -174,6 +175,12 @@ def readiness(cluster: Cluster) -> str:
     pods = cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
     addresses = [pod["status"].get("podIP") for pod in pods]
     return "\n".join(ask(f"http://{each}:8081/readyz") for each in addresses if each)
+
+
+def logged(cluster: Cluster) -> list[str]:
+    """The lines of every operator's log."""
+    of_operators = ("--selector=app.kubernetes.io/name=paddlejob-operator", "--tail=-1")
+    return cluster.kubectl("-n", NAMESPACE, "logs", *of_operators).stdout.splitlines()
 
 
 def ask(url: str) -> str:
