@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Any
 
 from api.constants import API_VERSION, LABEL_JOB_UID, LABEL_ROLE, PLURAL
 from api.job import PaddleJob, parse_job
-from api.objects import Raw, labels_of, namespace_of, uid_of
+from api.objects import Raw, labels_of, namespace_of, parse_time, uid_of
 from api.status import UNREADABLE, dump_status, headline_condition, parse_status
 from kube.client import Client, is_served
 from kube.errors import ApiError, Forbidden, NotFound, Transient
@@ -41,12 +42,33 @@ class JobPicture:
 def read_job(raw: Raw) -> PaddleJob:
     """The typed job. Raises Problem where it is of a version that this tool cannot read."""
     try:
-        return parse_job(raw)
+        return parse_job({**raw, "status": _with_times(raw.get("status"))})
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         name = (raw.get("metadata") or {}).get("name", "")
         raise Problem(
             f"the job {name} has a version that this tool cannot read: {error}"
         ) from error
+
+
+def _with_times(value: Any, name: str = "") -> Any:
+    """A status whose times can all be read; others are empty.
+
+    The API server lets whoever may write statuses write one without a zone, or with a second 60.
+    """
+    if isinstance(value, dict):
+        return {key: _with_times(each, key) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_times(each, name) for each in value]
+    is_time = isinstance(value, str) and name.lower().endswith(("time", "since", "backat"))
+    return "" if is_time and not _is_moment(value) else value
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        moment = parse_time(text)
+    except ValueError:
+        return False
+    return moment is not None and moment.tzinfo is not None
 
 
 def get_job(client: Client, namespace: str, name: str) -> Raw:

@@ -63,14 +63,22 @@ def _why(why: Why, language: str) -> dict[str, Any]:
 
 
 def _training(training: Training, language: str) -> dict[str, Any]:
-    metrics = {name.lower(): float(number) for name, number in training.progress.metrics}
-    loss = metrics.get("loss")
     return {
         "parts": describe_training(training, language_module(language).PROGRESS),
         "percent": training.percent,
         "step": training.progress.step,
-        "loss": loss if loss is not None and math.isfinite(loss) else None,
+        "loss": _loss(training),
     }
+
+
+def _loss(training: Training) -> float | None:
+    """The loss, if it is a number; anybody may have written it who may write a status."""
+    metrics = {name.lower(): number for name, number in training.progress.metrics}
+    try:
+        loss = float(metrics["loss"])
+    except (KeyError, ValueError):
+        return None
+    return loss if math.isfinite(loss) else None
 
 
 def _failures(job: PaddleJob) -> list[dict[str, Any]]:

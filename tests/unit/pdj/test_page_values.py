@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from pdj.gather.jobs import JobPicture
+from pdj.gather.progress import Training
 from pdj.text.status import draw_job
+from pdj.ui.detail import _training
 from pdj.ui.encoding import clean_text, encode
 from pdj.ui.rows import pod_order, row_of
 from pdj.ui.timeline import MAX_PODS, draw_timeline
+from reconcile.words.progress import Progress
 from tests.memory import builders
 from tests.memory.builders import NOW
 from tests.memory.builders import stamp as at
@@ -213,3 +216,10 @@ def test_the_last_branches_of_the_tree_close_it() -> None:
         "├─ wo", "│  ├─", "│  └─", "└─ at", "   ├─", "   └─",
     ]  # fmt: skip
     assert drawn[-1].endswith("2  Running")
+
+
+def test_a_loss_that_is_no_number_is_not_drawn() -> None:
+    """It comes from the status where the user may not read logs."""
+    for value, drawn in (("2.5", 2.5), ("nan", None), ("x", None), ("", None)):
+        training = Training(NOW, Progress(last_output_time=NOW, metrics=(("loss", value),)))
+        assert _training(training, "en")["loss"] == drawn

@@ -10,6 +10,7 @@ import pytest
 from api.status import Failure
 from pdj.explain.story import _warnings
 from pdj.gather.jobs import JobPicture
+from pdj.gather.progress import Training, _of_status
 from pdj.text.status import describe_failure, draw_job
 from pdj.text.tables import age, bar, duration, table
 from pdj.text.terminal import Screen, log_line, pad, plain, shorten, width
@@ -112,6 +113,20 @@ def test_the_share_of_the_time_that_was_training(known: dict[str, Any], says: st
     job = a_job().with_workers(1).with_status(phase="Running", startTime=stamp(), **known).build()
     head = draw_job(JobPicture(job), Screen(has_colour=False).paint, at(100), 100)[0]
     assert head.endswith(f"runs for 1m40s{says}")
+
+
+@pytest.mark.parametrize("time", ["2026-01-02T03:04:05", "2026-02-30T00:00:00Z", "noon"])
+def test_odd_times_in_a_status_end_no_command(time: str) -> None:
+    """Whoever may write statuses may write them; the API server takes some of them."""
+    progress = {"attempt": 1, "step": 1, "lastOutputTime": time, "lastStepTime": time}
+    job = a_job().with_workers(1).with_status(
+        phase="Running", attempt=1, startTime=time, lostSince=time, progress=progress,
+    ).with_condition("Running", True)  # fmt: skip
+    raw = job.build()
+    raw["status"]["conditions"][0]["lastTransitionTime"] = time
+    picture = JobPicture(raw)
+    training = Training(NOW, _of_status(picture.job.status.progress))
+    assert draw_job(picture, Screen().paint, NOW, 80, training)
 
 
 def test_pods_that_cannot_be_seen_are_counted_by_the_operator() -> None:
