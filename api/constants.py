@@ -226,6 +226,7 @@ class Reason(StrEnum):
     NO_OUTPUT = "NoOutput"  # a running job has written nothing for as long as its stallPolicy says
     NO_NEW_STEP = "NoNewStep"  # a running job has done no step for as long as its stallPolicy says
     TRAINS_AGAIN = "TrainsAgain"  # a stalled job has written, or done a step, again
+    LOG_NOT_READ = "LogNotRead"  # a training's log cannot be read, so its progress is unknown
     OWNED_VARIABLE = "OwnedVariable"  # a template's value of a variable that the operator sets
     TRAINED_ALONE = "TrainedAlone"  # worker 0's launcher knew of no other node
     FORCE_DELETED = "ForceDeleted"  # pods on lost nodes were deleted without waiting for the nodes

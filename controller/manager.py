@@ -293,6 +293,7 @@ class Manager:
             store=self._store,
             memory=self._memory,
             add=self._queue.add,
+            record=self._recorder.record,
             pace=TokenBucket(options.progress_reads, 1, base.clock),
             clock=base.clock,
             log=base.log,

@@ -28,6 +28,7 @@ from controller.workqueue.rate_limiter import TokenBucket
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, Throttled, TooLarge, Transient, Unreachable
+from reconcile.model.plan import EmitEvent
 from reconcile.model.stall import find_stall
 from reconcile.model.training import READ_PHASES, Reading, Tail
 from reconcile.words.progress import read_lines
@@ -67,12 +68,16 @@ class Target:
 
 @dataclass(slots=True)
 class LogReader:
-    """The loop that the reading threads run. `add` gives a job a pass; `pace` limits the reads."""
+    """The loop that the reading threads run.
+
+    `add` gives a job a pass, `record` an Event; `pace` limits the reads.
+    """
 
     client: Client
     store: Store
     memory: JobMemory
     add: Callable[[Key], None]
+    record: Callable[[Raw, EmitEvent], None]
     pace: TokenBucket
     clock: Clock
     log: Log
@@ -84,6 +89,8 @@ class LogReader:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards the fields below; a log in the table belongs to the thread that took its job."""
     _logs: dict[Key, FollowedLog] = field(default_factory=dict)
+    _told: set[Key] = field(default_factory=set)
+    """The jobs that were told that their log is not read."""
     _scanned_at: float = float("-inf")
     _complained_at: float = float("-inf")
 
@@ -124,12 +131,16 @@ class LogReader:
             facts = self.store.facts(PADDLE_JOB)
             running = {key for key, each in facts if each.phase in READ_PHASES}
             self._logs = {key: log for key, log in self._logs.items() if key in running}
+            self._told &= running
         self.turns.update(running)
 
     def _find(self, key: Key) -> Target | None:
         """The pod to read, if it runs."""
         entry = self.store.entry(PADDLE_JOB, key)
-        if entry is None or entry.is_deleting or len(entry.packed) > MAX_JOB_BYTES:
+        if entry is None or entry.is_deleting:
+            return None
+        if len(entry.packed) > MAX_JOB_BYTES:
+            self._tell(Owner(key, entry.uid), f"the job is larger than {MAX_JOB_BYTES >> 10} KiB")
             return None
         job = entry.unpack()
         spec: Raw = job.get("spec") or {}
@@ -177,10 +188,11 @@ class LogReader:
             self.clock.wait(self._stopped, self.pace.reserve())
             at, now = self.clock.monotonic(), self.clock.now()
             log = self._get(target, target.pod, followed.lines, MAX_BYTES)
-        except TooLarge:
+        except TooLarge as error:
             self.turns.note_node(target.node, True)
             if followed.ask_fewer():
                 return 0.0
+            self._tell(target.owner, error.message)
             followed.fail()  # nobody sees whether the end of its last line is new
             return PERIOD_SECONDS
         except ApiError as error:
@@ -225,7 +237,7 @@ class LogReader:
         path = POD.path(target.owner.key.namespace, pod, "log")
         log = self.client.read_log(path, query, READ_SECONDS)
         if len(log) >= max_bytes:  # without the end
-            raise TooLarge(f"{lines} lines are longer than {max_bytes >> 10} KiB")
+            raise TooLarge(f"the last of its lines is longer than {max_bytes >> 10} KiB")
         return log
 
     def _note_failure(self, target: Target, error: ApiError) -> float:
@@ -234,6 +246,7 @@ class LogReader:
         """
         self._complain(target, error)
         if isinstance(error, Forbidden):
+            self._tell(target.owner, error.message)
             return FORBIDDEN_SECONDS
         if isinstance(error, Throttled | Unreachable):
             self._broken_at = self.clock.monotonic()
@@ -242,6 +255,16 @@ class LogReader:
         elif isinstance(error, Transient):
             self.turns.note_node(target.node, False)
         return PERIOD_SECONDS
+
+    def _tell(self, owner: Owner, why: str) -> None:
+        """Tell the job, once, why its progress is unknown."""
+        with self._lock:
+            if owner.key in self._told:
+                return
+            self._told.add(owner.key)
+        job = {"metadata": {**owner.key._asdict(), "uid": owner.uid}}
+        message = f"progress and stalls are unknown, since the log is not read: {why}"
+        self.record(job, EmitEvent("Warning", Reason.LOG_NOT_READ, message))
 
     def _complain(self, target: Target, error: ApiError) -> None:
         with self._lock:

@@ -202,7 +202,7 @@ def _history(
 _REASONS = frozenset(map(str, Reason))
 _OF_KSTATUS = frozenset({Condition.RECONCILING, Condition.STALLED})
 """Conditions whose reasons are those of other conditions."""
-_ONLY_EVENTS = frozenset({Reason.OWNED_VARIABLE, Reason.FORCE_DELETED})
+_ONLY_EVENTS = frozenset({Reason.LOG_NOT_READ, Reason.OWNED_VARIABLE, Reason.FORCE_DELETED})
 
 
 def text_of(reason: str, texts: ModuleType) -> Text:

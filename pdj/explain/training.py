@@ -37,6 +37,13 @@ ENGLISH: Texts = {
         "is another one each time, at the network between them (NCCL_DEBUG=INFO).",
         Who.USER,
     ),
+    Reason.LOG_NOT_READ: Text(
+        "The operator does not read the log of the first worker, so the status says nothing of the "
+        "progress, and no stall is noticed.",
+        "Print shorter lines, or move large values of the template into a ConfigMap; a right that "
+        "is missing is the administrator's (docs/progress.md).",
+        Who.USER,
+    ),
 }
 CHINESE: Texts = {
     Reason.TRAINED_ALONE: Text(
@@ -66,6 +73,12 @@ CHINESE: Texts = {
         "训练停住的时间达到了 spec.stallPolicy 的上限，这次尝试因此结束。",
         "在 status.failures 中查看最早停止输出的 worker 及其节点；若每次都不同，请检查节点间的网络"
         "（NCCL_DEBUG=INFO）。",
+        Who.USER,
+    ),
+    Reason.LOG_NOT_READ: Text(
+        "operator 没有读取第一个 worker 的日志，所以 status 中没有进度，也发现不了卡住。",
+        "输出更短的行，或把模板中很大的值移到 ConfigMap；缺少权限时请找管理员"
+        "（docs/progress.zh.md）。",
         Who.USER,
     ),
 }

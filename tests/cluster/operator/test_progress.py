@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import operator_that_reads_logs
+from tests.live.pdj import assert_explained
 
 Raw = dict[str, Any]
 PERIOD_SECONDS = 45
@@ -26,6 +28,9 @@ def lab(unattended: Cluster) -> Iterator[Lab]:
         yield found
 
 
+LONG_LINE = "head -c 70000 /dev/zero | tr '\\0' x; echo; sleep 600"
+
+
 @pytest.mark.timeout(400)
 def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
     def progress() -> Raw:
@@ -33,6 +38,7 @@ def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
         return read
 
     lab.submit(paddle_job("bar", {"worker": (1, shell(BAR))}))
+    lab.submit(paddle_job("long", {"worker": (1, shell(LONG_LINE))}))
     lab.wait_phase("bar", "Running")
     lab.wait(lambda: "step" in progress(), "a step", PERIOD_SECONDS)
     first = progress()
@@ -44,3 +50,4 @@ def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
     seen = progress()["checkpoint"]
     assert (seen["step"], seen["path"]) == (30, "out/checkpoint-30")
     assert "estimatedEndTime" in progress()
+    assert_explained(lab, "long", Reason.LOG_NOT_READ)

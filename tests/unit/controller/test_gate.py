@@ -102,7 +102,10 @@ def test_only_a_plain_yes_counts_as_known(route, server, status):
 def test_who_may_not_is_told_so(route, server):
     server.steps = [KNOWN, DENIED]
     answer = ask(route)
-    assert (answer.status, answer.body) == (403, b"Forbidden: prometheus is not allowed to get /metrics\n")
+    assert (answer.status, answer.body) == (
+        403,
+        b"Forbidden: prometheus is not allowed to get /metrics\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from api.objects import Raw, uid_of
 from api.ownership import Key
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
@@ -15,6 +16,7 @@ from controller.work.log_turns import NODE_REST_SECONDS, PERIOD_SECONDS, LogTurn
 from controller.work.memory import JobMemory
 from controller.workqueue.rate_limiter import TokenBucket
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient, Unreachable
+from reconcile.model.plan import EmitEvent
 from tests.memory.builders import a_job, a_pod, a_template
 from tests.unit.controller.stored import put, remove
 from tests.unit.reconcile.test_progress import FORMATS, HOSTILE
@@ -32,6 +34,7 @@ class Cluster:
         self.store = Store((PADDLE_JOB, POD))
         self.memory = JobMemory(self.store, clock)
         self.told: list[Key] = []
+        self.events: list[tuple[str, str, str]] = []
         self.logs: dict[str, bytes | Exception] = {}
         self.asked: list[tuple[float, str, dict[str, Any]]] = []
         self.meanwhile = lambda: None
@@ -40,11 +43,15 @@ class Cluster:
             store=self.store,
             memory=self.memory,
             add=self.told.append,
+            record=self._record,
             pace=TokenBucket(RATE, 1, clock),
             clock=clock,
             log=log,
             turns=LogTurns(clock),
         )
+
+    def _record(self, job: Raw, event: EmitEvent) -> None:
+        self.events.append((uid_of(job), event.reason, event.message))
 
     def read_log(self, path: str, query: dict[str, Any], _seconds: float) -> bytes:
         """The log of a pod, by the job's name."""
@@ -203,6 +210,38 @@ def test_a_failure_is_a_rest_and_no_crash(cluster, error, seconds):
     assert cluster.told == []
     cluster.logs["train"] = LINE % (1, 1)
     assert "train" in cluster.run(PERIOD_SECONDS)
+
+
+NOT_READ = "progress and stalls are unknown, since the log is not read: "
+
+
+@pytest.mark.parametrize(
+    ("answer", "spec", "why"),
+    [
+        (b"x" * 10_000_000, {}, "the last of its lines is longer than 64 KiB"),
+        (Forbidden("no right to pods/log"), {}, "no right to pods/log"),
+        (
+            LINE % (1, 1),
+            {"metadata": {"annotations": {"big": 140_000 * "x"}}},
+            "the job is larger than 128 KiB",
+        ),
+    ],
+    ids=["a line of 10 MB", "forbidden", "a job of 140 KB"],
+)
+def test_a_job_is_told_once_why_nothing_is_known_of_it(cluster, answer, spec, why):
+    key = cluster.add("train", **spec)
+    cluster.logs["train"] = answer
+    cluster.run(2 * FORBIDDEN_SECONDS)
+    assert cluster.events == [("uid-train", "LogNotRead", NOT_READ + why)]
+    assert cluster.reading(key) is None
+
+
+@pytest.mark.parametrize("error", [Transient("500", code=500), Unreachable("away"), NotFound("")])
+def test_trouble_that_passes_is_no_event(cluster, error):
+    cluster.add("train")
+    cluster.logs["train"] = error
+    cluster.run(600)
+    assert cluster.events == []
 
 
 def test_another_pod_of_the_name_is_not_taken_for_the_one_that_was_read(cluster):

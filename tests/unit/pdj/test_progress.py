@@ -185,6 +185,12 @@ ODD: dict[str, tuple[bytes | Exception, str]] = {
         log((99, "step 3/9 loss: nan acc: 1e400 \x1b[31m")),
         "step 3/9 (33 %)  loss nan  last output 1s ago",
     ),
+    "colours": (log((99, "\x1b[32mstep 7/9\x1b[0m")), "step 7/9 (77 %)  last output 1s ago"),
+    "beyond-its-total": (log((99, "step 12/9")), "step 12  last output 1s ago"),
+    "backwards": (
+        log((50, "step 1/9"), (70, "step 8/9"), (99, "step 2/9")),
+        "step 2/9 (22 %)  last output 1s ago",
+    ),
     "invalid-utf-8": (log((99, b"\xff\xfe step 7/9")), "step 7/9 (77 %)  last output 1s ago"),
     "forms-again-and-again": (
         log(*((i, "LAUNCH INFO 2026-01-02 03:04:05,678 Waiting peer ready...") for i in range(98))),
