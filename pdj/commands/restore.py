@@ -65,9 +65,9 @@ def read(file: str) -> list[Raw]:
     except OSError as error:
         raise Usage(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Usage(f"{file} is not a backup from `kubectl pdj backup`") from error
+        raise Usage(f"{file} is not a backup by `kubectl pdj backup`") from error
     if wrong:
-        raise Usage(f"{file} has objects that a backup does not contain")
+        raise Usage(f"{file} has objects that `kubectl pdj backup` does not write")
     return list(objects)
 
 

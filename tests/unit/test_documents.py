@@ -60,14 +60,22 @@ def test_architecture_says_where_things_are() -> None:
     assert len(table.splitlines()) > 5
 
 
-@pytest.mark.parametrize(
-    "page",
-    ["guide", "migration", "own-program", "production", "backup", "alerts", "progress", "python"],
-)
+PAGES = sorted(path.name.removesuffix(".zh.md") for path in (ROOT / "docs").glob("*.zh.md"))
+
+
+def outline(text: str) -> list[str]:
+    """The level of each heading and the columns of each table's row, in their order."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    marks = re.findall(r"^(#+) |^(\|.*)$", prose, re.MULTILINE)
+    return [level or "|" * row.replace(r"\|", "").count("|") for level, row in marks]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_both_languages_show_the_same(page: str) -> None:
-    english = BLOCK.findall((ROOT / "docs" / f"{page}.md").read_text())
-    chinese = BLOCK.findall((ROOT / "docs" / f"{page}.zh.md").read_text())
-    assert english == chinese != []
+    english = (ROOT / "docs" / f"{page}.md").read_text()
+    chinese = (ROOT / "docs" / f"{page}.zh.md").read_text()
+    assert BLOCK.findall(english) == BLOCK.findall(chinese) != []
+    assert outline(english) == outline(chinese)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)

@@ -141,9 +141,10 @@ def test_a_job_is_told_every_five_minutes_in_any_case(followed):
 
 
 @pytest.mark.parametrize("stamp", [b"", b"9999-12-31T23:59:59Z", b"0001-01-01T00:00:00+14:00"])
-def test_lines_with_impossible_times_do_no_harm(followed, stamp):
+def test_lines_with_impossible_times_are_dropped(followed, stamp):
     followed.see(stamp + b" iter: 5/1000\n")
-    followed.see(stamp + b" iter: 6/1000\n")
+    progress = followed.see(stamp + b" iter: 6/1000\n")
+    assert (progress.step, followed.reading.silent_seconds) == (None, 30)
 
 
 def test_a_new_leader_goes_on_with_the_silence_that_another_saw():

@@ -171,8 +171,9 @@ def test_odd_progress_is_shown_as_far_as_it_is_any(job: Job, read: Progress, sho
     assert job.read(read) == expected
 
 
-def test_a_job_that_restarts_keeps_what_its_last_attempt_said(job: Job) -> None:
+def test_a_job_that_does_not_run_keeps_what_was_read_before(job: Job) -> None:
     job.read(READ)
     view = view_of(job.job, training=Reading(replace(READ, step=9999), 1, "train-worker-0"))
-    plan = reconcile(view.observed, NOW + timedelta(seconds=600), Settings())
-    assert "progress" not in (plan.status or {}).get("status", {})
+    plan = reconcile(view.observed, NOW + timedelta(seconds=600), Settings(progress=True))
+    assert plan.status is not None and plan.status["status"]["phase"] == "Pending"
+    assert "progress" not in plan.status["status"]
