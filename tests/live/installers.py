@@ -1,8 +1,10 @@
 """Helm, kustomize and Prometheus, with which people run the operator: built from their Go modules.
 
-python -m tests.live.installers builds what is missing, with progress.
+Beside them Grafana's types of a dashboard, where there are node, npm and its registry.
+`python -m tests.live.installers` gets what is missing, with progress.
 """
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,6 +14,7 @@ from typing import Any
 import yaml
 
 from localcluster import Cluster
+from localcluster.build.environments import cache_folder
 from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
@@ -24,6 +27,7 @@ KUSTOMIZE_FOLDER = CHECKOUT / "deploy" / "kustomize"
 RELEASE = "paddlejob"
 NAMESPACE = "paddle-system"
 SECONDS = 400.0
+NPM = shutil.which("npm")
 SOURCES = Path(__file__).parent / "go"
 HELM_VERSION = "v3.22.0"
 HELM = Pins(
@@ -52,6 +56,24 @@ def ensure_installers(report: Report = print) -> None:
     """Build what is missing, once per user: some minutes."""
     for pins in (HELM, KUSTOMIZE, prometheus.PINS):
         ensure_built(pins, report)
+
+
+def dashboard_types() -> Path:
+    """Where Grafana's types and the TypeScript compiler are, once they were fetched."""
+    return cache_folder() / "dashboard-types-11.6.0" / "node_modules"
+
+
+def fetch_dashboard_types(report: Report = print) -> None:
+    """Fetch the locked packages once per user, where that is possible."""
+    packages = dashboard_types()
+    if (packages / ".package-lock.json").exists() or not (shutil.which("node") and NPM):
+        return
+    report("fetching Grafana's types ...")
+    shutil.copytree(Path(__file__).parent / "npm", packages.parent, dirs_exist_ok=True)
+    command = [NPM, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+    done = subprocess.run(command, cwd=packages.parent, capture_output=True, text=True)
+    if done.returncode:
+        report(f"npm cannot fetch Grafana's types: {done.stderr[-300:]}")
 
 
 class Helm:
@@ -128,6 +150,7 @@ def main() -> str | None:
     """Build what is missing; what went wrong."""
     try:
         ensure_installers()
+        fetch_dashboard_types()
     except LocalClusterError as error:
         return f"error: {error}"
     return None
