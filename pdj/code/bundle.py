@@ -13,7 +13,7 @@ from importlib import resources
 from pathlib import PurePosixPath
 
 from api.constants import ANNOTATION_CODE, LABEL_CODE_OF, Role
-from api.objects import Raw
+from api.objects import Raw, labels_of, name_of
 from api.trainer import trainer_of
 from pdj.code.archive import MAX_BYTES, MAX_FILE_BYTES, Archive
 from pdj.errors import Problem, Usage
@@ -173,11 +173,17 @@ def config_map_names(job: Raw) -> set[str]:
     spec = job.get("spec") or {}
     pods = [((spec.get(str(role)) or {}).get("template") or {}).get("spec") for role in Role]
     volumes = [each for pod in pods for each in (pod or {}).get("volumes") or ()]
-    return {
-        str((volume.get("configMap") or {}).get("name"))
+    names = [
+        (volume.get("configMap") or {}).get("name")
         for volume in volumes
-        if volume.get("name") == CODE and volume.get("configMap")
-    }
+        if volume.get("name") == CODE
+    ]
+    return {str(name) for name in names if name}
+
+
+def is_code_of(config_map: Raw, job: Raw) -> bool:
+    """Whether a ConfigMap was sent as the job's code. A job can name any other in that volume."""
+    return labels_of(config_map).get(LABEL_CODE_OF) == name_of(job)
 
 
 def _unpack_source() -> str:

@@ -11,7 +11,7 @@ from api.constants import API_VERSION, KIND, LABEL_CODE_OF
 from api.objects import Raw, is_deleting, labels_of, name_of, namespace_of, uid_of
 from kube.client import STRICT, Client
 from kube.errors import AlreadyExists, ApiError, NotFound, Transient
-from pdj.code.bundle import config_map_names, is_same_code
+from pdj.code.bundle import config_map_names, is_code_of, is_same_code
 from pdj.errors import Problem
 from pdj.gather.jobs import check_served
 from pdj.gather.paths import core_path, jobs_path
@@ -46,7 +46,7 @@ def held(client: Client, job: Raw, say: Say) -> Iterator[None]:
     """Keep a job's code while the block deletes the job and creates it again."""
     namespace = namespace_of(job)
     paths = [core_path(namespace, "configmaps", name) for name in config_map_names(job)]
-    maps = [found for path in paths if (found := client.find(path)) and _is_ours(found)]
+    maps = [found for path in paths if (found := client.find(path)) and is_code_of(found, job)]
     for each in maps:
         _set_owners(client, each, [])
     try:
@@ -90,6 +90,8 @@ def code_of(client: Client, job: Raw) -> Raw:
         found = client.find(core_path(namespace_of(job), "configmaps", name))
         if found is None:
             raise Problem(f"the ConfigMap {name}, the code of the job {name_of(job)}, is gone")
+        if not is_code_of(found, job):
+            raise Problem(f"the ConfigMap {name} is not the code of the job {name_of(job)}")
         return found
     raise Problem(f"the job {name_of(job)} was sent without code")
 

@@ -5,7 +5,7 @@ import json
 
 from api.constants import ANNOTATION_RESTARTED_AT, API_VERSION, KIND
 from api.objects import Raw, is_deleting, name_of, namespace_of
-from pdj.code.bundle import config_map_names
+from pdj.code.bundle import config_map_names, is_code_of
 from pdj.errors import OK
 from pdj.gather.jobs import list_jobs
 from pdj.gather.paths import core_path
@@ -47,7 +47,11 @@ def _code_of(session: Session, job: Raw) -> list[Raw]:
     """The ConfigMaps that `--code` has sent with the job, if they still exist."""
     paths = [core_path(namespace_of(job), "configmaps", name) for name in config_map_names(job)]
     found = [session.client.find(path) for path in sorted(paths)]
-    return [{**bare(each), "apiVersion": "v1", "kind": "ConfigMap"} for each in found if each]
+    return [
+        {**bare(each), "apiVersion": "v1", "kind": "ConfigMap"}
+        for each in found
+        if each and is_code_of(each, job)
+    ]
 
 
 def is_job(obj: Raw) -> bool:

@@ -7,6 +7,7 @@ Secrets are never read. Values of variables are left out unless requested, inclu
 import copy
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from api.objects import Raw, name_of, uid_of
@@ -19,6 +20,10 @@ from pdj.gather.paths import core_path, log_path
 REDACTED = "(redacted)"
 MAX_LOG_BYTES = 10 << 20
 OPERATOR = "app.kubernetes.io/name=paddlejob-operator"
+OPERATOR_LINES: Query = {"tailLines": 20_000, "limitBytes": MAX_LOG_BYTES}
+BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+USUAL_NAMESPACE = "paddle-system"
+"""The operator's, where nobody may read the bindings or there are none."""
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 File = tuple[str, str]
@@ -45,14 +50,15 @@ def collect(client: Client, picture: JobPicture, with_env: bool) -> Iterator[Fil
 
 
 def redact(obj: Any) -> Any:
-    """A copy without the values of variables."""
+    """A copy without the values of variables and of probes' headers."""
     if isinstance(obj, list):
         return [redact(each) for each in obj]
     if not isinstance(obj, dict):
         return obj
     made = {key: redact(value) for key, value in obj.items() if key != APPLIED}
-    if isinstance(obj.get("env"), list):
-        made["env"] = [_without_value(each) for each in made["env"]]
+    for field in ("env", "httpHeaders"):
+        if isinstance(obj.get(field), list):
+            made[field] = [_without_value(each) for each in made[field]]
     return made
 
 
@@ -82,15 +88,28 @@ def _logs(client: Client, namespace: str, pod: Raw, problems: list[str]) -> Iter
 
 def _operator_log(client: Client, key: str, problems: list[str]) -> str:
     """The operator's lines about the job, as far as its log can be read."""
-    query = {"labelSelector": OPERATOR}
+    query: Query = {"labelSelector": OPERATOR}
     pods = _try(problems, "operator", lambda: client.list(core_path("", "pods"), query)[0]) or []
+    bindings = _try([], "", lambda: client.list(BINDINGS, query)[0]) or []
+    accounts = {account for binding in bindings for account in _accounts(binding)}
     lines = []
     for pod in pods:
         namespace = str(pod["metadata"]["namespace"])
+        account = (namespace, str((pod.get("spec") or {}).get("serviceAccountName")))
+        if account not in accounts and (accounts or namespace != USUAL_NAMESPACE):
+            continue  # anybody may give a pod that label
         path = log_path(namespace, name_of(pod))
-        text = _try(problems, "operator.log", lambda path=path: client.text(path, {})) or ""
+        ask = partial(client.text, path, OPERATOR_LINES)
+        text = _try(problems, "operator.log", ask) or ""
         lines += [line for line in text.splitlines() if f'"{key}"' in line or f"{key} " in line]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _accounts(binding: Raw) -> Iterator[tuple[str, str]]:
+    """Namespace and name of each ServiceAccount that an administrator has given the rights."""
+    for subject in binding.get("subjects") or ():
+        if subject.get("kind") == "ServiceAccount":
+            yield str(subject.get("namespace")), str(subject.get("name"))
 
 
 def _try(problems: list[str], what: str, ask: Callable[..., Any]) -> Any:

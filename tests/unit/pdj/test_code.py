@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +26,8 @@ from pdj.code.archive import MAX_BYTES, Archive, pack
 from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle, config_map_names
 from pdj.code.folder import MAX_FILES, find_files
 from pdj.code.ignore import parse_pattern
-from pdj.code.store import find_orphans, held, sent, settle
+from pdj.code.store import code_of, find_orphans, held, sent, settle
+from pdj.commands import backup
 from pdj.commands.code import describe
 from pdj.errors import Problem
 from tests.live.wheel import write_wheel
@@ -526,7 +528,7 @@ def test_code_that_only_says_that_it_is_ours_is_not_run(change: Any, tmp_path: P
     digest = bundle.digest
     change(forged)
     cluster.create("/api/v1/namespaces/default/configmaps", forged)
-    with pytest.raises(Problem, match="of something else"):
+    with pytest.raises(Problem, match="something else"):
         submit(cluster, bundle, job)
     if forged["immutable"]:
         assert digest not in describe(forged)[0]
@@ -541,3 +543,21 @@ def test_the_same_code_packed_by_another_zlib_is_taken(tmp_path: Path) -> None:
     cluster.create("/api/v1/namespaces/default/configmaps", there)
     submit(cluster, bundle, job)
     assert len(cluster.maps()) == 1
+
+
+@pytest.mark.parametrize("named", ["other", ""])
+def test_a_job_that_names_another_config_map_as_its_code(named: str, tmp_path: Path) -> None:
+    """With it in a backup, `restore` would refuse the jobs of everybody."""
+    cluster, path = Cluster(), "/api/v1/namespaces/default/configmaps"
+    cluster.create(path, {"kind": "ConfigMap", "metadata": {"name": "other"}})
+    cluster.objects[f"{path}/"] = {"kind": "ConfigMapList", "metadata": {}}
+    job = a_bundle(tmp_path).attach(placed())
+    (volume,) = (
+        each
+        for each in job["spec"]["worker"]["template"]["spec"]["volumes"]
+        if each["name"] == CODE
+    )
+    volume["configMap"]["name"] = named
+    assert backup._code_of(SimpleNamespace(client=cluster), job) == []  # type: ignore[arg-type]
+    with pytest.raises(Problem, match=r"not the code of|without code"):
+        code_of(cluster, job)
