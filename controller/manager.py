@@ -28,8 +28,8 @@ from controller.options import Options
 from controller.threads import Threads
 from controller.work.applier import MAX_PARALLEL, Applier
 from controller.work.events import EventRecorder
-from controller.work.log_reader import READ_SECONDS, LogReader
 from controller.work.log_reader import THREADS as READERS
+from controller.work.log_reader import LogReader
 from controller.work.log_turns import LogTurns
 from controller.work.memory import JobMemory
 from controller.work.observer import Observer
@@ -39,6 +39,7 @@ from controller.workqueue.queue import WorkQueue
 from controller.workqueue.rate_limiter import TokenBucket
 from kube.client import Connection
 from kube.clock import MAX_DIFFERENCE, Clock
+from kube.logs import READ_SECONDS
 from metrics import Metrics
 
 SYNC_SECONDS = 120.0

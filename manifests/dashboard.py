@@ -149,7 +149,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "{{reason}}",
         ),
         Panel(
-            "From the last output until a stall is noticed",
+            "From the last step until a stall is noticed",
             "s",
             _quantiles("paddlejob_stall_to_detection_seconds"),
         ),

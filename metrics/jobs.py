@@ -73,7 +73,11 @@ class JobMetrics:
             for kind, text, buckets in (
                 ("creation_to_running", "From creation until all pods run", _TO_RUNNING_BUCKETS),
                 ("creation_to_completion", "From creation to the end", _TO_COMPLETION_BUCKETS),
-                ("stall_to_detection", "From the last output or step", _TO_DETECTION_BUCKETS),
+                (
+                    "stall_to_detection",
+                    "From the last step until it was noticed",
+                    _TO_DETECTION_BUCKETS,
+                ),
             )
         }
         for mode in MODES:

@@ -34,22 +34,16 @@ PACE_READS = 20
 """The pace of the steps is computed over this many reads, about ten minutes."""
 
 
-UNKNOWN = TrainingProgress()
-
-
 class FollowedLog:
     """The log of a container of the pod with this UID. For one thread at a time."""
 
-    def __init__(
-        self, pod: str, pod_uid: str, attempt: int, known: TrainingProgress = UNKNOWN
-    ) -> None:
+    def __init__(self, pod_uid: str, attempt: int, known: TrainingProgress) -> None:
         """`known` is what the job's status says, which another process may have read."""
         self.pod_uid = pod_uid
         self._known = known
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None
-        self._pod = pod
         self._attempt = attempt
         self._reader = ProgressReader()
         self._last: Line | None = None
@@ -80,7 +74,7 @@ class FollowedLog:
         lines = self._new_of(read_lines(log))
         is_known = self._read_at > broken_at
         gap = at - self._read_at if is_known else 0.0
-        before = self.reading or Reading(Progress(), self._attempt, self._pod)
+        before = self.reading or Reading(Progress(), self._attempt)
         progress = self._read(lines, now) if lines else before.progress
         has_stepped = (progress.epoch, progress.step) != (
             before.progress.epoch,

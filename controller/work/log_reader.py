@@ -13,7 +13,7 @@ from datetime import datetime
 
 from api.constants import LABEL_ATTEMPT, Reason, Role
 from api.job import pod_name
-from api.objects import Raw, labels_of
+from api.objects import Raw, labels_of, uid_of
 from api.ownership import Key, Owner
 from api.spec import parse_stall_policy
 from api.trainer import container_status, trainer_name
@@ -28,6 +28,7 @@ from controller.workqueue.rate_limiter import TokenBucket
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, Throttled, TooLarge, Transient, Unreachable
+from kube.logs import MAX_BYTES, read_tail
 from reconcile.model.plan import EmitEvent
 from reconcile.model.stall import find_stall
 from reconcile.model.training import READ_PHASES, Reading, Tail
@@ -37,8 +38,6 @@ THREADS = 4
 """Several threads, because one may wait for a node that hangs."""
 SCAN_SECONDS = 2.0
 """How often the list of running jobs is updated."""
-READ_SECONDS = 5.0
-MAX_BYTES = 64 << 10
 MAX_TAILS = 16
 TAIL_LINES = 5
 MAX_TAIL_BYTES = 8 << 10
@@ -54,7 +53,10 @@ LOG_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The pod to read: the first worker of a job in an attempt. `workers` is how many there are."""
+    """The pod to read: the first worker of a job in an attempt. `workers` is how many there are.
+
+    `known` is what the status says of the attempt, perhaps by another leader.
+    """
 
     owner: Owner
     attempt: int
@@ -64,6 +66,7 @@ class Target:
     container: str
     workers: int
     policy: StallPolicy | None
+    known: TrainingProgress
 
 
 @dataclass(slots=True)
@@ -142,41 +145,36 @@ class LogReader:
         if len(entry.packed) > MAX_JOB_BYTES:
             self._tell(Owner(key, entry.uid), f"the job is larger than {MAX_JOB_BYTES >> 10} KiB")
             return None
-        job = entry.unpack()
+        job, owner = entry.unpack(), Owner(key, entry.uid)
         spec: Raw = job.get("spec") or {}
-        attempt = (job.get("status") or {}).get("attempt", 0)
+        status: Raw = job.get("status") or {}
+        attempt = int(status.get("attempt", 0))
         worker = spec.get(Role.WORKER) or {}
-        pod_spec = (worker.get("template") or {}).get("spec") or {}
+        container = trainer_name((worker.get("template") or {}).get("spec") or {})
         name = pod_name(key.name, Role.WORKER, 0)
-        pod = self._pod(Owner(key, entry.uid), name)
-        container = trainer_name(pod_spec)
-        if pod is None or labels_of(pod).get(LABEL_ATTEMPT) != str(attempt):
+        pod = self._pod(owner, attempt, name)
+        if pod is None or "running" not in (container_status(pod, container).get("state") or {}):
             return None
-        if "running" not in (container_status(pod, container).get("state") or {}):
-            return None
+        known = parse_progress(status.get("progress") or {})
         return Target(
-            owner=Owner(key, entry.uid),
-            attempt=int(attempt),
+            owner=owner,
+            attempt=attempt,
             pod=name,
-            pod_uid=pod["metadata"]["uid"],
+            pod_uid=uid_of(pod),
             node=pod["spec"].get("nodeName", ""),
             container=container,
             workers=worker.get("replicas", 1),
             policy=parse_stall_policy(spec.get("stallPolicy")),
+            known=known if known.attempt == attempt else TrainingProgress(),
         )
 
-    def _known(self, target: Target) -> TrainingProgress:
-        """The progress of this attempt in the status, perhaps written by another leader."""
-        job = self.store.get(PADDLE_JOB, target.owner.key) or {}
-        progress = parse_progress((job.get("status") or {}).get("progress") or {})
-        return progress if progress.attempt == target.attempt else TrainingProgress()
-
-    def _pod(self, owner: Owner, name: str) -> Raw | None:
-        """The job's pod of this name, unless it is being deleted."""
+    def _pod(self, owner: Owner, attempt: int, name: str) -> Raw | None:
+        """The job's pod of this name and attempt, unless it is being deleted."""
         entry = self.store.entry(POD, Key(owner.key.namespace, name))
         if entry is None or entry.owner != owner or entry.is_deleting:
             return None
-        return entry.unpack()
+        pod = entry.unpack()
+        return pod if labels_of(pod).get(LABEL_ATTEMPT) == str(attempt) else None
 
     def _visit(self, target: Target) -> float:
         """Read a pod's log, unless its node rests; returns the seconds until the next read."""
@@ -199,7 +197,8 @@ class LogReader:
             followed.fail()
             return self._note_failure(target, error)
         self.turns.note_node(target.node, True)
-        if self._find(target.owner.key) != target:  # the log may be another pod's
+        now_there = self._find(target.owner.key)
+        if now_there is None or now_there.pod_uid != target.pod_uid:  # the log may be another's
             return 0.0
         is_telling = followed.take(log, at, now, self._broken_at)
         reading = followed.reading
@@ -214,8 +213,7 @@ class LogReader:
         with self._lock:
             found = self._logs.get(target.owner.key)
             if found is None or found.pod_uid != target.pod_uid:
-                known = self._known(target)
-                found = FollowedLog(target.pod, target.pod_uid, target.attempt, known)
+                found = FollowedLog(target.pod_uid, target.attempt, target.known)
                 self._logs[target.owner.key] = found
             return found
 
@@ -228,17 +226,8 @@ class LogReader:
 
     def _get(self, target: Target, pod: str, lines: int, max_bytes: int) -> bytes:
         """The last lines of a pod's trainer. Raises ApiError, TooLarge if they are too long."""
-        query = {
-            "container": target.container,
-            "timestamps": "true",
-            "tailLines": lines,
-            "limitBytes": max_bytes,
-        }
         path = POD.path(target.owner.key.namespace, pod, "log")
-        log = self.client.read_log(path, query, READ_SECONDS)
-        if len(log) >= max_bytes:  # without the end
-            raise TooLarge(f"the last of its lines is longer than {max_bytes >> 10} KiB")
-        return log
+        return read_tail(self.client, path, target.container, lines, max_bytes)
 
     def _note_failure(self, target: Target, error: ApiError) -> float:
         """Log why a log was not read, and pause reads of its node, or all reads, depending on the
@@ -281,8 +270,8 @@ class LogReader:
         """The last lines of the first workers, which show which of them fell silent first."""
         for index in range(min(MAX_TAILS, target.workers)):
             name = pod_name(target.owner.key.name, Role.WORKER, index)
-            pod = self._pod(target.owner, name)
-            if pod is None or labels_of(pod).get(LABEL_ATTEMPT) != str(target.attempt):
+            pod = self._pod(target.owner, target.attempt, name)
+            if pod is None:
                 continue
             if self._stopped.is_set() or self.turns.rest_of(pod["spec"].get("nodeName", "")):
                 yield name, None, ""

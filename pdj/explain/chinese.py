@@ -70,7 +70,7 @@ PROGRESS = {
     "checkpoint": "检查点 {}",
     "ago": "（{} 前）",
     "same": "停在此步已 {}",
-    "quiet": "已声明停顿 {}",
+    "quiet": "已声明停顿到 {}",
     "output": "最后输出于 {} 前",
     "ahead": "最后输出在 {} 之后：节点的时钟快了",
     "forming": "launcher 一再重新组队，没有新的一步",

@@ -72,7 +72,7 @@ PROGRESS = {
     "checkpoint": "checkpoint {}",
     "ago": " ({} ago)",
     "same": "this step for {}",
-    "quiet": "a pause of {} was announced",
+    "quiet": "a pause until {} was announced",
     "output": "last output {} ago",
     "ahead": "last output {} in the future: the node's clock is ahead",
     "forming": "the launchers form their group again and again, without a step",

@@ -18,6 +18,7 @@ from api.training import TrainingProgress
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, TooLarge
+from kube.logs import read_tail
 from pdj.errors import Problem
 from pdj.gather.jobs import read_job
 from pdj.gather.paths import log_path
@@ -32,9 +33,6 @@ from reconcile.words.progress import (
     read_progress,
 )
 
-MAX_BYTES = 64 << 10
-READ_SECONDS = 5.0
-"""A node that does not answer must not hold up a command."""
 PERIOD_SECONDS = 4.0
 REST_SECONDS = 15.0
 """The period of a log that could not be read or is silent: such a read takes long."""
@@ -78,13 +76,10 @@ class Training:
 
         Progress from the status is not judged here: the operator sets TrainingStalled for it.
         """
-        usual = max(SUSPICIOUS_SECONDS, self.progress.quiet_seconds or 0)
-        return not self.is_reported and self.silent_seconds > usual
-
-    @property
-    def percent(self) -> int | None:
-        """How much of the total is done."""
-        return self.progress.percent
+        quiet = self.progress.quiet_until
+        is_announced = quiet is not None and self.read_at < quiet
+        is_long = self.silent_seconds >= SUSPICIOUS_SECONDS
+        return is_long and not is_announced and not self.is_reported
 
 
 def read_training(
@@ -164,20 +159,15 @@ def _of_status(known: TrainingProgress) -> Progress:
 
 
 def _read_lines(client: Client, job: PaddleJob, worker: int, count: int = MAX_LINES) -> list[Line]:
-    """The last lines of one worker's log."""
-    query = {
-        "container": trainer_name(job.spec.roles[Role.WORKER].pod_spec),
-        "timestamps": "true",
-        "tailLines": count,
-        "limitBytes": MAX_BYTES,
-    }
+    """The last lines of a worker, including the very last one."""
     path = log_path(job.namespace, pod_name(job.name, Role.WORKER, worker))
-    log = client.read_log(path, query, READ_SECONDS)
-    if len(log) >= MAX_BYTES:  # without the end
+    container = trainer_name(job.spec.roles[Role.WORKER].pod_spec)
+    try:
+        return read_lines(read_tail(client, path, container, count))
+    except TooLarge:
         if count == 1:
-            raise TooLarge(f"the last line is longer than {MAX_BYTES >> 10} KiB")
+            raise
         return _read_lines(client, job, worker, 1)
-    return read_lines(log)
 
 
 def _first_silent(

@@ -56,8 +56,8 @@ def _describe_silence(training: "Training", words: dict[str, str]) -> Iterator[s
         same = (training.read_at - progress.last_step_time).total_seconds()
         if same > SAME_STEP_SECONDS:
             yield words["same"].format(duration(same))
-    if progress.quiet_seconds:
-        yield words["quiet"].format(duration(progress.quiet_seconds))
+    if progress.quiet_until:
+        yield words["quiet"].format(f"{progress.quiet_until:%H:%M:%S}Z")
     if silent < -MAX_SKEW_SECONDS:
         yield words["ahead"].format(duration(-silent))
     else:
@@ -94,7 +94,7 @@ def _of(count: int, total: int | None) -> str:
 
 
 def _percent(training: "Training") -> str:
-    return "" if training.percent is None else f" ({training.percent} %)"
+    return "" if training.progress.percent is None else f" ({training.progress.percent} %)"
 
 
 def _age(moment: datetime, now: datetime, words: str) -> str:

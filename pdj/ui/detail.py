@@ -65,7 +65,7 @@ def _why(why: Why, language: str) -> dict[str, Any]:
 def _training(training: Training, language: str) -> dict[str, Any]:
     return {
         "parts": describe_training(training, language_module(language).PROGRESS),
-        "percent": training.percent,
+        "percent": training.progress.percent,
         "step": training.progress.step,
         "loss": _loss(training),
     }

@@ -8,7 +8,7 @@ itself, so a new leader judges nobody before its first read.
 from datetime import datetime, timedelta
 
 from api.constants import TERMINAL_PHASES, Condition, Reason, Role
-from api.objects import format_time
+from api.objects import format_time, parse_time
 from api.status import Failure, JobStatus
 from api.training import StallAction
 from reconcile.attempt.restart import answer_incident
@@ -17,7 +17,7 @@ from reconcile.failure.loss import note_stop
 from reconcile.model.hold import clock_time
 from reconcile.model.move import Move, end_conditions, set_condition
 from reconcile.model.plan import Outcome
-from reconcile.model.stall import find_stall, first_silent, forms_again, stall_limit
+from reconcile.model.stall import find_stall, first_silent, forms_again
 from reconcile.model.training import Reading
 from reconcile.model.view import View
 
@@ -66,15 +66,13 @@ def note_stall(view: View, status: JobStatus) -> JobStatus:
 
 
 def count_stall(view: View, status: JobStatus) -> tuple[Outcome, ...]:
-    """The time from the last output or step until this status reports the stall, if it does."""
-    reading, stalled = _reading(view), status.true_condition(Condition.TRAINING_STALLED)
-    if reading is None or stalled is None or view.job.status.is_true(Condition.TRAINING_STALLED):
+    """For how long the training has stood still, with the status that reports it first."""
+    known, stalled = view.job.status, status.is_true(Condition.TRAINING_STALLED)
+    since = parse_time(status.lost_since)
+    if not stalled or known.is_true(Condition.TRAINING_STALLED) or since is None:
         return ()
-    progress, has_output = reading.progress, stalled.reason == Reason.NO_NEW_STEP
-    last = progress.last_step_time if has_output else progress.last_output_time
-    seen = reading.stepless_seconds if has_output else reading.silent_seconds
-    seconds = max(seen, (view.now - last).total_seconds() if last else 0.0)
-    return (Outcome("stalled", view.job.spec.mode, stalled.reason, seconds),)
+    seconds = (view.now - since).total_seconds()
+    return (Outcome("stalled", view.job.spec.mode, status.lost_reason, seconds),)
 
 
 def _can_stall(view: View, status: JobStatus) -> bool:
@@ -111,15 +109,12 @@ def _find(view: View) -> Reason | None:
 def _describe(view: View, reading: Reading, reason: Reason) -> str:
     """A sentence without elapsed time, so that it does not change from pass to pass."""
     policy, progress = view.job.spec.stall_policy, reading.progress
-    has_stepped = _has_stepped(view) or progress.step is not None
-    limit = stall_limit(policy, has_stepped) if policy else 0
     if reason is Reason.NO_OUTPUT:
-        told = f"no output for {limit} s{_since(progress.last_output_time)}"
+        told = f"no output{_since(progress.last_output_time)}"
     elif progress.step is None:
-        told = f"no step for {limit} s: the log has none"
+        told = "no step in the log"
     else:
-        told = f"no new step for {limit} s{_since(progress.last_step_time)}"
-        told = f"{told}, after step {progress.step:,}"
+        told = f"no new step{_since(progress.last_step_time)}, after step {progress.step:,}"
     if reason is Reason.NO_NEW_STEP and policy and forms_again(policy, progress, view.now):
         return f"{told}; the launchers form their group again and again"
     first = _first_of(view, reading) if reason is Reason.NO_OUTPUT else None
@@ -134,7 +129,7 @@ def _describe(view: View, reading: Reading, reason: Reason) -> str:
 
 
 def _since(moment: datetime | None) -> str:
-    return f", since {clock_time(moment)}" if moment else ""
+    return f" since {clock_time(moment)}" if moment else ""
 
 
 def _first_of(view: View, reading: Reading) -> tuple[str, datetime, datetime] | None:

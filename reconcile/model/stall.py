@@ -23,7 +23,8 @@ def find_stall(
     progress = reading.progress
     if progress.quiet_until is not None and now < progress.quiet_until:
         return None
-    limit = stall_limit(policy, has_stepped or progress.step is not None)
+    has_stepped |= progress.step is not None
+    limit = policy.after_seconds if has_stepped else policy.first_step_seconds
     if reading.silent_seconds >= limit:
         return Reason.NO_OUTPUT
     is_judged = policy.of is StallSign.STEP or forms_again(policy, progress, now)
@@ -34,11 +35,6 @@ def forms_again(policy: StallPolicy, progress: Progress, now: datetime) -> bool:
     """Whether an elastic gang has formed three times within `afterSeconds`, without a step."""
     window = timedelta(seconds=policy.after_seconds)
     return progress.forming_since is not None and now - progress.forming_since <= window
-
-
-def stall_limit(policy: StallPolicy, has_stepped: bool) -> int:
-    """The seconds without a sign after which an attempt has stalled."""
-    return policy.after_seconds if has_stepped else policy.first_step_seconds
 
 
 def first_silent(

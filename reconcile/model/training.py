@@ -25,7 +25,6 @@ class Reading:
 
     progress: Progress
     attempt: int
-    pod: str
     silent_seconds: float = 0.0
     stepless_seconds: float = 0.0
     tails: tuple[Tail, ...] = ()

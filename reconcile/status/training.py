@@ -5,7 +5,6 @@ conditions, else every five minutes. A checkpoint stays, over attempts too, beca
 it. It has only numbers, short names and one path.
 """
 
-import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -21,7 +20,6 @@ MAX_STEP = 10**15
 """Larger numbers are not taken for steps; beyond 2**63 the API server would refuse the status."""
 MAX_REMAINING_SECONDS = 10 * 365 * 86400.0
 """A longer time to the end is left out."""
-_NAME = re.compile(r"[A-Za-z0-9_/-]{1,40}")
 
 
 def note_progress(view: View, status: JobStatus) -> JobStatus:
@@ -91,7 +89,7 @@ def _steps(read: Progress) -> TrainingProgress:
         total_steps=read.total if read.total is not None and read.total <= MAX_STEP else None,
         percent=read.percent,
         epoch=f"{epoch}/{read.epochs}" if is_of else epoch,
-        metrics=tuple(Metric(name, value) for name, value in read.metrics if _NAME.fullmatch(name)),
+        metrics=tuple(Metric(*each) for each in read.metrics),
         samples_per_second=read.samples_per_second or "",
         estimated_end_time=(
             format_time(last + timedelta(seconds=remaining))

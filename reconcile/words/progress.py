@@ -73,7 +73,6 @@ class Progress:
     metrics: tuple[tuple[str, str], ...] = ()
     samples_per_second: str | None = None
     checkpoint: Checkpoint | None = None
-    quiet_seconds: int | None = None
     quiet_until: datetime | None = None
     last_output_time: datetime | None = None
     last_step_time: datetime | None = None
@@ -237,7 +236,6 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
     step, total = _count(values.get("step")), _count(values.get("total"))
     after = before if step is None else _after_step(before, time, step, total)
     saved, quiet = _count(values.get("checkpoint")), _count(values.get("quiet"))
-    pause = None if quiet is None else min(quiet, MAX_QUIET_SECONDS)
     if saved is not None and (before.checkpoint is None or saved != before.checkpoint.step):
         after = replace(
             after, checkpoint=Checkpoint(saved, _shown_path(values.get("path", "")), time)
@@ -255,8 +253,7 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
         or before.metrics,
         samples_per_second=_shown_number(values.get("samples_per_second", ""))
         or before.samples_per_second,
-        quiet_seconds=pause,
-        quiet_until=None if pause is None else time + timedelta(seconds=pause),
+        quiet_until=time + timedelta(seconds=min(quiet, MAX_QUIET_SECONDS)) if quiet else None,
     )
 
 

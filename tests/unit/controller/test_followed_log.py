@@ -26,7 +26,7 @@ class Follower(FollowedLog):
     """A log that is read every half minute."""
 
     def __init__(self) -> None:
-        super().__init__("train-worker-0", "uid", 1)
+        super().__init__("uid", 1, TrainingProgress())
         self.reads = 0
 
     def see(self, log: bytes):
@@ -151,7 +151,7 @@ def test_a_new_leader_goes_on_with_the_silence_that_another_saw():
     """Only of the same last line, and only of the same step."""
     last = "2026-01-02T03:04:15Z"
     known = TrainingProgress(1, 2, last_output_time=last, silent_seconds=200, stepless_seconds=300)
-    same, later = (FollowedLog("train-worker-0", "uid", 1, known) for _ in range(2))
+    same, later = (FollowedLog("uid", 1, known) for _ in range(2))
 
     def see(followed: FollowedLog, read: int, *numbers: int) -> tuple[float, float]:
         followed.take(log_of(*steps(*numbers)), 30.0 * read, NOW + timedelta(seconds=30 * read))

@@ -11,11 +11,12 @@ from api.objects import Raw, uid_of
 from api.ownership import Key
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
-from controller.work.log_reader import FORBIDDEN_SECONDS, MAX_BUSY_SECONDS, MAX_BYTES, LogReader
+from controller.work.log_reader import FORBIDDEN_SECONDS, MAX_BUSY_SECONDS, LogReader
 from controller.work.log_turns import NODE_REST_SECONDS, PERIOD_SECONDS, LogTurns
 from controller.work.memory import JobMemory
 from controller.workqueue.rate_limiter import TokenBucket
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient, Unreachable
+from kube.logs import MAX_BYTES
 from reconcile.model.plan import EmitEvent
 from tests.memory.builders import a_job, a_pod, a_template
 from tests.unit.controller.stored import put, remove
@@ -218,7 +219,7 @@ NOT_READ = "progress and stalls are unknown, since the log is not read: "
 @pytest.mark.parametrize(
     ("answer", "spec", "why"),
     [
-        (b"x" * 10_000_000, {}, "the last of its lines is longer than 64 KiB"),
+        (b"x" * 10_000_000, {}, "the last line is longer than 64 KiB"),
         (Forbidden("no right to pods/log"), {}, "no right to pods/log"),
         (
             LINE % (1, 1),

@@ -15,10 +15,11 @@ from api.training import SavedCheckpoint, TrainingProgress
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
+from kube.logs import MAX_BYTES
 from pdj.commands import list as list_command
 from pdj.explain.story import tell
 from pdj.gather.jobs import JobPicture
-from pdj.gather.progress import MAX_BYTES, Training, TrainingReader, read_training
+from pdj.gather.progress import Training, TrainingReader, read_training
 from pdj.session import Session
 from pdj.text.explain import draw_story
 from pdj.text.progress import describe_training, wrap
@@ -199,7 +200,7 @@ ODD: dict[str, tuple[bytes | Exception, str]] = {
     ),
     "pause": (
         log((40, "paddlejob: step=7 quiet=600")),
-        "step 7  a pause of 10m was announced  last output 1m ago",
+        "step 7  a pause until 03:14:45Z was announced  last output 1m ago",
     ),
 }
 

@@ -221,8 +221,8 @@ def test_a_path_that_cannot_be_printed_is_left_out() -> None:
 
 
 def test_quiet_ends_after_six_hours() -> None:
-    assert read("paddlejob: step=1 quiet=600").quiet_seconds == 600
-    assert read("paddlejob: step=1 quiet=9999999").quiet_seconds == 6 * 3600
+    assert read("paddlejob: step=1 quiet=600").quiet_until == START + timedelta(seconds=600)
+    assert read("paddlejob: step=1 quiet=9999999").quiet_until == START + timedelta(hours=6)
 
 
 HOSTILE = {
