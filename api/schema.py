@@ -91,7 +91,7 @@ def _role(role: Role) -> Raw:
         {
             "replicas": an_integer("How many pods.", 1, MAX_REPLICAS, default=1),
             "requests": an_integer(
-                f"The least pods {elastic}, at most replicas. Unset: replicas.", 1, MAX_REPLICAS
+                f"The fewest pods {elastic}, at most replicas. Unset: replicas.", 1, MAX_REPLICAS
             ),
             "limits": an_integer(
                 f"The most pods {elastic}, at least replicas. Unset: replicas.", 1, MAX_REPLICAS
@@ -107,10 +107,10 @@ def _template() -> Raw:
     """Kubernetes' pod template, with the restrictions of this operator."""
     schema = load_pod_template()
     schema["description"] = (
-        "The pods of the role. Passed through as it is, but for names, the labels, annotations "
-        "and variables that are the operator's, and what intranet and the gang ask for. The "
-        "trainer container is the one named paddle, else the first. An unset restartPolicy "
-        "means Never; Always is refused."
+        "The pods of the role. Used as it is, except for names, the operator's own labels, "
+        "annotations and variables, and fields that intranet and the gang need. The trainer "
+        "container is the one named paddle, else the first. An unset restartPolicy means "
+        "Never; Always is refused."
     )
     schema["required"] = ["spec"]
     for part in ("metadata", "spec"):
@@ -153,7 +153,7 @@ def _behaviour() -> Raw:
             "Makes the pods a gang: all of them get nodes, or none.",
             {
                 "minAvailable": an_integer(
-                    "The least pods that have to get nodes together. Unset: all.", 1, MAX_REPLICAS
+                    "The fewest pods that must get nodes together. Unset: all.", 1, MAX_REPLICAS
                 ),
                 "queue": a_string("The batch scheduler's queue.", 253),
                 "priorityClass": a_string("The gang's PriorityClass.", 253),
@@ -175,7 +175,7 @@ def _failure() -> Raw:
             0,
         ),
         "podFailurePolicy": an_object(
-            "What a failed pod means, by exit code or condition. The first rule that matches "
+            "How a failed pod is treated, by exit code or condition. The first rule that matches "
             "decides; where none does, a pod that was disrupted restarts the gang uncounted, and "
             "any other counts against backoffLimit. Needs restartPolicy Never in every role.",
             {"rules": a_list("The rules, in order.", _failure_rule(), 20)},
@@ -219,7 +219,7 @@ def _on_exit_codes() -> Raw:
         "Matches a failed pod by a container's exit code.",
         {
             "containerName": a_string(
-                "Looks at this container or init container only. Unset: at all.", 63
+                "Only this container or init container counts. Unset: all of them.", 63
             ),
             "operator": an_enum(
                 "In: the exit code is one of values. NotIn: it is neither 0 nor one of them.",
@@ -265,7 +265,7 @@ def _lifecycle() -> Raw:
         ),
         "managedBy": a_string(
             "Names the controller that runs the job, as domain/path. Unset: this operator, which "
-            "leaves a job that names another alone. Never changes.",
+            "ignores jobs that name another controller. It cannot change.",
             63,
             pattern=PATH_OF_DOMAIN,
         ),

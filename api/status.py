@@ -125,7 +125,7 @@ class Waiting:
     child: str = text_field("The child that is in the way.")
     state: str = text_field("The child's state, as its kubelet calls it.")
     grace: str = text_field(
-        "The operator's flag whose grace runs: after it the job fails or gives back."
+        "The operator's flag whose grace runs: after it the job fails, or deletes its pods."
     )
     since: str = time_field("Since when that grace runs.")
 
@@ -140,7 +140,7 @@ _PROGRESS = an_object(
     "How far the training is, by the last lines of a worker's log; with --progress.",
     properties_of(TrainingProgress),
 )
-_FAILURE = an_object("What was seen of a failure; it outlives the pod.", properties_of(Failure))
+_FAILURE = an_object("The record of a failure; it outlives the pod.", properties_of(Failure))
 _BY_TYPE = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
 
 
@@ -182,10 +182,10 @@ class JobStatus:
         "more than 100 end the job."
     )
     restarted_at: str = text_field(
-        "The last value of the annotation restarted-at that was answered with a new attempt.",
+        "The last value of the annotation restarted-at for which a new attempt began.",
         MAX_RESTARTED_AT,
     )
-    failure_count: int = count_field("How many of those count against backoffLimit.")
+    failure_count: int = count_field("Restarts that count against backoffLimit.")
     failures: tuple[Failure, ...] = list_field(
         "The last failures, oldest first.", _FAILURE, MAX_ENTRIES
     )
@@ -204,10 +204,10 @@ class JobStatus:
         a_long("The step that this attempt's programs were given as PDC_INIT_STEP."), 0
     )
     given_back: int = count_field(
-        "How often in a row the pods were given back because only some found room; no restarts."
+        "How often in a row the pods were deleted because only some found room; not restarts."
     )
     given_back_at: str = time_field(
-        "When the pods were last given back; until the next attempt runs."
+        "When the pods were last deleted for that; unset once the next attempt runs."
     )
     pod_group: str = text_field("The PodGroup that holds the gang together.")
     host_ports: dict[str, int] = field(

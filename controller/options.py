@@ -242,7 +242,7 @@ def _matching(pattern: str, complaint: str, convert: Callable[[str], Any] = str)
 
 
 def _one_of(words: Sequence[str], convert: Callable[[str], Any] = str) -> _Parse:
-    return _matching("|".join(words), f"is none of {', '.join(words)}", convert)
+    return _matching("|".join(words), f"must be one of {', '.join(words)}", convert)
 
 
 _count = _matching("0*[1-9][0-9]*", "is not a positive number", int)

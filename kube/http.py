@@ -130,7 +130,7 @@ class _Answer(HTTPResponse):
         """Read the head into the attributes; returns the version."""
         version, _, rest = self._read_line().partition(" ")
         if not version.startswith("HTTP/1.") or not rest[:3].isdecimal():
-            raise HTTPException(f"the answer is no HTTP/1: {version[:100]!r}")
+            raise HTTPException(f"the answer is not HTTP/1: {version[:100]!r}")
         self.status, self.reason, self.headers = int(rest[:3]), rest[3:].strip(), {}
         for _ in range(_MAX_HEADERS):
             if not (line := self._read_line()):

@@ -45,9 +45,9 @@ def parse_json(data: bytes) -> Raw:
     try:
         value = _load_deep(data)
     except (ValueError, RecursionError) as error:
-        raise Transient(f"the answer is no JSON: {data[:100]!r}") from error
+        raise Transient(f"the answer is not JSON: {data[:100]!r}") from error
     if not isinstance(value, dict):
-        raise Transient(f"the answer is no JSON object: {data[:100]!r}")
+        raise Transient(f"the answer is not a JSON object: {data[:100]!r}")
     return value
 
 

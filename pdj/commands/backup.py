@@ -17,7 +17,9 @@ OF_THE_OLD = (ANNOTATION_RESTARTED_AT, "kubectl.kubernetes.io/last-applied-confi
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `backup`."""
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="of all namespaces")
+    parser.add_argument(
+        "-A", "--all-namespaces", action="store_true", help="the jobs of all namespaces"
+    )
     parser.add_argument("-l", "--selector", default="", help="a label selector")
 
 

@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `debug`."""
     parser.add_argument("job", type=job_name, help="the job's name")
     parser.add_argument("-o", "--output", default="", metavar="FILE", help="pdj-JOB.tar.gz")
-    parser.add_argument("--with-env", action="store_true", help="with the values of variables")
+    parser.add_argument("--with-env", action="store_true", help="include the values of variables")
 
 
 def run(session: Session) -> int:

@@ -19,7 +19,9 @@ from pdj.text.terminal import plain
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `delete`."""
     parser.add_argument("jobs", type=job_name, nargs="*", metavar="JOB", help="the job's name")
-    parser.add_argument("--ignore-not-found", action="store_true", help="it may be gone already")
+    parser.add_argument(
+        "--ignore-not-found", action="store_true", help="ignore jobs that do not exist"
+    )
     orphans = "delete ConfigMaps of --code that a killed command has left"
     parser.add_argument("--orphans", action="store_true", help=orphans)
     add_wait(parser, "they are gone")

@@ -17,14 +17,16 @@ TITLES = ("NAME", "STATUS", "MODE", "PS", "WORKER", "RESTARTS", "AGE", "REASON")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `list`."""
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="of all namespaces")
+    parser.add_argument(
+        "-A", "--all-namespaces", action="store_true", help="the jobs of all namespaces"
+    )
     parser.add_argument("-l", "--selector", default="", help="a label selector")
     parser.add_argument(
         "--progress",
         action="store_true",
         help="how far the training is; reads the last 64 KiB of a log for each running job",
     )
-    parser.add_argument("--queue", action="store_true", help="the queue of Kueue of each job")
+    parser.add_argument("--queue", action="store_true", help="show each job's Kueue queue")
     add_output(parser)
 
 

@@ -37,18 +37,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `logs`."""
     parser.add_argument("job", type=job_name, help="the job's name; with -f it need not exist yet")
     parser.add_argument(
-        "-f", "--follow", action="store_true", help="until the job ends; the exit code is the job's"
+        "-f",
+        "--follow",
+        action="store_true",
+        help="go on until the job ends; the exit code is the job's",
     )
-    parser.add_argument("--role", default="", choices=list(map(str, Role)), help="of one role")
-    parser.add_argument("--index", type=int, help="of one index")
-    parser.add_argument("--attempt", type=int, help="of one attempt, the first is 1")
-    parser.add_argument("-c", "--container", default="", help="not the trainer's, but this one's")
-    parser.add_argument("--all-containers", action="store_true", help="of every container")
-    parser.add_argument("--since", type=_seconds, metavar="5m", help="not older than this")
-    parser.add_argument("--tail", type=natural, metavar="N", help="the last lines of each pod")
-    parser.add_argument("--timestamps", action="store_true", help="with the time of each line")
-    parser.add_argument("--no-prefix", action="store_true", help="without the pods' names")
-    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="of -f")
+    parser.add_argument("--role", default="", choices=list(map(str, Role)), help="only this role")
+    parser.add_argument("--index", type=int, help="only this index")
+    parser.add_argument("--attempt", type=int, help="only this attempt, counted from 1")
+    parser.add_argument(
+        "-c", "--container", default="", help="not the trainer's logs, but this container's"
+    )
+    parser.add_argument("--all-containers", action="store_true", help="the logs of every container")
+    parser.add_argument(
+        "--since", type=_seconds, metavar="5m", help="only lines that are not older"
+    )
+    parser.add_argument(
+        "--tail", type=natural, metavar="N", help="only the last N lines of each pod"
+    )
+    parser.add_argument("--timestamps", action="store_true", help="print the time of each line")
+    parser.add_argument("--no-prefix", action="store_true", help="leave out the pods' names")
+    parser.add_argument(
+        "--timeout", type=seconds, metavar="SECONDS", help="the longest that -f takes"
+    )
 
 
 def run(session: Session) -> int:

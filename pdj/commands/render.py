@@ -23,10 +23,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
     parser.add_argument(
-        "--scheduling", choices=SCHEDULING, default="none", help="as the operator's flag"
+        "--scheduling", choices=SCHEDULING, default="none", help="like the operator's flag"
     )
     parser.add_argument(
-        "--elastic-server", default="", metavar="HOST:PORT", help="as the operator's flag"
+        "--elastic-server", default="", metavar="HOST:PORT", help="like the operator's flag"
     )
 
 

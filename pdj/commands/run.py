@@ -33,19 +33,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "kubectl pdj run IMAGE [options] [--code DIR [--requirements FILE]] -- COMMAND...\n"
         "       kubectl pdj run --local FILE [--program IMAGE=FOLDER] [--code DIR] [options]"
     )
-    parser.add_argument("image", metavar="IMAGE", nargs="?", help="of the trainer container")
-    parser.add_argument("--name", help="of the job (from the image)")
-    parser.add_argument("--workers", type=natural, help=f"how many ({WORKERS})")
-    parser.add_argument("--ps", type=natural, help="parameter servers (0)")
-    parser.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable")
+    parser.add_argument(
+        "image", metavar="IMAGE", nargs="?", help="the image of the trainer container"
+    )
+    parser.add_argument("--name", help="the job's name (default: from the image)")
+    parser.add_argument("--workers", type=natural, help=f"the number of workers ({WORKERS})")
+    parser.add_argument("--ps", type=natural, help="the number of parameter servers (0)")
+    parser.add_argument("--env", action="append", default=[], metavar="K=V", help="set a variable")
     for kind in ("limits", "requests"):
         help_ = f"of each trainer: cpu=4,memory=8Gi (the {kind})"
         parser.add_argument(f"--{kind}", type=_pairs, default={}, metavar="K=V,...", help=help_)
     parser.add_argument("--backoff-limit", type=natural, help="charged restarts")
     parser.add_argument("--intranet", choices=[str(each) for each in Intranet])
-    clean = "when pods go (Never: their logs stay)"
+    clean = "when pods are deleted (Never: their logs stay)"
     parser.add_argument("--clean-pod-policy", choices=list(map(str, CleanPodPolicy)), help=clean)
-    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="a field")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="PATH=VALUE", help="change a field of the job"
+    )
     local.configure(parser)
     add_code(parser)
     add_dry_run(parser)

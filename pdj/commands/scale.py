@@ -15,8 +15,8 @@ from pdj.text.terminal import plain
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `scale`."""
     parser.add_argument("job", type=job_name, help="the job's name")
-    parser.add_argument("--workers", type=int, required=True, help="how many")
-    add_wait(parser, "so many run; of a suspended job, until the operator has seen it")
+    parser.add_argument("--workers", type=int, required=True, help="the number of workers")
+    add_wait(parser, "that many run (suspended job: until the operator has seen it)")
 
 
 def run(session: Session) -> int:

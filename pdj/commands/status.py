@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(session: Session) -> int:
     """Print the tree; with --watch, the exit code is the job's."""
     if session.options.watch and session.options.output:
-        raise Usage("--watch draws the tree: --output is for the job as it is now")
+        raise Usage("--output cannot be used with --watch")
     if session.options.watch:
         return _watch(session)
     picture = look(session.client, session.namespace, session.options.job)

@@ -12,8 +12,10 @@ MAX_PORT = 65535
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `ui`."""
-    parser.add_argument("-A", "--all-namespaces", action="store_true", help="of all namespaces")
-    parser.add_argument("--port", type=_port, help="of this machine; 0 for any that is free")
+    parser.add_argument(
+        "-A", "--all-namespaces", action="store_true", help="the jobs of all namespaces"
+    )
+    parser.add_argument("--port", type=_port, help="port on this machine; 0: any free one")
     parser.add_argument("--no-browser", action="store_true", help="only print the address")
 
 

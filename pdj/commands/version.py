@@ -21,7 +21,7 @@ UNSEEN = "the fields cannot be compared: you are not allowed to read the CRD"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `version`."""
-    parser.add_argument("--client", action="store_true", help="of this tool alone")
+    parser.add_argument("--client", action="store_true", help="print only this tool's version")
 
 
 def run(session: Session) -> int:

@@ -57,7 +57,7 @@ NOT_SET_UP = Text(
 SILENT = Text(
     "Every pod runs, but the first worker has written nothing for a while: the training may hang.",
     "See who wrote last and what with `kubectl pdj logs --tail 1 --timestamps`; if it hangs, begin "
-    "a new attempt with `kubectl pdj restart`. A pause that is meant can be announced "
+    "a new attempt with `kubectl pdj restart`. An intended pause can be announced "
     "(docs/progress.md).",
     Who.USER,
 )
@@ -116,7 +116,7 @@ TEXTS: Texts = {
         Who.NOBODY,
     ),
     Reason.ADOPTED: Text(
-        "Another operator has started this job, and its pods run on as they are.",
+        "Another operator has started this job, and its pods keep running.",
         "Nothing: the job goes on to its end.",
         Who.NOBODY,
     ),
@@ -183,8 +183,8 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.PARTLY_PLACED: Text(
-        "Some pods hold nodes or quota, and there is no room for the others. Before it has all "
-        "pods no program of the job starts.",
+        "Some pods hold nodes or quota, but there is no room for the others. Until all pods are "
+        "placed, no program of the job starts.",
         "Nothing at once: after --give-back-after the operator deletes the pods, so that other "
         "jobs can use the room, and creates all of them again later. No restart is counted. End "
         "other jobs or ask for less; a gang scheduler places the whole job or nothing.",
@@ -240,10 +240,9 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.STATUS_UNREADABLE: Text(
-        "Another tool has written a status from which the operator cannot go on, so it leaves the "
-        "job alone.",
-        "Have whoever may write paddlejobs/status put the field right that the message names, "
-        "or remove it; or delete the job and submit it again.",
+        "Another tool has written a status that the operator cannot use, so it ignores the job.",
+        "Ask someone who can write paddlejobs/status to correct or remove the field that the "
+        "message names; or delete the job and submit it again.",
         Who.ADMIN,
     ),
     Reason.NO_FREE_PORTS: Text(
@@ -260,7 +259,7 @@ TEXTS: Texts = {
     ),
     Reason.CHILDREN_TERMINATING: Text(
         "The job is being deleted, and a child stays: a finalizer, its node or a webhook holds it.",
-        "Have that lifted which the message names. PodGroups of scheduling.k8s.io need their "
+        "Have whatever the message names removed. PodGroups of scheduling.k8s.io need their "
         "feature gates in the controller-manager, too.",
         Who.ADMIN,
     ),
@@ -356,8 +355,8 @@ TEXTS: Texts = {
         Who.USER,
     ),
     Reason.INVALID_SPEC: Text(
-        "The spec breaks a rule that the API server could not check, or the API server refuses a "
-        "child as invalid that follows from it; the job fails.",
+        "The spec breaks a rule that the API server could not check, or leads to a child that the "
+        "API server refuses as invalid; the job fails.",
         "Correct the field that the message names (`kubectl pdj lint` finds most), and submit the "
         "job again.",
         Who.USER,

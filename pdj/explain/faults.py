@@ -21,15 +21,15 @@ ENGLISH = {
         Who.USER,
     ),
     "peer": Text(
-        "A peer did not come to a collective operation in time: another worker is slower, has "
-        "ended, or skips the operation. The worker that is named is the one that waited.",
+        "A worker did not join a collective operation in time: it is slower, has ended, or skips "
+        "the operation. The worker named here is the one that waited.",
         "Compare the last lines of the workers: all of them have to call the same collective "
         "operations (all_reduce, barrier) in the same order, whatever their rank and data.",
         Who.USER,
     ),
     "numbers": Text(
-        "The loss or a parameter is NaN, infinite, or not what it must be.",
-        "Resume from a checkpoint before it, with a lower learning rate or without that data.",
+        "The loss or a parameter is NaN, infinite, or otherwise wrong.",
+        "Resume from an earlier checkpoint, with a lower learning rate or without that data.",
         Who.USER,
     ),
     "checkpoint": Text(

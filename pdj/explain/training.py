@@ -16,13 +16,13 @@ ENGLISH: Texts = {
         "says: the training hangs.",
         "Look at the worker that fell silent first (`kubectl pdj debug`, `kubectl pdj logs`), then "
         "begin a new attempt with `kubectl pdj restart`; stallPolicy.action Restart does so by "
-        "itself. A pause that is meant can be announced (docs/progress.md).",
+        "itself. An intended pause can be announced (docs/progress.md).",
         Who.USER,
     ),
     Reason.NO_NEW_STEP: Text(
         "Every pod runs, but the log has no new step for as long as spec.stallPolicy says.",
         "See in the log what the program does instead, with `kubectl pdj logs`; if it hangs, begin "
-        "a new attempt with `kubectl pdj restart`. A pause that is meant can be announced "
+        "a new attempt with `kubectl pdj restart`. An intended pause can be announced "
         "(docs/progress.md).",
         Who.USER,
     ),

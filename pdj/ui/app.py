@@ -163,9 +163,9 @@ async def _read_object(request: Request) -> Raw:
     try:
         body = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        raise Usage("the request is no JSON") from error
+        raise Usage("the request is not JSON") from error
     if not isinstance(body, dict):
-        raise Usage("the request is no JSON object")
+        raise Usage("the request is not a JSON object")
     return body
 
 

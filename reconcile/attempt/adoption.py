@@ -65,7 +65,7 @@ def leave_alone(view: View) -> Plan | None:
     worker = view.job.spec.roles.get(Role.WORKER)
     if worker is not None and worker.replicas > 0:
         return None
-    message = "the job has no workers: its pods run on, and this operator does nothing about them"
+    message = "the job has no workers: its pods keep running, and this operator ignores them"
     condition = new_condition(Condition.ADOPTED, False, Reason.INVALID_SPEC, message, view.now)
     told = dump_status(view.job.status.with_condition(condition))["conditions"]
     if told == view.job.raw_status.get("conditions"):
@@ -96,7 +96,7 @@ def adopt(view: View) -> Move:
     if view.attempt > FIRST_ATTEMPT or view.config_map is not None:
         return Move(status)  # ours
     count = len(view.pods)
-    message = f"another operator has started this job: {count} of its pods run on as they are"
+    message = f"another operator has started this job: {count} of its pods keep running"
     status = set_condition(status, Condition.ADOPTED, True, Reason.ADOPTED, message, view.now)
     return Move(status, (EmitEvent("Normal", Reason.ADOPTED, message),))
 

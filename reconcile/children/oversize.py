@@ -13,5 +13,5 @@ def find_oversize(view: View) -> Move | None:
     name = oversized_variable(build_variables(view))
     if name is None:
         return None
-    message = f"{name} would be longer than the kernel takes for one environment variable"
+    message = f"{name} would be longer than the kernel allows for one environment variable"
     return fail_job(view, Reason.ENDPOINTS_TOO_LONG, message)

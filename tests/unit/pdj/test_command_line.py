@@ -58,7 +58,7 @@ def test_every_command_tells_how_it_is_used(name: str) -> None:
         (["delete", ""], 2, "not the name of a job: ''"),
         (["status", ".."], 2, "not the name of a job"),
         (["logs", "pods/x"], 2, "not the name of a job"),
-        (["status", "x", "--watch", "-o", "json"], 2, "--watch draws the tree"),
+        (["status", "x", "--watch", "-o", "json"], 2, "--output cannot be used"),
         (["delete", "x", "--", "y"], 2, "only run takes a program's words after --"),
         (["status", "paddlejobs.batch.paddlepaddle.org/x"], 1, "no cluster"),
         (["--kubeconfig", "/no/such", "list"], 1, "cannot read the kubeconfig"),
