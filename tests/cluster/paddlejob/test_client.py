@@ -15,6 +15,7 @@ from tests.live.lab import CORE, Lab, paddle_job, shell
 MAP = "batch.paddlepaddle.org/code-of"
 WORDS: dict[str, Any] = {"image": "python", "launcher": False}
 BOUND = 120.0
+CHECKOUT = Path(__file__).parents[3]
 
 
 def greet(text: str, code: int = 0) -> None:
@@ -136,3 +137,21 @@ def test_an_image_that_is_not_there(client: Client) -> None:
     with pytest.raises(paddlejob.NotInTime, match="no/such:image"):
         job.wait(timeout=20)
     job.delete()
+
+
+def test_a_pod_asks_as_its_service_account(module_lab: Lab, client: Client) -> None:
+    module_lab.kubectl("create", "serviceaccount", "reader")
+    module_lab.kubectl("create", "role", "reader", "--resource=paddlejobs", "--verb=get,list")
+    bound = f"--serviceaccount={module_lab.namespace}:reader"
+    module_lab.kubectl("create", "rolebinding", "reader", "--role=reader", bound)
+    job = paddle_job("inside", {"worker": (1, shell("true"))})
+    pod = job["spec"]["worker"]["template"]["spec"]
+    pod["serviceAccountName"] = "reader"
+    program = "from paddlejob import Client; c = Client(); print(c.namespace, c.job('inside'))"
+    pod["containers"][0] |= {
+        "image": "python",
+        "command": ["python", "-c", program],
+        "env": [{"name": "PYTHONPATH", "value": str(CHECKOUT)}],
+    }
+    lines = list(client.submit(job).logs(follow=True, timeout=BOUND))
+    assert lines == [f"worker-0 | {module_lab.namespace} <Job {module_lab.namespace}/inside>"]

@@ -1,0 +1,154 @@
+"""What `--code` leaves behind where it is killed, refused or raced: nothing that stays."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from api.objects import Raw
+from paddlejob import Client
+from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.pdj import Tool, environment
+
+MAP = "batch.paddlepaddle.org/code-of"
+JOBS = 100
+GONE_SECONDS = 60.0
+KILLED = """
+import os, signal, sys
+from kube.client import Client
+
+left = int(sys.argv.pop(1))
+
+def dying(write):
+    def wrapper(self, *args, **words):
+        global left
+        done = write(self, *args, **words)
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+    return wrapper
+
+for name in ("create", "merge_patch", "delete"):
+    setattr(Client, name, dying(getattr(Client, name)))
+from pdj.__main__ import run
+sys.exit(run())
+"""
+"""The command, which is killed after some of its writes."""
+OF_JOBS = ("create", "role", "jobs", "--resource=paddlejobs", "--verb=get,list,watch,create")
+OF_NOBODY = ("create", "rolebinding", "jobs", "--role=jobs")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    """A folder to send."""
+    (tmp_path / "program").mkdir()
+    (tmp_path / "program" / "train.py").write_text("print('trained')\n")
+    return tmp_path / "program"
+
+
+def words(name: str, program: Path, *more: str) -> list[str]:
+    """A command that sends it with a job that makes no pods."""
+    sent = ("--set", "spec.suspend=true", *more, "--", "python", "train.py")
+    return ["run", "python", "--name", name, "--code", str(program), *sent]
+
+
+def maps(lab: Lab, name: str) -> list[Raw]:
+    """The ConfigMaps of the job's code."""
+    return lab.items(CORE, "configmaps", f"{MAP}={name}")
+
+
+def assert_owned(lab: Lab, name: str) -> None:
+    """One ConfigMap is there, and the job owns it."""
+    (only,) = maps(lab, name)
+    (owner,) = only["metadata"]["ownerReferences"]
+    assert owner["uid"] == lab.job(name)["metadata"]["uid"]
+
+
+def refusal(tool: Tool, *arguments: str) -> str:
+    """The one line with which it fails."""
+    done = tool.run(*arguments)
+    assert done.code == 1, done
+    (line,) = done.notes.splitlines()
+    return line
+
+
+def test_code_goes_with_its_job_each_time(
+    module_lab: Lab, tool: Tool, program: Path, record_property
+) -> None:
+    names = [f"gone-{number}" for number in range(JOBS)]
+    template = shell("true", image="python")
+    with Client(module_lab.namespace, kubeconfig=tool.kubeconfig) as client:
+        for name in names:
+            job = paddle_job(name, {"worker": (1, template)}, suspend=True)
+            client.submit(job, code=program)
+    assert len(module_lab.items(CORE, "configmaps", MAP)) == JOBS
+    began = time.monotonic()
+    for name in names:
+        path = f"{PADDLE_JOBS}/namespaces/{module_lab.namespace}/paddlejobs/{name}"
+        module_lab.cluster.client.delete(path)
+    module_lab.wait(
+        lambda: not module_lab.items(CORE, "configmaps", MAP), "all are gone", GONE_SECONDS
+    )
+    record_property("seconds until all are gone", round(time.monotonic() - began, 1))
+
+
+@pytest.mark.parametrize(
+    ("is_there", "writes"),
+    [*((False, writes) for writes in range(1, 4)), *((True, writes) for writes in range(1, 7))],
+)
+def test_a_killed_command_is_mended(
+    module_lab: Lab, tool: Tool, program: Path, is_there: bool, writes: int
+) -> None:
+    name = f"killed-{writes}-{is_there:d}"
+    sent = words(name, program, "--replace")
+    if is_there:
+        tool.ok(*sent)
+        (program / "train.py").write_text("print('changed')\n")
+    command = [sys.executable, "-c", KILLED, str(writes), "-n", module_lab.namespace, *sent]
+    done = subprocess.run(command, env=environment(tool.kubeconfig), check=False)
+    assert done.returncode == -signal.SIGKILL
+    tool.ok("delete", "--orphans")
+    exists = module_lab.get(PADDLE_JOBS, f"paddlejobs/{name}")
+    module_lab.wait(lambda: len(maps(module_lab, name)) == bool(exists), "no orphan is left")
+    tool.ok(*sent)
+    module_lab.wait(lambda: len(maps(module_lab, name)) == 1, "the former code is gone")
+    assert_owned(module_lab, name)
+
+
+def test_of_two_at_once_one_sends_its_code(module_lab: Lab, tool: Tool, program: Path) -> None:
+    other = program.with_name("other")
+    other.mkdir()
+    (other / "train.py").write_text("print('other')\n")
+    commands = [tool.start(*words("raced", folder)) for folder in (program, other)]
+    ends = [command.communicate() for command in commands]
+    assert sorted(each.returncode for each in commands) == [0, 1], ends
+    (line,) = b"".join(notes for _, notes in ends).decode().splitlines()
+    assert "there is a job raced" in line
+    module_lab.wait(lambda: len(maps(module_lab, "raced")) == 1, "that of the other is gone")
+    assert_owned(module_lab, "raced")
+
+
+def test_a_full_quota_is_one_line(module_lab: Lab, tool: Tool, program: Path) -> None:
+    module_lab.kubectl("create", "quota", "none", "--hard=count/configmaps=0")
+    try:
+        assert "exceeded quota: none" in refusal(tool, *words("over", program))
+    finally:
+        module_lab.kubectl("delete", "quota", "none")
+    assert not maps(module_lab, "over")
+    assert module_lab.get(PADDLE_JOBS, "paddlejobs/over") is None
+
+
+def test_no_right_to_make_config_maps_is_one_line(
+    module_lab: Lab, tool: Tool, program: Path
+) -> None:
+    module_lab.kubectl("create", "serviceaccount", "nobody")
+    module_lab.kubectl(*OF_JOBS)
+    module_lab.kubectl(*OF_NOBODY, f"--serviceaccount={module_lab.namespace}:nobody")
+    kubeconfig = str(module_lab.cluster.kubeconfig_for(module_lab.namespace, "nobody"))
+    said = refusal(tool, "--kubeconfig", kubeconfig, *words("rightless", program))
+    assert 'cannot create resource "configmaps"' in said
+    assert module_lab.get(PADDLE_JOBS, "paddlejobs/rightless") is None
