@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from api.training import MAX_METRICS, MAX_PATH
 from reconcile.words import step_patterns as tools
 from reconcile.words.launcher_log import clean, is_forming
 
@@ -24,14 +25,13 @@ NUMBER_LINES = 10
 """The last lines with a step, which are searched for numbers."""
 FORMINGS = 3
 """So many in a row are again and again."""
-MAX_METRICS = 8
 MAX_QUIET_SECONDS = 6 * 3600
-MAX_MARKED_DIGITS = 12
 YEARS = range(1970, 2200)
 """Of a clock, however wrong. Times at either end of the calendar can't be reckoned with."""
 SAME_MOMENT = timedelta(seconds=0.2)
 """Lines this close come together: PaddlePaddle's launcher copies a log every 2 s."""
-_PATH = re.compile(r"[ -~]{1,256}")
+_COUNT = re.compile(r"[0-9]{1,12}")
+_PATH = re.compile(rf"[ -~]{{1,{MAX_PATH}}}")
 _COUNTS = frozenset(
     {"step", "global_step", "iter", "iteration", "batch", "batch_id"}
     | {"epoch", "total", "eta", "quiet"}
@@ -258,8 +258,7 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
 
 
 def _count(text: str | None) -> int | None:
-    is_count = text is not None and text.isascii() and text.isdigit()
-    return int(text) if text and is_count and len(text) <= MAX_MARKED_DIGITS else None
+    return int(text) if text and _COUNT.fullmatch(text) else None
 
 
 def _pairs(text: str) -> Iterable[tuple[str, str]]:
