@@ -103,7 +103,8 @@ def _ran(status: JobStatus, ended: datetime | None) -> str:
 def _sentence(condition: JobCondition, now: datetime) -> str:
     since = age(parse_time(condition.last_transition_time), now)
     first, *more = condition.message.splitlines() or [""]
-    return plain(f"{condition.reason} for {since}: {first}{' …' * bool(more)}")
+    said = f": {first}{' …' * bool(more)}" if first else ""
+    return plain(f"{condition.reason} for {since}{said}")
 
 
 def _draw(branches: list[Branch]) -> Iterator[str]:

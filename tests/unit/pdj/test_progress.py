@@ -108,7 +108,8 @@ def test_status_shows_what_the_log_says() -> None:
         "step 1,239/40,000 (3 %)  loss 2.01  268 samples/s  done in 10h  last output 11s ago"
     )
     lines = draw_job(a_picture(), Screen(has_colour=False).paint, NOW, 50, read(logs))
-    assert lines[2:4] == [
+    assert lines[1:4] == [
+        "│  AllPodsRunning for 0s",
         "│  step 1,240/40,000 (3 %)",
         "│  checkpoint 1,000 (3s ago)  last output 3s ago",
     ]
