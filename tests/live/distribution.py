@@ -1,8 +1,10 @@
 """Which of several test processes gets which file of tests.
 
-A file is run by one process. The longest come first, and those that use the same cluster go to the
-same process while others have something else to do: each process has clusters of its own, and one
-costs ten seconds of CPU at its start, and a twentieth of a core until the end.
+A file is run by one process. One process at a time trains while there is something else to do: a
+training takes all cores that it gets, and most other files wait. The longest come first, and those
+that use the same cluster go to the same process while others have something else to do: each
+process has clusters of its own, and one costs ten seconds of CPU at its start, and a twentieth of
+a core until the end.
 """
 
 import ast
@@ -19,10 +21,12 @@ LONGEST = (
     "tests/cluster/surroundings/test_process.py",
     "tests/examples/test_elastic_job.py",
     "tests/manuals/test_guide.py",
+    "tests/cluster/operator/test_stalled.py",
     "tests/faults/test_kill_after_each_write.py",
 )
 FOLDERS = ("examples", "manuals", "cluster", "faults", "unit")
 """In order of how long a file of them takes."""
+TRAINING = {"examples", "manuals"}
 SHARED = {
     "unattended": ("unattended",),
     "operated": ("operated", "lab", "module_lab", "site_lab"),
@@ -37,19 +41,38 @@ class Distribution(LoadFileScheduling):
     def _assign_work_unit(self, node: WorkerController) -> None:
         has = {each: clusters_of(files) for each, files in self.assigned_work.items()}
         mine = has.pop(node, set())
-        self.workqueue.move_to_end(choose(self.workqueue, mine, set().union(*has.values())), False)
+        others = set().union(*has.values())
+        running = (
+            file
+            for each in has
+            for file, tests in self.assigned_work[each].items()
+            if not all(tests.values())
+        )
+        is_training = any(map(trains, running))
+        self.workqueue.move_to_end(choose(self.workqueue, mine, others, is_training), False)
         super()._assign_work_unit(node)
 
 
-def choose(waiting: Iterable[str], mine: set[str], others: set[str]) -> str:
-    """The next file for a process, of those that wait, by the clusters that run already."""
+def choose(
+    waiting: Iterable[str], mine: set[str], others: set[str], is_training: bool = False
+) -> str:
+    """The next file for a process, of those that wait.
 
-    def rank(file: str) -> tuple[bool, int, int]:
+    It depends on the clusters that run already, and on whether another process trains.
+    """
+
+    def rank(file: str) -> tuple[bool, bool, int, int]:
         cluster = cluster_of(file)
         would_start = 2 if cluster in others else 1
-        return file not in LONGEST, _place(file), 0 if cluster in mine else would_start
+        too_many = is_training and trains(file)
+        return too_many, file not in LONGEST, _place(file), 0 if cluster in mine else would_start
 
     return min(waiting, key=rank)
+
+
+def trains(file: str) -> bool:
+    """Whether the file is one of those of which most train."""
+    return Path(file).parts[1] in TRAINING
 
 
 def clusters_of(files: Iterable[str]) -> set[str]:

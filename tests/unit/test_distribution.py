@@ -45,6 +45,13 @@ def test_a_second_cluster_is_started_rather_than_left_to_the_end() -> None:
     assert choose([UNIT, OPERATED], set(), {"operated"}) == OPERATED
 
 
+def test_one_process_at_a_time_trains() -> None:
+    training = "tests/examples/test_resume.py"
+    assert choose([OPERATED, training], set(), set()) == training
+    assert choose([OPERATED, training], set(), set(), is_training=True) == OPERATED
+    assert choose([training], set(), set(), is_training=True) == training
+
+
 def test_the_longest_files_come_first() -> None:
     assert all((ROOT / file).exists() for file in LONGEST)
     assert choose([OPERATED, *LONGEST], {"operated"}, set()) in LONGEST
