@@ -59,6 +59,12 @@ SILENT = Text(
     "`kubectl pdj restart` 开始新的一次尝试。有意的停顿可以事先声明（docs/progress.zh.md）。",
     Who.USER,
 )
+FORMING = Text(
+    "所有 Pod 都在运行，但 launcher 一再重新组队，没有新的一步。",
+    "用 `kubectl pdj logs` 查看每次为何散开：程序出错，还是连不上某个 worker；再用 "
+    "`kubectl pdj restart` 开始新的一次尝试。",
+    Who.USER,
+)
 PROGRESS = {
     "problem": "进度未知：{}",
     "empty": "还没有输出",

@@ -61,6 +61,12 @@ SILENT = Text(
     "(docs/progress.md).",
     Who.USER,
 )
+FORMING = Text(
+    "Every pod runs, but the launchers form their group again and again, without a step.",
+    "See in the log with `kubectl pdj logs` why the group ends each time: a program that fails, or "
+    "a worker that the others do not reach. Then begin a new attempt with `kubectl pdj restart`.",
+    Who.USER,
+)
 PROGRESS = {
     "problem": "progress unknown: {}",
     "empty": "no output yet",

@@ -92,7 +92,8 @@ def tell(
         for each in (_narrow(why, job, warned, texts) for why in _whys(job, events, texts))
     ]
     if training and training.is_suspicious:
-        whys = [_doubt(why, texts) for why in whys]
+        doubt = texts.FORMING if training.progress.forming_since else texts.SILENT
+        whys = [_doubt(why, doubt) for why in whys]
     if alone := find_alone(client, picture):
         text = text_of(Reason.TRAINED_ALONE, texts)
         whys.append(Why(Reason.TRAINED_ALONE, text, alone, None))
@@ -104,9 +105,9 @@ def tell(
     return Story(job, tuple(whys), history, job.status.failures, warnings, facts, about, training)
 
 
-def _doubt(why: Why, texts: ModuleType) -> Why:
-    """A warning that a job whose pods all run may not be training, because its log is silent."""
-    return replace(why, text=texts.SILENT) if why.reason == Reason.ALL_PODS_RUNNING else why
+def _doubt(why: Why, doubt: Text) -> Why:
+    """A warning that a job whose pods all run may not be training, by its log."""
+    return replace(why, text=doubt) if why.reason == Reason.ALL_PODS_RUNNING else why
 
 
 def _belongs(event: Raw, job: PaddleJob) -> bool:

@@ -72,13 +72,13 @@ class Training:
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether the log has been silent for unusually long, and no line announced that.
+        """Whether the log has been silent for long without a notice, or the gang forms anew.
 
         Progress from the status is not judged here: the operator sets TrainingStalled for it.
         """
-        quiet = self.progress.quiet_until
+        quiet, forming = self.progress.quiet_until, self.progress.forming_since is not None
         is_announced = quiet is not None and self.read_at < quiet
-        is_long = self.silent_seconds >= SUSPICIOUS_SECONDS
+        is_long = forming or self.silent_seconds >= SUSPICIOUS_SECONDS
         return is_long and not is_announced and not self.is_reported
 
 

@@ -269,6 +269,13 @@ def test_a_long_silence_that_nobody_announced_is_a_doubt(quiet: int, hangs: bool
     assert ("may hang" in why.text.cause) is hangs
 
 
+def test_a_gang_that_forms_again_and_again_is_a_doubt() -> None:
+    forming = "LAUNCH INFO 2026-01-02 03:04:05,678 Waiting peer ready..."
+    logs = Logs(worker_0=log(*((90 + i, forming) for i in range(3))))
+    (why,) = tell(cast("Client", logs), a_picture(), "en", read(logs)).whys
+    assert "again and again" in why.text.cause
+
+
 def test_a_reader_rests_and_keeps_the_last_checkpoint() -> None:
     clock = Still()
     logs = Logs(worker_0=log((98, "paddlejob: step=7 checkpoint=5")))
