@@ -85,7 +85,11 @@ def pad(text: str, columns: int) -> str:
 
 
 def shorten(text: str, columns: int) -> str:
-    """The text cut to this many columns, with an ellipsis at the cut."""
+    """The text cut to this many columns, with an ellipsis if it was longer.
+
+    A tab becomes a space, so that `redraw` knows how many lines of the terminal it has drawn.
+    """
+    text = text.replace("\t", " ")
     if width(text) <= columns:
         return text
     used, kept = 1, ""

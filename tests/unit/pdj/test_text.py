@@ -56,6 +56,11 @@ def test_chinese_takes_two_columns() -> None:
     assert shorten("训练作业", 5) == "训练…"
 
 
+def test_a_line_with_tabs_takes_one_line_of_the_terminal() -> None:
+    """Or `status --watch` would leave a piece of it behind each time it draws again."""
+    assert shorten("a\tb" * 30, 80).expandtabs() == shorten("a b" * 30, 80)
+
+
 def test_tables_are_aligned() -> None:
     assert table([("A", "B"), ("训练", "x")]) == ["A      B", "训练   x"]
 
