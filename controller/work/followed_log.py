@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from api.objects import format_time
 from api.training import TrainingProgress
-from reconcile.model.training import Reading, Tail
+from reconcile.model.training import Reading
 from reconcile.words.progress import (
     MAX_LINE_CHARACTERS,
     MAX_LINES,
@@ -44,6 +44,7 @@ class FollowedLog:
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None
+        self.is_telling = False
         self._attempt = attempt
         self._reader = ProgressReader()
         self._last: Line | None = None
@@ -65,8 +66,8 @@ class FollowedLog:
         """The log could not be read: its silence is unknown until the next read that succeeds."""
         self._read_at = -math.inf
 
-    def take(self, log: bytes, at: float, now: datetime, broken_at: float = -math.inf) -> bool:
-        """The log was read; returns whether the job needs a pass.
+    def take(self, log: bytes, at: float, now: datetime, broken_at: float = -math.inf) -> Reading:
+        """The reading after this read; `is_telling` then says whether the job needs a pass.
 
         `at` and `now` are the monotonic and the API server's time before the read. `broken_at` is
         when a read of any log last failed for a reason that holds for all.
@@ -76,10 +77,8 @@ class FollowedLog:
         gap = at - self._read_at if is_known else 0.0
         before = self.reading or Reading(Progress(), self._attempt)
         progress = self._read(lines, now) if lines else before.progress
-        has_stepped = (progress.epoch, progress.step) != (
-            before.progress.epoch,
-            before.progress.step,
-        )
+        old = before.progress
+        has_stepped = (progress.epoch, progress.step) != (old.epoch, old.step)
         reading = replace(
             before,
             progress=progress,
@@ -89,13 +88,14 @@ class FollowedLog:
         )
         if self.reading is None:
             reading = self._go_on(reading)
-        is_telling = self.reading is None or _has_moved(before.progress, progress)
-        is_telling |= at - self._reported_at >= REPORT_SECONDS
-        self._reported_at = at if is_telling else self._reported_at
+        has_moved = (progress.percent, progress.checkpoint) != (old.percent, old.checkpoint)
+        is_due = at - self._reported_at >= REPORT_SECONDS
+        self.is_telling = self.reading is None or has_moved or is_due
+        self._reported_at = at if self.is_telling else self._reported_at
         self.reading, self._read_at, self._seen_at = reading, at, now
         if len(log) < SHORT_BYTES:
             self.lines = min(MAX_LINES, self.lines * FEWER)
-        return is_telling
+        return reading
 
     def _go_on(self, reading: Reading) -> Reading:
         """The first reading, plus the silence that another process has seen before.
@@ -110,12 +110,6 @@ class FollowedLog:
         if progress.step is None or progress.step == known.step:
             reading = replace(reading, stepless_seconds=float(known.stepless_seconds))
         return reading
-
-    def add_tails(self, tails: tuple[Tail, ...]) -> Reading | None:
-        """The last lines of the workers were read, because the training seems to have stopped."""
-        if self.reading is not None:
-            self.reading = replace(self.reading, tails=tails)
-        return self.reading
 
     def _read(self, lines: list[Line], now: datetime) -> Progress:
         """The progress after these new lines, by the API server's clock."""
@@ -153,7 +147,3 @@ class FollowedLog:
 def _end_of(line: Line) -> Line:
     """The line, cut to the length that is parsed."""
     return replace(line, text=line.text[-MAX_LINE_CHARACTERS:])
-
-
-def _has_moved(before: Progress, after: Progress) -> bool:
-    return (before.percent, before.checkpoint) != (after.percent, after.checkpoint)

@@ -8,7 +8,7 @@ the same UID. No exception leaves this module's loop.
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from api.constants import LABEL_ATTEMPT, Reason, Role
@@ -60,7 +60,6 @@ class Target:
 
     owner: Owner
     attempt: int
-    pod: str
     pod_uid: str
     node: str
     container: str
@@ -151,15 +150,13 @@ class LogReader:
         attempt = int(status.get("attempt", 0))
         worker = spec.get(Role.WORKER) or {}
         container = trainer_name((worker.get("template") or {}).get("spec") or {})
-        name = pod_name(key.name, Role.WORKER, 0)
-        pod = self._pod(owner, attempt, name)
+        pod = self._pod(owner, attempt, pod_name(key.name, Role.WORKER, 0))
         if pod is None or "running" not in (container_status(pod, container).get("state") or {}):
             return None
         known = parse_progress(status.get("progress") or {})
         return Target(
             owner=owner,
             attempt=attempt,
-            pod=name,
             pod_uid=uid_of(pod),
             node=pod["spec"].get("nodeName", ""),
             container=container,
@@ -185,7 +182,7 @@ class LogReader:
         try:
             self.clock.wait(self._stopped, self.pace.reserve())
             at, now = self.clock.monotonic(), self.clock.now()
-            log = self._get(target, target.pod, followed.lines, MAX_BYTES)
+            log = self._get(target, 0, followed.lines, MAX_BYTES)
         except TooLarge as error:
             self.turns.note_node(target.node, True)
             if followed.ask_fewer():
@@ -200,12 +197,12 @@ class LogReader:
         now_there = self._find(target.owner.key)
         if now_there is None or now_there.pod_uid != target.pod_uid:  # the log may be another's
             return 0.0
-        is_telling = followed.take(log, at, now, self._broken_at)
-        reading = followed.reading
-        if reading is not None and _is_silent(reading, target.policy, now):
-            reading = followed.add_tails(tuple(self._read_tails(target)))
+        reading = followed.take(log, at, now, self._broken_at)
+        if _is_silent(reading, target.policy, now):
+            reading = replace(reading, tails=tuple(self._read_tails(target)))
+            followed.reading = reading
         self.memory.note_training(target.owner.key, target.owner.uid, reading)
-        if is_telling or target.policy:
+        if followed.is_telling or target.policy:
             self.add(target.owner.key)
         return PERIOD_SECONDS
 
@@ -220,13 +217,13 @@ class LogReader:
     def _forget(self, key: Key) -> None:
         """The pod that was read is gone."""
         with self._lock:
-            known = self._logs.pop(key, None)
-        if known is not None:
-            self.memory.forget_training(key)
+            self._logs.pop(key, None)
+        self.memory.forget_training(key)
 
-    def _get(self, target: Target, pod: str, lines: int, max_bytes: int) -> bytes:
-        """The last lines of a pod's trainer. Raises ApiError, TooLarge if they are too long."""
-        path = POD.path(target.owner.key.namespace, pod, "log")
+    def _get(self, target: Target, worker: int, lines: int, max_bytes: int) -> bytes:
+        """The last lines of a worker. Raises ApiError, TooLarge if they are too long."""
+        namespace, name = target.owner.key
+        path = POD.path(namespace, pod_name(name, Role.WORKER, worker), "log")
         return read_tail(self.client, path, target.container, lines, max_bytes)
 
     def _note_failure(self, target: Target, error: ApiError) -> float:
@@ -261,10 +258,9 @@ class LogReader:
             if now - self._complained_at < LOG_SECONDS:
                 return
             self._complained_at = now
-        key = target.owner.key
-        name = f"{key.namespace}/{target.pod}"
+        job = "/".join(target.owner.key)
         event = "logs_forbidden" if isinstance(error, Forbidden) else "log_not_read"
-        self.log.warning(event, pod=name, node=target.node, error=error.message)
+        self.log.warning(event, job=job, node=target.node, error=error.message)
 
     def _read_tails(self, target: Target) -> Iterator[Tail]:
         """The last lines of the first workers, which show which of them fell silent first."""
@@ -278,7 +274,7 @@ class LogReader:
                 continue
             self.clock.wait(self._stopped, self.pace.reserve())
             try:
-                lines = read_lines(self._get(target, name, TAIL_LINES, MAX_TAIL_BYTES))
+                lines = read_lines(self._get(target, index, TAIL_LINES, MAX_TAIL_BYTES))
             except ApiError:
                 lines = []
             yield name, lines[-1].time if lines else None, "\n".join(each.text for each in lines)

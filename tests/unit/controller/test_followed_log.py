@@ -32,7 +32,7 @@ class Follower(FollowedLog):
     def see(self, log: bytes):
         self.reads += 1
         seconds = 30.0 * self.reads
-        self.told = self.take(log, seconds, NOW + timedelta(seconds=seconds))
+        self.take(log, seconds, NOW + timedelta(seconds=seconds))
         assert self.reading is not None
         return self.reading.progress
 
@@ -136,7 +136,7 @@ def test_a_job_is_told_every_five_minutes_in_any_case(followed):
     told = []
     for number in range(25):
         followed.see(log_of(b"working", first=3 * number))
-        told.append(followed.told)
+        told.append(followed.is_telling)
     assert sum(told) == 1 + 24 * 30 // REPORT_SECONDS
 
 
