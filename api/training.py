@@ -1,6 +1,6 @@
-"""A job's training: what the operator does when it stalls, and how far it is.
+"""A job's training: what the operator does when it stalls, and its progress.
 
-What the status holds comes from a program's log, so it is numbers, short names and one path. An
+The progress comes from a program's log, so it has only numbers, short names and one path. An
 unknown value is None or empty, and left out of the JSON.
 """
 
@@ -159,7 +159,7 @@ def parse_progress(raw: Raw) -> TrainingProgress:
 
 
 def dump_progress(progress: TrainingProgress) -> Raw:
-    """The JSON of `status.progress`: what is known."""
+    """The JSON of `status.progress`, without unknown values."""
     raw = dump_fields(progress) | {
         "metrics": [dump_fields(each) for each in progress.metrics],
         "checkpoint": _known(dump_fields(progress.checkpoint)),
@@ -168,6 +168,6 @@ def dump_progress(progress: TrainingProgress) -> Raw:
 
 
 def _known(raw: Raw) -> Raw:
-    """Without what is empty; a step of 0 is known."""
+    """The fields that are not empty; a step of 0 counts as known."""
     steps = ("step", "totalSteps", "percent")
     return {key: value for key, value in raw.items() if value or key in steps}

@@ -15,7 +15,7 @@ from pdj import actions
 from pdj.commands import logs, status
 from pdj.commands.restart import submit_again
 from pdj.commands.wait import wait_for, wait_until_gone
-from pdj.explain.story import tell
+from pdj.explain.story import build_story
 from pdj.explain.texts import LANGUAGES
 from pdj.gather.jobs import JobPicture, get_job, headline_of, look
 from pdj.gather.live import result_of
@@ -82,7 +82,7 @@ class Job:
         with translating():
             session, picture = self._session(), self._look()
             training = read_training(session.client, picture.job, session.clock)
-            story = tell(session.client, picture, lang, training)
+            story = build_story(session.client, picture, lang, training)
             return "\n".join(draw_story(story, lang, session.screen.paint, session.now))
 
     def logs(

@@ -55,7 +55,7 @@ LOG_SECONDS = 60.0
 class Target:
     """The pod to read: the first worker of a job in an attempt. `workers` is how many there are.
 
-    `known` is what the status says of the attempt, perhaps by another leader.
+    `known` is the progress in the status, perhaps written by another leader.
     """
 
     owner: Owner
@@ -91,8 +91,8 @@ class LogReader:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards the fields below; a log in the table belongs to the thread that took its job."""
     _logs: dict[Key, FollowedLog] = field(default_factory=dict)
-    _told: set[Key] = field(default_factory=set)
-    """The jobs that were told that their log is not read."""
+    _reported: set[Key] = field(default_factory=set)
+    """The jobs that have an Event about their log that is not read."""
     _scanned_at: float = float("-inf")
     _complained_at: float = float("-inf")
 
@@ -133,7 +133,7 @@ class LogReader:
             facts = self.store.facts(PADDLE_JOB)
             running = {key for key, each in facts if each.phase in READ_PHASES}
             self._logs = {key: log for key, log in self._logs.items() if key in running}
-            self._told &= running
+            self._reported &= running
         self.turns.update(running)
 
     def _find(self, key: Key) -> Target | None:
@@ -142,7 +142,7 @@ class LogReader:
         if entry is None or entry.is_deleting:
             return None
         if len(entry.packed) > MAX_JOB_BYTES:
-            self._tell(Owner(key, entry.uid), f"the job is larger than {MAX_JOB_BYTES >> 10} KiB")
+            self._report(Owner(key, entry.uid), f"the job is larger than {MAX_JOB_BYTES >> 10} KiB")
             return None
         job, owner = entry.unpack(), Owner(key, entry.uid)
         spec: Raw = job.get("spec") or {}
@@ -187,7 +187,7 @@ class LogReader:
             self.turns.note_node(target.node, True)
             if followed.ask_fewer():
                 return 0.0
-            self._tell(target.owner, error.message)
+            self._report(target.owner, error.message)
             followed.fail()  # nobody sees whether the end of its last line is new
             return PERIOD_SECONDS
         except ApiError as error:
@@ -232,7 +232,7 @@ class LogReader:
         """
         self._complain(target, error)
         if isinstance(error, Forbidden):
-            self._tell(target.owner, error.message)
+            self._report(target.owner, error.message)
             return FORBIDDEN_SECONDS
         if isinstance(error, Throttled | Unreachable):
             self._broken_at = self.clock.monotonic()
@@ -242,12 +242,12 @@ class LogReader:
             self.turns.note_node(target.node, False)
         return PERIOD_SECONDS
 
-    def _tell(self, owner: Owner, why: str) -> None:
-        """Tell the job, once, why its progress is unknown."""
+    def _report(self, owner: Owner, why: str) -> None:
+        """Emit an Event, once per job, that says why its progress is unknown."""
         with self._lock:
-            if owner.key in self._told:
+            if owner.key in self._reported:
                 return
-            self._told.add(owner.key)
+            self._reported.add(owner.key)
         job = {"metadata": {**owner.key._asdict(), "uid": owner.uid}}
         message = f"progress and stalls are unknown, since the log is not read: {why}"
         self.record(job, EmitEvent("Warning", Reason.LOG_NOT_READ, message))

@@ -5,7 +5,7 @@ import os
 
 from pdj.commands.options import job_name
 from pdj.errors import OK
-from pdj.explain.story import tell
+from pdj.explain.story import build_story
 from pdj.explain.texts import LANGUAGES
 from pdj.gather.jobs import look
 from pdj.gather.progress import read_training
@@ -24,7 +24,7 @@ def run(session: Session) -> int:
     language = session.options.lang or environment_language()
     picture = look(session.client, session.namespace, session.options.job)
     training = read_training(session.client, picture.job, session.clock)
-    story = tell(session.client, picture, language, training)
+    story = build_story(session.client, picture, language, training)
     session.screen.write(*draw_story(story, language, session.screen.paint, session.now))
     return OK
 

@@ -28,7 +28,7 @@ from pdj.session import Session
 from pdj.text.terminal import plain
 
 ROUNDS = 20
-"""How often the status is written: the operator may write it, too, as long as the job is new."""
+"""How often writing the status is tried: the operator may write it, too, while the job is new."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(session: Session) -> int:
-    """Create the jobs of the file; those that are there already stay as they are."""
+    """Create the jobs of the file; those that exist already are not changed."""
     objects = read(session.options.file)
     only = session.options.namespace
     chosen = [each for each in objects if only in (None, namespace_of(each))]
@@ -82,7 +82,7 @@ def _restore(session: Session, job: Raw, codes: list[Raw]) -> None:
 
 
 def _restore_job(session: Session, job: Raw) -> str:
-    """What was done."""
+    """Create the job, or finish a restore that was cut off; returns what was done."""
     has_ended = result_of(job) is not None
     wanted = _held(job) if has_ended else bare(job)
     wanted.pop("status", None)
@@ -93,7 +93,7 @@ def _restore_job(session: Session, job: Raw) -> str:
         if ANNOTATION_RESTORING not in (made["metadata"].get("annotations") or {}):
             return "exists already and is not changed"
     if not has_ended:
-        return "begins anew"
+        return "starts again"
     try:
         _write_status(session, made, job["status"])
     except ApiError as error:
@@ -120,7 +120,7 @@ def _write_status(session: Session, made: Raw, status: Raw) -> None:
 def _held(job: Raw) -> Raw:
     """The job suspended, with a mark of what `spec.suspend` was."""
     held = bare(job)
-    was = json.dumps((job["spec"] or {}).get("suspend"))
+    was = json.dumps(job["spec"].get("suspend"))
     notes = {**(held["metadata"].get("annotations") or {}), ANNOTATION_RESTORING: was}
     metadata = {**held["metadata"], "annotations": notes}
     return {**held, "metadata": metadata, "spec": {**job["spec"], "suspend": True}}

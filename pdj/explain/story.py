@@ -79,7 +79,7 @@ def language_module(language: str) -> ModuleType:
     return chinese if language == "zh" else english
 
 
-def tell(
+def build_story(
     client: Client, picture: JobPicture, language: str, training: Training | None = None
 ) -> Story:
     """Build the job's explanation; pass its training if you want that included."""

@@ -7,7 +7,7 @@ from api.job import PaddleJob
 from api.objects import Raw
 from api.trainer import count_accelerators
 from kube.client import Client
-from pdj.explain.story import Story, Why, event_time, language_module, tell
+from pdj.explain.story import Story, Why, build_story, event_time, language_module
 from pdj.gather.jobs import JobPicture
 from pdj.gather.pods import Pod, read_pod
 from pdj.gather.progress import Training
@@ -23,7 +23,7 @@ def describe_job(
 ) -> dict[str, Any]:
     """The message of a job's feed. Raises Problem if this version cannot read the job."""
     job = picture.job
-    story = tell(client, picture, language, training)
+    story = build_story(client, picture, language, training)
     return {
         "type": "job",
         "row": row_of(picture.raw),

@@ -19,7 +19,7 @@ from reconcile.model.plan import Outcome
 from reconcile.model.view import View
 
 SHARE_SECONDS = 60.0
-"""A share of less time says nothing."""
+"""A job younger than this has no share."""
 
 
 def note_loss(view: View, status: JobStatus, incident: Incident) -> JobStatus:

@@ -40,10 +40,9 @@ class Hold:
     A hold without a `reason` only stops something or asks for another pass. `seconds` is the time
     until the next pass, None if an event wakes the job. `child` is the object that blocks, `state`
     the kubelet's name for its state, `more` the number of other such objects. `grace` is the flag
-    whose grace runs: when it is over, the job fails,
-    or gives its pods back. `warns`: also emit an Event. `keeps`: leave
-    the stored condition as it is. `note` is a status to write instead of everything else, `assumed`
-    a refusal that this job has not met itself.
+    whose grace runs: when it is over, the job fails, or deletes its pods for now. `warns`: also
+    emit an Event. `keeps`: leave the stored condition as it is. `note` is a status to write instead
+    of everything else, `assumed` a refusal that this job has not met itself.
     """
 
     reason: Reason | None = None

@@ -14,7 +14,7 @@ from api.constants import Reason
 from pdj.access.connection import open_client
 from pdj.access.kubeconfig import load_target
 from pdj.explain import chinese, english, kueue
-from pdj.explain.story import tell
+from pdj.explain.story import build_story
 from pdj.explain.texts import Text
 from pdj.gather.jobs import look
 from pdj.main import BUG
@@ -101,7 +101,7 @@ def explain(lab: Lab, name: str, language: str) -> str:
     kubeconfig = lab.cluster.kubectl_environment()["KUBECONFIG"]
     client = open_client(load_target(kubeconfig, None))
     with contextlib.closing(client):
-        story = tell(client, look(client, lab.namespace, name), language)
+        story = build_story(client, look(client, lab.namespace, name), language)
     lines = draw_story(story, language, lambda text, *_: text, datetime.now(UTC))
     return "\n".join(lines)
 

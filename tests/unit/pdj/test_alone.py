@@ -8,7 +8,7 @@ from api.constants import Reason
 from api.objects import Raw
 from kube.client import Client
 from kube.errors import Forbidden
-from pdj.explain.story import tell
+from pdj.explain.story import build_story
 from pdj.gather.alone import find_alone
 from pdj.gather.jobs import JobPicture
 from pdj.text.status import draw_job
@@ -61,7 +61,7 @@ def test_log_of_worker_0_shows_it(job: JobBuilder, logs: dict[str, str], is_alon
     alone = find_alone(client, picture)
     drawn = draw_job(picture, Screen(has_colour=False).paint, at(9), 200, alone=alone)
     assert any(Reason.TRAINED_ALONE in line for line in drawn) == is_alone
-    told = [why.reason for why in tell(client, picture, "en").whys]
+    told = [why.reason for why in build_story(client, picture, "en").whys]
     assert told == [Reason.WORKERS_SUCCEEDED, *[Reason.TRAINED_ALONE] * is_alone]
 
 

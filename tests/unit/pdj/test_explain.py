@@ -12,7 +12,7 @@ from api.objects import Raw
 from kube.client import Client
 from kube.errors import Forbidden, NotFound
 from pdj.explain import chinese, english, kueue
-from pdj.explain.story import language_module, tell
+from pdj.explain.story import build_story, language_module
 from pdj.explain.texts import Text, Who
 from pdj.gather.jobs import JobPicture
 from pdj.text.explain import draw_story
@@ -67,7 +67,7 @@ class Events:
 
 def next_step(job: Raw, language: str, *events: Raw) -> Text:
     """What a user is told about the job."""
-    (why,) = tell(cast("Client", Events(*events)), JobPicture(job), language).whys
+    (why,) = build_story(cast("Client", Events(*events)), JobPicture(job), language).whys
     return why.text
 
 
@@ -104,7 +104,7 @@ def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_mor
     record |= {"reason": "PodFailed", "message": "\n".join(["ValueError: no", *lines])}
     job = a_job().with_workers(2).with_status(phase="Failed", attempt=2, failures=[record])
     job.with_condition("Failed", True, reason=Reason.POD_FAILED)
-    story = tell(cast("Client", Events()), JobPicture(job.build()), "en")
+    story = build_story(cast("Client", Events()), JobPicture(job.build()), "en")
     shown = draw_story(story, "en", Screen(has_colour=False).paint, NOW)
     start = shown.index("Its last lines:") + 1
     assert shown[start : start + 10] == [f"  {line}" for line in lines[-10:]]
@@ -149,7 +149,7 @@ def test_what_no_node_has_is_said_to_never_fit(asked: object, fits: bool) -> Non
     job = a_job().with_workers(2, template).with_status(phase="Pending")
     job.with_condition("Pending", True, reason=Reason.UNSCHEDULABLE)
     client = cast("Client", Nodes("2", "4"))  # type: ignore[arg-type]
-    first = tell(client, JobPicture(job.build()), "en").facts["nodes"][0]
+    first = build_story(client, JobPicture(job.build()), "en").facts["nodes"][0]
     never = "each pod of worker asks for nvidia.com/gpu 8, but no node has more than 4: it never"
     assert first.startswith("node-0: " if fits else never)
 
@@ -173,7 +173,7 @@ def test_who_waited_in_vain_is_shown_beside_the_others(language: str, texts: Mod
     built = job.build()
     pods = [a_pod(built, index=0).ended(1), a_pod(built, index=1).ended(143), a_pod(built, index=2)]
     picture = JobPicture(built, tuple(pod.build() for pod in pods))
-    story = tell(cast("Client", Logs()), picture, language)
+    story = build_story(cast("Client", Logs()), picture, language)
     assert story.whys[0].text == texts.FAULTS[Fault.PEER]
     said = [f"train-worker-1: train-worker-1 says {number}" for number in (6, 7, 8)]
     assert story.facts["peers"] == said
@@ -212,14 +212,14 @@ def test_an_etcd_that_is_not_there_is_named(master: str, asked: str) -> None:
     env = [{"name": "PADDLE_MASTER", "value": master}] if master else []
     pod["spec"]["containers"][0]["env"] = env
     picture = JobPicture(job.build(), (pod,))
-    facts = tell(cast("Client", Services()), picture, "en").facts
+    facts = build_story(cast("Client", Services()), picture, "en").facts
     if not asked:
         assert "etcd" not in facts
         return
     namespace, _, name = asked.partition("/")
     assert f"there is no Service {name} in namespace {namespace}" in facts["etcd"][0]
     there = cast("Client", Services(asked))
-    assert "etcd" not in tell(there, picture, "en").facts
+    assert "etcd" not in build_story(there, picture, "en").facts
 
 
 ELSEWHERE = {
@@ -302,7 +302,7 @@ def test_every_reason_of_kueue_has_a_sentence(kueues: str, language: str, end: s
     told = {"type": "QuotaReserved", "status": "False", "reason": kueues}
     if not is_wait:
         told = {"type": "Evicted", "status": "True", "reason": kueues}
-    story = tell(cast("Client", Queues(told)), JobPicture(job.build()), language)
+    story = build_story(cast("Client", Queues(told)), JobPicture(job.build()), language)
     generic = language_module(language).TEXTS[reason]
     text = story.whys[0].text
     assert text.cause.endswith(end)
@@ -310,7 +310,7 @@ def test_every_reason_of_kueue_has_a_sentence(kueues: str, language: str, end: s
     assert text != generic
     if is_wait:
         assert story.facts["queue"] == ["team: 2 of 2", "team <- PaddleJob big"]
-    hidden = tell(cast("Client", Queues()), JobPicture(job.build()), language)
+    hidden = build_story(cast("Client", Queues()), JobPicture(job.build()), language)
     assert hidden.whys[0].text == generic
 
 
@@ -324,7 +324,7 @@ def test_job_of_multikueue_is_explained_by_its_workload(
     told = {"type": "QuotaReserved", "status": quota, "reason": reason}
     admitted = {"type": "Admitted", "status": quota, "reason": reason}
     job = a_job().with_workers(1).with_spec(managedBy="kueue.x-k8s.io/multikueue")
-    story = tell(cast("Client", Queues(told, admitted)), JobPicture(job.build()), language)
+    story = build_story(cast("Client", Queues(told, admitted)), JobPicture(job.build()), language)
     assert story.whys[0].text == texts[reason]
 
 

@@ -17,7 +17,7 @@ from kube.clock import Clock
 from kube.errors import Forbidden, NotFound, Transient
 from kube.logs import MAX_BYTES
 from pdj.commands import list as list_command
-from pdj.explain.story import tell
+from pdj.explain.story import build_story
 from pdj.gather.jobs import JobPicture
 from pdj.gather.progress import Training, TrainingReader, read_training
 from pdj.session import Session
@@ -255,7 +255,7 @@ def test_nobody_is_named_without_grounds(seconds: dict[str, float]) -> None:
 def test_explain_claims_no_more_than_is_known(language: str, cause: str, line: str) -> None:
     client = cast("Client", Logs(worker_0=Transient("no answer")))
     lines = draw_story(
-        tell(client, a_picture(), language, read(cast("Logs", client))), language,
+        build_story(client, a_picture(), language, read(cast("Logs", client))), language,
         Screen(has_colour=False).paint, NOW,
     )  # fmt: skip
     assert cause in lines
@@ -265,7 +265,7 @@ def test_explain_claims_no_more_than_is_known(language: str, cause: str, line: s
 @pytest.mark.parametrize(("quiet", "hangs"), [(0, True), (1200, False)])
 def test_a_long_silence_that_nobody_announced_is_a_doubt(quiet: int, hangs: bool) -> None:
     logs = Logs(worker_0=log((-600, f"paddlejob: step=7 quiet={quiet}")))
-    (why,) = tell(cast("Client", logs), a_picture(), "en", read(logs)).whys
+    (why,) = build_story(cast("Client", logs), a_picture(), "en", read(logs)).whys
     assert ("may hang" in why.text.cause) is hangs
 
 

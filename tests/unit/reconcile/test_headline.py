@@ -8,7 +8,7 @@ import pytest
 from api.constants import Condition
 from api.status import MAX_HEADLINE_CHARACTERS
 from kube.client import Client
-from pdj.explain.story import tell
+from pdj.explain.story import build_story
 from pdj.gather.jobs import JobPicture
 from pdj.text.status import draw_job
 from pdj.text.terminal import Screen
@@ -65,7 +65,7 @@ def test_restart_refused_by_quota_has_one_reason_in_all_tools(
     row = row_of(picture.raw)
     assert (row["reason"], row["message"]) == headline(world)
     client = cast("Client", Mock(list=Mock(return_value=([], ""))))
-    assert [why.reason for why in tell(client, picture, "en").whys] == [
+    assert [why.reason for why in build_story(client, picture, "en").whys] == [
         "QuotaExceeded",
         "PodFailed",
     ]
