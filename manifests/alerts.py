@@ -23,7 +23,8 @@ AIM = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One alert. `query` has the windows as names of `spans`, in seconds, and its limit: `{limit}`.
+    """One alert. In `query`, `{name}` stands for the value of that name in `spans`, in seconds, and
+    `{limit}` for its limit.
 
     `for_seconds` is how long the query has to hold. The limit is a value of the chart; where it is
     one of `spans`, it is in seconds.

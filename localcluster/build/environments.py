@@ -171,7 +171,7 @@ def _explain(recipe: Recipe, output: str) -> str:
         return f"{name} cannot be installed: the package index cannot be reached ({match[1]})"
     if match := NO_WHEEL.search(output):
         where = f"Python {written(recipe.python)} on {platform.machine()}"
-        return f"{name} cannot be installed: nothing of {match[1]} for {where}"
+        return f"{name} cannot be installed: there is no package {match[1]} for {where}"
     lines = output.strip().splitlines() or ["no output"]
     errors = [line for line in lines if line.startswith("ERROR:")]
     return f"{name} cannot be installed: {(errors or lines)[-1]}"

@@ -67,7 +67,8 @@ def _is_listed(cluster: Cluster, kind: str) -> bool:
 def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
     """Create objects, by default in this namespace; return kubectl's output.
 
-    Namespaces come first, the file's own or a bare one: pods need what each begins with.
+    Namespaces are created first, those of the file or else an empty one, because the other objects
+    need them.
     """
     spaces = [each for each in objects if each.get("kind") == "Namespace"]
     others = [each for each in objects if each.get("kind") != "Namespace"]

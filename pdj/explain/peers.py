@@ -1,4 +1,4 @@
-"""The last lines of the other pods, for a job in which one waited for them in vain."""
+"""The last lines of the other pods, if a pod failed because it waited for them in vain."""
 
 from api.objects import Raw, name_of
 from api.status import Failure

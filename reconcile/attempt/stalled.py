@@ -66,7 +66,7 @@ def note_stall(view: View, status: JobStatus) -> JobStatus:
 
 
 def count_stall(view: View, status: JobStatus) -> tuple[Outcome, ...]:
-    """For how long the training has stood still, with the status that reports it first."""
+    """The outcome with the seconds without progress, in the pass that first reports the stall."""
     known, stalled = view.job.status, status.is_true(Condition.TRAINING_STALLED)
     since = parse_time(status.lost_since)
     if not stalled or known.is_true(Condition.TRAINING_STALLED) or since is None:

@@ -1,8 +1,8 @@
 """Resolves Service names to the addresses of the pods behind them. Pure.
 
 There is no cluster DNS here and no Service address: every name stands in /etc/hosts of each pod,
-with the address of the ready pods that the Service selects (of all that have an address, where it
-publishes those that are not ready). A named host below a headless Service has its line too.
+with the addresses of the ready pods that the Service selects, or of all pods if it publishes
+addresses that are not ready. A named host of a headless Service has its line, too.
 """
 
 from dataclasses import dataclass

@@ -103,7 +103,7 @@ def test_the_interpreter_and_the_image_count(
             "ERROR: No matching distribution found for einops==0.8.0",
             "the package index cannot be reached (NewConnectionError)",
         ),
-        ("ERROR: No matching distribution found for x==9", "nothing of x==9 for Python"),
+        ("ERROR: No matching distribution found for x==9", "there is no package x==9 for Python"),
         ("ERROR: Invalid requirement: 'a b'", "ERROR: Invalid requirement: 'a b'"),
     ],
 )

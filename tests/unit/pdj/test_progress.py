@@ -272,7 +272,7 @@ def test_a_long_silence_that_nobody_announced_is_a_doubt(quiet: int, hangs: bool
 def test_a_gang_that_forms_again_and_again_is_a_doubt() -> None:
     forming = "LAUNCH INFO 2026-01-02 03:04:05,678 Waiting peer ready..."
     logs = Logs(worker_0=log(*((90 + i, forming) for i in range(3))))
-    (why,) = tell(cast("Client", logs), a_picture(), "en", read(logs)).whys
+    (why,) = build_story(cast("Client", logs), a_picture(), "en", read(logs)).whys
     assert "again and again" in why.text.cause
 
 
