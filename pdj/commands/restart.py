@@ -2,10 +2,13 @@
 
 import argparse
 import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
 from kube.client import STRICT
-from kube.errors import ApiError
+from kube.errors import ApiError, Transient
 from pdj import actions
 from pdj.code.store import held
 from pdj.commands.backup import bare
@@ -70,17 +73,39 @@ def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
     path = jobs_path(namespace)
     trial = {**job, "metadata": {**job["metadata"], "name": None, "generateName": name[:TRIAL]}}
     session.client.create(path, trial, {**STRICT, "dryRun": "All"})
+    is_asked = False
     try:
-        with held(session.client, job, session.note):
+        with interrupted_by_signals(), held(session.client, job, session.note):
             session.client.delete(jobs_path(namespace, name), uid_of(old))
+            is_asked = True
             wait_until_gone(session, name, uid_of(old), namespace)
             return session.client.create(path, job, STRICT)
-    except (ApiError, Problem, KeyboardInterrupt):
-        session.screen.write(json.dumps(job, indent=2))
-        session.notes.write(
-            f"{plain(name)} is deleted and could not be created again; its YAML is printed above"
-        )
+    except (ApiError, Problem, KeyboardInterrupt) as error:
+        if is_asked or isinstance(error, Transient | KeyboardInterrupt):
+            session.screen.write(json.dumps(job, indent=2))
+            deleted = "is deleted" if is_asked else "may be deleted"
+            session.notes.write(
+                f"{plain(name)} {deleted} and could not be created again; its YAML is printed above"
+            )
         raise
+
+
+@contextmanager
+def interrupted_by_signals() -> Iterator[None]:
+    """Whoever ends the command, or closes its terminal, interrupts the block as Ctrl-C does.
+
+    In a thread other than the main one, signals do what they did.
+    """
+    before = {}
+    with suppress(ValueError):
+        for each in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(each) is signal.SIG_DFL:
+                before[each] = signal.signal(each, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _wait(session: Session, name: str, value: str) -> None:
