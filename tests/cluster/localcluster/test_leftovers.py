@@ -12,13 +12,7 @@ import pytest
 
 from localcluster import Cluster, ClusterConfig, LocalClusterError
 from localcluster.cluster import components
-from localcluster.cluster.components import (
-    API_SERVER,
-    COMPONENTS,
-    CONTROLLER_MANAGER,
-    ETCD,
-    SCHEDULER,
-)
+from localcluster.cluster.components import API_SERVER, COMPONENTS, SCHEDULER
 from localcluster.machine import clock
 from localcluster.machine.errors import StartError
 from tests.live.processes import command_lines, processes_in
@@ -38,13 +32,6 @@ with Cluster(config) as cluster:
     print("ready", flush=True)
     sys.stdin.read()
 """
-
-
-@pytest.fixture(scope="module")
-def other() -> Iterator[Cluster]:
-    """A cluster whose components these tests stop and start again."""
-    with Cluster(ClusterConfig(nodes=0)) as running:
-        yield running
 
 
 BEFORE: list[str] = []
@@ -115,9 +102,7 @@ def test_stop_leaves_logs_in_a_given_folder_and_no_process(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "flag"),
     [
-        pytest.param(ETCD, "--data-dir=/dev/null/nowhere", id="etcd"),
         pytest.param(API_SERVER, "--audit-policy-file=nowhere", id="API server"),
-        pytest.param(CONTROLLER_MANAGER, "--controllers=nowhere", id="controller manager"),
         pytest.param(SCHEDULER, "--nowhere", id="scheduler"),
     ],
 )

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 from api.objects import Raw
-from localcluster import Cluster, ClusterConfig
+from localcluster import Cluster
 
 
 def test_kubeconfig_is_all_that_kubectl_needs(cluster: Cluster, tmp_path: Path) -> None:
@@ -48,26 +48,3 @@ def test_blocking_an_owners_deletion_takes_a_right_over_the_owner(
         "create", "-f", "-", stdin=json.dumps(child), check=False, kubeconfig=kubeconfig
     )
     assert "cannot set blockOwnerDeletion" in refused.stderr
-
-
-def test_nodes_are_as_configured_and_take_a_pod_at_once() -> None:
-    config = ClusterConfig(
-        nodes=2,
-        node_capacity={"cpu": "3", "nvidia.com/gpu": "2"},
-        labels={"zone": "a"},
-        taints=["dedicated=training:PreferNoSchedule"],
-    )
-    with Cluster(config) as cluster:
-        cluster.kubectl(
-            "run", "it", "--image=busybox", "--restart=Never", "--", "sh", "-c", "exit 0"
-        )
-        done = "--for=jsonpath={.status.phase}=Succeeded"
-        cluster.kubectl("wait", done, "pod/it", "--timeout=120s", timeout_seconds=130)
-        events = cluster.get("/api/v1/namespaces/default/events")["items"]
-        nodes = cluster.get("/api/v1/nodes")["items"]
-    assert "FailedScheduling" not in [event["reason"] for event in events]
-    assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
-    for node in nodes:
-        assert node["metadata"]["labels"]["zone"] == "a"
-        assert node["status"]["capacity"].items() >= config.node_capacity.items()
-        assert [taint["key"] for taint in node["spec"]["taints"]] == ["dedicated"]

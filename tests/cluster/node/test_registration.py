@@ -73,17 +73,28 @@ def test_the_scheduler_counts_gpus(pods: Pods) -> None:
     assert placed() == list(NODES)
 
 
-def test_taints_and_the_slow_retry_are_configured() -> None:
+def test_nodes_are_as_configured_and_take_a_pod_at_once() -> None:
     config = ClusterConfig(
-        nodes=1,
-        taints=["dedicated=train:NoSchedule"],
+        nodes=2,
+        node_capacity={"cpu": "3", "nvidia.com/gpu": "2"},
+        labels={"zone": "a"},
+        taints=["dedicated=training:PreferNoSchedule"],
         config_retry_seconds=600.0,
         report=_silent,
     )
     with Cluster(config) as cluster:
-        taints = cluster.get(NODE)["spec"]["taints"]
-        assert {"key": "dedicated", "value": "train", "effect": "NoSchedule"} in taints
-        _check_slow_retry(Pods(cluster, "default"))
+        pods = Pods(cluster, "default")
+        pods.create("first", shell("exit 0"))
+        pods.wait_phase("first", "Succeeded")
+        events = cluster.get("/api/v1/namespaces/default/events")["items"]
+        assert "FailedScheduling" not in [event["reason"] for event in events]
+        nodes = cluster.get("/api/v1/nodes")["items"]
+        assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
+        for node in nodes:
+            assert node["metadata"]["labels"]["zone"] == "a"
+            assert node["status"]["capacity"].items() >= config.node_capacity.items()
+            assert [taint["key"] for taint in node["spec"]["taints"]] == ["dedicated"]
+        _check_slow_retry(pods)
 
 
 def _check_slow_retry(pods: Pods) -> None:
