@@ -12,8 +12,8 @@ from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, grant_roles, operator_beside
 from tests.live.proxy import refused_creates
 
-TRIES = 4
-"""In vain. If each pause was twice the last, the next try would come 80 s later."""
+TRIES = 3
+"""In vain. If each pause was twice the last, the next try would come 40 s later."""
 BACK_SECONDS = 32.0
 
 
@@ -51,7 +51,7 @@ def labs(unattended: Cluster) -> Iterator[list[Lab]]:
 
 
 def test_pods_come_soon_after_the_cause_is_gone(labs: list[Lab]) -> None:
-    """Of both at once: each takes a minute to be tried so often."""
+    """Of both at once: each takes half a minute to be tried so often."""
     with ExitStack() as troubles:
         for lab, trouble in zip(labs, TROUBLES, strict=True):
             troubles.enter_context(trouble(lab))

@@ -25,7 +25,6 @@ from tests.live.proxy import FaultProxy, audit_entries
 ROOT = Path(__file__).parents[3]
 HAND_OVER_SECONDS = 9.0
 """Less than a standby waits for a lease that nobody has given up: 13 s from its last renewal."""
-MAX_LEASE_SECONDS = 60.0
 WAIT_SECONDS = 120.0
 WIDE = 500
 LEASE = "paddlejob-operator-all"
@@ -317,31 +316,6 @@ def test_jobs_submitted_while_a_renewal_came_too_late_get_their_pods(
         for job in jobs:
             wait(lambda job=job: has_pods(lab, job), f"pods of {job}", 60)
         assert first.said("lease_lost")
-
-
-def test_a_leader_that_was_killed_is_followed_after_its_lease(
-    lab: Lab, start_operator: StartOperator
-) -> None:
-    first = start_operator("first", "--leader-elect")
-    first.wait_for("working")
-    second = start_operator("second", "--leader-elect")
-    first.stop()
-    submit(lab, "orphaned")
-    wait(lambda: second.said("working"), "the standby works")
-    wait(lambda: has_pods(lab, "orphaned"), "pods")
-
-
-def test_a_lease_of_a_day_is_taken_over_within_a_minute(
-    plane: Cluster, lab: Lab, start_operator: StartOperator
-) -> None:
-    hold_lease(plane, 86_400)
-    operator = start_operator("operator", "--leader-elect")
-    wait(lambda: operator.said("listed"), "it serves probes")
-    ports = sorted(listening_ports(operator.process.pid))
-    wait(lambda: ask(ports, "/readyz") == "ok\n", "a standby is ready")
-    assert not operator.said("leading")
-    wait(lambda: operator.said("working"), "it works", MAX_LEASE_SECONDS)
-    assert holder(plane) != "somebody"
 
 
 def test_nobody_is_ready_while_nobody_can_lead(
