@@ -1,4 +1,4 @@
-"""Distributed training as a plain Kubernetes Job, and as the PaddleJob that it is converted into.
+"""Distributed training as a PaddleJob that a plain Kubernetes Job was converted into.
 
 Its program asks the API server for the pods of its Job, by the label that a Job's have.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.pods import EXAMPLES, python
-from tests.examples.test_converted import SECONDS, convert
+from tests.examples.test_converted import convert
 from tests.live.lab import Lab
 
 pytestmark = [pytest.mark.training, pytest.mark.timeout(700)]
@@ -20,10 +20,8 @@ PROGRAMS = EXAMPLES / "wide_and_deep"
 MAKE = [str(PROGRAMS / "make_data.py"), "--shards=3", "--samples=3000", "--part-size=500"]
 
 
-@pytest.fixture(scope="module", params=["as it is", "converted"])
-def output(
-    request: pytest.FixtureRequest, module_lab: Lab, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+@pytest.fixture(scope="module")
+def output(module_lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the job has written, after its end."""
     root = tmp_path_factory.mktemp("hosts")
     ignored = shutil.ignore_patterns("__pycache__")
@@ -33,14 +31,8 @@ def output(
     module_lab.kubectl("create", "rolebinding", root.name, "--clusterrole=view", account)
     text = (EXAMPLES / "sharded" / "job.yaml").read_text().replace("/home/work/mfs", str(root))
     text = text.replace("value: default", f"value: {module_lab.namespace}")
-    if request.param == "converted":
-        notes = convert(module_lab, text.encode())
-        assert [note.split()[1] for note in notes] == ["guessed", "guessed"]
-    else:
-        module_lab.kubectl("create", "-f", "-", stdin=text)
-        wait = ("wait", "--for=condition=Complete", f"job/{JOB}", f"--timeout={SECONDS}s")
-        module_lab.kubectl(*wait, timeout_seconds=SECONDS + 10)
-        module_lab.kubectl("delete", "job", JOB, "--cascade=foreground")  # pods of the same label
+    notes = convert(module_lab, text.encode())
+    assert [note.split()[1] for note in notes] == ["guessed", "guessed"]
     return root / JOB / "output"
 
 

@@ -15,7 +15,7 @@ import yaml
 from localcluster.machine import clock
 from tests.live.lab import paddle_job, shell
 from tests.live.pdj import command, environment, run_pdj
-from tests.live.processes import command_lines, pid_of, processes_in
+from tests.live.processes import command_lines, processes_in
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -146,13 +146,7 @@ def kill_host(_tool: "subprocess.Popen[bytes]", host: int) -> int:
     return 1
 
 
-def kill_etcd(_tool: "subprocess.Popen[bytes]", host: int) -> int:
-    temporary = Path(f"/proc/{host}/environ").read_text().partition("TMPDIR=")[2].partition("\0")[0]
-    os.kill(pid_of("etcd", temporary), signal.SIGKILL)
-    return 1
-
-
-@pytest.mark.parametrize("end", [interrupt, kill_tool, kill_host, kill_etcd])
+@pytest.mark.parametrize("end", [interrupt, kill_tool, kill_host])
 def test_nothing_is_left_whatever_ends_it(
     tmp_path: Path, temporary: Path, end: Callable[["subprocess.Popen[bytes]", int], int]
 ) -> None:

@@ -138,7 +138,7 @@ def prepare(folder: Path) -> None:
 @contextlib.contextmanager
 def start_cluster(folder: Path) -> Iterator[Cluster]:
     """What the manual takes for given: labelled nodes with GPUs, and Volcano."""
-    images = write_tiny_images(folder / "images.yaml")
+    images = write_tiny_images(folder / "images.yaml", OUTPUT_DIR="/nas/model")
     config = ClusterConfig(nodes=2, labels=LABELS, images=[images], nfs_root=folder / "nfs")
     with Cluster(config) as cluster:
         volcano.install_pod_groups(cluster)

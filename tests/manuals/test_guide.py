@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.training, pytest.mark.cluster, pytest.mark.timeout(120
 
 NFS = "nfs.example.com/nas"
 PASS = "pass-00002"
+LEAST_BYTES = 10_000
+"""Of a model that has seen samples."""
 GUIDE = CHECKOUT / "docs" / "guide.md"
 BLOCK = re.compile(r"^```(yaml|bash)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 FINISHED = re.compile(r"(.+) wait --for=condition=Finished (\S+) --timeout=\S+")
@@ -104,6 +106,11 @@ def test_gangs_are_groups(read: Walk) -> None:
 def test_image_of_2019_reads_its_variables_and_leaves_its_models(read: Walk, desk: Desk) -> None:
     assert "TRAINING_ROLE=TRAINER" in read.last(f"{IN} logs ctr-volcano-worker-0").splitlines()
     assert (desk.folder / "nfs" / NFS / "ctr-volcano" / PASS / "done").exists()
+
+
+def test_program_and_data_on_a_volume_are_trained(read: Walk, desk: Desk) -> None:
+    parts = (desk.folder / "nfs" / NFS / "model").glob("*/part-*")
+    assert sum(part.stat().st_size for part in parts) > LEAST_BYTES
 
 
 def test_cut_data_is_trained_by_trainer(read: Walk, desk: Desk) -> None:

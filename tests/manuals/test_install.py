@@ -119,17 +119,15 @@ def test_first_steps_end_with_a_trained_job(reader: Walk) -> None:
     reader.step(Step(last, r"wide-ande-deep +Completed +PS +2/2 +0/2"))
 
 
-@pytest.mark.parametrize(("file", "where"), [(ALL, "training"), (ONE, SYSTEM)])
-def test_users_things_outlive_an_uninstall_and_an_install_works_after_it(
-    reader: Walk, file: str, where: str
-) -> None:
+def test_users_things_outlive_an_uninstall_and_an_install_works_after_it(reader: Walk) -> None:
+    """That of all namespaces goes, and that of one comes."""
     cluster = reader.cluster
     mine = belongings(cluster, "training", SYSTEM)
     run(reader, UNINSTALL)
     assert remains(cluster) == []
-    run(reader, INSTALL, file)
+    run(reader, INSTALL, ONE)
     assert belongings(cluster, "training", SYSTEM) == mine
-    lab = Lab(cluster, where)
+    lab = Lab(cluster, SYSTEM)
     lab.submit(paddle_job("after", {"worker": (1, shell("exit 0"))}))
     lab.wait_completed("after")
 

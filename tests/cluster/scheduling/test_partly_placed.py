@@ -20,7 +20,7 @@ from tests.live.pdj import assert_explained
 Raw = dict[str, Any]
 SEEDS = range(int(os.environ.get("SEEDS", "1")))
 NODES, GPUS = 5, 8
-GANGS = 20
+GANGS = 12
 FLAG = "--give-back-after=5"
 DEADLINE_SECONDS = 600.0
 
