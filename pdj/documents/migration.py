@@ -4,6 +4,7 @@ Pure: jobs, Deployments and the CRD as the API server shows them; kubectl's argu
 """
 
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -110,7 +111,9 @@ def _helm(thing: Raw) -> tuple[str, str, str] | None:
     name, namespace = (marks.get(f"meta.helm.sh/release-{what}") for what in ("name", "namespace"))
     if not name or any("helm.toolkit.fluxcd.io" in mark for mark in marks):
         return None
-    forget = f"kubectl -n {namespace} delete secret -l owner=helm,name={name}"
+    forget = shlex.join(
+        ("kubectl", "-n", str(namespace), "delete", "secret", "-l", f"owner=helm,name={name}")
+    )
     return f"the Helm release {namespace}/{name}", forget, "meta.helm.sh/"
 
 
@@ -120,7 +123,7 @@ def _argo(thing: Raw) -> tuple[str, str, str] | None:
     name = marks.get("argocd.argoproj.io/instance") or tracked
     if not name:
         return None
-    forget = f"argocd app delete {name} --cascade=false"
+    forget = shlex.join(("argocd", "app", "delete", name, "--cascade=false"))
     return f"the Argo CD application {name}", forget, "argocd.argoproj.io/"
 
 
@@ -133,17 +136,17 @@ def _flux(thing: Raw) -> tuple[str, str, str] | None:
         mark = f"{part}.toolkit.fluxcd.io/"
         name, namespace = marks.get(f"{mark}name"), marks.get(f"{mark}namespace")
         if name:
-            there = f"kubectl -n {namespace}"
-            keep = f"{there} patch {kind} {name} --type=merge -p '{change}'"
-            return (
-                f"Flux's {kind} {namespace}/{name}",
-                f"{keep} && {there} delete {kind} {name}",
-                mark,
-            )
+            there = ("kubectl", "-n", str(namespace))
+            keep = shlex.join((*there, "patch", kind, name, "--type=merge", "-p", change))
+            delete = shlex.join((*there, "delete", kind, name))
+            return f"Flux's {kind} {namespace}/{name}", f"{keep} && {delete}", mark
     return None
 
 
 def _marks(thing: Raw) -> Raw:
+    """Any text: a tenant's Deployment can have the former operator's name, and the administrator
+    copies the commands that are made of it.
+    """
     return {**labels_of(thing), **(thing["metadata"].get("annotations") or {})}
 
 

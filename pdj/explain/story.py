@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import ModuleType
+from urllib.parse import quote
 
-from api.constants import VOLCANO_API_VERSION, Condition, Reason
+from api.constants import VOLCANO_API_VERSION, Condition, Reason, Role
 from api.job import PaddleJob, pod_name
 from api.objects import Raw, name_of, parse_time
 from api.signals import SIGBUS, SIGKILL
@@ -291,7 +292,8 @@ def _facts(
 
 def _last_lines(job: PaddleJob, last: Failure, texts: ModuleType) -> list[str]:
     """The end of the failed pod's log from its record, and the command that shows more."""
-    of_pod = f" --role {last.role} --index {last.index}" if last.role else ""
+    # It will be copied to a shell, and whoever may write the status may write any role.
+    of_pod = f" --role {last.role} --index {last.index}" if last.role in [*Role] else ""
     command = f"kubectl pdj -n {job.namespace} logs {job.name}{of_pod} --attempt {last.attempt}"
     return [*last.message.splitlines()[-MAX_LAST_LINES:], f"{texts.LABELS['more']}: {command}"]
 
@@ -306,9 +308,8 @@ def _seen(look: Callable[[], list[str]], texts: ModuleType) -> list[str]:
 
 
 def _group(client: Client, job: PaddleJob) -> list[str]:
-    path = (
-        f"/apis/{VOLCANO_API_VERSION}/namespaces/{job.namespace}/podgroups/{job.status.pod_group}"
-    )
+    name = quote(job.status.pod_group, safe="")
+    path = f"/apis/{VOLCANO_API_VERSION}/namespaces/{job.namespace}/podgroups/{name}"
     group = client.get(path)
     spec, status = group.get("spec") or {}, group.get("status") or {}
     queue, least = spec.get("queue") or "default", spec.get("minMember")

@@ -112,6 +112,16 @@ def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_mor
     assert shown[start + 10] == f"  more: {command}"
 
 
+def test_a_role_that_is_none_stays_out_of_the_command_for_more() -> None:
+    """Whoever may write the status may write it, and the command is there to be copied."""
+    record = {"attempt": 1, "pod": "p", "role": "worker; touch /tmp/x", "reason": "PodFailed"}
+    job = a_job().with_workers(2).with_status(phase="Failed", attempt=1, failures=[record])
+    job.with_condition("Failed", True, reason=Reason.POD_FAILED)
+    story = build_story(cast("Client", Events()), JobPicture(job.build()), "en")
+    shown = draw_story(story, "en", Screen(has_colour=False).paint, NOW)
+    assert "  more: kubectl pdj -n default logs train --attempt 1" in shown
+
+
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
 @pytest.mark.parametrize(("warning", "text"), [("FailedMount", "NOT_SET_UP"), ("Unhealthy", "")])
 def test_volume_that_cannot_be_mounted_is_not_waited_for(

@@ -1,6 +1,7 @@
 """What the move from paddle-operator 0.3 says of jobs, and what it does in which order."""
 
 import json
+import shlex
 from argparse import Namespace
 from collections.abc import Callable
 from copy import deepcopy
@@ -201,6 +202,7 @@ def test_patch_that_is_refused_holds_up_no_other_job_and_is_an_error() -> None:
     assert jobs.finalizers("b") == ["others/one"]
 
 
+EVIL = "x; touch /tmp/x #'"
 HELM = {"meta.helm.sh/release-name": "former", "meta.helm.sh/release-namespace": "ops"}
 FORGET = "kubectl -n ops delete secret -l owner=helm,name=former"
 
@@ -237,6 +239,25 @@ def test_tool_that_could_delete_the_crd_later_is_in_the_way(
     assert finding.text.endswith(f"kubectl {verb} customresourcedefinition/pdj {clear}")
     crd["metadata"].pop(field)
     assert not [*find_owners([deployment], [crd])]
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {"meta.helm.sh/release-name": EVIL, "meta.helm.sh/release-namespace": EVIL},
+        {"argocd.argoproj.io/instance": EVIL},
+        {"helm.toolkit.fluxcd.io/name": EVIL, "helm.toolkit.fluxcd.io/namespace": EVIL},
+    ],
+    ids=["helm", "argo", "flux"],
+)
+def test_no_annotation_becomes_a_command(marks: Raw) -> None:
+    """Any tenant can have a Deployment of that name, and an administrator copies the commands."""
+    deployment = {**deepcopy(THEIRS), "kind": "Deployment"}
+    deployment["metadata"]["annotations"] = marks
+    (finding,) = find_owners([deployment], [])
+    words = shlex.split(finding.text.partition("First run: ")[2])
+    assert "touch" not in words
+    assert any(EVIL in word for word in words)
 
 
 def test_our_own_helm_release_is_in_nobodys_way() -> None:
