@@ -39,7 +39,6 @@ THREADS = 4
 SCAN_SECONDS = 2.0
 """How often the list of running jobs is updated."""
 MAX_TAILS = 16
-TAIL_LINES = 5
 MAX_TAIL_BYTES = 8 << 10
 MAX_JOB_BYTES = 128 << 10
 """A larger job is not read: it would take thirty times as much memory each time."""
@@ -263,7 +262,7 @@ class LogReader:
         self.log.warning(event, job=job, node=target.node, error=error.message)
 
     def _read_tails(self, target: Target) -> Iterator[Tail]:
-        """The last lines of the first workers, which show which of them fell silent first."""
+        """The last line of each of the first workers, which shows who fell silent first."""
         for index in range(min(MAX_TAILS, target.workers)):
             name = pod_name(target.owner.key.name, Role.WORKER, index)
             pod = self._pod(target.owner, target.attempt, name)
@@ -274,10 +273,10 @@ class LogReader:
                 continue
             self.clock.wait(self._stopped, self.pace.reserve())
             try:
-                lines = read_lines(self._get(target, index, TAIL_LINES, MAX_TAIL_BYTES))
+                lines = read_lines(self._get(target, index, 1, MAX_TAIL_BYTES))
             except ApiError:
                 lines = []
-            yield name, lines[-1].time if lines else None, "\n".join(each.text for each in lines)
+            yield (name, lines[-1].time, lines[-1].text) if lines else (name, None, "")
 
 
 def _is_silent(reading: Reading, policy: StallPolicy | None, now: datetime) -> bool:

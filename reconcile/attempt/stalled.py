@@ -15,7 +15,7 @@ from reconcile.attempt.restart import answer_incident
 from reconcile.failure.incident import Incident
 from reconcile.failure.loss import note_stop
 from reconcile.model.hold import clock_time
-from reconcile.model.move import Move, end_conditions, set_condition
+from reconcile.model.move import Move, build_record, end_conditions, set_condition
 from reconcile.model.plan import Outcome
 from reconcile.model.stall import find_stall, first_silent, forms_again
 from reconcile.model.training import Reading
@@ -111,21 +111,17 @@ def _describe(view: View, reading: Reading, reason: Reason) -> str:
     policy, progress = view.job.spec.stall_policy, reading.progress
     if reason is Reason.NO_OUTPUT:
         told = f"no output{_since(progress.last_output_time)}"
-    elif progress.step is None:
+        if first := _first_of(view, reading):
+            worker, (own, last) = _short(view, first[0]), map(clock_time, first[1:])
+            told += f"; {worker} wrote last at {own}, the others until {last}"
+        return told
+    if progress.step is None:
         told = "no step in the log"
     else:
         told = f"no new step{_since(progress.last_step_time)}, after step {progress.step:,}"
-    if reason is Reason.NO_NEW_STEP and policy and forms_again(policy, progress, view.now):
-        return f"{told}; the launchers form their group again and again"
-    first = _first_of(view, reading) if reason is Reason.NO_OUTPUT else None
-    if first is None:
-        return told
-    name, its_last, last = first
-    worker = _short(view, name)
-    return (
-        f"{told}; {worker} wrote last at {clock_time(its_last)}, "
-        f"the others until {clock_time(last)}"
-    )
+    if policy and forms_again(policy, progress, view.now):
+        told += "; the launchers form their group again and again"
+    return told
 
 
 def _since(moment: datetime | None) -> str:
@@ -154,23 +150,13 @@ def _record(view: View, message: str) -> Failure:
     tails = reading.tails if reading else ()
     first = _first_of(view, reading) if reading else None
     name = first[0] if first else ""
-    role, index = view.wanted.get(name, ("", 0))
     pod = view.pods.get(name)
     lines = [message]
     for worker, time, text in sorted(tails, key=lambda each: each[1] or view.now):
-        (last,) = text.splitlines()[-1:] or [""]
-        shown = "".join(c if c.isprintable() else " " for c in last[-MAX_LINE_CHARACTERS:])
+        shown = "".join(c if c.isprintable() else " " for c in text[-MAX_LINE_CHARACTERS:])
         when = clock_time(time) if time else "never"
         lines.append(f"{_short(view, worker)}, {when}: {shown}")
     while len(lines) > 1 and len("\n".join(lines)) > MAX_RECORD_CHARACTERS:
         lines.pop()
-    return Failure(
-        attempt=view.attempt,
-        pod=name,
-        role=str(role),
-        index=index,
-        node=pod.node if pod else "",
-        reason=str(Reason.TRAINING_STALLED),
-        message="\n".join(lines)[:MAX_RECORD_CHARACTERS],
-        time=format_time(view.now),
-    )
+    text = "\n".join(lines)[:MAX_RECORD_CHARACTERS]
+    return build_record(view, Reason.TRAINING_STALLED, text, name, pod.node if pod else "")

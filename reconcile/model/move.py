@@ -55,8 +55,14 @@ def fail_job(view: View, reason: Reason, message: str, status: JobStatus | None 
 
 def fail_with_record(view: View, reason: Reason, message: str, pod: str, node: str = "") -> Move:
     """Fail the job because of a child that can never start. The record names it if it is a pod."""
+    record = build_record(view, reason, message, pod, node)
+    return fail_job(view, reason, message, view.job.status.with_failure(record))
+
+
+def build_record(view: View, reason: Reason, message: str, pod: str, node: str = "") -> Failure:
+    """A record of what has failed now; it names the pod if that is one of the job's."""
     role, index = view.wanted.get(pod, ("", 0))
-    record = Failure(
+    return Failure(
         attempt=view.attempt,
         pod=pod if role else "",
         role=str(role),
@@ -66,7 +72,6 @@ def fail_with_record(view: View, reason: Reason, message: str, pod: str, node: s
         message=message,
         time=format_time(view.now),
     )
-    return fail_job(view, reason, message, view.job.status.with_failure(record))
 
 
 def _end_job(view: View, status: JobStatus, phase: Phase, reason: Reason, message: str) -> Move:

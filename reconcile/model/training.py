@@ -9,7 +9,7 @@ from reconcile.words.progress import Progress
 READ_PHASES = frozenset({Phase.RUNNING, Phase.SCALING})
 """The phases in which logs are read."""
 Tail = tuple[str, datetime | None, str]
-"""A pod's name, the time of its last line, and its last lines."""
+"""A pod's name, the time of its last line, and that line."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Reading:
     `silent_seconds` is how long this process has seen no new line, without the time in which it
     could not read the log; `stepless_seconds` is the same since the step changed, or since the
     first reading if it has not. Both begin at 0, so that a new leader judges nobody too early.
-    `tails` has the name, the time of the last line and the last lines of each worker whose log was
+    `tails` has the name, the time of the last line and that line of each worker whose log was
     read because a stall is suspected.
     """
 

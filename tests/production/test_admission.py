@@ -51,7 +51,7 @@ def test_the_overlay_for_progress_goes_over_the_plain_files(prepared: Cluster) -
 
     def may_read_logs() -> str:
         question = ("auth", "can-i", "get", "pods", "--subresource=log", "-n", TEAMS[0])
-        return prepared.kubectl(*question, account, check=False).stdout.strip()
+        return prepared.kubectl(*question, account, check=False).stdout.split()[0]
 
     try:
         plain = KUSTOMIZE_FOLDER.parent / "v1" / "operator-all-namespaces.yaml"
