@@ -23,7 +23,7 @@ POLL_SECONDS = 1.0
 
 
 class Failed(Exception):
-    """What does not work."""
+    """A check that failed; the text says why."""
 
 
 def main() -> int:

@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         description="A Kubernetes cluster of plain processes, for this machine alone.",
     )
     named, sized = (argparse.ArgumentParser(add_help=False) for _ in range(2))
-    of = "of the cluster (%(default)s)"
+    of = "the cluster's name (%(default)s)"
     named.add_argument("--name", type=_name, default=DEFAULT_NAME, help=of)
     _add_cluster_options(sized)
     add = parser.add_subparsers(required=True, metavar="COMMAND").add_parser
@@ -72,7 +72,12 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("files", nargs="+", metavar="FILE", help="manifest, created in this order")
     beside = "a command to run beside, with KUBECONFIG set (repeatable)"
     run.add_argument("--with", dest="beside", action="append", default=[], help=beside)
-    run.add_argument("--timeout", type=float, default=600, help="seconds for all (%(default)s)")
+    run.add_argument(
+        "--timeout",
+        type=float,
+        default=600,
+        help="the longest time for all, in seconds (%(default)s)",
+    )
     run.set_defaults(command=_run)
     path = "print the path of its kubeconfig"
     add("kubeconfig", help=path, parents=[named]).set_defaults(command=_kubeconfig)
@@ -84,7 +89,7 @@ def _add_image_commands(parser: argparse.ArgumentParser, named: argparse.Argumen
     program = "let an image name stand for a folder, which pods see a copy of as /workspace"
     new = add("add", help=program, description=program, parents=[named])
     new.add_argument("image", type=_named_folder, metavar="NAME=FOLDER")
-    packages = "what pip installs for this image alone, besides PaddlePaddle"
+    packages = "packages that pip installs for this image only, besides PaddlePaddle"
     new.add_argument("--requirements", type=Path, metavar="FILE", help=packages)
     new.set_defaults(command=_add_image)
     old = add("remove", help="remove an image that was added", parents=[named])
@@ -113,14 +118,14 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     # What is not given is absent, so that `up` knows what was asked for.
     add, usual = partial(parser.add_argument, default=argparse.SUPPRESS), ClusterConfig()
     many: dict[str, Any] = {"action": "append"}
-    capacity = "of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4"
+    capacity = "the resources of each node: cpu=8,memory=16Gi,nvidia.com/gpu=4"
     images = "image table for the nodes (repeatable)"
-    nfs = "what NFS volumes show, as <server>/<path> (a folder of the cluster's own)"
-    host_path = "what pods see as the hosts' folders (this machine's own)"
-    add("--nodes", type=_count, help=f"how many ({usual.nodes})")
+    nfs = "the content of NFS volumes, as <server>/<path> (a folder of the cluster's own)"
+    host_path = "the folders that pods see as the host's (this machine's own)"
+    add("--nodes", type=_count, help=f"the number of nodes ({usual.nodes})")
     add("--capacity", type=_pairs, metavar="K=V,...", help=capacity)
-    add("--label", type=_pairs, metavar="K=V", help="of every node (repeatable)", **many)
-    add("--taint", metavar="K=V:EFFECT", help="of every node (repeatable)", **many)
+    add("--label", type=_pairs, metavar="K=V", help="a label of every node (repeatable)", **many)
+    add("--taint", metavar="K=V:EFFECT", help="a taint of every node (repeatable)", **many)
     add("--images", type=Path, metavar="FILE", help=images, **many)
     add("--nfs-root", type=Path, metavar="FOLDER", help=nfs)
     add("--host-path-root", type=Path, metavar="FOLDER", help=host_path)

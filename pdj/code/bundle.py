@@ -191,7 +191,7 @@ def _unpack_source() -> str:
 
 
 def _others(holder: Raw, field: str) -> list[Raw]:
-    """The items that this module did not add for code that was sent before."""
+    """The items of a list without those that this module added when code was sent before."""
     return [each for each in holder.get(field) or () if each["name"] not in OURS]
 
 

@@ -143,7 +143,7 @@ def _program(text: str) -> tuple[str, str]:
 
 
 def check_installed() -> None:
-    """Raise Problem where there is no local cluster: outside of a checkout."""
+    """Raise Problem if there can be no local cluster, because this is not a checkout."""
     is_here = (ROOT / "localcluster").is_dir() and (ROOT / "manifests").is_dir()
     if not is_here or not all(map(importlib.util.find_spec, NEEDED)):
         raise Problem(NO_CHECKOUT)

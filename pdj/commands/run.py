@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ps", type=natural, help="the number of parameter servers (0)")
     parser.add_argument("--env", action="append", default=[], metavar="K=V", help="set a variable")
     for kind in ("limits", "requests"):
-        help_ = f"of each trainer: cpu=4,memory=8Gi (the {kind})"
+        help_ = f"the {kind} of each trainer: cpu=4,memory=8Gi"
         parser.add_argument(f"--{kind}", type=_pairs, default={}, metavar="K=V,...", help=help_)
     parser.add_argument("--backoff-limit", type=natural, help="charged restarts")
     parser.add_argument("--intranet", choices=[str(each) for each in Intranet])

@@ -39,8 +39,8 @@ ENGLISH = {
     ),
     "device": Text(
         "A call to an accelerator or its library failed.",
-        "Run once with CUDA_LAUNCH_BLOCKING=1 to see which; where it fails on one node alone, have "
-        "that node looked at.",
+        "Run once with CUDA_LAUNCH_BLOCKING=1 to see which; if it fails on only one node, have "
+        "that node checked.",
         Who.USER,
     ),
 }
