@@ -187,11 +187,15 @@ def pod_specs(thing: Any) -> list[Raw]:
 
 
 def resources_of(spec: Raw) -> set[str]:
-    """The resources that a pod's containers ask for."""
+    """The resources that a pod's containers ask for. What has another shape is for the API server
+    to refuse.
+    """
     found: set[str] = set()
-    for container in [*spec["containers"], *(spec.get("initContainers") or ())]:
-        resources = container.get("resources") or {}
-        found |= {*(resources.get("requests") or ()), *(resources.get("limits") or ())}
+    lists = [spec.get(kind) for kind in ("containers", "initContainers")]
+    for container in (each for one in lists if isinstance(one, list) for each in one):
+        resources = container.get("resources") if isinstance(container, dict) else None
+        parts = resources.values() if isinstance(resources, dict) else ()
+        found |= {name for part in parts if isinstance(part, dict) for name in part}
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from localcluster import Cluster
-from localcluster.commands.host import without_places
+from localcluster.commands.host import resources_of, without_places
 from localcluster.commands.manifests import create_objects
 from localcluster.machine.errors import LocalClusterError
 
@@ -87,3 +87,16 @@ def test_no_role_asks_for_a_node_that_another_role_excludes() -> None:
     specs = [placed["spec"][name]["template"]["spec"] for name in ("ps", "worker")]
     assert specs == [{"containers": [{"name": "paddle", "image": "i"}]}] * 2
     assert job["spec"]["ps"]["template"]["spec"]["nodeSelector"] == {"zone": "a"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [None, 1]},
+        {"containers": [{"image": "i"}], "initContainers": "abc"},
+        {"containers": [{"resources": "x"}, {"resources": {"limits": [{}]}}]},
+    ],
+)
+def test_objects_that_the_api_server_will_refuse_are_left_to_it(spec: dict[str, Any]) -> None:
+    """A file for `run --local` can hold more than its job, which alone is checked before."""
+    assert resources_of(spec) == set()
