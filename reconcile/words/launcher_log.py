@@ -46,11 +46,17 @@ _COMPLAINT = re.compile(
 
 def clean(message: str) -> list[str]:
     """The non-empty lines, without colours and text that a progress bar has overwritten."""
-    text = _ESCAPES.sub("", message[-MAX_READ:].lstrip("\ufffd"))
-    text = _UNENDED.sub("\n", text).replace("\r\n", "\n")
+    text = message[-MAX_READ:].lstrip("\ufffd")
+    text = _ESCAPES.sub("", text) if "\x1b" in text else text
+    text = _UNENDED.sub("\n", text) if "LAUNCH " in text else text
+    text = text.replace("\r\n", "\n")
     parts = (part for line in text.split("\n") for part in _written_out(line))
-    lines = (_UNPRINTABLE.sub("", line.rstrip().rsplit("\r", 1)[-1]) for line in parts)
+    lines = (_printable(line.rstrip().rsplit("\r", 1)[-1]) for line in parts)
     return [line.rstrip() for line in lines if not _RULE.fullmatch(line)]
+
+
+def _printable(line: str) -> str:
+    return line if line.isprintable() else _UNPRINTABLE.sub("", line)
 
 
 def _written_out(line: str) -> list[str]:

@@ -21,7 +21,7 @@ from reconcile.words.launcher_log import clean, is_forming
 MAX_LINES = 40
 MAX_LINE_CHARACTERS = 500
 """Only the end of a longer line is read: a progress bar has its last state there."""
-NUMBER_LINES = 10
+NUMBER_LINES = 5
 """The last lines with a step, which are searched for numbers."""
 FORMINGS = 3
 """So many in a row are again and again."""
