@@ -67,7 +67,21 @@ def _of_git(folder: Path, say: Say) -> list[str] | None:
     if done.returncode != 0:
         raise Problem(f"{folder}: {done.stderr.decode(errors='replace')}")
     names = [os.fsdecode(name) for name in done.stdout.split(b"\0") if name]
-    return [name for name in names if os.path.lexists(folder / name)]
+    links = {folder: False}
+    return [
+        name
+        for name in names
+        if os.path.lexists(folder / name) and not _passes_link((folder / name).parent, links)
+    ]
+
+
+def _passes_link(path: Path, links: dict[Path, bool]) -> bool:
+    """Whether the folder is a link, or is reached by one: git still lists the files that were there
+    before, and they may be anywhere now. `links` are the folders that are known.
+    """
+    if path not in links:
+        links[path] = path.is_symlink() or _passes_link(path.parent, links)
+    return links[path]
 
 
 def _environment() -> dict[str, str]:

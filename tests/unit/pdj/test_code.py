@@ -7,6 +7,7 @@ import copy
 import gzip
 import io
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -143,6 +144,22 @@ def test_a_repository_in_the_folder_is_named(tmp_path: Path) -> None:
     git(tmp_path / "other", "add", "x")
     git(tmp_path / "other", "commit", "-m", "x")
     assert "'other/' is a git repository of its own" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize(("target", "ignored"), [("e", ""), ("../outside", "/d\n")])
+def test_a_folder_that_has_become_a_link_is_sent_as_one_or_not_at_all(
+    target: str, ignored: str, tmp_path: Path
+) -> None:
+    """To git, the files of that name are still there: those behind the link."""
+    folder = write(tmp_path / "in", "d/a/x", "e/a/x")
+    write(tmp_path / "outside", "a/x")
+    git(folder, "init")
+    git(folder, "add", ".")
+    shutil.rmtree(folder / "d")
+    (folder / "d").symlink_to(target)
+    (folder / ".gitignore").write_text(ignored)
+    names = find_files(folder, print)
+    assert names == [".gitignore", *([] if ignored else ["d"]), "e/a/x"]
 
 
 def test_too_many_and_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
