@@ -36,6 +36,9 @@ from reconcile.model.workload import (
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
 """After these evictions the job is queued again at once; after others, Kueue says when."""
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
+DEACTIVATION = "DeactivationTarget"
+"""Kueue's note to itself to make a Workload inactive. It writes it again while pods stop, and would
+stop the job again as soon as its user has resumed it, so it goes with the quota."""
 
 
 def workload_deletes(view: View) -> tuple[Delete, ...]:
@@ -174,6 +177,8 @@ def _time_used(view: View, workload: Raw, reason: str) -> Raw:
 def _status_patch(view: View, workload: Raw, fields: Raw, *told: _Told) -> tuple[Patch, ...]:
     """The patch that sets these fields and conditions, if any of them differs."""
     conditions = {each["type"]: each for each in _conditions(workload)}
+    if (workload.get("spec") or {}).get("active") is False:
+        conditions.pop(DEACTIVATION, None)
     changed = False
     for type_, is_true, reason, message in told:
         old, status = conditions.get(type_, {}), "True" if is_true else "False"

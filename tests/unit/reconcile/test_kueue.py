@@ -286,6 +286,20 @@ def test_evicted_job_gives_quota_back_when_no_pod_is_left(
     assert "failures" not in status
 
 
+def test_note_to_make_it_inactive_goes_with_the_quota(
+    world: World, kubelet: Kubelet, kueue: Kueue
+) -> None:
+    """Kueue writes it again while the pods stop; it would stop the job that its user resumes."""
+    run(world, kubelet, kueue, a_queued_job())
+    world.change(WORKLOAD, kueue.name, lambda each: each["spec"].update(active=False))
+    kueue.evict("DeactivatedDueToMaximumExecutionTimeExceeded")
+    kueue.tell(DeactivationTarget=("True", "MaximumExecutionTimeExceeded", "time is up"))
+    world.settle()
+    assert kueue.condition("DeactivationTarget") == "True", "its pods still stop"
+    kubelet.let_go()
+    assert (kueue.holds_quota, kueue.condition("DeactivationTarget")) == (False, "")
+
+
 def test_condition_that_came_meanwhile_is_kept(
     world: World, kubelet: Kubelet, kueue: Kueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
