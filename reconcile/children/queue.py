@@ -43,7 +43,8 @@ NEXT_STEPS = {
 """The next step by the reason of QuotaReserved, or of Admitted once quota is reserved."""
 INACTIVE = "set spec.suspend to true and then to false, or its Workload's spec.active to true"
 GRANT = "have an administrator grant it the permissions of --kueue (chart: kueue.enabled)"
-UNSEEN = "nothing; if this lasts, check that Kueue runs"
+UNSEEN = "wait for the jobs before it in the queue; if there are none, check that Kueue runs"
+"""Kueue says nothing of a job behind others of its kind that do not fit."""
 
 
 def await_quota(view: View) -> Move | Hold | None:

@@ -113,15 +113,31 @@ def test_higher_priority_preempts_in_time(lab: Lab) -> None:
     lab.wait_phase("low", "Running")
 
 
-def test_stopped_queue_drains_and_goes_on(lab: Lab) -> None:
-    submit(lab, flavor(), *queue(lab, "drain", 2))
-    submit(lab, queued("job", "drain"))
+@pytest.mark.parametrize("kind", ["ClusterQueue", "LocalQueue"])
+def test_stopped_queue_drains_and_goes_on(lab: Lab, kind: str) -> None:
+    name = f"drain-{kind.lower()}"
+    submit(lab, flavor(), *queue(lab, name, 2))
+    submit(lab, queued("job", name))
     lab.wait_phase("job", "Running")
-    patch(lab, "clusterqueue", "drain", stopPolicy="HoldAndDrain")
+    patch(lab, kind, name, stopPolicy="HoldAndDrain")
     lab.wait(is_queued(lab, "job"), "job is stopped")
-    assert condition(lab, "job", "Evicted")["reason"] == "ClusterQueueStopped"
-    lab.wait(lambda: "ClusterQueueStopped" in " ".join(lab.events("job")), "an Event says why")
-    patch(lab, "clusterqueue", "drain", stopPolicy="None")
+    assert condition(lab, "job", "Evicted")["reason"] == f"{kind}Stopped"
+    lab.wait(lambda: f"{kind}Stopped" in " ".join(lab.events("job")), "an Event says why")
+    patch(lab, kind, name, stopPolicy="None")
+    lab.wait_phase("job", "Running")
+
+
+def test_job_that_has_run_for_long_enough_is_stopped_until_its_user_resumes_it(lab: Lab) -> None:
+    submit(lab, flavor(), *queue(lab, "long", 2))
+    job = queued("job", "long")
+    job["metadata"]["labels"]["kueue.x-k8s.io/max-exec-time-seconds"] = "4"
+    submit(lab, job)
+    lab.wait_phase("job", "Running")
+    lab.wait(is_queued(lab, "job"), "its time is up")
+    assert "its Workload is inactive" in lab.condition("job", "Pending")["message"]
+    patch(lab, "pdj", "job", suspend=True)
+    lab.wait_phase("job", "Suspended")
+    patch(lab, "pdj", "job", suspend=False)
     lab.wait_phase("job", "Running")
 
 
@@ -143,7 +159,7 @@ def test_worker_that_has_ended_gives_its_quota_to_others(lab: Lab) -> None:
     submit(lab, flavor(), *queue(lab, "reclaim", 2))
     one_ends = 'case "$HOSTNAME" in *-0) sleep 3600;; esac'
     submit(lab, queued("long", "reclaim", script=one_ends))
-    lab.wait_phase("long", "Running")
+    lab.wait_phase("long", "Completing")
     submit(lab, queued("short", "reclaim", 1))
     lab.wait_phase("short", "Running")
     assert lab.status("long")["phase"] == "Completing"
