@@ -128,7 +128,9 @@ class Client:
         return response.stream
 
     def read_log(self, path: str, query: Query, seconds: float) -> bytes:
-        """A log that ends, read for this long at most. Raises Silent if that is not enough."""
+        """The whole of a log that is not followed. Raises Silent if reading it takes longer than
+        `seconds`.
+        """
         started, stream = self._clock.monotonic(), self.stream(path, query, seconds)
         log = bytearray()
         try:

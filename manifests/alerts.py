@@ -289,7 +289,7 @@ def _rule(alert: Alert, scale: float, limit: str) -> Raw:
 
 
 def _query(alert: Alert, scale: float, limit: str) -> str:
-    """The query with its limit and its windows, which have their unit in brackets."""
+    """The query with its limit and its spans filled in; in brackets, a span has its unit."""
     query = alert.query.replace("{limit}", limit)
     for name, seconds in alert.spans:
         query = query.replace(f"[{{{name}}}]", f"[{duration(seconds * scale)}]")

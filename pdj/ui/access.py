@@ -48,7 +48,7 @@ class Access:
         if before != now:
             named = f"context {target.context!r}" if target.context else "default"
             raise Problem(
-                f"the kubeconfig's {named} is now of the server {now}, and this page of {before}: "
+                f"the kubeconfig's {named} now has the server {now}, but this page {before}: "
                 "start `kubectl pdj ui` again"
             )
         return target

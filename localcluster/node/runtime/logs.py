@@ -23,7 +23,7 @@ FOLLOW_SECONDS = 0.1
 
 
 def timestamp(seconds: float) -> str:
-    """RFC 3339 with nine digits of which a float can fill six."""
+    """RFC 3339 with nine digits of a second, the last three always 0: a float has no more."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "000Z"
 

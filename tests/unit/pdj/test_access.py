@@ -286,7 +286,7 @@ def test_a_page_refuses_another_server_under_its_context(contexts: Callable[...,
     contexts("mine", "new", "https://elsewhere:1")
     access.refuse(Unauthorized("expired"))
     for _ in range(2):
-        with pytest.raises(Problem, match="'mine' is now of the server https://elsewhere:1"):
+        with pytest.raises(Problem, match="'mine' now has the server https://elsewhere:1"):
             access.client()
     contexts("mine", "new")
     assert access.client()

@@ -91,10 +91,10 @@ def bomb() -> str:
         ('{"a":' * 50_000 + "\t", "nested deeper"),
         ("a:\n\t- b", ":2: a tab"),
         ("a: " + "1" * 5000, "5000 digits"),
-        ("a: 1e400", "no number"),
+        ("a: 1e400", "not a number"),
         ("a: !!python/object:os.system x", "kind"),
         ("? [a]\n: b", "key"),
-        ("a: .inf", "no number"),
+        ("a: .inf", "not a number"),
         ("x" * (MAX_BYTES + 1), "MiB"),
     ],
 )
