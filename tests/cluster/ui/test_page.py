@@ -268,7 +268,7 @@ def test_an_action_is_for_the_job_that_was_seen(page: Page, busy: str, site_lab:
     site_lab.kubectl("delete", "pdj", busy)
     site_lab.submit(paddle_job(busy, {"worker": (1, SERVER)}))
     page.click("dialog button[type=submit]")
-    expect(page.locator("dialog .problem")).to_contain_text("another one now")
+    expect(page.locator("dialog .problem")).to_contain_text("another job now")
     assert site_lab.job(busy)
 
 
@@ -542,7 +542,7 @@ def test_the_browser_that_is_opened_comes_in_without_the_token(
 def test_a_port_that_is_taken_is_one_line(site: Served, kubeconfig: str) -> None:
     done = run_pdj("ui", "--no-browser", f"--port={site.port}", kubeconfig=kubeconfig)
     assert (done.code, done.out) == (1, "")
-    assert done.notes.startswith(f"error: port {site.port} cannot be had")
+    assert done.notes.startswith(f"error: port {site.port} is not available")
     assert done.notes.count("\n") == 1
 
 
