@@ -4,6 +4,7 @@ The file is sent along and runs alone, on any Python from 3.7 on: it imports not
 """
 # ruff: noqa: PTH103, PTH117, PTH118, PTH120, PTH123, T201
 
+import bisect
 import importlib.util
 import itertools
 import os
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from typing import BinaryIO, List, Set  # noqa: UP035 # for Python 3.7
+from typing import BinaryIO, Iterator, List, Set  # noqa: UP035 # for Python 3.7
 
 NO_PIP = "this image's Python has no pip, which requirements need: put them into the image"
 MAX_PATH = 4096
@@ -39,21 +40,24 @@ def check(members: List[tarfile.TarInfo]) -> None:  # noqa: UP006
     names: Set[str] = set()  # noqa: UP006
     for member in members:
         target = os.path.join(os.path.dirname(member.name), member.linkname)
-        is_plain = os.path.normpath(member.name) == member.name and member.name not in names
         if (
-            not (is_plain and (member.isfile() or member.issym()))
-            or any(map(leads_out, (member.name, target)))
+            any(map(leads_out, (member.name, target)))
+            or os.path.normpath(member.name) != member.name
+            or member.name in names
+            or not (member.isfile() or member.issym())
             or turns_back(member.linkname)
-            or passes_link(member.name, links)
         ):
             raise tarfile.TarError(f"{member.name!r} leads out of the folder or is not a file")
         names.add(member.name)
+    for name in passed_links(names, links):
+        raise tarfile.TarError(f"{name!r} leads out of the folder, by a link")
 
 
 def leads_out(path: str) -> bool:
     """Whether a path, read without any link, is outside, or longer than a system takes."""
-    is_inside = os.path.normpath(path).split("/")[0] != ".." and len(path) < MAX_PATH
-    return os.path.isabs(path) or not is_inside
+    if len(path) >= MAX_PATH or os.path.isabs(path):
+        return True
+    return os.path.normpath(path).split("/")[0] == ".."
 
 
 def turns_back(path: str) -> bool:
@@ -62,10 +66,13 @@ def turns_back(path: str) -> bool:
     return ".." in itertools.dropwhile(lambda part: part == "..", parts)
 
 
-def passes_link(name: str, links: Set[str]) -> bool:  # noqa: UP006
-    """Whether a folder on the way is one of the links."""
-    parts = name.split("/")
-    return bool(links) and any("/".join(parts[:end]) in links for end in range(1, len(parts)))
+def passed_links(names: Set[str], links: Set[str]) -> Iterator[str]:  # noqa: UP006
+    """A name behind each of the links that are the folder of one."""
+    ordered = sorted(names)
+    for folder in (link + "/" for link in links):
+        first = bisect.bisect_left(ordered, folder)
+        if first < len(ordered) and ordered[first][: len(folder)] == folder:
+            yield ordered[first]
 
 
 def install(requirements: str, target: str, folder: str) -> None:
