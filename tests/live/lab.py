@@ -20,7 +20,7 @@ CORE = "/api/v1"
 PADDLE_JOBS = "/apis/batch.paddlepaddle.org/v1"
 ENDED = ("Completed", "Failed")
 WAIT_SECONDS = 120.0
-POLL_SECONDS = 0.1
+POLL_SECONDS, MAX_POLL_SECONDS = 0.1, 0.25
 
 
 class Lab:
@@ -69,7 +69,8 @@ class Lab:
 
     def log(self, pod: str, container: str = "") -> str:
         """All that a container has written."""
-        return self.kubectl("logs", pod, *([f"--container={container}"] if container else []))
+        named = {"container": container} if container else None
+        return self.cluster.client.text(f"{CORE}/namespaces/{self.namespace}/pods/{pod}/log", named)
 
     def events(self, job: str, reason: str = "") -> list[str]:
         """The messages of the job's Events, of one reason or all."""
@@ -91,12 +92,17 @@ class Lab:
     def wait(
         self, holds: Callable[[], Any], what: str, timeout_seconds: float = WAIT_SECONDS
     ) -> Any:
-        """The first true value of `holds`; fails with what there is at the deadline."""
-        deadline = time.monotonic() + timeout_seconds
+        """The first true value of `holds`; fails with what there is at the deadline.
+
+        It is asked for the less often, the longer that takes: a poll may be a kubectl, and must
+        not take the CPU of what it waits for.
+        """
+        began = time.monotonic()
         while not (value := holds()):
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - began
+            if waited > timeout_seconds:
                 raise AssertionError(f"not within {timeout_seconds:.0f} s: {what}\n{self.report()}")
-            clock.sleep(POLL_SECONDS)
+            clock.sleep(max(POLL_SECONDS, min(MAX_POLL_SECONDS, waited / 20)))
         return value
 
     def wait_phase(self, name: str, *phases: str, timeout_seconds: float = WAIT_SECONDS) -> Raw:
