@@ -12,6 +12,7 @@ from paddlejob.functions import MAIN, pack_function, pack_reference
 from pdj.code.bundle import Bundle
 from pdj.code.parcel import Parcel
 from pdj.commands.run import build_job, name_from
+from pdj.documents.quantities import NO_QUANTITY, is_quantity
 
 LAUNCH = ("python", "-m", "paddle.distributed.launch")
 UNSAID = ("requests", "intranet", "clean_pod_policy")
@@ -45,6 +46,9 @@ class Wish:
         for name in self.env:
             if "=" in name:
                 raise NotSendable(f"env: {name!r} is not a name for a variable")
+        for name, value in self.resources.items():
+            if not is_quantity(str(value)):
+                raise NotSendable(f"resources: {name}: {str(value)!r} {NO_QUANTITY}")
         called = program.partition(":")[2] if isinstance(program, str) else program
         own = name_from(getattr(called, "__name__", str(called))) if called else ""
         given = {

@@ -131,6 +131,7 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
         ({"function": Screen()}, "is an object that can be called"),
         ({"function": None}, "is an object that can be called"),
         ({"function": "fit", "code": "."}, "'fit' is not module:function"),
+        ({"function": fit, "resources": {"cpu": "many"}}, "resources: cpu: 'many' "),
         ({"function": fit, "workers": 0}, "a job without workers trains nothing: workers=1"),
         ({"function": fit, "env": {"": "x"}}, "a variable is NAME=VALUE, not '=x'"),
         ({"function": fit, "code": ".", "include": ["!a"]}, "include: '!a': neither"),
