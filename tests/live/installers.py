@@ -1,4 +1,4 @@
-"""Helm, kustomize and Prometheus, with which people run the operator: built from their Go modules.
+"""Helm, kustomize, Prometheus and kube-state-metrics, built from their Go modules.
 
 Beside them Grafana's types of a dashboard, where there are node, npm and its registry.
 `python -m tests.live.installers` gets what is missing, with progress.
@@ -18,7 +18,7 @@ from localcluster.build.environments import cache_folder
 from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
-from tests.live import prometheus
+from tests.live import kubestate, prometheus
 
 Raw = dict[str, Any]
 CHECKOUT = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ KUSTOMIZE = Pins(
 
 def ensure_installers(report: Report = print) -> None:
     """Build what is missing, once per user: some minutes."""
-    for pins in (HELM, KUSTOMIZE, prometheus.PINS):
+    for pins in (HELM, KUSTOMIZE, prometheus.PINS, kubestate.PINS):
         ensure_built(pins, report)
 
 
