@@ -1,40 +1,82 @@
-"""Every cell of the notebook runs, in order, and two workers train a function together."""
+"""Every cell of the notebook runs in a kernel, in order, and workers train a function together."""
 
 import json
-import linecache
+import os
 import re
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.cluster, pytest.mark.training, pytest.mark.timeout(600)]
+from localcluster.build.environments import CHECKOUT
+from localcluster.machine.errors import LocalClusterError
+from tests.live import environments
+from tests.live.lab import Lab
 
-NOTEBOOKS = Path(__file__).parents[2] / "examples" / "notebooks"
+pytestmark = [pytest.mark.cluster, pytest.mark.training, pytest.mark.timeout(900)]
+
+NOTEBOOK = CHECKOUT / "examples" / "notebooks" / "train.ipynb"
+RUN = """
+import sys, nbclient, nbformat
+
+notebook = nbformat.read(sys.argv[1], 4)
+nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+nbformat.write(notebook, sys.argv[2])
+"""
+FOLDERS = ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
 
 
-def run_cells(notebook: Path, names: dict[str, Any]) -> None:
-    """Run the cells as a kernel does: each has a file of its own, which inspect finds."""
-    cells = json.loads(notebook.read_text())["cells"]
-    sources = ["".join(each["source"]) for each in cells if each["cell_type"] == "code"]
-    assert len(sources) > 3
-    for number, source in enumerate(sources, 1):
-        file = f"<cell {number}>"
-        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-        exec(compile(source, file, "exec"), names)
-
-
-def test_the_notebook_trains_breaks_and_mends(capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {"__name__": "__main__"}
+@pytest.fixture(scope="module")
+def kernel() -> str:
+    """A Python with a kernel on top of this one; skips where no index has it."""
     try:
-        run_cells(NOTEBOOKS / "train.ipynb", names)
-    finally:
-        if "client" in names:
-            names["client"].close()
-    out = capsys.readouterr().out
-    trained = re.findall(r"(worker-\d) \| rank (\d) of 2 weights \[1, 2, 3\]", out)
+        return str(environments.notebook())
+    except LocalClusterError as error:
+        pytest.skip(f"no kernel: {error}")
+
+
+def run_cells(python: str, text: str, folder: Path) -> str:
+    """What the cells print, in their order."""
+    notebook, done = folder / "train.ipynb", folder / "done.ipynb"
+    notebook.write_text(text)
+    own = {name: str(folder / name.lower()) for name in FOLDERS}
+    environment = {**os.environ, **own, "PYTHONPATH": str(CHECKOUT)}
+    command = [python, "-c", RUN, str(notebook), str(done)]
+    ran = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    cells = json.loads(done.read_text())["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs") or ()]
+    assert not [each for each in outputs if each["output_type"] == "error"]
+    return "".join("".join(each.get("text") or ()) for each in outputs)
+
+
+def assert_trained(out: str, version: str) -> None:
+    """Two workers trained, the broken job failed, and three trained after it."""
+    ends = rf"weights \[1, 2, 3\] {re.escape(version)}"
+    trained = re.findall(rf"(worker-\d) \| rank (\d) of 2 {ends}", out)
     assert sorted(trained) == [("worker-0", "0"), ("worker-1", "1")], out
     assert "fit: args do not fit: missing a required argument: 'lr'" in out
     assert re.search(r"the job fit has failed: PodFailed, fit-worker-\d", out), out
-    assert sorted(re.findall(r"rank (\d) of 3 weights \[1, 2, 3\]", out)) == ["0", "1", "2"], out
-    assert "<Job" not in out
+    assert sorted(re.findall(rf"rank (\d) of 3 {ends}", out)) == ["0", "1", "2"], out
+
+
+def test_the_notebook_trains_breaks_and_mends(kernel: str, tmp_path: Path) -> None:
+    assert_trained(run_cells(kernel, NOTEBOOK.read_text(), tmp_path), "2.6.2")
+
+
+def test_it_trains_in_a_cluster_with_the_next_version(
+    kernel: str, module_lab: Lab, tmp_path: Path
+) -> None:
+    """As its first lines say for a cluster of one's own; the image's Python is that of 3.3.1."""
+    where = f"'{module_lab.namespace}', kubeconfig='{module_lab.cluster.kubeconfig}'"
+    path = f"'PATH': '{environments.paddle_3().parent}:{os.environ['PATH']}', "
+    text = NOTEBOOK.read_text()
+    for old, new in (
+        ("local=True)", f"{where})"),
+        ('{\\"PADDLE_DISTRI', f'{{{path}\\"PADDLE_DISTRI'),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    assert_trained(run_cells(kernel, text, tmp_path), "3.3.1")
