@@ -28,7 +28,8 @@ def lab(unattended: Cluster) -> Iterator[Lab]:
         yield found
 
 
-LONG_LINE = "head -c 70000 /dev/zero | tr '\\0' x; echo; sleep 600"
+LARGE = {"metadata": {"annotations": {"example.com/large": "x" * 140_000}}}
+"""The operator reads no log of a job of more than 128 KiB."""
 
 
 @pytest.mark.timeout(400)
@@ -38,7 +39,7 @@ def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
         return read
 
     lab.submit(paddle_job("bar", {"worker": (1, shell(BAR))}))
-    lab.submit(paddle_job("long", {"worker": (1, shell(LONG_LINE))}))
+    lab.submit(paddle_job("large", {"worker": (1, shell("sleep 600") | LARGE)}))
     lab.wait_phase("bar", "Running")
     lab.wait(lambda: "step" in progress(), "a step", PERIOD_SECONDS)
     first = progress()
@@ -50,4 +51,4 @@ def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
     seen = progress()["checkpoint"]
     assert (seen["step"], seen["path"]) == (30, "out/checkpoint-30")
     assert "estimatedEndTime" in progress()
-    assert_explained(lab, "long", Reason.LOG_NOT_READ)
+    assert_explained(lab, "large", Reason.LOG_NOT_READ)
