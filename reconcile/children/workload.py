@@ -35,6 +35,9 @@ from reconcile.model.workload import (
 
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
 """After these evictions the job is queued again at once; after others, Kueue says when."""
+INACTIVE = "Deactivated"
+"""Requeued has this reason alone, without the cause that Evicted adds to it: Kueue queues no other
+job again that is made active."""
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
 DEACTIVATION = "DeactivationTarget"
 """Kueue's note to itself to make a Workload inactive. It writes it again while pods stop, and would
@@ -154,7 +157,12 @@ def _returned_status(view: View, workload: Raw) -> tuple[Raw, *tuple[_Told, ...]
     evicted = condition_named(workload, "Evicted")
     reason, message = evicted.get("reason") or "Evicted", evicted.get("message") or ""
     told: list[_Told] = [
-        ("Requeued", reason in REQUEUED_AT_ONCE, reason, message),
+        (
+            "Requeued",
+            reason in REQUEUED_AT_ONCE,
+            INACTIVE if reason.startswith(INACTIVE) else reason,
+            message,
+        ),
         ("QuotaReserved", False, "PendingEvaluation", message),
         ("Admitted", False, "NoReservation", "the workload has no reservation"),
     ]

@@ -10,7 +10,7 @@ from api.objects import Raw, name_of
 from reconcile.build.flavors import TOPOLOGY
 from reconcile.children.queue import NEXT_STEPS, RETRY_SECONDS
 from reconcile.model.plan import Settings
-from reconcile.model.workload import FLAVOR
+from reconcile.model.workload import FLAVOR, condition_named
 from tests.memory.builders import JobBuilder, a_job, a_template
 from tests.memory.kubelet import Kubelet
 from tests.memory.kueue import WORKLOAD, Kueue
@@ -300,6 +300,8 @@ def test_note_to_make_it_inactive_goes_with_the_quota(
     assert kueue.condition("DeactivationTarget") == "True", "its pods still stop"
     kubelet.let_go()
     assert (kueue.holds_quota, kueue.condition("DeactivationTarget")) == (False, "")
+    requeued = condition_named(kueue.workload, "Requeued")
+    assert (requeued["status"], requeued["reason"]) == ("False", "Deactivated")
 
 
 def test_condition_that_came_meanwhile_is_kept(
