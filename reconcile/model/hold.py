@@ -15,7 +15,8 @@ from api.status import JobStatus, Waiting
 from reconcile.model.plan import Refusal
 
 MAX_CAUSE_CHARACTERS = 360
-MAX_NEXT_CHARACTERS = 120
+MAX_NEXT_CHARACTERS = 240
+"""A command with a name of 63 characters and a UID fits: one that is cut short helps nobody."""
 CONFIG_FLAG = "--config-error-after"
 IMAGE_FLAG = "--image-error-after"
 GIVE_BACK_FLAG = "--give-back-after"

@@ -41,10 +41,14 @@ def test_a_job_is_printed_if_the_command_is_ended(
         os.kill(os.getpid(), number)
 
     monkeypatch.setattr("pdj.commands.restart.wait_until_gone", wait)
-    job, note = ended_by(Cluster(), KeyboardInterrupt)
+    before = signal.signal(number, signal.SIG_DFL)  # nohup has SIGHUP ignored
+    try:
+        job, note = ended_by(Cluster(), KeyboardInterrupt)
+        assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
     assert '"name": "mine"' in job
     assert "is deleted" in note
-    assert signal.getsignal(number) is signal.SIG_DFL
 
 
 def test_a_job_that_may_not_be_deleted_is_not_said_to_be() -> None:

@@ -250,6 +250,13 @@ def test_sentence_has_its_next_step(name: str) -> None:
     assert len(next_step) <= MAX_NEXT_CHARACTERS, "it would be cut"
 
 
+def test_command_with_the_longest_name_is_whole() -> None:
+    name, uid = "n" * 63, "a1b2c3d4-0000-4000-8000-000000000000"
+    job = a_job(name).with_workers(1).build()
+    refusal = Refusal("Pod", f"{name}-worker-0", OWNERLESS, uid, 403)
+    assert wait_of(view_of(job, refusals=(refusal,))).message.endswith(uid)
+
+
 def test_every_reason_to_wait_has_a_sentence() -> None:
     assert {SAID[name]().reason for name in SAID} == set(WAITS)
 
@@ -271,4 +278,4 @@ def test_sentence_is_bounded() -> None:
     wait = refused("x" * 5000, "Invalid", is_final=True)
     assert len(wait.message) < 500
     longest = replace(wait, next_step="y" * 5000)
-    assert len(longest.message) < 500
+    assert len(longest.message) < 640
