@@ -126,7 +126,7 @@ def test_only_who_may_reads_them(cluster: Cluster) -> None:
     assert (status, "somebody-else" in text) == (401, True)
     assert scrape(address, token_of(cluster, "nobody")) == (
         403,
-        f"Forbidden: system:serviceaccount:{MONITORING}:nobody may not get /metrics\n",
+        f"Forbidden: system:serviceaccount:{MONITORING}:nobody is not allowed to get /metrics\n",
     )
     status, text = scrape(address, token_of(cluster, "prometheus"))
     assert (status, "workqueue_depth" in text) == (200, True)
