@@ -7,6 +7,7 @@ run works in a sub-folder of its own, because processes of the killed one may st
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -102,6 +103,7 @@ def _temporary_root() -> Path:
 
 def _remove_if_stale(folder: Path) -> None:
     lock = FileLock(folder / LOCK)
-    if lock.acquire(wait=False):
-        remove_tree(folder)
-        lock.release()
+    with suppress(FileNotFoundError):  # another process removes it at this moment
+        if lock.acquire(wait=False):
+            remove_tree(folder)
+            lock.release()
