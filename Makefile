@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Each of several test processes has a network of its own, which not every user may make.
 TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),3,0)
 PYTEST = $(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --durations=40
-# What takes as long as all other tests.
+# What goes wrong around the operator: twelve minutes.
 RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
 # What asks an index for packages, which a process with a network of its own cannot.
 ONLINE := tests/production/test_image.py tests/production/test_newest_kubeflow.py

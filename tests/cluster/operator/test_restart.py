@@ -26,7 +26,6 @@ from tests.live.processes import listening_ports
 
 Raw = dict[str, Any]
 DEADLINE = 30
-"""The successor looks at an ended job within 30 s, so a time to live is longer than that."""
 DEAD_SECONDS = 6.0
 WAITS = shell("exec sleep 3600")
 FAILS = shell('test "$PADDLE_RENDEZVOUS" -lt 3 && exit 1; exit 0')
