@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from api.constants import Reason
+from api.constants import LABEL_CODE_OF, Reason
+from api.objects import Raw
 from pdj.access.connection import open_client
 from pdj.access.kubeconfig import load_target
 from pdj.explain import chinese, english, kueue
@@ -19,7 +20,7 @@ from pdj.explain.texts import Text
 from pdj.gather.jobs import look
 from pdj.main import BUG
 from pdj.text.explain import draw_story
-from tests.live.lab import Lab
+from tests.live.lab import CORE, Lab
 
 CHECKOUT = Path(__file__).parents[2]
 SECONDS = 200.0
@@ -94,6 +95,11 @@ class Tool:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+
+
+def code_maps(lab: Lab, job: str = "") -> list[Raw]:
+    """The ConfigMaps that hold the code of one job, or of all."""
+    return lab.items(CORE, "configmaps", f"{LABEL_CODE_OF}={job}" if job else LABEL_CODE_OF)
 
 
 def explain(lab: Lab, name: str, language: str) -> str:

@@ -10,9 +10,9 @@ import pytest
 
 import paddlejob
 from paddlejob import Client
-from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.lab import Lab, paddle_job, shell
+from tests.live.pdj import code_maps
 
-MAP = "batch.paddlepaddle.org/code-of"
 WORDS: dict[str, Any] = {"image": "python", "launcher": False}
 BOUND = 120.0
 CHECKOUT = Path(__file__).parents[3]
@@ -66,9 +66,7 @@ def test_a_function_goes_from_here_to_its_log(module_lab: Lab, client: Client) -
     again.restart()
     again.wait(timeout=BOUND)
     again.delete()
-    module_lab.wait(
-        lambda: not module_lab.items(CORE, "configmaps", MAP), "the code goes with its job"
-    )
+    module_lab.wait(lambda: not code_maps(module_lab), "the code goes with its job")
 
 
 def test_a_failed_job_raises_its_first_record(client: Client) -> None:

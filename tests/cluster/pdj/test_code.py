@@ -3,17 +3,15 @@
 import base64
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.live.lab import CORE, Lab
-from tests.live.pdj import Tool
+from tests.live.lab import Lab
+from tests.live.pdj import Tool, code_maps
 
 IMAGE = "python"
 WORKERS = 2
 ORPHAN = ("--type=merge", "-p", '{"metadata":{"ownerReferences":null}}')
-MAP = "batch.paddlepaddle.org/code-of"
 
 
 @pytest.fixture
@@ -26,11 +24,6 @@ def program(tmp_path: Path) -> Path:
         "import os\nfrom lib import step\nprint('trained', os.getcwd(), step.RATE)\n"
     )
     return folder
-
-
-def code_maps(lab: Lab, job: str) -> list[dict[str, Any]]:
-    """The ConfigMaps that hold the job's code."""
-    return lab.items(CORE, "configmaps", f"{MAP}={job}")
 
 
 def test_a_changed_line_is_sent_again(module_lab: Lab, tool: Tool, program: Path) -> None:

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from api.objects import Raw
 from paddlejob import Client
-from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
-from tests.live.pdj import Tool, environment
+from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.pdj import Tool, code_maps, environment
 
-MAP = "batch.paddlepaddle.org/code-of"
 JOBS = 100
 GONE_SECONDS = 60.0
 KILLED = """
@@ -56,14 +54,9 @@ def words(name: str, program: Path, *more: str) -> list[str]:
     return ["run", "python", "--name", name, "--code", str(program), *sent]
 
 
-def maps(lab: Lab, name: str) -> list[Raw]:
-    """The ConfigMaps of the job's code."""
-    return lab.items(CORE, "configmaps", f"{MAP}={name}")
-
-
 def assert_owned(lab: Lab, name: str) -> None:
     """One ConfigMap is there, and the job owns it."""
-    (only,) = maps(lab, name)
+    (only,) = code_maps(lab, name)
     (owner,) = only["metadata"]["ownerReferences"]
     assert owner["uid"] == lab.job(name)["metadata"]["uid"]
 
@@ -85,14 +78,12 @@ def test_code_goes_with_its_job_each_time(
         for name in names:
             job = paddle_job(name, {"worker": (1, template)}, suspend=True)
             client.submit(job, code=program)
-    assert len(module_lab.items(CORE, "configmaps", MAP)) == JOBS
+    assert len(code_maps(module_lab)) == JOBS
     began = time.monotonic()
     for name in names:
         path = f"{PADDLE_JOBS}/namespaces/{module_lab.namespace}/paddlejobs/{name}"
         module_lab.cluster.client.delete(path)
-    module_lab.wait(
-        lambda: not module_lab.items(CORE, "configmaps", MAP), "all are gone", GONE_SECONDS
-    )
+    module_lab.wait(lambda: not code_maps(module_lab), "all are gone", GONE_SECONDS)
     record_property("seconds until all are gone", round(time.monotonic() - began, 1))
 
 
@@ -113,9 +104,9 @@ def test_a_killed_command_is_mended(
     assert done.returncode == -signal.SIGKILL
     tool.ok("delete", "--orphans")
     exists = module_lab.get(PADDLE_JOBS, f"paddlejobs/{name}")
-    module_lab.wait(lambda: len(maps(module_lab, name)) == bool(exists), "no orphan is left")
+    module_lab.wait(lambda: len(code_maps(module_lab, name)) == bool(exists), "no orphan is left")
     tool.ok(*sent)
-    module_lab.wait(lambda: len(maps(module_lab, name)) == 1, "the former code is gone")
+    module_lab.wait(lambda: len(code_maps(module_lab, name)) == 1, "the former code is gone")
     assert_owned(module_lab, name)
 
 
@@ -128,7 +119,7 @@ def test_of_two_at_once_one_sends_its_code(module_lab: Lab, tool: Tool, program:
     assert sorted(each.returncode for each in commands) == [0, 1], ends
     (line,) = b"".join(notes for _, notes in ends).decode().splitlines()
     assert "there is a job raced" in line
-    module_lab.wait(lambda: len(maps(module_lab, "raced")) == 1, "that of the other is gone")
+    module_lab.wait(lambda: len(code_maps(module_lab, "raced")) == 1, "that of the other is gone")
     assert_owned(module_lab, "raced")
 
 
@@ -138,7 +129,7 @@ def test_a_full_quota_is_one_line(module_lab: Lab, tool: Tool, program: Path) ->
         assert "exceeded quota: none" in refusal(tool, *words("over", program))
     finally:
         module_lab.kubectl("delete", "quota", "none")
-    assert not maps(module_lab, "over")
+    assert not code_maps(module_lab, "over")
     assert module_lab.get(PADDLE_JOBS, "paddlejobs/over") is None
 
 

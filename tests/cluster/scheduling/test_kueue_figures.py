@@ -19,7 +19,6 @@ from tests.live.kueue import (
     VERSION,
     condition,
     flavor,
-    has_quota,
     needs_kueue,
     prepare,
     queue,
@@ -35,7 +34,7 @@ JOBS, PODS, MOST_PODS = 200, 4, 40
 CROWD_SECONDS = 800.0
 STARTS = 10
 MORE_SECONDS, MORE_WRITES = 0.3, 4
-POLL_SECONDS = 0.01
+START_SECONDS, POLL_SECONDS = 60.0, 0.01
 SETTLE_SECONDS = 2.0
 WRITES = ("create", "patch", "update", "delete")
 SMALL: dict[str, Any] = {"resources": {"requests": {"cpu": "10m"}}}
@@ -89,9 +88,11 @@ def start(lab: Lab, name: str, in_queue: str) -> tuple[float, int]:
     before = writes_of_operator(lab)
     lab.cluster.client.create(f"{PADDLE_JOBS}/namespaces/{lab.namespace}/paddlejobs", job)
     if in_queue:
-        until(lambda: has_quota(lab, name) and condition(lab, name, "Admitted")["status"] == "True")
+        assert clock.wait_until(lambda: is_admitted(lab, name), START_SECONDS, POLL_SECONDS)
     began = clock.monotonic()
-    until(lambda: lab.status(name).get("phase") == "Running")
+    assert clock.wait_until(
+        lambda: lab.status(name).get("phase") == "Running", START_SECONDS, POLL_SECONDS
+    )
     took = clock.monotonic() - began
     clock.sleep(SETTLE_SECONDS)
     writes = writes_of_operator(lab) - before
@@ -100,12 +101,9 @@ def start(lab: Lab, name: str, in_queue: str) -> tuple[float, int]:
     return took, writes
 
 
-def until(holds: Any) -> None:
-    """Wait, and look often."""
-    deadline = clock.monotonic() + 60
-    while not holds():
-        assert clock.monotonic() < deadline
-        clock.sleep(POLL_SECONDS)
+def is_admitted(lab: Lab, name: str) -> bool:
+    """Whether the job may start."""
+    return condition(lab, name, "Admitted").get("status") == "True"
 
 
 def writes_of_operator(lab: Lab) -> int:
