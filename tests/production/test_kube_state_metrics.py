@@ -1,5 +1,6 @@
 """A real kube-state-metrics tells of each job what deploy/monitoring has it tell."""
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,15 +17,20 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(400)]
 (RESOURCE,) = yaml.safe_load(FILE.read_text())["spec"]["resources"]
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
+@pytest.fixture
+def lab() -> Iterator[Lab]:
     with Cluster(ClusterConfig(nodes=1)) as running:
         start_operator(running)
+        yield Lab(running, "default")
+
+
+@pytest.fixture
+def metrics(lab: Lab, tmp_path: Path) -> Iterator[KubeStateMetrics]:
+    with contextlib.closing(KubeStateMetrics(lab.cluster, tmp_path)) as running:
         yield running
 
 
-def test_each_job_is_told_of(cluster: Cluster, tmp_path: Path) -> None:
-    lab, metrics = Lab(cluster, "default"), KubeStateMetrics(cluster, tmp_path)
+def test_each_job_is_told_of(lab: Lab, metrics: KubeStateMetrics) -> None:
     lab.submit(paddle_job("good", {"worker": (2, shell("exit 0"))}))
     lab.submit(paddle_job("bad", {"worker": (1, shell("exit 3"))}))
     lab.wait_completed("good")
@@ -54,4 +60,3 @@ def test_each_job_is_told_of(cluster: Cluster, tmp_path: Path) -> None:
     assert ended >= began > 1.7e9
     told = {series.partition("{")[0] for series in metrics.series()}
     assert told == {f"kube_paddlejob_{each['name']}" for each in RESOURCE["metrics"]}
-    metrics.close()

@@ -304,7 +304,7 @@ def test_a_node_that_answers_too_much_has_answered(cluster):
 
 
 def test_a_read_of_64_kib_takes_milliseconds(cluster):
-    """Usually one or two of CPU, of hostile text 10 at most; `pytest -s` shows how many."""
+    """Of CPU: docs/performance.md has how many, and `pytest -s` shows them."""
     size = MAX_BYTES // 40 - 34
 
     def milliseconds(text: str) -> float:
