@@ -70,7 +70,7 @@ def assert_said(lab: Lab, tool: Tool, name: str, said: str) -> None:
     assert said in tool.ok("explain", name)
 
 
-def test_an_index_without_the_package_is_said(
+def test_an_index_that_cannot_be_reached_is_said(
     module_lab: Lab, tool: Tool, program: Path, tmp_path: Path
 ) -> None:
     given = ("--requirements", str(tmp_path / "requirements.txt"))
