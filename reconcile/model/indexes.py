@@ -16,7 +16,7 @@ def parse_indexes(text: str) -> frozenset[int]:
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
         run = range(int(first), int(last or first) + 1)
-        listed += run.stop - run.start
+        listed += max(0, run.stop - run.start)
         if run.stop > MAX_REPLICAS or listed > MAX_REPLICAS:
             raise ValueError(f"no job has as many pods: {part}")
         indexes.update(run)

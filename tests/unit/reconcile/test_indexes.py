@@ -43,6 +43,7 @@ def test_many_runs_are_no_more_than_one() -> None:
         parse_indexes(runs)
 
 
-def test_a_run_that_is_listed_again_and_again_is_refused() -> None:
+@pytest.mark.parametrize("runs", ["0-9999,", "9999-0,0-9999,"], ids=["a-run", "and-a-backward-one"])
+def test_a_run_that_is_listed_again_and_again_is_refused(runs: str) -> None:
     with pytest.raises(ValueError, match="as many pods"):
-        parse_indexes("0-9999," * 20_000)
+        parse_indexes(runs * 20_000)
