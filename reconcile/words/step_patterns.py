@@ -2,7 +2,7 @@
 
 Every repeat in these expressions is bounded, so a search costs at most a constant per character.
 The first expression that matches counts, so narrow formats come before wide ones. Most lines are
-told by a word that they lack, which is much faster to find out.
+ruled out by a word that they lack, because looking for a word is much faster.
 """
 
 import re
@@ -30,7 +30,7 @@ class Pattern(NamedTuple):
 
 
 def _pattern(words: str, expression: str, is_per_epoch: bool = False) -> Pattern:
-    """Of a lower-case text. Words are parted by spaces."""
+    """A pattern for text in lower case; `words` are separated by spaces."""
     for name in ("step", "total", "epoch", "epochs"):
         expression = expression.replace(f"<{name}>", f"(?P<{name}>{COUNT})")
     return Pattern(tuple(words.split()), re.compile(expression), is_per_epoch)
@@ -47,7 +47,7 @@ STEP_PATTERNS = {
     "PaddleDetection": _pattern("epoch:", r"epoch: \[<epoch>\] \[ {0,8}<step>/<total>\]", True),
     "Trainer and PaddleNLP's scripts": _pattern(
         "global",
-        r"\bglobal[_ ]step['\"]?:? ?<step>(?:/<total>)?(?:, epoch['\"]?: ?<epoch>(?=,))?",
+        r"\bglobal[_ ]step(?:['\"]?: ?| )<step>(?:/<total>)?(?:, epoch['\"]?: ?<epoch>(?=,))?",
     ),
     "tqdm of an epoch": _pattern(
         "%|",
@@ -105,5 +105,5 @@ MARK = Pattern(("paddlejob: ",), re.compile(r"(?:^|(?<=[\s\]]))paddlejob: "))
 MARKED_VALUE = re.compile(r"(?<!\S)([A-Za-z0-9_/-]{1,40})=(\S{1,256})(?!\S)")
 METRIC = re.compile(
     rf"(?<![\w/.-])(?:([A-Za-z_][A-Za-z0-9_/-]{{0,39}}+)['\"]?(?: is)? ?[:=] ?"
-    rf"|((?i:loss|acc|accuracy|lr|ips|ppl)) )((?i:{NUMBER}))(?!%\|)"
+    rf"|((?ai:loss|acc|accuracy|lr|ips|ppl)) )((?i:{NUMBER}))(?!%\|)"
 )

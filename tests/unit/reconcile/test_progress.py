@@ -128,6 +128,7 @@ ODD: dict[str, tuple[list[str], int | None, int | None]] = {
     "exponent": (["step 1e5"], None, None),
     "duration": (["step: 12ms"], None, None),
     "list": (["step 7,0.5"], 7, None),
+    "folder-of-a-step": (["global_step: 9, loss: 1", "saved to out/global_step7/a.pt"], 9, None),
     "nothing": (["loading data"], None, None),
     "empty": ([], None, None),
     "marked-first": (["paddlejob: step=3 total=9", "step 7/8"], 3, 9),
@@ -142,7 +143,7 @@ def test_an_odd_log(texts: list[str], step: int | None, total: int | None) -> No
 
 
 def test_numbers_are_shown_only_if_they_are_some() -> None:
-    progress = read("step 1 loss: nan, lr: 1e400, acc: 0.5x, " + "n" * 41 + ": 1, über: 2")
+    progress = read("step 1 loss: nan, lr: 1e400, acc: 0.5x, " + "n" * 41 + ": 1, über: 2, loſs 3")
     assert progress.metrics == (("loss", "nan"),)
 
 
