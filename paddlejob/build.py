@@ -50,9 +50,11 @@ class Wish:
             if not is_quantity(str(value)):
                 raise NotSendable(f"resources: {name}: {str(value)!r} {NO_QUANTITY}")
         called = program.partition(":")[2] if isinstance(program, str) else program
-        own = name_from(getattr(called, "__name__", str(called))) if called else ""
+        chosen = self.name or (
+            name_from(getattr(called, "__name__", str(called))) if called else ""
+        )
         given = {
-            "name": self.name or own,
+            "name": chosen,
             "program": [*launch, MAIN] if program else [],
             "env": [f"{name}={value}" for name, value in self.env.items()],
             "limits": {name: str(value) for name, value in self.resources.items()},

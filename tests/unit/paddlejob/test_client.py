@@ -105,6 +105,14 @@ def test_the_job_of_a_function() -> None:
         Wish("paddle:3", workers=-1).job(fit)
 
 
+def test_a_function_whose_name_no_job_can_have_needs_another() -> None:
+    def 训练() -> None: ...
+
+    assert Wish("paddle:3", "train").job(训练)["metadata"]["name"] == "train"
+    with pytest.raises(Problem, match="no job name can be made from '训练'"):
+        Wish("paddle:3").job(训练)
+
+
 def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
     (tmp_path / "more.py").write_text("A = 1\r\n")
     one, two, other = (
