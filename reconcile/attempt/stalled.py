@@ -152,8 +152,9 @@ def _record(view: View, message: str) -> Failure:
     name = first[0] if first else ""
     pod = view.pods.get(name)
     lines = [message]
-    for worker, time, text in sorted(tails, key=lambda each: each[1] or view.now):
-        shown = "".join(c if c.isprintable() else " " for c in text[-MAX_LINE_CHARACTERS:])
+    for worker, time, line in sorted(tails, key=lambda each: each[1] or view.now):
+        last = line.rstrip().rpartition("\r")[2]  # a progress bar overwrites itself
+        shown = "".join(c if c.isprintable() else " " for c in last[-MAX_LINE_CHARACTERS:])
         when = clock_time(time) if time else "never"
         lines.append(f"{_short(view, worker)}, {when}: {shown}")
     while len(lines) > 1 and len("\n".join(lines)) > MAX_RECORD_CHARACTERS:

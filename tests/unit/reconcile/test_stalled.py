@@ -44,7 +44,7 @@ def read(
         (
             f"train-worker-{index}",
             world.now - timedelta(seconds=silent - ago[0] + each),
-            f"line {index}\x1b",
+            f"line 0 of 9\rline {index}\x1bof 9\r",
         )
         for index, each in enumerate(ago)
     )
@@ -207,7 +207,7 @@ def test_restart_is_charged_and_recorded(world: World, kubelet: Kubelet) -> None
     assert record["reason"] == "TrainingStalled"
     first, *lines = record["message"].splitlines()
     assert first.startswith("no output since")
-    assert lines[0] == "worker-1, 03:11:22Z: line 1 "
+    assert lines[0] == "worker-1, 03:11:22Z: line 1 of 9"
     kubelet.let_go()
     run_job(world, kubelet)
     (lost,) = [outcome for outcome in world.counted if outcome.kind == "lost"]
