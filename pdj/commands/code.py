@@ -97,7 +97,7 @@ def describe(config_map: Raw) -> list[str]:
 
 
 class _Sips(gzip.GzipFile):
-    """Limits how much one read returns, because the header of a tar may announce a huge name."""
+    """Refuses a large read, because the header of a tar may announce a huge name."""
 
     def read(self, size: int | None = -1) -> bytes:
         """Raises TarError where more is asked for."""

@@ -41,7 +41,7 @@ def run(session: Session) -> int:
         try:
             actions.delete(client, raw)
         except NotFound:
-            session.notes.write(f"{plain(name)} did not exist")
+            session.notes.write(f"{plain(name)} was deleted already")
             return
         session.screen.write(f"{plain(name)} deleted")
         if session.options.wait:

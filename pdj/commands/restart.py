@@ -85,7 +85,7 @@ def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
             session.screen.write(json.dumps(job, indent=2))
             deleted = "is deleted" if is_asked else "may be deleted"
             session.notes.write(
-                f"{plain(name)} {deleted} and could not be created again; its YAML is printed above"
+                f"{plain(name)} {deleted} and could not be created again; it is printed above"
             )
         raise
 

@@ -18,7 +18,7 @@ from pdj.ui.runs import Run, runs_of
 
 MAX_PODS = 40
 _ORDER: list[str] = list(Phase)
-"""The length of phases that began in the same second, the unit of Kubernetes' times."""
+"""The order of phases that began in the same second, the unit of Kubernetes' times."""
 _BY_EVENT: dict[str, Phase] = {
     Reason.CREATED: Phase.PENDING,
     Reason.ALL_PODS_RUNNING: Phase.RUNNING,

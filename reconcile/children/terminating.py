@@ -60,8 +60,8 @@ def await_leavers(view: View) -> Hold | None:
 
 
 def _await_children(view: View) -> Hold:
-    """The hold that names what blocks the deletion of a job; None while it takes no longer than
-    usual.
+    """The hold that names what blocks the deletion of a job; it has no reason while the deletion
+    takes no longer than usual.
     """
     leavers = list(_of_job(view))
     hanging = _hanging(view, leavers)
