@@ -206,7 +206,7 @@ class JobMemory:
             self._denied = None
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
 
-    def note_training(self, job: Key, uid: str, reading: Reading | None) -> None:
+    def note_training(self, job: Key, uid: str, reading: Reading) -> None:
         """Store the reading of the job's log, unless a new job has taken the name meanwhile."""
         with self._lock:
             known = self._records.get(job)
