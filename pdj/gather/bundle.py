@@ -97,7 +97,10 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
         namespace = str(pod["metadata"]["namespace"])
         account = (namespace, str((pod.get("spec") or {}).get("serviceAccountName")))
         if account not in accounts and (accounts or namespace != USUAL_NAMESPACE):
-            continue  # anybody may give a pod that label
+            # Anybody may give a pod that label.
+            why = "no ClusterRoleBinding of the operator has its account"
+            problems.append(f"operator.log: {namespace}/{name_of(pod)} is not read: {why}")
+            continue
         path = log_path(namespace, name_of(pod))
         ask = partial(client.text, path, OPERATOR_LINES)
         text = _try(problems, "operator.log", ask) or ""

@@ -51,6 +51,7 @@ def test_a_tenants_pod_with_the_operators_label_is_not_read(
     files = dict(collect(cluster, JobPicture(a_job().with_workers(1).build()), False))
     (line,) = files["operator.log"].splitlines()
     assert line.startswith(f"/api/v1/namespaces/{namespace}/")
+    assert "operator.log: tenant/pod is not read: " in files["problems.txt"]
     assert [query["limitBytes"] for query in cluster.queries] == [MAX_LOG_BYTES]
 
 
