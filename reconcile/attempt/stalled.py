@@ -8,7 +8,7 @@ itself, so a new leader judges nobody before its first read.
 from datetime import datetime, timedelta
 
 from api.constants import TERMINAL_PHASES, Condition, Reason, Role
-from api.objects import format_time, parse_time
+from api.objects import format_time
 from api.status import Failure, JobStatus
 from api.training import StallAction
 from reconcile.attempt.restart import answer_incident
@@ -60,19 +60,24 @@ def note_stall(view: View, status: JobStatus) -> JobStatus:
     status = set_condition(status, Condition.TRAINING_STALLED, True, reason, message, view.now)
     if status.lost_since:
         return status
-    stood = reading.stepless_seconds if reading.progress.step is not None else 0.0
-    since = view.now - timedelta(seconds=max(stood, reading.silent_seconds))
+    since = view.now - timedelta(seconds=_stood_seconds(reading, reason))
     return note_stop(status, format_time(since), Reason.TRAINING_STALLED)
 
 
 def count_stall(view: View, status: JobStatus) -> tuple[Outcome, ...]:
     """The outcome with the seconds without progress, in the pass that first reports the stall."""
+    reading, reason = _reading(view), _find(view)
     known, stalled = view.job.status, status.is_true(Condition.TRAINING_STALLED)
-    since = parse_time(status.lost_since)
-    if not stalled or known.is_true(Condition.TRAINING_STALLED) or since is None:
+    if not stalled or known.is_true(Condition.TRAINING_STALLED) or not reading or not reason:
         return ()
-    seconds = (view.now - since).total_seconds()
-    return (Outcome("stalled", view.job.spec.mode, status.lost_reason, seconds),)
+    seconds = _stood_seconds(reading, reason)
+    return (Outcome("stalled", view.job.spec.mode, str(reason), seconds),)
+
+
+def _stood_seconds(reading: Reading, reason: Reason) -> float:
+    """The seconds without a step, or without output if the log of such a job has no steps."""
+    has_steps = reading.progress.step is not None or reason is Reason.NO_NEW_STEP
+    return max(reading.stepless_seconds if has_steps else 0.0, reading.silent_seconds)
 
 
 def _can_stall(view: View, status: JobStatus) -> bool:

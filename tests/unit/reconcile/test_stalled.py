@@ -145,6 +145,16 @@ def test_suspending_ends_the_stall(world: World, kubelet: Kubelet) -> None:
     assert stalled(world) == ("False", "Ended")
 
 
+def test_first_step_that_never_came_is_noticed_after_all_that_time(
+    world: World, kubelet: Kubelet
+) -> None:
+    run(world, kubelet, STEPS | {"firstStepSeconds": 600})
+    read(world, silent=3, stepless=700, step=None, last_step_time=None)
+    world.settle()
+    (found,) = [outcome for outcome in world.counted if outcome.kind == "stalled"]
+    assert (found.reason, found.seconds) == (Reason.NO_NEW_STEP, 700.0)
+
+
 def test_tells_once_who_fell_silent_first(world: World, kubelet: Kubelet) -> None:
     run(world, kubelet, {"afterSeconds": 120})
     read(world, silent=130)
@@ -153,7 +163,7 @@ def test_tells_once_who_fell_silent_first(world: World, kubelet: Kubelet) -> Non
     read(world, silent=160)
     assert world.work().status is None
     (found,) = [outcome for outcome in world.counted if outcome.kind == "stalled"]
-    assert (found.reason, found.seconds) == (Reason.TRAINING_STALLED, 130.0)
+    assert (found.reason, found.seconds) == (Reason.NO_OUTPUT, 130.0)
     (message,) = [each.message for each in world.told if each.reason == Reason.NO_OUTPUT]
     assert message == (
         "no output since 03:11:55Z; worker-1 wrote last at 03:11:22Z, the others until 03:11:55Z"
