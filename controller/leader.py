@@ -44,6 +44,9 @@ PATIENCE_MARGIN_SECONDS = 2.0
 leads within the lease's time after a kill. The leader has stopped writing long before."""
 REQUEST_TIMEOUT_SECONDS = 3.0
 """The timeout of a request, so that a hung one leaves time for another before the deadline."""
+RELEASE_SECONDS = 5.0
+"""How long a release that failed is tried again: a successor waits for the expiry otherwise."""
+RELEASE_PERIOD_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +220,14 @@ class LeaderElector:
         self._metrics.set_leader(self._me.name, False)
 
     def _release(self) -> None:
+        until, pause = self._clock.monotonic() + RELEASE_SECONDS, threading.Event()
+        while not self._is_released():
+            if self._clock.monotonic() >= until:
+                return  # it expires by itself; the successor waits that long
+            self._clock.wait(pause, RELEASE_PERIOD_SECONDS)
+
+    def _is_released(self) -> bool:
+        """Write that nobody holds the lease; whether it is not ours any more."""
         try:
             if not self._is_mine():
                 self._read()
@@ -224,8 +235,10 @@ class LeaderElector:
                 self._write("", 1)
                 self._log.info("lease_released")
         except ApiError as error:
-            # It expires by itself; the successor waits that long.
+            self._lease = {}
             self._log.warning("lease_not_released", error=error.message)
+            return False
+        return True
 
 
 def _patience_seconds(lease: Raw) -> float:

@@ -52,7 +52,8 @@ ENDED_SPREAD_SECONDS = 30.0
 """There may be thousands of ended jobs: their first passes are spread over this."""
 EVENTS_SECONDS = 0.5
 """Time for the Events that are still to be sent; a successor waits meanwhile."""
-JOIN_SECONDS = 5.0
+JOIN_SECONDS = 8.5
+"""Time for the last try to release the lease."""
 CLOCK_LOG_SECONDS = 60.0
 EXIT_FAILED = 1
 _POLL_SECONDS = 0.05

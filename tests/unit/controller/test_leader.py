@@ -370,6 +370,39 @@ def test_after_a_release_the_next_leads_at_once(api, start, time):
     assert second.leads
 
 
+@pytest.mark.parametrize("is_late_renewal", [False, True], ids=["no answer", "conflict"])
+def test_a_release_that_fails_is_tried_again(api, start, time, is_late_renewal):
+    first = start("a")
+    failed: list[str] = []
+
+    def fail_once(method, path):
+        if method != "PUT" or failed:
+            return None
+        failed.append(path)
+        if is_late_renewal:
+            api.put(PATH, a_lease("a"))
+        return None if is_late_renewal else drop
+
+    api.fault = fail_once
+    first.elector.stop()
+    time.let_pass(3)
+    assert (failed, holder(api)) == ([PATH], "")
+
+
+def test_a_release_that_never_succeeds_ends(api, start, time):
+    first = start("a")
+    sent_at: list[float] = []
+
+    def refuse(*_):
+        sent_at.append(time.monotonic())
+        return drop
+
+    api.fault = refuse
+    first.elector.stop()
+    time.let_pass(60)
+    assert max(sent_at) < 10
+
+
 def test_a_lease_that_another_has_taken_is_not_released(api, start, time):
     first = start("a")
     api.put(PATH, a_lease("b"))
