@@ -7,6 +7,7 @@ container's own. Single-threaded; raises MountError that says which mount failed
 """
 
 import contextlib
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -15,6 +16,8 @@ from localcluster.node.runtime import linux
 from localcluster.node.runtime.protocol import ContainerSpec, Mount
 
 OWN_FOLDERS = ("proc", "sys", "dev", "run", "tmp", "lost+found")
+MAX_LINKS = 40
+"""Linux's own bound."""
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "fuse")
 DEVICE_LINKS = {
     "fd": "/proc/self/fd",
@@ -60,7 +63,7 @@ def _build(root: Path, spec: ContainerSpec) -> None:
     # Parents first: a mount at /data must not hide one at /data/cache.
     for mount in sorted(spec.mounts, key=lambda mount: mount.target.count("/")):
         _mount_into(root, mount, layers)
-    (root / spec.workdir.lstrip("/")).mkdir(parents=True, exist_ok=True)
+    resolve_in(root, spec.workdir).mkdir(parents=True, exist_ok=True)
 
 
 def _overlay(lowers: list[Path], target: Path, layers: Path) -> None:
@@ -186,7 +189,7 @@ def _link_etc(root: Path, etc: Path) -> None:
 
 def _mount_into(root: Path, mount: Mount, layers: Path) -> None:
     source = Path(mount.source)
-    target = _resolve(root, mount.target)
+    target = resolve_in(root, mount.target)
     if mount.if_hidden and target.exists():
         return
     if not source.exists():  # a subPath in a memory volume, which the node does not see
@@ -199,16 +202,25 @@ def _mount_into(root: Path, mount: Mount, layers: Path) -> None:
     _overlay([source, target] if had else [source], target, layers)
 
 
-def _resolve(root: Path, path: str) -> Path:
-    """Resolve `path` as the container will see it, with links relative to the container's root."""
-    current = root
-    for part in Path(path).parts[1:]:
+def resolve_in(root: Path, path: str) -> Path:
+    """Where `path` leads inside `root`, by links relative to it and never out of it, as chroot(2).
+
+    Raises OSError where links lead in circles.
+    """
+    current, left = root, [*reversed(Path(path).parts)]
+    links = 0
+    while left:
+        part = left.pop()
         following = current / part
-        if following.is_symlink():
-            destination = os.path.normpath(
-                os.path.join("/", current.relative_to(root), following.readlink())  # noqa: PTH118
-            )
-            current = _resolve(root, destination)
+        if part == "/":
+            current = root
+        elif part == "..":
+            current = current if current == root else current.parent
+        elif following.is_symlink():
+            links += 1
+            if links > MAX_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            left += reversed(following.readlink().parts)
         else:
             current = following
     return current
