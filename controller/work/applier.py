@@ -86,8 +86,9 @@ class Applier:
         if not self._confirm_gone(task):
             return task.result
         self._delete_children(task)
-        self._patch_children(task)
-        self._create_children(task)
+        failed = self._patch_children(task)
+        self._create_children(task)  # also while Kueue's webhook, which is away, refuses patches
+        task.result.errors += failed
         if self._write_status(task):
             self._report(task)
         if plan.delete_job and not task.result.errors:
@@ -131,9 +132,9 @@ class Applier:
             if not self._may_go_on(task.result):
                 return
 
-    def _patch_children(self, task: _Task) -> None:
+    def _patch_children(self, task: _Task) -> list[ApiError]:
         patch, batch = partial(self._children.patch, task.owner), task.plan.patches
-        task.result.errors += filter(None, self._mapper(task, batch)(patch, batch))
+        return [*filter(None, self._mapper(task, batch)(patch, batch))]
 
     def _create_children(self, task: _Task) -> None:
         result, create = task.result, partial(self._children.create, task.owner)

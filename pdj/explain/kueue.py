@@ -3,15 +3,14 @@
 A user without the right to read Workloads gets the text of the job's own reason.
 """
 
-from collections.abc import Iterator
-
 from api.constants import KUEUE_API_VERSION, LABEL_QUEUE, MULTIKUEUE, Reason
 from api.job import PaddleJob
 from api.objects import Raw
 from kube.client import Client
-from kube.errors import ApiError
+from kube.errors import ApiError, Forbidden
 from pdj.explain.texts import Text, Texts, Who
 
+MAX_HOLDERS = 10
 _STEPS = {
     "wait": (Who.USER,
         "Wait until other jobs of the queue end, or ask for less.",
@@ -156,7 +155,7 @@ def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: st
     if reason not in (Reason.QUEUED, Reason.EVICTED) and job.spec.managed_by != MULTIKUEUE:
         return text
     try:
-        workload = client.get(_path(job, "workloads", job.workload_name))
+        workload = client.get(_path(job.namespace, "workloads", job.workload_name))
     except ApiError:
         return text
     type_ = "Admitted" if has_quota(workload) else "QuotaReserved"
@@ -165,34 +164,44 @@ def narrow(client: Client, job: PaddleJob, reason: str, text: Text, language: st
     return (CHINESE if language == "zh" else ENGLISH).get(cause, text)
 
 
-def queue_lines(client: Client, job: PaddleJob) -> Iterator[str]:
-    """The job's place in the queue, if Kueue's visibility API answers, and which jobs hold its
-    quota.
-    """
+def place_lines(client: Client, job: PaddleJob) -> list[str]:
+    """The job's place in its queue, if Kueue's visibility API answers the user."""
+    queue = _queue(job)
+    path = f"/apis/visibility.{KUEUE_API_VERSION}/namespaces/{job.namespace}/localqueues/{queue}"
+    try:
+        pending = client.get(f"{path}/pendingworkloads").get("items") or ()
+    except ApiError:
+        return []
+    own = (each for each in pending if each["metadata"]["name"] == job.workload_name)
+    return [f"{queue}: {each['positionInLocalQueue'] + 1} of {len(pending)}" for each in own]
+
+
+def holder_lines(client: Client, job: PaddleJob) -> list[str]:
+    """Who holds quota of the queue's ClusterQueue: in all namespaces, or else in the job's own."""
     from reconcile.model.workload import has_quota  # takes time to import
 
-    queue = job.labels.get(LABEL_QUEUE, "")
-    place = f"/apis/visibility.{KUEUE_API_VERSION}/namespaces/{job.namespace}/localqueues/{queue}"
+    queue = _queue(job)
+    spec = client.get(_path(job.namespace, "localqueues", queue))["spec"]
+    query = {"fieldSelector": f"status.admission.clusterQueue={spec['clusterQueue']}"}
     try:
-        pending = client.get(f"{place}/pendingworkloads").get("items") or ()
-    except ApiError:
-        pending = ()
-    name = job.workload_name
-    for each in pending:
-        if each["metadata"]["name"] == name:
-            yield f"{queue}: {each['positionInLocalQueue'] + 1} of {len(pending)}"
-    workloads, _ = client.list(_path(job, "workloads"))
-    for each in workloads:
-        if has_quota(each) and each["spec"].get("queueName") == queue:
-            yield f"{queue} <- {_owner(each)}"
+        workloads, _ = client.list(f"/apis/{KUEUE_API_VERSION}/workloads", query)
+    except Forbidden:
+        workloads, _ = client.list(_path(job.namespace, "workloads"), query)
+    lines = [f"{queue} <- {_owner(each)}" for each in workloads if has_quota(each)]
+    more = len(lines) - MAX_HOLDERS
+    return lines[:MAX_HOLDERS] + ([f"... {more} more"] if more > 0 else [])
+
+
+def _queue(job: PaddleJob) -> str:
+    return job.labels.get(LABEL_QUEUE, "")
 
 
 def _owner(workload: Raw) -> str:
     metadata = workload["metadata"]
     owners = metadata.get("ownerReferences") or [{"kind": "Workload", "name": metadata["name"]}]
-    return f"{owners[0]['kind']} {owners[0]['name']}"
+    return f"{owners[0]['kind']} {metadata['namespace']}/{owners[0]['name']}"
 
 
-def _path(job: PaddleJob, plural: str, name: str = "") -> str:
-    root = f"/apis/{KUEUE_API_VERSION}/namespaces/{job.namespace}/{plural}"
+def _path(namespace: str, plural: str, name: str = "") -> str:
+    root = f"/apis/{KUEUE_API_VERSION}/namespaces/{namespace}/{plural}"
     return f"{root}/{name}" if name else root

@@ -285,7 +285,8 @@ def _facts(
     if reasons & _QUOTAS:
         yield "quota", _seen(lambda: quota_lines(client, job.namespace), texts)
     if Reason.QUEUED in reasons:
-        yield "queue", _seen(lambda: [*kueue.queue_lines(client, job)], texts)
+        holders = _seen(lambda: kueue.holder_lines(client, job), texts)
+        yield "queue", kueue.place_lines(client, job) + holders
     if reasons & _GROUPS and job.status.pod_group:
         yield "group", _seen(lambda: _group(client, job), texts)
 

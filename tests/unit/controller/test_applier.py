@@ -272,6 +272,16 @@ def test_a_patch_changes_only_the_object_that_was_seen(bench):
     assert result.errors
 
 
+def test_a_patch_that_fails_keeps_nothing_from_being_created(bench):
+    """Kueue's webhook is away; a running gang restarts all the same."""
+    seen = bench.api.put(f"{PODS}/a", a_pod("a", JOB))
+    refuse(bench, reply(500, status(500, "InternalError", "no")), lambda verb, _: verb == "PATCH")
+    patch = Patch(pod_reference("a", uid_of(seen)), {"spec": {"x": 1}})
+    result = bench.apply(Plan(patches=(patch,), creates=(create("b"),)), seen)
+    assert bench.pods() == ["a", "b"]
+    assert result.errors
+
+
 # A pod that is taken for gone
 
 

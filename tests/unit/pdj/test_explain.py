@@ -266,6 +266,10 @@ def test_every_reason_is_brought_about_by_a_live_test_and_explained() -> None:
         assert all(f"Reason.{reason.name}" in text for reason in reasons), file
 
 
+ALL_WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/workloads"
+OWN_WORKLOADS = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"
+
+
 class Queues(Events):
     """A client of a cluster whose Kueue says this of the job's Workload, or that hides it."""
 
@@ -274,6 +278,8 @@ class Queues(Events):
         spec = {"queueName": "team"}
         status = {"conditions": conditions}
         self.told: Raw = {"metadata": {"name": "w"}, "spec": spec, "status": status}
+        self.visible: tuple[str, ...] = (OWN_WORKLOADS,)
+        self.holders = 1
 
     def get(self, path: str) -> Raw:
         """The job's Workload, or the place of it in the queue."""
@@ -282,15 +288,21 @@ class Queues(Events):
         if path.endswith("/pendingworkloads"):
             pending = {"metadata": {"name": "paddlejob-train-0123a"}, "positionInLocalQueue": 1}
             return {"items": [{"metadata": {"name": "other"}}, pending]}
+        if path.endswith("/localqueues/team"):
+            return {"spec": {"clusterQueue": "lender"}}
         return self.told
 
-    def list(self, path: str) -> tuple[list[Raw], str]:
-        """A Workload with quota, and no Events."""
-        quota = {"type": "QuotaReserved", "status": "True"}
+    def list(self, path: str, query: Raw | None = None) -> tuple[list[Raw], str]:
+        """Workloads with quota, and no Events."""
+        if not path.endswith("/workloads"):
+            return [], ""
+        assert query == {"fieldSelector": "status.admission.clusterQueue=lender"}
+        if path not in self.visible:
+            raise Forbidden(path)
+        status = {"conditions": [{"type": "QuotaReserved", "status": "True"}]}
         owner = {"kind": "PaddleJob", "name": "big"}
-        metadata = {"name": "w", "ownerReferences": [owner]}
-        holder = {"metadata": metadata, "spec": {"queueName": "team"}}
-        return ([holder | {"status": {"conditions": [quota]}}] if "workloads" in path else []), ""
+        metadata = {"namespace": "default", "name": "w", "ownerReferences": [owner]}
+        return [{"metadata": metadata, "status": status}] * self.holders, ""
 
 
 WAITS_OF_KUEUE = (*NEXT_STEPS, "Waiting", "AdmissionGated")
@@ -318,10 +330,28 @@ def test_every_reason_of_kueue_has_a_sentence(kueues: str, language: str, end: s
     assert text.cause.endswith(end)
     assert text.next_step.endswith(end)
     assert text != generic
-    if is_wait:
-        assert story.facts["queue"] == ["team: 2 of 2", "team <- PaddleJob big"]
     hidden = build_story(cast("Client", Queues()), JobPicture(job.build()), language)
     assert hidden.whys[0].text == generic
+
+
+@pytest.mark.parametrize(
+    ("visible", "holders", "told"),
+    [
+        ((ALL_WORKLOADS,), 1, ["team <- PaddleJob default/big"]),
+        ((OWN_WORKLOADS,), 1, ["team <- PaddleJob default/big"]),
+        ((OWN_WORKLOADS,), 12, ["team <- PaddleJob default/big"] * 10 + ["... 2 more"]),
+        ((), 1, ["not allowed to see"]),
+    ],
+)
+def test_queued_job_has_its_place_and_who_holds_the_quota(
+    visible: tuple[str, ...], holders: int, told: list[str]
+) -> None:
+    job = a_job().with_workers(1).with_metadata(labels={"kueue.x-k8s.io/queue-name": "team"})
+    job.with_status(phase="Pending").with_condition("Pending", True, reason=Reason.QUEUED)
+    queues = Queues({"type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota"})
+    queues.visible, queues.holders = visible, holders
+    story = build_story(cast("Client", queues), JobPicture(job.build()), "en")
+    assert story.facts["queue"] == ["team: 2 of 2", *told]
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", kueue.ENGLISH), ("zh", kueue.CHINESE)])
