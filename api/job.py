@@ -74,7 +74,7 @@ class PaddleJob:
         }
 
     def child_metadata(self, name: str, labels: dict[str, str]) -> Raw:
-        """The metadata of a child. These labels win over the one that keeps it out of backups."""
+        """The metadata of a child. These labels override the one that excludes it from backups."""
         owners = [self.owner_reference()]
         return {
             "name": name,

@@ -101,7 +101,7 @@ def job_rules(pod_fields: Raw) -> Raw:
     """Rules over the whole object: lengths of names, and fields that can change only in a held job.
 
     The API server checks every rule at every write of a status too, and looking at a field is
-    expensive, because the schema has many of them. So each rule first asks the question that
+    expensive, because the schema has many of them. So each rule first tests the condition that
     settles most writes. `pod_fields` are those of a template's pod spec.
     """
     return _validations(

@@ -265,8 +265,8 @@ class JobStatus:
 def telling_conditions(status: JobStatus) -> Iterator[JobCondition]:
     """The true conditions, the most informative one first.
 
-    The cause of a restart says more than that pods are being created, and less than what holds them
-    up.
+    The cause of a restart is more informative than the creation of pods, but less than the reason
+    that delays it.
     """
     waits = status.true_condition(Condition.PENDING)
     order = list(_TELLING)

@@ -34,7 +34,7 @@ RESUME_VARIABLE = "PDC_INIT_STEP"
 
 
 class StallSign(StrEnum):
-    """The sign by which a job is judged to have stalled."""
+    """The sign that a job has stalled."""
 
     OUTPUT = "Output"  # the log has no new line
     STEP = "Step"  # the log has no new step
@@ -55,7 +55,7 @@ class Resume(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StallPolicy:
-    """When a running job counts as stalled, in seconds, and the reaction to it."""
+    """When a running job counts as stalled, in seconds, and what the operator then does."""
 
     after_seconds: int = STALL_SECONDS
     first_step_seconds: int = FIRST_STEP_FACTOR * STALL_SECONDS
@@ -111,7 +111,7 @@ class TrainingProgress:
 
 
 def training_schema() -> Raw:
-    """The fields of `spec` that this module is about."""
+    """The schemas of `spec.stallPolicy` and `spec.resume`."""
     return {
         "stallPolicy": an_object(
             "When a running job counts as stalled: it holds its nodes and does not train. Needs "

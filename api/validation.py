@@ -1,4 +1,4 @@
-"""Rules in Python that the schema of a PaddleJob cannot express: those of `rules` and two more.
+"""The rules that a PaddleJob's schema cannot express, in Python: those of `rules` and two more.
 
 The operator checks a job before it creates its first child, for API servers without CEL and for two
 rules that CEL cannot express, about the variables and the names of the templates' containers. Rules

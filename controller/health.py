@@ -48,7 +48,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The part of a GET that routes read: its raw headers."""
+    """A GET as routes see it: its raw headers."""
 
     head: str
 
@@ -93,7 +93,7 @@ class _Connection:
         self._answer = b""
 
     def advance(self, routes: dict[str, Route]) -> bool:
-        """Do what is possible without waiting; returns whether it is done or the client gone."""
+        """Do what is possible without waiting; returns whether this connection is finished."""
         try:
             return self._advance(routes)
         except ssl.SSLWantReadError:

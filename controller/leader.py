@@ -1,8 +1,9 @@
 """Leader election by a Lease: only one of several operators writes.
 
 Times are durations on this process's monotonic clock; the timestamps in the Lease are only for
-people. A lease counts as expired when it has not changed, as seen from here, for its duration less
-a margin, and for a minute at most: whoever may write it may write any duration.
+people. A lease counts as expired when this process has seen no change of it for its duration less a
+margin. Anyone who can write the lease can write any duration, so a minute without a change is
+always enough.
 
     0 s            10 s                13 s to 15 s
     renewed ──────> renew deadline ────> another may lead
@@ -125,7 +126,9 @@ class LeaderElector:
         self._stop.set()
 
     def _keep(self) -> bool:
-        """Renew, unless writes have stopped; whether they go on. One failure does not stop them."""
+        """Renew, unless writes have stopped; returns whether we still lead, perhaps despite a
+        failure.
+        """
         if self.write_seconds() <= 0:
             return False  # and nothing is sent: it would hold up the next leader
         return self._attempt() or (not self._is_anothers() and self.write_seconds() > 0)

@@ -71,7 +71,7 @@ def _escape_controls(_log: Any, _method: str, event: structlog.typing.EventDict)
 
 
 def cut(text: str, max_bytes: int) -> str:
-    """The text, without its middle if it is too long as JSON: the ends are most informative."""
+    """The text; if it is too long as JSON, only its beginning and its end."""
     if len(text) * _MOST_BYTES_PER_CHARACTER <= max_bytes or _size(text) <= max_bytes:
         return text
     mark = f" [{len(text)} characters] "

@@ -194,7 +194,7 @@ class Manager:
         return full
 
     def _catch_up(self) -> bool:
-        """Whether every cache gets as new as the lease; a late watch shows unexplained pods."""
+        """Wait until every cache is as new as the lease; returns False if that takes too long."""
         started = self._base.clock.monotonic()
         self._watches.list_again()
 

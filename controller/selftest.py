@@ -1,7 +1,7 @@
-"""`python -m controller.selftest`: can the operator of these flags do its work? For `helm test`.
+"""`python -m controller.selftest`, for `helm test`: can an operator with these flags work?
 
-It takes the operator's flags and account, and changes nothing. The exit code is 1 where the CRD is
-not served, the jobs cannot be read, or nobody renews the lease.
+It takes the operator's flags and account, and changes nothing. The exit code is 1 if the CRD is not
+served, jobs cannot be read, or nobody renews the lease.
 """
 
 import sys
@@ -27,7 +27,7 @@ class Failed(Exception):
 
 
 def main() -> int:
-    """Print what works, line by line, or the first thing that does not."""
+    """Print a line for each check that passes, and for the first one that fails."""
     options, clock = parse_options(sys.argv[1:]), Clock()
     timeouts = Timeouts(CONNECT_TIMEOUT_SECONDS, READ_TIMEOUT_SECONDS)
     try:
@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def checks(client: Client, options: Options, clock: Clock) -> Iterator[str]:
-    """What works; raises Failed."""
+    """Run the checks; yields a line for each that passes. Raises Failed."""
     for namespace in options.namespaces or ("",):
         where = namespace or "all namespaces"
         try:

@@ -27,7 +27,7 @@ class Threads:
         self._is_stopping = threading.Event()
 
     def start(self, name: str, run: Callable[[], None]) -> None:
-        """Run it in a thread of this name."""
+        """Run the function in a thread of this name."""
         thread = threading.Thread(target=self._guard, args=(name, run), name=name, daemon=True)
         thread.start()
         self._threads.append(thread)  # not before: a probe would take it for dead

@@ -47,7 +47,7 @@ class Clock:
         return datetime.now(UTC)
 
     def ahead(self) -> timedelta:
-        """How far this machine's clock is known to be ahead of the API server's."""
+        """How far this machine's clock is ahead of the API server's, as far as we know."""
         return self._ahead_of(*self._compared) if self._compared else timedelta()
 
     def compare(self, date: str, asked_at: float) -> None:

@@ -93,11 +93,11 @@ class Transient(ApiError):
 
 
 class FormerJob(Transient):
-    """A child of a deleted job of the same name has the name, and is being deleted."""
+    """A deleted job's child of the same name still exists, and is being deleted."""
 
 
 class Ownerless(AlreadyExists):
-    """A restore has left a child of a former job of the same name there, without its owner.
+    """A restore has brought back a former job's child of this name, without its owner.
 
     `message` is the former job's UID.
     """

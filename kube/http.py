@@ -243,8 +243,8 @@ class Stream:
 class Pool:
     """Connections to one endpoint, kept for later requests; at most `size` of them idle.
 
-    If one gets no answer in time, those that have had no answer since are closed too: a load
-    balancer or a network that has dropped one connection has dropped others.
+    If a request gets no answer in time, connections that have received nothing since it was sent
+    are closed too: a load balancer or a network that has dropped one has dropped others.
     """
 
     def __init__(self, endpoint: Endpoint, size: int, clock: Clock | None = None) -> None:

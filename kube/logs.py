@@ -11,7 +11,7 @@ MAX_BYTES = 64 << 10
 def read_tail(
     client: Client, path: str, container: str, lines: int, max_bytes: int = MAX_BYTES
 ) -> bytes:
-    """The last lines with their times, the very last included. Raises TooLarge if it is not."""
+    """The last lines with their times. Raises TooLarge if they are longer than `max_bytes`."""
     query = {
         "container": container,
         "timestamps": "true",

@@ -29,11 +29,11 @@ _ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class PluginError(Exception):
-    """The plugin has brought no credentials: one line that says why."""
+    """The plugin returned no credentials; the message says why in one line."""
 
 
 def ask_plugin(plugin: Raw, cluster: Raw, seconds: float = PLUGIN_SECONDS) -> Raw:
-    """The status that a plugin answers: a token, or a certificate. Raises PluginError."""
+    """The status that a plugin returns: a token or a certificate. Raises PluginError."""
     try:
         command = [str(plugin["command"]), *map(str, plugin.get("args") or ())]
         environment = _environment(plugin, cluster)
@@ -90,7 +90,7 @@ def _start(command: list[str], environment: dict[str, str], name: str) -> "subpr
 def _read(
     process: "subprocess.Popen[bytes]", name: str, seconds: float, caught: list[int]
 ) -> bytes:
-    """Its output once it has ended, even if something that it started is still running."""
+    """The plugin's output once it has ended, even if a process that it started still runs."""
     now = Clock().monotonic
     started, is_told, answer = now(), False, bytearray()
     with selectors.DefaultSelector() as streams:
@@ -147,9 +147,9 @@ def _ended_with_us(process: "subprocess.Popen[bytes]") -> Iterator[None]:
 
 @contextmanager
 def _caught_signals() -> Iterator[list[int]]:
-    """The signals that are to end this process, so that none does before its plugin is known.
+    """Collects the signals that would end this process, until the plugin can be killed with it.
 
-    What nohup has this process ignore stays ignored.
+    Signals that are ignored, as under nohup, stay ignored.
     """
     caught: list[int] = []
     is_main = threading.current_thread() is threading.main_thread()

@@ -31,9 +31,9 @@ Counts = Mapping[tuple[str, str], float]
 class Census:
     """The numbers at this moment: jobs by (phase, mode), pods by (role, phase).
 
-    `waiting` are jobs by (mode, reason), `waited_seconds` how long the first of them has waited;
-    a job that has stalled waits, too.
-    `gpus` are the accelerators of jobs that have not ended, by state: wanted, held and running.
+    `waiting` counts jobs by (mode, reason), `waited_seconds` is how long the first of them has
+    waited; a stalled job counts as waiting. `gpus` are the accelerators of jobs that have not
+    ended, by state: wanted, held and running.
     """
 
     jobs: Counts = field(default_factory=dict)

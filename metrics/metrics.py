@@ -40,7 +40,7 @@ class Metrics:
         self._build = Gauge(name, text, ["version", "revision"], registry=self._registry)
 
     def describe_build(self, version: str, revision: str) -> None:
-        """Say which build this process is."""
+        """Set the metric that names this process's build."""
         self._build.labels(version, revision).set(1)
 
     def event_dropped(self, cause: str) -> None:

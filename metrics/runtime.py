@@ -77,7 +77,7 @@ class ReconcileMetrics:
 
 
 class QueueMetrics:
-    """How many keys the work queue has, and how long they wait and are worked on."""
+    """The work queue's depth, how long keys wait in it, and how long passes take."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         make = _Maker(registry, "workqueue_", ("name", "controller"))
@@ -106,7 +106,7 @@ class QueueMetrics:
 
 
 class ClientMetrics:
-    """Requests to the API server, the age of the watches, and who leads."""
+    """Requests to the API server, the age of the watches, and whether this process leads."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)

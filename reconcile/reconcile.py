@@ -168,7 +168,7 @@ def _ask(view: View, state: State) -> tuple[Move | None, list[Hold]]:
 
 
 def holds_of(view: View) -> list[Hold]:
-    """The holds of a job that has just moved to another state."""
+    """The holds of a job in the state that it has just moved to."""
     state = _state(view)
     answers = (policy(view) for policy, states in POLICIES if state in states)
     return [answer for answer in answers if isinstance(answer, Hold)]
@@ -228,7 +228,7 @@ def _finish(view: View, holds: list[Hold], plan: Plan) -> Plan:
 
 
 def _next_look(holds: list[Hold], *times: float | None) -> float | None:
-    """The earliest future time. If one has passed without effect, only an event wakes the job."""
+    """Seconds until the earliest time that is still ahead; a past time triggers no pass."""
     return earliest(*times, *(hold.seconds for hold in holds))
 
 
@@ -277,7 +277,7 @@ def _first_status_wait(view: View, status: JobStatus) -> float:
 
 
 def _is_on_its_way(status: JobStatus) -> bool:
-    """Whether nothing is known to hold up the pods."""
+    """Whether nothing that we know of delays the pods."""
     pending = status.condition(Condition.PENDING)
     return pending is None or pending.reason == Reason.WAITING_FOR_PODS
 
@@ -319,7 +319,7 @@ def _describe(view: View) -> str:
 
 
 def _first_events(view: View, status: JobStatus, now_runs: bool) -> list[EmitEvent]:
-    """Events about a new job; none about having seen it if it already runs."""
+    """Events about a new job; without Created if the job already runs."""
     events = [] if now_runs else [EmitEvent("Normal", Reason.CREATED, _describe(view))]
     overridden = [] if status.is_terminal else overridden_variables(view)
     if overridden:
@@ -350,5 +350,5 @@ def _trouble_events(view: View, status: JobStatus, told: Hold | None) -> list[Em
 
 
 def _is_news(old: JobCondition, new: JobCondition) -> bool:
-    """Whether another message is worth an Event; where pods are placed meanwhile is not."""
+    """Whether a changed message is worth an Event; a change in which pods are placed is not."""
     return old.message != new.message and new.reason != Reason.PARTLY_PLACED

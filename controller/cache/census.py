@@ -34,7 +34,7 @@ def take_census(store: Store, now: datetime) -> Census:
 
 
 def take_namespace_census(store: Store, now: datetime) -> NamespaceCensus:
-    """The same for each namespace; only what is not zero."""
+    """The same for each namespace, without zeros."""
     phases = frozenset(map(str, Phase))
     jobs: Counter[tuple[str, str]] = Counter()
     gpus: Counter[tuple[str, str]] = Counter()

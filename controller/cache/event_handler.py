@@ -1,4 +1,4 @@
-"""Takes watch events into the store and the queue.
+"""Applies watch events to the store and the queue.
 
 An event first changes the store, then adds the key of the job that it concerns. The queue
 decides when the job gets its pass. One thread per kind.
@@ -17,7 +17,7 @@ from kube.parsing import Unreadable
 class EventHandler:
     """The handler of a kind, in one namespace or, if empty, all. `wake` adds a job to the queue.
 
-    `awaiting` has the jobs that wait until the store shows what they wrote of a kind.
+    `awaiting` returns the jobs that wait until the store shows their writes of a kind.
     """
 
     def __init__(

@@ -213,7 +213,7 @@ class Reflector:
         return 0.0 if watched and is_first else self._pause("watch_expired", error)
 
     def _shows_absence(self, error: ApiError) -> bool:
-        """Whether the API server itself says that the kind is not served, or not to us."""
+        """Whether the API server itself says that it does not serve the kind, or not to us."""
         if isinstance(error, Forbidden):
             return self._is_optional
         if error.code != HTTPStatus.NOT_FOUND or not self._resource.group:

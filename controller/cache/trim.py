@@ -129,7 +129,7 @@ def _trim_pod(obj: Raw) -> Raw:
 
 
 def _trim_container(status: Raw) -> Raw:
-    """A waiting message is cut, because it can repeat the image's name, which has no limit."""
+    """A container's status, its message cut: it can repeat the image's name, which has no limit."""
     kept = _pick(status, _CONTAINER_STATUS)
     waiting = (kept.get("state") or {}).get("waiting")
     if waiting and len(waiting.get("message") or "") > MAX_TEXT:
@@ -191,7 +191,9 @@ def _trim_workload(obj: Raw) -> Raw:
 
 
 def _may_be_own(name: str, owner: Owner) -> bool:
-    """MultiKueue sends a Workload that has the UID of the manager's job in its name."""
+    """Whether it may be the job's Workload. MultiKueue sends one with the UID of the manager's job
+    in its name.
+    """
     return name.rpartition("-")[0] == workload_name(owner.key.name, owner.uid).rpartition("-")[0]
 
 

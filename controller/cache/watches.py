@@ -58,7 +58,7 @@ class Watches:
             reflector.stop()
 
     def are_full(self) -> bool:
-        """Whether work can begin: everything is listed, except namespaces that are refused."""
+        """Whether passes can begin: everything is listed, except in namespaces that are refused."""
         return self._are_all(lambda reflector: reflector.has_listed)
 
     def list_again(self) -> None:
@@ -76,7 +76,7 @@ class Watches:
                 group[POD].list_again()
 
     def are_current(self) -> bool:
-        """Whether everything is as new as `list_again`, except namespaces that are refused."""
+        """Whether the store is as new as the last `list_again`, except in refused namespaces."""
         return self._are_all(lambda reflector: reflector.is_current)
 
     def _are_all(self, is_done: Callable[[Reflector], bool]) -> bool:

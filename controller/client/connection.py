@@ -57,7 +57,7 @@ class Credentials:
     """The Authorization header, reloaded when it is old or was refused.
 
     If a read fails or hangs, the last header stays: the file may be empty for a moment while it is
-    replaced. A hanging read delays one caller, for READ_SECONDS.
+    replaced. A read that hangs delays only one caller, for READ_SECONDS.
     """
 
     def __init__(self, read: Callable[[], str | None], period_seconds: float, clock: Clock) -> None:
@@ -160,9 +160,9 @@ def _read_kubeconfig(path: str) -> Configuration:
 
 
 def _replace_what_has_no_end(config: Raw) -> None:
-    """Bound the files and run the plugin of the current context, which the package does not.
+    """Read the current context's files with a limit on size, and run its plugin with one on time.
 
-    The package reads any file to its end, and waits for a plugin for ever.
+    The package has no such limits.
     """
     name = config.get("current-context")
     context, _ = _section(config, "context", name)

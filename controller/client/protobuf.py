@@ -277,7 +277,7 @@ def _mend(value: str | bytes) -> str:
 
 @lru_cache(maxsize=4096)
 def _format_seconds(seconds: int) -> str:
-    """Cached, as a job's pods share most times. A time beyond the calendar becomes its end."""
+    """A time as text, at most that of the year 9999. Cached: a job's pods share most times."""
     within = min(max(seconds, _FIRST_SECOND), _LAST_SECOND)
     return format_time(_EPOCH + timedelta(seconds=within))
 

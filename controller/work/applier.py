@@ -111,7 +111,7 @@ class Applier:
         self._helpers.close()
 
     def _confirm_gone(self, task: _Task) -> bool:
-        """Ask the API server whether the pods that the plan assumes gone really are."""
+        """Ask the API server whether the pods that the plan assumes gone are really gone."""
         for name in task.plan.verify_gone:
             error = self._children.confirm_gone(task.owner, POD, name)
             if error is not None:

@@ -100,7 +100,7 @@ class ChildWriter:
     def _examine_namesake(
         self, owner: Owner, resource: Resource, name: str, taken: AlreadyExists
     ) -> ApiError | None:
-        """Find out who has the taken name: this job's child (None), or another (the error)."""
+        """Find out what has the taken name: None if it is this job's child, else the error."""
         try:
             there = self._client.get(resource.path(owner.key.namespace, name))
         except NotFound:
@@ -126,7 +126,7 @@ class ChildWriter:
 
 
 def _find_alteration(owner: Owner, sent: Raw, made: Raw) -> str:
-    """A change by admission that would hide the child from the operator; empty if there is none."""
+    """What admission changed so that the operator could not find the child; empty if nothing."""
     if name_of(sent) != name_of(made):
         return f"its name to {name_of(made)}"
     if owner.controls(sent) and not owner.controls(made):

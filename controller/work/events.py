@@ -3,11 +3,11 @@
 Reconciling never waits for an Event and never fails because of one. `record` puts it into a bounded
 buffer, from which one thread sends. Namespaces take turns, and when the buffer is full, the one
 with the most Events in it loses its newest. An Event that is dropped or cannot be sent is counted.
-One that repeats within ten minutes raises the count of the first. A job may send 25 Events at once,
-and one every ten seconds after that. While jobs of a namespace wait for a worker, its Events are
-deferred, by 30 s at most, so that the API server's time goes into starts. An Event carries the time
-at which it was recorded. If a write takes long, as with a hanging webhook, it is not retried,
-and nothing is sent for its namespace for a minute.
+If an Event repeats within ten minutes, only the count of the first is raised. A job may send 25
+Events at once, and one every ten seconds after that. While jobs of a namespace wait for a worker,
+its Events are deferred, by 30 s at most, so that the API server's time goes into starts. An Event
+carries the time at which it was recorded. If a write takes long, as with a hanging webhook, it is
+not retried, and nothing is sent for its namespace for a minute.
 """
 
 import random

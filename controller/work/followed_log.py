@@ -58,7 +58,7 @@ class FollowedLog:
         self._reported_at = 0.0
 
     def ask_fewer(self) -> bool:
-        """The lines were too long: ask for fewer from now on. Returns whether that is possible."""
+        """The lines were too long: request fewer from now on. Returns whether that is possible."""
         before, self.lines = self.lines, max(1, self.lines // FEWER)
         return self.lines < before
 
@@ -122,7 +122,7 @@ class FollowedLog:
         return self._at_pace(progress.moved(self._shift))
 
     def _new_of(self, lines: list[Line]) -> list[Line]:
-        """The lines that are new, or longer than when they were read before."""
+        """The lines that are new, or have become longer since they were last read."""
         last = self._last
         for index in range(len(lines) - 1, -1, -1):
             if last is not None and lines[index].time == last.time:

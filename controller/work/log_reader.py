@@ -110,7 +110,7 @@ class LogReader:
         self._stopped.set()
 
     def read(self, key: Key) -> None:
-        """Read the log of a job that was taken, and put it back."""
+        """Read the log of a job that `LogTurns.take` returned, and put the job back."""
         seconds = PERIOD_SECONDS
         try:
             target = self._find(key)
@@ -214,7 +214,7 @@ class LogReader:
             return found
 
     def _forget(self, key: Key) -> None:
-        """The pod that was read is gone."""
+        """Forget the job's reading: its pod is gone."""
         with self._lock:
             self._logs.pop(key, None)
         self.memory.forget_training(key)

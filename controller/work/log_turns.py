@@ -1,7 +1,7 @@
 """Decides whose log is read next: namespaces take turns, and a job's log rests between two reads.
 
-A node whose kubelet does not answer is left alone for a while, longer each time. Any thread may
-call.
+If a node's kubelet does not answer, no log of that node is read for a while, longer each time. Any
+thread may call.
 """
 
 import threading
@@ -82,7 +82,7 @@ class LogTurns:
             self._paused_until = max(self._paused_until, self._clock.monotonic() + seconds)
 
     def rest_of(self, node: str) -> float:
-        """Seconds for which the node is still left alone. After that, one read tries it again."""
+        """Seconds until a log of this node is read again, as a trial; 0 if the node answers."""
         with self._lock:
             found, now = self._nodes.get(node), self._clock.monotonic()
             if found is None:
@@ -93,7 +93,7 @@ class LogTurns:
             return 0.0
 
     def note_node(self, node: str, has_answered: bool) -> None:
-        """The node has answered, or not in time: then it is left alone for a while."""
+        """The node has answered, or has not in time; then its logs are not read for a while."""
         with self._lock:
             if has_answered:
                 self._nodes.pop(node, None)

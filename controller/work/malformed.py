@@ -1,9 +1,9 @@
-"""Finds out whether a child was invalid when we sent it, or was made so by others.
+"""Finds out whether a child was invalid when we sent it, or was made invalid by admission.
 
-The API server validates an object after admission has changed it. The fault may be a default of a
-LimitRange or a mutating webhook, which somebody can put right. Waiting is useless only if we
-sent every refused field, and with the refused value, if the answer shows it. Policies and
-webhooks use other messages, whatever code they answer with. Any thread may call.
+The API server validates an object after admission has changed it. The invalid value may come from a
+LimitRange or a mutating webhook, which somebody can fix. Waiting is useless only if we sent every
+refused field, with the refused value if the answer shows it. Policies and webhooks use other
+messages, whatever code they answer with. Any thread may call.
 
 How the API server shows values: `field.Error.ErrorBody` of k8s.io/apimachinery. Texts and numbers
 are JSON; a quantity may be written differently from how it was sent.

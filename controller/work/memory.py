@@ -6,9 +6,9 @@ one kind can be compared, so the store shows a write once it has reached its ver
 deletion once the object is gone or has a deletion timestamp. The notes expire, because a watch may
 hang. A pass on a stale store then does no harm: child names are fixed, and deletes carry a UID.
 
-Refusals: a quota, pod security, a webhook or a taken name refuses a child, or its deletion, until
-somebody does something about it. This module keeps the facts: what was refused, how often in a row
-and how long ago. `reconcile` decides what to do about them.
+Refusals: a quota, pod security, a webhook or a taken name prevents the creation or deletion of a
+child, until somebody changes that. This module keeps the facts: what was refused, how often in a
+row and how long ago. `reconcile` decides what to do about them.
 
 A restart loses all of it, which costs just a few requests. Any thread may call.
 """
@@ -55,7 +55,7 @@ class Facts(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """Whether a pass has found anything new, and whether the job should report it."""
+    """Whether a pass has met a new refusal, and whether the job should report it."""
 
     is_new: bool = False
     is_reported: bool = False
@@ -243,7 +243,7 @@ class JobMemory:
         return record
 
     def _lasts_locked(self, job: Key, uid: str, result: Result) -> bool:
-        """Whether the job's writes have failed for long, including in the pass that just ended."""
+        """Whether the job's writes have failed for long, up to the pass that just ended."""
         if not result.errors:
             if (found := self._records.get(job)) is not None:
                 found.failing_since = None
@@ -256,7 +256,7 @@ class JobMemory:
         return is_young or max(asked, now - record.failing_since) >= PERSISTENT_SECONDS
 
     def _count_locked(self, record: _Record, plan: Plan, result: Result) -> None:
-        """Count a refusal in a row, if the server itself gave it."""
+        """Count one more refusal in a row, if it came from the API server itself."""
         record.refused_times += result.is_answered
         if result.is_answered or plan.assumed:
             record.refused_at = self._clock.monotonic()

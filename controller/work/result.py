@@ -15,12 +15,11 @@ SLOW_SECONDS = 5.0
 class Result:
     """How a plan went.
 
-    A retry may fix `errors`; `failed` is the write that had the first of them. `refusals` stay
-    until somebody does something about them. `created` and `deleted` are the successes.
-    `is_partial`: the plan was too long for one pass, and the rest follows at once. `is_outdated`:
-    the job has changed since the plan was made, or is gone, so its status was not written.
-    `is_hopeless`: the namespace is being deleted, and takes no new objects. `seconds`: how long the
-    writes took.
+    A retry may fix `errors`; `failed` is the write that had the first of them. `refusals` last
+    until somebody fixes their cause. `created` and `deleted` are the successes. `is_partial`: the
+    plan was too long for one pass, and the rest follows at once. `is_outdated`: the job has changed
+    since the plan was made, or is gone, so its status was not written. `is_hopeless`: the namespace
+    is being deleted, and takes no new objects. `seconds`: how long the writes took.
     """
 
     errors: list[ApiError] = field(default_factory=list)
@@ -35,7 +34,7 @@ class Result:
 
     @property
     def is_answered(self) -> bool:
-        """Whether the server itself refused, without naming a time to retry."""
+        """Whether the API server itself answered with an error, without a time to retry."""
         if self.refusals or not self.errors:
             return bool(self.refusals)
         error = self.errors[0]
@@ -43,7 +42,7 @@ class Result:
 
     @property
     def slow_create(self) -> Refusal | None:
-        """The create that took long to fail, if that was all that was done."""
+        """The create that took long to fail, if the plan's writes did nothing else."""
         if self.created or self.deleted or self.seconds < SLOW_SECONDS:
             return None
         known = (Throttled, Unreachable, FormerJob)

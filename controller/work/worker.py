@@ -113,7 +113,7 @@ class Worker:
         self.queue.file(key, filing)
 
     def _hold_back(self, key: Key) -> Filing | None:
-        """When to come back to a job that cannot have a pass now, else None."""
+        """When to try again, if the job cannot have a pass now; else None."""
         # Asked before the snapshot: the store only goes forward, so a snapshot has the writes too.
         if self.memory.awaits_writes(key):
             # The events still to come wake the job; the delay is for those that never come.
@@ -148,7 +148,7 @@ class Worker:
         return replace(filing, rest_seconds=_rest(plan, result, decided - started))
 
     def _decide(self, key: Key, family: Family, is_report: bool = False) -> tuple[Observed, Plan]:
-        """The state of the job, and the plan for it. A report does not wait for other jobs."""
+        """The job's observation, and the plan for it. A report does not wait for other jobs."""
         now, observed = self.clock.now(), self.observer.observe(key, family)
         if is_report:
             observed = replace(observed, is_backlogged=False)
@@ -178,7 +178,7 @@ class Worker:
 
 
 def _not_at_once(seconds: float | None) -> float | None:
-    """A failed pass would otherwise be tried again without any wait."""
+    """The filing of a failed pass with a delay; otherwise it would be retried at once."""
     return None if seconds is None else max(seconds, LEAST_WAIT_SECONDS)
 
 

@@ -197,7 +197,7 @@ class WorkQueue:
         self._resting[key] = now + seconds
 
     def _line_up_locked(self, key: Key) -> None:
-        """The key waits for a worker, now or once it has rested."""
+        """Let the key wait for a worker, now or once it has rested."""
         now, rests_until = self._clock.monotonic(), self._resting.get(key, 0.0)
         if rests_until > now:
             self._rested[key] = rests_until

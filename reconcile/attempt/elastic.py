@@ -21,7 +21,7 @@ from reconcile.model.view import View
 
 
 def find_elastic_move(view: View) -> Move | None:
-    """The move for a worker that failed or exited without training, or None."""
+    """The response to a worker that failed or exited without training, or None."""
     untrained = find_untrained(view)
     if untrained is not None:
         return answer_incident(view, untrained)

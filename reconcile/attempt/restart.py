@@ -113,7 +113,7 @@ def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> 
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:
-    """The nodes where this job failed, the latest last. A restart on request adds none.
+    """The nodes where this job failed, the latest last. A requested restart adds none.
 
     A faulty device counts for every kind of incident, even one that a rule leaves uncharged.
     """

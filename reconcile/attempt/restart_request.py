@@ -1,4 +1,4 @@
-"""A new attempt because a user asks for one, by the annotation `restarted-at`.
+"""Begins a new attempt when a user asks for one with the annotation `restarted-at`.
 
 As with `kubectl rollout restart`, each new value means one new attempt. It is not charged and
 begins without a back-off. Status stores the handled value in the same write that

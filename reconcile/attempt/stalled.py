@@ -1,4 +1,4 @@
-"""Detects trainings that stall: all pods run and hold their nodes, but the log has nothing new.
+"""Detects trainings that stall: all pods run and occupy their nodes, but the log has nothing new.
 
 `spec.stallPolicy` has the limits. The condition TrainingStalled is written first. With the action
 Restart, the pass after that ends the attempt. A process judges a job only by a log that it has read
@@ -65,7 +65,7 @@ def note_stall(view: View, status: JobStatus) -> JobStatus:
 
 
 def count_stall(view: View, status: JobStatus) -> tuple[Outcome, ...]:
-    """The outcome with the seconds without progress, in the pass that first reports the stall."""
+    """The outcome for metrics, with seconds without progress, when a stall is first reported."""
     reading, reason = _reading(view), _find(view)
     known, stalled = view.job.status, status.is_true(Condition.TRAINING_STALLED)
     if not stalled or known.is_true(Condition.TRAINING_STALLED) or not reading or not reason:
@@ -75,7 +75,7 @@ def count_stall(view: View, status: JobStatus) -> tuple[Outcome, ...]:
 
 
 def _stood_seconds(reading: Reading, reason: Reason) -> float:
-    """The seconds without a step, or without output if the log of such a job has no steps."""
+    """Seconds since the last step, or since the last output if the log shows no steps."""
     has_steps = reading.progress.step is not None or reason is Reason.NO_NEW_STEP
     return max(reading.stepless_seconds if has_steps else 0.0, reading.silent_seconds)
 

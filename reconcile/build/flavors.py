@@ -1,7 +1,7 @@
 """Changes that Kueue's admission makes to a role's pods: node selectors, tolerations, labels.
 
-It comes from the assigned ResourceFlavors and from admission checks. Nothing is written to the
-job: a pod's manifest is built with it, so an eviction has nothing to take back.
+They come from the assigned ResourceFlavors and from admission checks. They are applied when a pod's
+manifest is built and are not written to the job, so an eviction has nothing to undo.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """Gang scheduling: whether a job wants it, which scheduler does it, and the job's PodGroup.
 
 A PodGroup with the job's name belongs to the user: it is used as it is, never changed or deleted.
-The operator's own has part of the job's UID in its name, so it never takes a name that a user is
-about to use.
+The name of the operator's own PodGroup contains part of the job's UID, so it never takes a name
+that a user wants to use.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Gives back the pods of a job of which only some find room, so that other jobs get a chance.
+"""If only some pods of a job find room for too long, deletes them, so that other jobs get a chance.
 
 Two jobs that each hold half of the nodes, or of a quota, would wait for the other half forever:
 their pods are placed, but no program starts before every pod has its address. After a while such a
@@ -6,8 +6,8 @@ job deletes its pods and creates them again after a back-off. No program has run
 and no restart is counted. The back-off grows, and differs from job to job by a part that follows
 from the job's UID: otherwise two jobs could meet again and again.
 
-A pod with an error of its own, such as a wrong image, has its own grace, which comes first: it
-would never begin while this one is reported.
+If a pod has an error of its own, such as a wrong image, that error is reported first: its grace
+would never begin while the job reports missing room.
 
 Gangs are left to their scheduler. Elastic jobs train with the workers that have room, and programs
 of jobs with `intranet: Service` start before all pods are placed: those are left alone, too.
@@ -43,7 +43,7 @@ MAX_NODES = 5
 
 
 def await_room(view: View) -> Move | Hold | None:
-    """Give back the pods of a job that is partly placed for too long, or wait until then."""
+    """Delete the pods of a job that has been partly placed for too long, or wait until then."""
     if not view.settings.give_back_after_seconds or not _can_give_back(view):
         return None
     if await_startup(view):

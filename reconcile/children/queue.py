@@ -79,7 +79,7 @@ def _unserved(is_forbidden: bool) -> Hold:
 
 
 def _await_flavors(view: View) -> Move | Hold | None:
-    """Wait for a flavor that is missing; fail a job whose template contradicts its flavors."""
+    """Wait for a missing flavor; fail a job whose template contradicts its flavors."""
     for named in assigned_flavors(view):
         if hold := _unread(view, named, "have it created again"):
             return hold
@@ -99,7 +99,7 @@ def _await_workload(view: View) -> Hold:
 
 
 def _unread(view: View, named: Child, next_step: str) -> Hold | None:
-    """A hold if an object of the cluster does not exist, or the operator may not get it."""
+    """A hold if a cluster-scoped object does not exist, or the operator has no right to read it."""
     found = view.observed.unwatched_objects.get(named)
     if found:
         return None

@@ -1,8 +1,8 @@
 """Delays creates after one of the same namespace took long to fail, as with a hanging webhook.
 
-Each try blocks a worker for as long. So for a while, a job of that namespace that lacks a child of
-the same kind, and was not refused one itself, reports this before it tries, and tries a moment
-later.
+Each try blocks a worker for as long. So for a while, a job of that namespace that needs a child of
+the same kind, and was not refused one itself, first reports this and creates the child in a later
+pass.
 """
 
 from dataclasses import replace

@@ -40,8 +40,8 @@ CONFIG_ERRORS = ("CreateContainerConfigError", "CreateContainerError")
 class _Error:
     """A pod that cannot start, and when that ends the job.
 
-    `heals` says whether this can still pass: a pull may succeed, and a missing object may be
-    created. A wrong name or key stays wrong.
+    `heals` says whether the error can go away by itself: a pull may succeed, and a missing object
+    may be created. A wrong name or key stays wrong.
     """
 
     pod: PodView
@@ -69,7 +69,7 @@ def await_startup(view: View) -> Move | Hold | None:
 
 
 def _as_reported(view: View, errors: Sequence[_Error]) -> _Error:
-    """The error that ends the job first; if several do, the one that status already names.
+    """The error whose grace ends first; if several end together, the one that status already names.
 
     Once the kubelet backs off, it no longer reports why a pull failed; status still has it.
     """

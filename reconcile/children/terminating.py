@@ -41,7 +41,7 @@ LIFTED_BY = {
 
 @dataclass(frozen=True, slots=True)
 class _Leaver:
-    """Something being deleted: since when, and when it should be gone."""
+    """An object that is being deleted: since when, and when it should be gone."""
 
     what: str
     since: datetime
@@ -91,7 +91,7 @@ def _await_previous(view: View) -> Hold:
 
 
 def _seconds_to_hang(view: View, leavers: Iterable[_Leaver]) -> float | None:
-    """Seconds until the next one is reported, or None."""
+    """Seconds until the next object is reported as stuck, or None."""
     return earliest(*(_seconds_left(view, each) for each in leavers))
 
 

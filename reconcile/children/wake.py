@@ -26,7 +26,7 @@ _VALUE = re.compile(r"attempt=\d+,call=(\d),at=(\S+Z)")
 
 
 def wake_patches(view: View) -> tuple[Patch, ...]:
-    """One annotation for each pod to wake now."""
+    """The patches that annotate the pods to wake now."""
     return tuple(_call(view, pod, number) for pod, number, left in _calls(view) if left <= 0)
 
 
@@ -36,7 +36,7 @@ def seconds_to_wake(view: View) -> float | None:
 
 
 def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
-    """(pod, number, seconds left) of the next call for each pod that still waits."""
+    """(pod, number, seconds left) of the next annotation for each pod that still waits."""
     if view.config_map is None:
         return
     for pod in view.pods.values():
@@ -49,7 +49,7 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
 
 
 def _last_call(pod: PodView) -> tuple[int, datetime | None]:
-    """How often the pod was called, and when last. Ignores a value that somebody else wrote."""
+    """How often the pod was annotated, and when last. Ignores a value that somebody else wrote."""
     value = (pod.raw["metadata"].get("annotations") or {}).get(ANNOTATION_WOKEN, "")
     match = _VALUE.fullmatch(value)
     try:

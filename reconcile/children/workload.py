@@ -84,7 +84,7 @@ def workload_patches(view: View) -> tuple[Patch, ...]:
 
 
 def tend_delegated(view: View) -> Plan:
-    """On MultiKueue's manager only the Workload is maintained: the job runs in another cluster."""
+    """In MultiKueue's manager, maintain only the Workload: the job runs in another cluster."""
     is_managers = view.job.spec.managed_by == MULTIKUEUE and view.observed.workloads_served
     if not is_managers or view.job.is_deleting or view.job.status.is_terminal:
         return Plan()
@@ -108,7 +108,7 @@ def finish_patches(view: View) -> tuple[Patch, ...]:
 def _spec_patch(view: View, workload: Raw) -> tuple[Patch, ...]:
     """Follow spec.suspend, and the label of a job that has no quota.
 
-    An inactive Workload that the job did not make so was stopped by Kueue or an administrator.
+    If a Workload is inactive without our annotation, Kueue or an administrator stopped it.
     """
     spec: Raw = workload.get("spec") or {}
     body: Raw = {}

@@ -51,5 +51,5 @@ def seconds_to_blame(view: View, failed: Sequence[PodView]) -> float:
 
 
 def tells_of_lost_peer(pod: PodView) -> bool:
-    """Whether its last words are a consequence of another pod's end."""
+    """Whether the pod's last lines only report that it lost a peer."""
     return pod.end is not None and pod.end.words.is_consequence

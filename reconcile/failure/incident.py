@@ -48,7 +48,7 @@ class Incident:
 
     @property
     def node(self) -> str:
-        """Where it happened; empty where no pod caused it."""
+        """The node where it happened; empty if no pod caused it."""
         if self.record is not None:
             return self.record.node
         return self.pod.node if self.pod else ""
@@ -69,7 +69,7 @@ def find_incident(view: View) -> Incident | None:
 
 
 def seconds_to_verdict(view: View) -> float:
-    """Seconds until we decide what ended the attempt, while a failed pod's peer may know more."""
+    """Seconds until we decide what ended the attempt: a failed pod's peer may name the cause."""
     failed = failed_pods(view)
     if view.job.spec.is_elastic or not failed or not _is_programs_own(judge_pod(view, failed[0])):
         return 0.0

@@ -55,7 +55,7 @@ def forget_loss(status: JobStatus) -> JobStatus:
 
 
 def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
-    """The lost time, if this status clears the note in the stored one."""
+    """The outcome for metrics with the lost time, if this status clears the stored note."""
     old = view.job.status
     since = parse_time(old.lost_since)
     if since is None or status.lost_since or old.lost_reason not in ATTEMPT_ENDS:

@@ -89,7 +89,7 @@ def grace_since(status: JobStatus, reason: Reason | None, flag: str) -> datetime
 
 
 def earliest(*times: float | None) -> float | None:
-    """The earliest of these times, in seconds, that is still ahead; None if there is none."""
+    """The smallest of these numbers of seconds that is above 0; None if there is none."""
     return min((each for each in times if each is not None and each > 0), default=None)
 
 

@@ -15,7 +15,7 @@ LEAST_LEAD = timedelta(seconds=1)
 def find_stall(
     policy: StallPolicy, reading: Reading, now: datetime, has_stepped: bool = False
 ) -> Reason | None:
-    """NoOutput or NoNewStep if the training has stalled; None while it goes on.
+    """NoOutput or NoNewStep if the training has stalled, else None.
 
     `has_stepped` says whether the attempt is known to have done a step that `reading` lacks. An
     elastic gang that forms again and again never falls silent, so it is judged by steps meanwhile.

@@ -41,7 +41,7 @@ def _explain_start(view: View) -> str:
 
 
 def _without_sandbox(view: View) -> Hold | None:
-    """A hold if a node reports why it cannot create a container yet, such as ports in use."""
+    """A hold if a node reports why it cannot start the pod yet, such as ports that are in use."""
     for pod in view.pods.values():
         for _, reason, text in waiting_states(pod.raw):
             if reason == "ContainerCreating" and text:
@@ -51,7 +51,7 @@ def _without_sandbox(view: View) -> Hold | None:
 
 
 def _gated(view: View) -> Hold | None:
-    """A hold if Kueue has still to choose nodes: it takes its gate from such pods."""
+    """A hold if Kueue has yet to choose nodes; it then removes its gate from the pods."""
     told = filter(None, map(_unschedulable, view.pods.values()))
     gated = [each for each in told if each.get("reason") == GATED]
     if not gated or not any(places_pods(view.workload, role) for role in view.job.spec.roles):
@@ -92,7 +92,7 @@ def _is_overlooked(pod: PodView) -> bool:
 
 
 def _make_room(view: View, pod: PodView, text: str) -> str:
-    """A hint for the user: the pod's request for a scarce resource, or how its claim binds."""
+    """A hint for the user: the pod's request for a scarce resource, or how to get its volume."""
     if CLAIM_MISSING.search(text):
         return "create the claim, or correct claimName and submit again"
     if CLAIM_UNBOUND in text:

@@ -1,4 +1,4 @@
-"""`status.progress`: the training's progress, as read from the first worker's log.
+"""Writes `status.progress`: the training's progress, as read from the first worker's log.
 
 It is written when the percentage or the checkpoint changes, or with another change of the job's
 conditions, else every five minutes. A checkpoint stays, over attempts too, because a resume uses
@@ -72,8 +72,8 @@ def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
 
 
 def _keep_time(old: SavedCheckpoint, new: SavedCheckpoint) -> SavedCheckpoint:
-    """The checkpoint; if it is the stored one, with the stored time, because corrections of nodes'
-    clocks vary.
+    """The checkpoint. If it is the stored one, the stored time stays, because the correction for
+    the node's clock varies from read to read.
     """
     return old if (old.step, old.path) == (new.step, new.path) else new
 

@@ -54,7 +54,7 @@ def _readable(conditions: Any) -> JobStatus:
 
 
 def _wrong(schema: Raw, value: Any, path: str) -> Iterator[str]:
-    """Each value below the path that has the wrong type."""
+    """A message for each value below the path that is wrong."""
     kind = schema["type"]
     if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
         yield _say(path, value, f"no {kind}")

@@ -1,4 +1,4 @@
-"""Finds out from the launcher's first lines whether it knew of no node but its own.
+"""Finds out from a launcher's first lines whether it trains alone, knowing only its own node.
 
 Its configuration (`paddle/distributed/launch/context` of 2.6 and 3.3) has `ips` before `nnodes`,
 which stays 1 if ips names the nodes.
@@ -14,7 +14,7 @@ _SETTING = re.compile(r"LAUNCH INFO [-\d]+ [\d:,]+ (ips|nnodes): (\S+)\s*$")
 
 
 def trains_alone(lines: Iterable[str]) -> bool:
-    """Whether the last launcher in these lines shows it; False if the lines are not enough."""
+    """Whether the last launcher in these lines trains alone; False if the lines are not enough."""
     matches = (match for line in lines if (match := _SETTING.match(line)))
     settings = {match[1]: match[2] for match in matches}
     return settings.get("nnodes") == "1" and "," not in settings.get("ips", ",")

@@ -184,7 +184,7 @@ def _exceptions(lines: Sequence[str]) -> Iterator[_Candidate]:
 
 
 def _with_next(lines: Sequence[str], index: int) -> str:
-    """An error's line, with the next line if the message begins there."""
+    """The line of an error, with the next line if the message begins only there."""
     line = lines[index]
     if line.endswith(_TRANSLATED):
         nested = (match[1] for each in lines[index:] if (match := _NESTED.match(each)))

@@ -60,7 +60,7 @@ def _printable(line: str) -> str:
 
 
 def _written_out(line: str) -> list[str]:
-    """The lines quoted in this one, or this one."""
+    """The lines that this line quotes, or the line itself."""
     if _QUOTED_FRAME not in line:
         return [line]
     return line.replace(r"\n", "\n").replace(r"\'", "'").split("\n")
@@ -125,7 +125,7 @@ def _ends_dump(line: str) -> bool:
 
 
 def _once(lines: list[str]) -> list[str]:
-    """Drop the first copy of the last lines; its first line may be cut off at the beginning."""
+    """Drop the first of two copies of the last lines; its first line may lack its beginning."""
     for size in range(len(lines) // 2, 0, -1):
         copy, original = lines[:size], lines[-size:]
         if original[0].endswith(copy[0]) and original[1:] == copy[1:]:

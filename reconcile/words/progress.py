@@ -97,7 +97,7 @@ class Progress:
         return (self.total - self.step) * seconds / steps if steps > 0 and seconds >= 1 else None
 
     def moved(self, shift: timedelta) -> "Progress":
-        """The same by another clock, which is ahead by this much."""
+        """The same progress with all times moved to a clock that is this much ahead."""
 
         values = ((each.name, getattr(self, each.name)) for each in fields(self))
         moved: dict[str, Any] = {n: at + shift for n, at in values if isinstance(at, datetime)}
@@ -124,7 +124,7 @@ def read_progress(lines: Iterable[Line]) -> Progress:
 
 
 class ProgressReader:
-    """Goes through the lines; after a marked line, the tools' own formats are ignored."""
+    """Reads lines in order; after one in the operator's own format, it ignores those of tools."""
 
     def __init__(self) -> None:
         self.progress = Progress()

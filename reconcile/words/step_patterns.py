@@ -14,7 +14,7 @@ NUMBER = r"[-+]?(?:\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,4})?|nan|inf)(?![\w.:
 
 
 class Pattern(NamedTuple):
-    """An expression, and words of which every line has one that it matches."""
+    """An expression, and words: every line that it matches has at least one of them."""
 
     words: tuple[str, ...]
     expression: re.Pattern[str]
