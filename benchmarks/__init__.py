@@ -1,4 +1,4 @@
-"""What the operator costs, on the real control plane, with pods that a node simulator runs.
+"""Measures what the operator costs, on a real control plane, with pods that a node simulator runs.
 
     make bench            everything, into benchmarks/RESULTS.md
     make bench QUICK=1    the small sizes
@@ -9,6 +9,6 @@
     python -m benchmarks --burst 100 --against FOLDER
                           only bursts, in turn with the operator of another checkout
 
-Only ratios of one run compare: a machine's speed drifts. So every run measures its own floor, a
-bare loop that creates the same objects with no operator.
+A machine's speed drifts, so only ratios within one run can be compared. Every run measures its own
+floor: a bare loop that creates the same objects without an operator.
 """

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure, print what is going on, write the results."""
+"""`python -m benchmarks`: measure, print progress, write the results."""
 
 import argparse
 import shlex
@@ -25,7 +25,7 @@ from localcluster.machine.report import Report
 
 
 def main() -> int:
-    """Measure every operator that was asked for; 1 if `--check` found something broken."""
+    """Measure every requested operator; returns 1 if `--check` found a figure out of bounds."""
     arguments = _parse_arguments()
     if arguments.output is not None:
         arguments.output.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def main() -> int:
 def _measure_all(
     operators: list[Operator], sizes: Sizes, report: Report
 ) -> tuple[tuple[Series, ...], tuple[Turns, ...]]:
-    """All of the first operator; an other one that fails takes nothing of the results with it."""
+    """Measure all operators. If one other than the first fails, the other results stay."""
 
     def leave_out(text: str) -> None:
         report(f"left out: {text}")
@@ -117,7 +117,7 @@ def _parse_jobs(text: str) -> int:
 
 
 def _sizes(arguments: argparse.Namespace) -> Sizes:
-    """A usual size of a burst keeps its rounds."""
+    """The sizes to measure; a burst of a usual size keeps its number of rounds."""
     sizes = QUICK if arguments.quick else FULL
     asked = {jobs: sizes.bursts.get(jobs, 1) for jobs in arguments.burst}
     return replace(sizes, bursts=asked or sizes.bursts)

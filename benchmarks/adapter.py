@@ -1,4 +1,4 @@
-"""What the harness has to know of a kind of job: how to make one and how to read its state.
+"""What the benchmarks need to know about a kind of job: how to make one and how to read its state.
 
 A peer with another CRD brings a Python file that subclasses `Adapter` and names the instance
 `ADAPTER`; `--peer FILE` measures it on the same work.
@@ -19,7 +19,7 @@ PROJECT = Path(__file__).parent.parent
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """What a client's writes ask for: the query of its creates, and the answer to any of them."""
+    """Options of a client's writes: the query of its creates, and the format of the answers."""
 
     create_query: str = ""
     accept: str = JSON
@@ -35,11 +35,11 @@ OPERATOR_WRITES = WriteOptions(
 
 @dataclass(frozen=True)
 class Adapter:
-    """The PaddleJob of this project; a base for others.
+    """The adapter of this project's PaddleJob, and the base of others.
 
-    `manifests` are applied before the operator starts, but for Deployments: the operator runs
-    as a process here. `command` starts it, where a peer's file brings it along. `writes` are
-    the operator's write options, as far as they are known.
+    `manifests` are applied before the operator starts, except Deployments: the operator runs as a
+    process here. `command` starts the operator, if a peer's file has a command. `writes` are the
+    operator's write options, as far as they are known.
     """
 
     name: str = "paddlejob"
@@ -54,7 +54,7 @@ class Adapter:
     writes: WriteOptions = DEFAULT_WRITES
 
     def prepare(self, report: Report) -> None:
-        """Make what the command and the manifests need; before anything else is asked."""
+        """Make what the command and the manifests need. Called before everything else."""
 
     @property
     def path(self) -> str:
@@ -62,7 +62,7 @@ class Adapter:
         return f"/apis/{self.group}/{self.version}/namespaces/{NAMESPACE}/{self.resource}"
 
     def build_job(self, name: str, servers: int, workers: int) -> Raw:
-        """A job of so many parameter servers and workers."""
+        """A job with these numbers of parameter servers and workers."""
         return {
             "apiVersion": f"{self.group}/{self.version}",
             "kind": "PaddleJob",
@@ -71,15 +71,15 @@ class Adapter:
         }
 
     def keep_pods(self, job: Raw) -> Raw:
-        """The same job, whose pods stay when it has ended."""
+        """The same job, set to keep its pods when it has ended."""
         return {**job, "spec": {**job["spec"], "cleanPodPolicy": "Never"}}
 
     def state(self, job: Raw) -> str:
-        """The job's state: "Running" and "Completed" are what the harness waits for."""
+        """The job's state; the benchmarks wait for "Running" and "Completed"."""
         return str((job.get("status") or {}).get("phase", ""))
 
     def is_worker(self, pod: Raw) -> bool:
-        """Whether the pod's end is what completes the job."""
+        """Whether the job is complete when pods like this one have ended."""
         return bool(pod["metadata"].get("labels", {}).get("paddle-res-type") == "worker")
 
 

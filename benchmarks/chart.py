@@ -1,4 +1,4 @@
-"""Draws the rates as bars, in SVG by hand: no library is worth a dozen rectangles."""
+"""Draws the rates as bars, in SVG, without a library."""
 
 from collections.abc import Sequence
 from html import escape
@@ -23,7 +23,7 @@ def draw_chart(series: Sequence[Series]) -> str:
 
 
 def draw_bars(title: str, bars: Sequence[Bar]) -> str:
-    """The bars below each other, the longest over the whole width."""
+    """The bars, one below the other; the longest has the whole width."""
     scale = (WIDTH - LABEL - 70) / max((rate for _, rate, _ in bars), default=1.0)
     height = 40 + len(bars) * (BAR + GAP)
     parts = [

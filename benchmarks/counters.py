@@ -1,7 +1,7 @@
-"""What the API server has counted: requests such as "PATCH paddlejobs/status.GROUP".
+"""Reads the API server's counts of requests, such as "PATCH paddlejobs/status.GROUP".
 
-The server does not count by user, so the operator's writes are those that nobody else in the
-benchmark makes: `OTHERS` lists what the harness, the scheduler and the node simulator write.
+The server does not count by user, so we count as the operator's the writes that nothing else in the
+benchmark makes: `OTHERS` lists those of the benchmark itself, the scheduler and the node simulator.
 """
 
 import re
@@ -36,7 +36,9 @@ def parse_counts(exposition: str) -> Counts:
 
 
 def operator_writes(counts: Counts, jobs: str) -> int:
-    """How many writes were the operator's; the jobs (RESOURCE.GROUP) come and go by the harness."""
+    """The number of the operator's writes; the benchmark itself creates and deletes jobs
+    (RESOURCE.GROUP).
+    """
     return sum(
         count
         for request, count in counts.items()

@@ -1,8 +1,8 @@
-"""Puts objects straight into etcd, and takes them out, a hundred a request.
+"""Puts objects directly into etcd, and deletes them, a hundred per request.
 
-Filling a cluster with tens of thousands of objects through the API server would take longer than
-all measurements, and so would emptying it after each. The API server reads what it finds in etcd by
-the same decoder, protobuf or JSON, and sees it come and go by its own watch.
+Creating tens of thousands of objects through the API server would take longer than all
+measurements, and so would deleting them. The API server decodes objects in etcd, in protobuf or
+JSON, however they got there, and its own watch shows it changes.
 """
 
 import base64
@@ -25,7 +25,8 @@ TIMEOUT_SECONDS = 60.0
 class _Etcd(http.client.HTTPConnection):
     """HTTP over etcd's socket.
 
-    It is found in the working folder of the process, whose own path may be too long.
+    The socket is reached through the working folder of the process, because its own path may be too
+    long.
     """
 
     def __init__(self, pid: int) -> None:
@@ -39,7 +40,7 @@ class _Etcd(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
     def ask(self, path: str, body: Raw) -> Raw:
-        """POST, and the answer."""
+        """Send a POST; returns the answer."""
         self.request("POST", path, json.dumps(body))
         answer = self.getresponse()
         text = answer.read()
@@ -49,7 +50,7 @@ class _Etcd(http.client.HTTPConnection):
 
 
 def put_all(etcd_pid: int, entries: Iterable[tuple[str, bytes]]) -> int:
-    """Store every (key, value); how many there were."""
+    """Store every (key, value); returns their number."""
     puts = (
         {"requestPut": {"key": _encode(key.encode()), "value": _encode(value)}}
         for key, value in entries
@@ -59,7 +60,7 @@ def put_all(etcd_pid: int, entries: Iterable[tuple[str, bytes]]) -> int:
 
 
 def delete_all(etcd_pid: int, prefix: str, kept: str = "") -> None:
-    """Delete every key with the prefix but the one `kept`."""
+    """Delete every key with the prefix, except `kept`."""
     first = prefix.encode()
     past_last = first[:-1] + bytes([first[-1] + 1])
     query = {"key": _encode(first), "range_end": _encode(past_last), "keys_only": True}

@@ -1,7 +1,7 @@
-"""A job and its children as an operator made them, and copies of it.
+"""A job with its children as an operator made them, and copies of them.
 
-The floor creates what the operator creates, byte for byte but for names; the crowd is stored as
-the API server stored it. Both come from one sample job that the operator itself has run.
+The floor creates what the operator creates, byte for byte except for names; the crowd is stored as
+the API server stores it. Both are made from one sample job that the operator itself has run.
 """
 
 import json
@@ -42,7 +42,7 @@ _POD_IP = re.compile(r'"(10\.\d+\.\d+\.\d+)"')
 
 @dataclass(frozen=True)
 class Family:
-    """A sample: the job and its children by resource, as the API server shows them."""
+    """A sample job with its children by resource, as the API server shows them."""
 
     adapter: Adapter
     name: str
@@ -91,14 +91,14 @@ class Requests:
         self._status = json.dumps({"status": family.job.get("status") or {}})
 
     def children(self, name: str, uid: str) -> list[Write]:
-        """The creation of each child of a job."""
+        """The request that creates each child of a job."""
         return [
             Write("POST", path, self._renamed(text, name, uid), JSON, self._accept)
             for path, text in self._children
         ]
 
     def status(self, name: str, uid: str) -> Write:
-        """The write of the status that the job has when it runs."""
+        """The request that writes the status of a running job."""
         path = f"{self._family.adapter.path}/{name}/status"
         body = self._renamed(self._status, name, uid)
         return Write("PATCH", path, body, MERGE_PATCH, self._accept)
@@ -125,7 +125,7 @@ class Copies:
         self._addresses = sorted(set(_POD_IP.findall(text)), key=len, reverse=True)
 
     def make(self, number: int, name: str) -> list[tuple[str, bytes]]:
-        """The (key, value) of every object; `number` sets the copy apart."""
+        """The (key, value) of every object; `number` identifies the copy."""
         swaps = {uid: str(uuid4()) for uid in self._uids}
         base = number * len(self._addresses)
         for place, address in enumerate(self._addresses):
@@ -151,7 +151,9 @@ def as_requested(obj: Raw) -> Raw:
 
 
 def _without_additions(value: Any) -> Any:
-    """A part of a spec without defaults, choices of the control plane and what then is empty."""
+    """A part of a spec without defaults, without what the control plane has chosen, and without
+    empty rests.
+    """
     if isinstance(value, list):
         return [_without_additions(each) for each in value if not _is_added(each)]
     if isinstance(value, dict):
@@ -166,7 +168,7 @@ def _is_chosen(key: str, value: Any) -> bool:
 
 
 def _is_added(item: Any) -> bool:
-    """Whether it is the volume of a token or a toleration that every pod has."""
+    """Whether this is a token's volume, or a toleration that is added to every pod."""
     names = (item.get("name", ""), item.get("key", "")) if isinstance(item, dict) else ("", "")
     return names[0].startswith(_TOKEN_VOLUME) or names[1].startswith(_TOLERATED)
 
@@ -178,10 +180,10 @@ def _as_stored(obj: Raw) -> Raw:
 
 
 def etcd_prefix(adapter: Adapter) -> str:
-    """What the keys of the jobs in the namespace of the measurements begin with."""
+    """The prefix of the keys of jobs in the namespace of the measurements."""
     return f"/registry/{adapter.group}/{adapter.resource}/{NAMESPACE}/"
 
 
 def etcd_prefix_of_children(resource: str) -> str:
-    """What the keys of children of a kind begin with."""
+    """The prefix of the keys of children of a kind."""
     return f"/registry/{KINDS[resource]}/{NAMESPACE}/"

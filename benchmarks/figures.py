@@ -1,4 +1,4 @@
-"""The figures that are shown, what each must be, and which of them hold on any machine."""
+"""The figures that are shown, their bounds, and which bounds must hold on any machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ CROWD_JOBS = 11_000
 
 @dataclass(frozen=True)
 class Figure:
-    """One row: a value, and the most (or least) that it may be."""
+    """One row: a value, and its highest or lowest allowed value."""
 
     name: str
     unit: str
@@ -27,7 +27,7 @@ class Figure:
     """It does not depend on the machine: continuous integration fails on it."""
 
     def holds(self) -> bool | None:
-        """Whether the value is within its bounds; None where there is none, or no bound."""
+        """Whether the value is within its bound; None without a value or a bound."""
         if self.value is None or (self.most is None and self.least is None):
             return None
         is_enough = self.least is None or self.value >= self.least
@@ -35,14 +35,14 @@ class Figure:
 
     @property
     def target(self) -> str:
-        """The bound as it is shown."""
+        """The bound as text."""
         if self.most is not None:
             return f"≤ {self.most:g}"
         return f"≥ {self.least:g}" if self.least is not None else ""
 
 
 def figures(series: Series) -> Iterator[Figure]:
-    """All rows. Those of one name are the same figure of two series."""
+    """All rows. Rows of the same name are the same figure of two series."""
     for rated in series.bursts:
         yield from _named(f"{rated.jobs} jobs", _burst_figures(rated))
     for wide in filter(None, series.wide):
@@ -116,7 +116,7 @@ def _crowd_figures(crowd: Crowd) -> Iterator[Figure]:
 
 
 def broken(series: Series) -> list[str]:
-    """The portable figures that do not hold, and what was not finished, in words."""
+    """Messages about portable figures that are out of bounds, and about what was not finished."""
     return [
         *(f"not finished: {reason}" for reason in series.unfinished),
         *(

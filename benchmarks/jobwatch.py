@@ -30,7 +30,7 @@ class JobWatch(Informer):
     def wait(
         self, names: Iterable[str], state: str, timeout_seconds: float, report: Report
     ) -> list[float]:
-        """When each of the jobs was first in the state, waiting for all; raises TimeoutError."""
+        """Wait until all jobs were in the state; returns when each first was. May time out."""
         deadline = clock.monotonic() + timeout_seconds
         wanted = left = list(names)
         reported = clock.monotonic()
@@ -46,12 +46,12 @@ class JobWatch(Informer):
             return [self._seen[name][state] for name in wanted]
 
     def note_all(self, jobs: list[Raw]) -> None:
-        """The informer has listed; that may have been after the end of its last watch."""
+        """Take a list of the informer's, perhaps after its last watch ended."""
         for job in jobs:
             self.note("ADDED", job)
 
     def note(self, _: str, job: Raw) -> None:
-        """The informer has seen a change."""
+        """Take a change that the informer has seen."""
         now, state = clock.monotonic(), self._adapter.state(job)
         with self._changed:
             states = self._seen.setdefault(job["metadata"]["name"], {})

@@ -1,4 +1,4 @@
-"""What users do: create jobs, all at once; what nodes report: workers that end; and how it went."""
+"""Creates jobs at once as users do, reports ended workers as nodes do, and measures times."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,14 +21,14 @@ Item = TypeVar("Item")
 
 
 def in_threads(do: Callable[[Item], object], items: Iterable[Item]) -> None:
-    """Do it to each item, in 16 threads; raises the first error."""
+    """Call the function for each item, in 16 threads; raises the first error."""
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(do, items))
 
 
 @contextmanager
 def working_operator(site: Site, operator: Operator, name: str) -> Iterator[RunningOperator]:
-    """The operator, started, with a first job running: its caches are full, it leads."""
+    """The started operator, once a first job runs: then its caches are full, and it leads."""
     probe = f"probe-{name}"
     with site.start_operator(operator, name) as running:
         start_jobs(site, [probe])
@@ -40,9 +40,9 @@ def working_operator(site: Site, operator: Operator, name: str) -> Iterator[Runn
 def start_jobs(
     site: Site, names: Sequence[str], servers: int = SERVERS, workers: int = WORKERS
 ) -> dict[str, float]:
-    """Create jobs of one size as fast as can be.
+    """Create jobs of one size as fast as possible.
 
-    When each was asked for, on the monotonic clock.
+    Returns when each was requested, on the monotonic clock.
     """
     path = site.adapter.path
     asked: dict[str, float] = {}
@@ -66,7 +66,9 @@ def build_bodies(
 def wait_running(
     site: Site, running: RunningOperator, names: Sequence[str], seconds: float
 ) -> list[float]:
-    """When each job was seen Running; raises with the operator's last words when it is not."""
+    """Wait until all jobs run; returns when each was seen Running. Raises with the operator's last
+    log lines.
+    """
     try:
         return site.watch.wait(names, RUNNING, seconds, site.report)
     except TimeoutError as error:
@@ -77,14 +79,14 @@ def wait_running(
 def start_and_wait(
     site: Site, running: RunningOperator, names: Sequence[str], seconds: float
 ) -> list[float]:
-    """How long each of many small jobs, created at once, took until it ran."""
+    """Create many small jobs at once; returns how long each took until it ran."""
     asked = start_jobs(site, names)
     ran = wait_running(site, running, names, seconds)
     return [when - asked[name] for name, when in zip(names, ran, strict=True)]
 
 
 def end_workers(site: Site, job: str = "") -> None:
-    """Report every running worker, or those of one job, as ended well."""
+    """Report every running worker, or those of one job, as succeeded."""
     running = [
         pod
         for pod in site.client.get(PODS, {"fieldSelector": "status.phase=Running"})["items"]
@@ -99,7 +101,7 @@ def end_workers(site: Site, job: str = "") -> None:
 
 
 def _ended_status(pod: Raw) -> Raw:
-    """What a kubelet reports of a pod whose containers have exited with 0."""
+    """The status that a kubelet reports for a pod whose containers have exited with 0."""
     terminated = {"terminated": {"exitCode": 0, "reason": "Completed"}}
     statuses = [
         {**each, "ready": False, "state": terminated}
@@ -109,7 +111,7 @@ def _ended_status(pod: Raw) -> Raw:
 
 
 def job_names(prefix: str, count: int) -> list[str]:
-    """Names of one length."""
+    """Names of jobs, all of the same length."""
     return [f"{prefix}-{number:05}" for number in range(count)]
 
 

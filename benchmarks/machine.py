@@ -1,4 +1,4 @@
-"""On what, and with which versions, a run was made."""
+"""Describes the machine and the versions of a run."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ from localcluster.machine import clock
 
 
 def describe_machine() -> dict[str, Any]:
-    """This machine, now. `load` is the run queue: others at work blur figures."""
+    """This machine now. `load` is the run queue: other programs make figures less exact."""
     pages = os.sysconf("SC_PHYS_PAGES")
     model = re.search(r"^model name\s*: (.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return {

@@ -1,4 +1,4 @@
-"""Operators under measurement: a name, a command line, and the kind of job that it runs."""
+"""The operators to measure: each has a name, a command line, and a kind of job."""
 
 import json
 import os
@@ -24,10 +24,10 @@ _LISTED = '"event": "listed"'
 
 @dataclass(frozen=True)
 class Operator:
-    """What can be started.
+    """An operator that can be started.
 
-    `account` is the (namespace, name) of its ServiceAccount; without one it is an administrator,
-    whom the API server does not queue. `elects` says that two of them agree on a leader.
+    `account` is the (namespace, name) of its ServiceAccount; without one it runs as administrator,
+    whose requests the API server does not queue. `elects`: two of them elect a leader.
     """
 
     name: str
@@ -49,7 +49,7 @@ def own_operator() -> Operator:
 
 
 def own_operator_of(checkout: Path) -> Operator:
-    """The operator of another checkout of this project; everything else comes from this one."""
+    """The operator of another checkout of this project; everything else is from this checkout."""
     own = own_operator()
     command = ["env", "-C", str(checkout.resolve(strict=True)), *own.command]
     return replace(own, name="before", command=command)
@@ -77,9 +77,10 @@ def peer_operator(path: Path) -> Operator:
 
 
 def _without_proxy() -> dict[str, str]:
-    """What keeps a client from asking the user's proxy for the API server of this machine.
+    """The variables that keep a client from using the user's proxy for the API server on this
+    machine.
 
-    Clients differ in which of the two names counts, so both have the hosts of both.
+    Clients read one of the two names or the other, so both get the hosts of both.
     """
     names = ("NO_PROXY", "no_proxy")
     listed = [*(os.environ.get(name, "") for name in names), "127.0.0.1"]
@@ -88,7 +89,7 @@ def _without_proxy() -> dict[str, str]:
 
 
 class RunningOperator(Process):
-    """A started operator, which has time to stop at the end of the context."""
+    """A started operator, which gets time to stop at the end of the context."""
 
     def __init__(self, operator: Operator, kubeconfig: Path, log: Path) -> None:
         environment = {
@@ -103,7 +104,7 @@ class RunningOperator(Process):
         self.stop(STOP_SECONDS)
 
     def cpu_seconds(self) -> float:
-        """CPU that it has taken so far."""
+        """The CPU seconds that it has used so far."""
         self.raise_if_dead()
         return procfs.cpu_seconds(self.pid)
 

@@ -1,4 +1,4 @@
-"""CPU profiles as Go programs serve them: which share of the time went where.
+"""Reads CPU profiles of Go programs: which share of the time was spent on what.
 
 The format is profile.proto of github.com/google/pprof: gzip around a message whose samples are
 stacks of locations. Fields that are not named here are skipped.
@@ -41,7 +41,7 @@ Stack = tuple[Sequence[str], int]
 
 
 def shares(stacks: Iterable[Stack], kinds: Kinds) -> dict[str, float]:
-    """Each kind's share of the time, and REST; together 1.
+    """Each kind's share of the time, and that of REST; the sum is 1.
 
     `kinds` are names and regular expressions. A sample belongs to the innermost of its functions
     in which an expression is found, and there to the first of them.

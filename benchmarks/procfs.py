@@ -1,4 +1,4 @@
-"""What the kernel knows of a process and its children: the CPU taken and the memory held."""
+"""Reads from the kernel the CPU and the memory that a process and its children use."""
 
 import os
 import re
@@ -10,13 +10,14 @@ RESIDENT, PEAK = "VmRSS", "VmHWM"
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU taken so far by the process, its threads and its children."""
+    """CPU seconds used so far by the process, its threads and its children."""
     own = _stat(Path(f"/proc/{pid}"))
     return sum(own) / _TICKS + sum(map(cpu_seconds, _children(pid)))
 
 
 def cpu_seconds_of_threads(pid: int) -> dict[str, float]:
-    """CPU taken so far by the process's living threads; those of a name, but for a number, as one.
+    """CPU seconds used so far by the process's threads that still run, summed over threads whose
+    names differ only in a number.
 
     A name has 15 characters at most.
     """
@@ -38,7 +39,9 @@ def memory_mb(pid: int, field: str) -> float:
 
 
 def _stat(folder: Path) -> list[int]:
-    """Clock ticks: user's and system's, of the process or thread and of its dead children."""
+    """Clock ticks, in user mode and in the kernel, of the process or thread, and of its children
+    that have ended.
+    """
     # The name in parentheses may hold spaces; after it come the numbered fields from 3 on.
     fields = (folder / "stat").read_text().rpartition(")")[2].split()
     return [int(field) for field in fields[14 - 3 : 17 - 3 + 1]]

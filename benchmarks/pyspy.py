@@ -1,8 +1,9 @@
-"""What a Python operator does while it holds the interpreter's lock, seen from outside by py-spy.
+"""Finds out with py-spy what a Python operator does while it holds the interpreter's lock.
 
-Only one thread can hold the lock: how often one does tells whether the lock is the limit. What is
-done without it, in OpenSSL and in the kernel, is not seen. py-spy needs leave to read another
-process's memory; where there is none, and for an operator in another language, there is no profile.
+Only one thread can hold the lock: the share of time in which one does shows whether the lock is the
+limit. Work without the lock, in OpenSSL and in the kernel, is not seen. py-spy needs permission to
+read another process's memory; without it, and for an operator in another language, there is no
+profile.
 """
 
 import sys
@@ -42,7 +43,7 @@ class LockProfile:
 
 
 def record(pid: int, seconds: int, folder: Path) -> LockProfile | None:
-    """What py-spy sees of a process in so many seconds; None where it cannot look."""
+    """The profile of a process over so many seconds; None if py-spy cannot read the process."""
     path, log = folder / "stacks.txt", folder / "py-spy.log"
     command = [
         *(str(Path(sys.executable).with_name("py-spy")), "record", "--pid", str(pid)),
@@ -60,7 +61,7 @@ def record(pid: int, seconds: int, folder: Path) -> LockProfile | None:
 
 
 def read_stacks(text: str) -> Iterator[Stack]:
-    """Stacks with their number of samples, innermost function first, of lines of py-spy's."""
+    """The stacks in py-spy's output, innermost function first, with their numbers of samples."""
     for line in text.splitlines():
         frames, _, count = line.rpartition(" ")
         yield frames.split(";")[::-1], int(count)

@@ -1,4 +1,4 @@
-"""RESULTS.md and RESULTS.json: what was measured, against what it must be."""
+"""Writes RESULTS.md and RESULTS.json: the figures with their targets."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +29,7 @@ TURN_COLUMNS = [
 class Run:
     """One run of the benchmarks.
 
-    `is_judged` says that the first series is of this project's operator: it has targets.
+    `is_judged`: the first series is that of this project's operator, which has targets.
     """
 
     command: str
@@ -41,7 +41,7 @@ class Run:
 
 
 def write_report(run: Run, folder: Path) -> None:
-    """Write the page, its chart, and the data into a folder that is there."""
+    """Write the page, its chart, and the data into an existing folder."""
     texts = {
         "RESULTS.md": build_page(run),
         "RESULTS.json": json.dumps(asdict(run), indent=1) + "\n",
@@ -118,7 +118,7 @@ def _unfinished(series: Sequence[Series]) -> list[str]:
 
 
 def _limits(series: Series) -> list[str]:
-    """What bounds the figures of the bursts that depend on the machine, in figures of its own."""
+    """The limits of the machine-dependent figures of the bursts, as measured in this run."""
     written = sum(cost.count * cost.server_cpu_ms for cost in series.costs)
     each = ", ".join(f"{c.count} × {c.write} {c.server_cpu_ms:.1f} ms" for c in series.costs)
     lines = [
@@ -142,7 +142,7 @@ def _limits(series: Series) -> list[str]:
 
 
 def _processes(rated: RatedBurst, cores: int) -> list[str]:
-    """Where the machine's time goes: each process's CPU, and what there was of it."""
+    """The CPU that each process used, and the CPU that was available."""
     words = (
         "Milliseconds a job until the last one ran, of every process that takes part: of the bare"
         " loop with its pods, and with the operator. What all of them took, against what the"
@@ -161,7 +161,7 @@ def _processes(rated: RatedBurst, cores: int) -> list[str]:
 
 
 def _threads(rated: RatedBurst) -> list[str]:
-    """Where the operator's time goes, and whether its interpreter had more to give."""
+    """What the operator's threads spent time on, and whether its interpreter was the limit."""
     core = rated.cpu_ms_per_job(OPERATOR) * rated.jobs_per_second / 1000
     words = (
         "Milliseconds a job until the last one ran. Together they kept one core busy for"
@@ -208,13 +208,13 @@ def _section(title: str, words: str, columns: list[str], rows: Iterable[list[str
 
 
 def _rows(columns: list[str], rows: Iterable[list[str]]) -> list[str]:
-    """A table, its head first."""
+    """The lines of a table; the first row is its head."""
     head, *lines = (f"| {' | '.join(cells)} |" for cells in (columns, *rows))
     return [head.replace("|  |", "| |"), "|---" * len(columns) + "|", *lines]
 
 
 def _side_by_side(run: Run) -> list[str]:
-    """Each round, and all of them together."""
+    """The comparison of each round, and of all rounds together."""
     turns = run.side_by_side
     if not turns:
         return []
@@ -250,7 +250,9 @@ def _turn_row(title: str, turns: Turns, first: Turns) -> list[str]:
 
 
 def _verdict(run: Run) -> list[str]:
-    """How far it is from the best other, and how far it would be without any work of its own."""
+    """The ratio to the best other operator, and the ratio that an operator without any cost would
+    have.
+    """
     if not run.series:
         return []
     first, *others = run.side_by_side

@@ -1,4 +1,4 @@
-"""The whole series of one operator, on a site of its own, and its sizes."""
+"""The whole series of measurements of one operator, on a site of its own, and its sizes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,13 +33,12 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured.
+    """The sizes of the measurements.
 
-    `bursts` are numbers of jobs, each with how many bursts there are of so many; `fairness` is how
-    many small jobs there are, and how many pods the wide one has; `crowd` is how many jobs have
-    ended, how many run, and for how many seconds they are watched doing nothing. Only what
-    `is_full` has the profile, the floors with the operator's write options and a leader's end by a
-    kill.
+    `bursts` maps numbers of jobs to numbers of bursts; `fairness` is the number of small jobs and
+    the number of pods of the wide one; `crowd` is the number of ended jobs, of running jobs, and
+    the seconds for which they are watched. Only a series that `is_full` has the profile, the floors
+    with the operator's write options, and a take-over after SIGKILL.
     """
 
     bursts: dict[int, int]
@@ -72,8 +71,8 @@ QUICK = Sizes(
 class RatedBurst:
     """Bursts of one size, a floor before and after each: the machine's speed drifts.
 
-    `matched_floors` are of a loop with the operator's write options, one after each burst; there
-    may be none.
+    `matched_floors` are floors with the operator's write options, one after each burst, or none at
+    all.
     """
 
     floors: tuple[Floor, ...]
@@ -99,14 +98,14 @@ class RatedBurst:
         return fmean(burst.cpu_ms_per_job[process] for burst in self.bursts)
 
     def thread_ms_per_job(self) -> dict[str, float]:
-        """The operator's threads; the mean of all bursts."""
+        """CPU of the operator's threads; the mean of all bursts."""
         every = [burst.thread_ms_per_job for burst in self.bursts]
         names = {name for threads in every for name in threads}
         return {name: fmean(threads.get(name, 0.0) for threads in every) for name in names}
 
     @property
     def floor_running_jobs_per_second(self) -> float:
-        """The same loop, until the last of its pods ran; the mean of all floors."""
+        """The floor's rate until the last of its pods ran; the mean of all floors."""
         return fmean(floor.running_jobs_per_second for floor in self.floors)
 
     @property
@@ -116,12 +115,12 @@ class RatedBurst:
 
     @property
     def ratio(self) -> float:
-        """How much of the floor the operator reaches."""
+        """The operator's rate, as a share of the floor's."""
         return self.jobs_per_second / self.floor_jobs_per_second
 
     @property
     def lowest_ratio(self) -> float:
-        """Of the single bursts, each against the floors before and after it, the lowest."""
+        """The lowest ratio of a single burst to the floors before and after it."""
         around = map(fmean, pairwise(floor.jobs_per_second for floor in self.floors))
         pairs = zip(self.bursts, around, strict=True)
         return min(burst.jobs_per_second / floor for burst, floor in pairs)
@@ -141,7 +140,7 @@ class RatedBurst:
 class Series:
     """Everything that was measured of one operator.
 
-    `unfinished` says in words what failed; a value that it would have given is None.
+    `unfinished` has messages about what failed; the values that are missing for that are None.
     """
 
     operator: str
@@ -156,7 +155,7 @@ class Series:
 
 
 def attempt(title: str, measure: Callable[[], Value], tell: Report) -> Value | None:
-    """What it measures, or None where an operator fails, which takes no other result with it."""
+    """The result of the measurement, or None if an operator fails; other results stay."""
     try:
         return measure()
     except FAILURES as error:
@@ -165,7 +164,7 @@ def attempt(title: str, measure: Callable[[], Value], tell: Report) -> Value | N
 
 
 def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
-    """Start a site and measure one thing after the other; what its adapter prepares is there.
+    """Start a site and run the measurements; the adapter must have prepared its files.
 
     Raises one of FAILURES in a burst.
     """
@@ -214,7 +213,7 @@ def measure_series(operator: Operator, sizes: Sizes, report: Report) -> Series:
 def _measure_bursts(
     site: Site, operator: Operator, family: Family, sizes: Sizes, jobs: int
 ) -> RatedBurst:
-    """The very first burst is followed until the operator has cleaned up: for its requests."""
+    """Run all bursts. The first one waits for the operator's cleanup too, to count its requests."""
     writes, is_first = operator.adapter.writes, jobs == next(iter(sizes.bursts))
     with_matched = is_first and sizes.is_full and writes != DEFAULT_WRITES
     floors, bursts, matched = [_measure_floor(site, family, jobs, "0")], [], []

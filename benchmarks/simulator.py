@@ -1,7 +1,7 @@
-"""Nodes without machines: kwok, built from its Go module as the control plane is.
+"""Simulates nodes: kwok, built from its Go module as the control plane is.
 
-It plays the kubelet by its own stages: a bound pod runs at once and has an address, a deleted pod
-goes at once, nodes send heartbeats. A simulated pod runs whether its ConfigMap exists or not.
+It acts as the kubelets: a bound pod runs at once and has an address, a deleted pod disappears at
+once, nodes send heartbeats. A simulated pod runs whether its ConfigMap exists or not.
 """
 
 from pathlib import Path
@@ -34,7 +34,7 @@ ANNOTATION = "kwok.x-k8s.io/node"
 
 
 def start_simulator(kubeconfig: Path, log: Path) -> Process:
-    """Run it until it is stopped or the caller ends."""
+    """Start kwok; it runs until it is stopped or the caller ends."""
     arguments = [
         str(PINS.binaries_folder() / "kwok"),
         f"--kubeconfig={kubeconfig}",
@@ -48,7 +48,7 @@ def start_simulator(kubeconfig: Path, log: Path) -> Process:
 
 
 def build_nodes() -> list[Raw]:
-    """The nodes for the simulator to bring to life: few, since each costs the scheduler time."""
+    """The nodes for the simulator; only a few, because each costs the scheduler time."""
     size = {"cpu": "1000000", "memory": "1000Ti", "pods": str(PODS_PER_NODE)}
     return [
         {

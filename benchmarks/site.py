@@ -1,4 +1,4 @@
-"""Where the measurements take place: a control plane, simulated nodes, and the CRD."""
+"""A site for measurements: a control plane, simulated nodes, and the CRD."""
 
 import tempfile
 import time
@@ -52,7 +52,7 @@ _CHILDREN = {
 
 
 class Site:
-    """A running site; a context manager. `watch` follows the jobs of the present adapter."""
+    """A running site; a context manager. `watch` follows the jobs of the current adapter."""
 
     watch: JobWatch
 
@@ -98,27 +98,27 @@ class Site:
         self.watch.start()
 
     def start_operator(self, operator: Operator, name: str) -> RunningOperator:
-        """With its ServiceAccount, or as an administrator; `name` is of its log."""
+        """Start an operator, with its ServiceAccount or as administrator; `name` names its log."""
         account, cluster = operator.account, self._cluster
         kubeconfig = cluster.kubeconfig_for(*account) if account else cluster.kubeconfig
         return RunningOperator(operator, kubeconfig, self.logs / f"{name}.log")
 
     def freeze(self) -> None:
-        """From now on nobody but the operator does anything: nodes and pods stay as they are."""
+        """Stop everything but the operator and the API server: nodes and pods stay as they are."""
         self._simulator.stop()
         for name in (SCHEDULER, CONTROLLER_MANAGER):
             self._cluster.stop(name)
 
     def counts(self) -> Counts:
-        """The requests so far. A scrape costs the server tens of milliseconds."""
+        """The numbers of requests so far. A scrape costs the server tens of milliseconds."""
         return parse_counts(self.client.text("/metrics"))
 
     def server_cpu(self) -> float:
-        """CPU seconds that the API server has taken."""
+        """CPU seconds that the API server has used."""
         return procfs.cpu_seconds(self._cluster.process(API_SERVER).pid)
 
     def cpu(self) -> dict[str, float]:
-        """CPU seconds that each process has taken, this one included."""
+        """CPU seconds that each process has used, including this one."""
         seconds = {name: procfs.cpu_seconds(self._cluster.process(name).pid) for name in COMPONENTS}
         seconds[SIMULATOR] = procfs.cpu_seconds(self._simulator.pid)
         return {**seconds, HARNESS: time.process_time()}
@@ -149,9 +149,10 @@ class Site:
         wait_for("the API server rests", partial(rests, self.server_cpu), READY_SECONDS)
 
     def clean(self) -> None:
-        """Take all jobs and their children away, and give everyone time to note it.
+        """Delete all jobs and their children, and wait until all components have noticed.
 
-        Their names must not come again: scheduler and simulator may take such a pod for the old.
+        Their names must not be used again: scheduler and simulator may mistake a new pod for the
+        old one.
         """
         self.report("cleaning up")
         for prefix, kept in _CHILDREN.items():
@@ -176,13 +177,13 @@ class Site:
 def wait_for(
     what: str, condition: Callable[[], bool], timeout_seconds: float, poll_seconds: float = 0.05
 ) -> None:
-    """Poll until it holds; raises TimeoutError."""
+    """Poll until the condition holds; raises TimeoutError."""
     if not clock.wait_until(condition, timeout_seconds, poll_seconds):
         raise TimeoutError(f"not in {timeout_seconds:.0f} s: {what}")
 
 
 def rests(cpu_seconds: Callable[[], float], share: float = RESTING_SHARE) -> bool:
-    """Whether less than this share of a core is taken for half a second."""
+    """Whether the site uses less than this share of a core for half a second."""
     before, started = cpu_seconds(), clock.monotonic()
     clock.sleep(RESTING_SECONDS)
     return cpu_seconds() - before < share * (clock.monotonic() - started)

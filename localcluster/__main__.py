@@ -145,7 +145,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
-    """The fields of a ClusterConfig that the command line sets."""
+    """The fields of ClusterConfig that were given on the command line."""
     given = {field: vars(options)[name] for name, field in FIELDS.items() if name in options}
     if "labels" in given:
         given["labels"] = {k: v for pairs in given["labels"] for k, v in pairs.items()}

@@ -42,7 +42,7 @@ class Alert:
 
     @property
     def limit(self) -> float | None:
-        """Above which the alert fires, if it has such a number."""
+        """The number above which the alert fires, if it has one."""
         return dict(self.spans).get("limit", self.count)
 
     @property
@@ -52,8 +52,8 @@ class Alert:
 
 
 def _burns(rate: float, short: str, long: str) -> str:
-    """The condition that the aim's budget burns this many times too fast, now and for long enough
-    to matter.
+    """The condition that late passes use up the budget this many times too fast, over the short and
+    the long window.
     """
     return f"({LATE}{short} > {rate * AIM:g} and {LATE}{long} > {rate * AIM:g})"
 
@@ -248,12 +248,12 @@ def build_rules(scale: float = 1.0) -> Raw:
 
 
 def build_chart_rules() -> Raw:
-    """The same with places for the chart's limits."""
+    """The same rules, with placeholders for the chart's limits."""
     return _rules(1.0, {name: limit_place(name) for name in LIMITS})
 
 
 def limit_place(alert: str) -> str:
-    """Where the chart puts an alert's limit."""
+    """The chart's placeholder for an alert's limit."""
     return f"@{alert}@"
 
 

@@ -1,7 +1,7 @@
 """The dashboard, made with Grafana's own builders. Its panels are listed here and nowhere else.
 
-Queries name a job of Prometheus by the dashboard's variable. A value that all replicas report alike
-is shown once, the highest.
+The dashboard's variable chooses a job of Prometheus. A value that all replicas report is shown
+once, the highest.
 """
 
 import itertools
@@ -49,7 +49,7 @@ class Panel:
 
 
 def _of(metric: str, *more: str, over: str = "") -> str:
-    """The metric of the chosen jobs of Prometheus, with further conditions, over a span."""
+    """The metric of the chosen jobs of Prometheus, with more conditions, over a time span."""
     conditions = ", ".join(('job=~"$job"', *more))
     return f"{metric}{{{conditions}}}" + (f"[{over}]" if over else "")
 

@@ -1,9 +1,10 @@
 """Reduces an API server's OpenAPI v3 of core/v1 to one structural schema of a pod template.
 
-What is legal in a Pod stays legal in a template, and a typo does not: every field of
-PodTemplateSpec is kept with its type, and anything for which a CustomResourceDefinition would
-refuse a legal Pod is taken out. Descriptions go, for size: the CRD carries the template three times
-and has to fit in one annotation. Defaults go too: the API server sets them on the pods.
+Everything that is legal in a Pod stays legal in a template, and a typo is refused: every field of
+PodTemplateSpec is kept with its type, and constraints by which a CustomResourceDefinition would
+refuse a legal Pod are removed. Descriptions are removed for size: the CRD contains the template
+three times and has to fit in one annotation. Defaults are removed too: the API server sets them on
+the pods.
 
 Usage: kubectl get --raw /openapi/v3/api/v1 | python -m manifests.openapi
 """
@@ -122,7 +123,7 @@ class _Reducer:
 
 
 def _reference(schema: Raw) -> str:
-    """The name of the type that this schema only points to, or an empty string."""
+    """The name of the type that this schema refers to, or an empty string."""
     for candidate in (schema, *schema.get("allOf", ())):
         if "$ref" in candidate:
             return str(candidate["$ref"]).rsplit("/", 1)[-1]
@@ -130,9 +131,10 @@ def _reference(schema: Raw) -> str:
 
 
 def _optional(field: Raw) -> Raw:
-    """A Pod reads null as unset, and so it does the empty string of an optional enum.
+    """The schema of an optional field: in a Pod, null means unset, as does the empty string of an
+    enum.
 
-    A pattern takes the enum's place: it lets null pass, which an enum in a CRD never does.
+    A pattern replaces the enum, because an enum in a CRD would refuse null.
     """
     if "enum" in field:
         words = "|".join(re.escape(word) for word in field.pop("enum") if word)

@@ -47,8 +47,8 @@ class Variant:
     """One way to install: for one namespace's jobs or all, on a Kubernetes of today or 1.15.
 
     The install for all namespaces asks the API server who may read the metrics, and needs a
-    cluster-wide permission for that. A movable one has no namespace in its arguments, so that
-    kustomize can move it.
+    cluster-wide permission for that. A movable variant has no namespace in its arguments, so that
+    kustomize can change it.
     """
 
     all_namespaces: bool = False
@@ -77,7 +77,7 @@ def _object(api_version: str, kind: str, name: str, *, in_cluster_scope: bool = 
 
 
 def _namespace() -> Raw:
-    """It has no label, so that deleting by label keeps the namespace and everything else in it."""
+    """The namespace has no label: deleting by label must not delete it with everything in it."""
     metadata: Raw = {"name": NAMESPACE, "annotations": dict(PROTECTION)}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
@@ -91,7 +91,7 @@ def _roles(variant: Variant) -> list[Raw]:
 
 
 def build_rights() -> list[Raw]:
-    """The operator's Role in one more namespace, and its binding; the namespace is left open."""
+    """The operator's Role for one more namespace, and its binding, both without a namespace."""
     rights = _role_and_binding(NAME, RULES)
     for obj in rights:
         del obj["metadata"]["namespace"]

@@ -1,8 +1,8 @@
 """The permissions of the operator and of its users, as tables: all roles are made from them.
 
-The operator is granted nothing that it does not use; no `*`, no secrets, no pods/exec, no logs
-unless it is to read them. The verb `update` on paddlejobs/finalizers is asked for by the admission
-plugin OwnerReferencesPermissionEnforcement wherever a child's owner reference blocks deletion.
+The operator is granted only what it uses: no `*`, no secrets, no pods/exec, and logs only if it
+reads them. The admission plugin OwnerReferencesPermissionEnforcement requires the verb `update` on
+paddlejobs/finalizers if a child's owner reference blocks deletion.
 """
 
 from api.constants import (
@@ -80,7 +80,7 @@ AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
 
 
 def policy_rules(table: Table) -> list[Raw]:
-    """RBAC rules of a table, verbs in order of the alphabet."""
+    """The RBAC rules of a table, with sorted verbs."""
     return [
         {"apiGroups": [group], "resources": [resource], "verbs": sorted(verbs)}
         for group, resource, verbs in table

@@ -9,7 +9,7 @@ HEADER = f"# {ORIGIN}\n"
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes every value out: an alias helps no reader of a manifest."""
+    """Writes no aliases, which make a manifest hard to read."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -18,7 +18,7 @@ class _Dumper(yaml.SafeDumper):
         return super().increase_indent(flow, False)
 
     def represent_schema(self, schema: Raw) -> yaml.Node:
-        """A pod template's properties go in one paragraph: they are Kubernetes' own."""
+        """Writes a pod template's properties in one paragraph, because they are Kubernetes' own."""
         node = self.represent_dict(schema)
         if schema.get("required") == ["spec"] and "status" not in schema["properties"]:
             keys = [key.value for key, _ in node.value]

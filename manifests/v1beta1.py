@@ -1,7 +1,7 @@
-"""The same CRD for apiextensions.k8s.io/v1beta1, that is for Kubernetes 1.15 and older.
+"""The same CRD for apiextensions.k8s.io/v1beta1, for Kubernetes 1.15 and older.
 
-The schema loses what came later: CEL rules, defaults and the list types of server-side apply. The
-operator itself then validates, and fills in the defaults.
+The schema has nothing that came later: no CEL rules, no defaults, no list types of server-side
+apply. The operator itself validates and fills in the defaults.
 """
 
 from api.crd import SCALE, build_crd, columns
@@ -44,7 +44,7 @@ def build_v1beta1_crd() -> Raw:
 
 
 def _without_later(schema: Raw) -> Raw:
-    """The schema without later keywords. Properties may have such names; keywords only go."""
+    """The schema without keywords that came later. Properties of the same names stay."""
     kept = {key: value for key, value in schema.items() if key not in LATER}
     if "properties" in kept:
         fields = {n: _without_later(s) for n, s in kept["properties"].items()}
@@ -58,9 +58,9 @@ def _without_later(schema: Raw) -> Raw:
 
 
 def _is_mistaken(schema: Raw) -> bool:
-    """Whether those servers take the value for a schema of its own: it has a field `items`.
+    """Whether those API servers mistake values of this field for schemas: it has a field `items`.
 
-    They then ask for its `type`, and refuse a configMap volume with items. They look only at
-    what the schema describes, so such a field goes undescribed and is let through.
+    They would require a `type`, and refuse a configMap volume with items. They check only fields
+    that the schema describes, so it does not describe such a field.
     """
     return "items" in schema.get("properties", {})

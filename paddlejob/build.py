@@ -35,7 +35,7 @@ class Wish:
     launcher: bool = True
 
     def job(self, program: Program | None) -> Raw:
-        """The PaddleJob that calls the program; without one, the image's own command runs.
+        """The PaddleJob that runs the program; without a program, it runs the image's own command.
 
         Raises NotSendable for values that no job can have, and Problem if no name can be made.
         """
@@ -85,9 +85,9 @@ class Code:
     include: str | Iterable[str] = ()
 
     def pack(self, files: Files | None = None) -> Bundle | None:
-        """Pack all of it, with these files; None if there is nothing to send.
+        """Pack the code with these files; None if there is nothing to send.
 
-        Raises Problem for what cannot be sent, and for an argument that has no effect by itself.
+        Raises Problem if something cannot be sent, or an argument would have no effect.
         """
         include = [self.include] if isinstance(self.include, str) else [*self.include]
         if self.code is None and include:

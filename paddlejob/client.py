@@ -24,11 +24,11 @@ from pdj.text.terminal import Screen
 
 
 class Client:
-    """Makes jobs and finds them. Nothing is sent before the first call.
+    """Makes jobs and finds them. It connects on the first call.
 
-    The cluster is that of the kubeconfig (as kubectl finds it), or the one around the program.
-    With `local=True` it is a cluster of processes on this machine, with `nodes` nodes, which ends
-    with the client: `close` it, or use it in a `with`. For one thread.
+    The cluster is that of the kubeconfig (as kubectl finds it), or the one in whose pod the program
+    runs. With `local=True` it is a cluster of processes on this machine, with `nodes` nodes, which
+    ends with the client: `close` it, or use it in a `with`. For one thread.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class Client:
     ) -> Job:
         """Create the job of a YAML file, or of an object; `code` is a folder to send with it.
 
-        The other arguments are those of `train`. Raises PaddleJobError: Refused names the field
-        that the cluster does not take, AlreadyThere needs `replace`.
+        The other arguments are those of `train`. Raises PaddleJobError: Refused names the invalid
+        field; AlreadyThere is avoided by `replace`.
         """
         with translating(NotSendable):
             raw = dict(copy.deepcopy(job)) if isinstance(job, Mapping) else _read(job)
@@ -152,7 +152,7 @@ class Client:
             return Job(self, send(session, bundle.attach(raw) if bundle else raw, bundle))
 
     def job(self, name: str) -> Job:
-        """The job of this name. Raises PaddleJobError where there is none."""
+        """The job of this name. Raises PaddleJobError if there is none."""
         if not name or not isinstance(name, str):
             raise PaddleJobError(f"{name!r} is not a name for a job")
         with translating():
@@ -187,7 +187,7 @@ def screen() -> Screen:
 
 
 class Cell(Screen):
-    """The output of a notebook's cell, in which each picture replaces the one before."""
+    """The output of a notebook's cell, where each picture replaces the last one."""
 
     def redraw(self, lines: list[str]) -> None:
         """Print in place of everything that the cell has shown."""

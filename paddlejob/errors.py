@@ -1,4 +1,4 @@
-"""The exceptions of the client: each has one sentence, and none shows a request."""
+"""The exceptions of the client: each text is one sentence, without details of a request."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ class NoOperator(PaddleJobError):
 
 
 class NotAllowed(PaddleJobError):
-    """The user lacks a right, or the cluster's policy is against it; the text says which."""
+    """The user lacks a permission, or a policy of the cluster forbids it; the text says which."""
 
 
 class QuotaExceeded(PaddleJobError):
@@ -33,7 +33,7 @@ class QuotaExceeded(PaddleJobError):
 
 
 class Refused(PaddleJobError):
-    """The cluster refuses the job as it stands; the text names the field."""
+    """The cluster refuses the job as invalid; the text names the field."""
 
 
 class AlreadyThere(PaddleJobError):
@@ -41,7 +41,7 @@ class AlreadyThere(PaddleJobError):
 
 
 class NotSendable(PaddleJobError, ValueError):
-    """What was passed cannot be sent: a function that needs more than its source, for example."""
+    """An argument cannot be sent, such as a function that needs more than its source."""
 
 
 class NotInTime(PaddleJobError, TimeoutError):
@@ -49,7 +49,7 @@ class NotInTime(PaddleJobError, TimeoutError):
 
 
 class JobFailed(PaddleJobError):
-    """The job has failed; the text is its first failure record, `reason` one word for it."""
+    """The job has failed; the text is its first failure record, `reason` the reason in one word."""
 
     def __init__(self, text: str, reason: str = "") -> None:
         super().__init__(text)
@@ -62,8 +62,8 @@ class ImageFailed(JobFailed):
 
 @contextmanager
 def translating(otherwise: type[PaddleJobError] = PaddleJobError) -> Iterator[None]:
-    """Raise the tools' errors as those of this module; `otherwise` is for errors without a class of
-    their own.
+    """Raise the tools' errors as those of this module; `otherwise` is used for errors that have no
+    class here.
     """
     from kube.errors import ApiError
     from pdj.errors import Problem
@@ -77,7 +77,7 @@ def translating(otherwise: type[PaddleJobError] = PaddleJobError) -> Iterator[No
 def translate(
     error: "Problem | ApiError", otherwise: type[PaddleJobError] = PaddleJobError
 ) -> PaddleJobError:
-    """The exception that says the same to a user."""
+    """The exception of this module for an error of the tools."""
     from kube import errors as kube
     from pdj import errors as pdj
     from pdj.commands.complaints import explain, one_line

@@ -1,7 +1,7 @@
 """Turns a function into files: its source, and a main that calls it with arguments from JSON.
 
-What would not work in the job is refused here, with the name and the line. The file has nothing but
-the function, which can use only what it defines, imports or gets passed.
+A function that would not work in the job is refused here, with its name and the line. The file
+contains only the function, so it can use only names that it defines, imports or gets as arguments.
 """
 
 import __future__
@@ -54,7 +54,7 @@ def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict
 
 
 def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str, bytes]:
-    """The same for `module:function` of a folder, which is sent unchanged. Raises NotSendable."""
+    """The same for `module:function` of a folder that is sent unchanged. Raises NotSendable."""
     module, _, function = name.partition(":")
     if not all(map(str.isidentifier, (function, *module.split(".")))):
         raise NotSendable(f"{name!r} is not module:function")
@@ -103,7 +103,7 @@ def _refuse_keys(value: Any) -> None:
 
 
 def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
-    """The function without its decorators. Raises NotSendable for what is no plain function."""
+    """The function without its decorators. Raises NotSendable if it is not a plain function."""
     name = getattr(function, "__name__", type(function).__name__)
     if isinstance(function, partial):
         raise NotSendable(f"{name}{_at(function.func)}: is a partial: pass its values as args")
@@ -141,7 +141,7 @@ def _kind(function: FunctionType) -> str:
 
 
 def _at(thing: Any) -> str:
-    """The line of a function or a class, where it is known."""
+    """`, line 12` of a function or a class; empty if unknown."""
     code = getattr(thing, "__code__", None)
     try:
         return f", line {code.co_firstlineno if code else inspect.getsourcelines(thing)[1]}"
@@ -191,7 +191,7 @@ def _refuse_names(function: FunctionType, node: ast.FunctionDef, before: int) ->
 
 
 def _names_from_outside(program: CodeType, made: set[str]) -> list[tuple[int, int, str]]:
-    """Line, column and name of each look-up of a module's name that neither the function nor `made`
+    """Line, column and name of each use of a global name that neither the function nor `made`
     defines.
     """
     found, codes = [], [program]

@@ -53,7 +53,7 @@ class Job:
 
     @property
     def raw(self) -> dict[str, Any]:
-        """The PaddleJob as the cluster has it now. Raises PaddleJobError where it is gone."""
+        """The PaddleJob as the cluster has it now. Raises PaddleJobError if it is gone."""
         with translating():
             return self._look().raw
 
@@ -76,7 +76,7 @@ class Job:
         return training.progress if training and not training.problem else None
 
     def explain(self, lang: str = "en") -> str:
-        """Why it is as it is, and who has to do what: in English ("en") or Chinese ("zh")."""
+        """Why it is in its state, and who has to do what, in English ("en") or Chinese ("zh")."""
         if lang not in LANGUAGES:
             raise PaddleJobError(f"explain: lang is {' or '.join(LANGUAGES)}, not {lang!r}")
         with translating():
@@ -109,9 +109,10 @@ class Job:
                     yield from lines
 
     def wait(self, timeout: float | None = None) -> "Job":
-        """Wait until it has completed; returns it. `timeout` is in seconds.
+        """Wait until the job has completed; returns it. `timeout` is in seconds.
 
-        Raises JobFailed with the first failure record, or NotInTime with what it waits for.
+        Raises JobFailed with the first failure record, or NotInTime with the reason why the job
+        waits.
         """
         session = self._session(timeout=timeout)
         try:
@@ -126,8 +127,8 @@ class Job:
         return self
 
     def watch(self, timeout: float | None = None) -> None:
-        """Draw it with its pods until it has ended; a terminal or a notebook shows only the latest
-        picture.
+        """Show the job with its pods until it has ended; a terminal or a notebook shows only the
+        latest state.
         """
         from paddlejob.client import screen
 
@@ -138,7 +139,7 @@ class Job:
             status.run(session)
 
     def suspend(self) -> None:
-        """Suspend it: its pods are deleted, the job stays."""
+        """Suspend the job: its pods are deleted, the job stays."""
         with translating():
             actions.suspend(self._client.api, self._look().raw)
 
@@ -165,7 +166,7 @@ class Job:
             self._uid = uid_of(look(session.client, self.namespace, self.name).raw)
 
     def delete(self, wait: bool = True, timeout: float | None = None) -> None:
-        """Delete it and everything that it owns; with `wait`, return when it is gone."""
+        """Delete the job and everything that it owns; with `wait`, return when it is gone."""
         session = self._session(timeout=timeout)
         with translating():
             try:

@@ -1,7 +1,7 @@
 """Kubeflow's TrainerClient on PaddleJobs: `pip install 'paddlejob[kubeflow]'`, kubeflow 0.5.
 
-Kubeflow's runtimes are not read; the two here are `paddle-distributed` and `paddle-ps`. A node of
-theirs is a worker, so that node-0 is worker-0.
+Kubeflow's runtimes are not used; there are two, `paddle-distributed` and `paddle-ps`. A node of
+Kubeflow is a worker here: node-0 is worker-0.
 """
 
 import threading
@@ -42,7 +42,7 @@ ALIASES = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
 
 
 class TrainerClient(TheirClient):
-    """Kubeflow's client, with PaddleJobs behind it; `client` says where (by default as kubectl)."""
+    """Kubeflow's client on PaddleJobs; `client` has the cluster (by default that of kubectl)."""
 
     def __init__(self, client: Client | None = None) -> None:
         self.backend = PaddleBackend(client or Client())
@@ -119,7 +119,7 @@ class PaddleBackend(RuntimeBackend):
         return self._client.submit(job).name
 
     def list_jobs(self, runtime: Any = None) -> list[Any]:
-        """The jobs of the namespace, those of users without Kubeflow as well."""
+        """All jobs of the namespace, also those that were not created with this client."""
         found = [self._read(job) for job in self._client.jobs()]
         return [each for each in found if runtime is None or each.runtime.name == runtime.name]
 
@@ -185,7 +185,7 @@ class PaddleBackend(RuntimeBackend):
         polling_interval: int = 2,
         callbacks: list[Callable[[Any], None]] | None = None,
     ) -> Any:
-        """Wait until the job has one of these statuses, looking every `polling_interval` seconds.
+        """Wait until the job has one of these statuses, checking every `polling_interval` seconds.
 
         Raises TimeoutError, and RuntimeError for a job that has failed.
         """
@@ -212,7 +212,7 @@ class PaddleBackend(RuntimeBackend):
 
 
 def _index_url(trainer: Any) -> str:
-    """The index in which pip finds the packages; empty for the image's default."""
+    """The package index for pip; empty for the image's default."""
     urls = trainer.pip_index_urls or []
     if not trainer.packages_to_install or urls == constants.DEFAULT_PIP_INDEX_URLS:
         return ""

@@ -1,4 +1,4 @@
-"""A cluster of processes on this machine that lives as long as a client."""
+"""Starts a cluster of processes on this machine, which ends with its client."""
 
 import contextlib
 import sys
@@ -10,7 +10,7 @@ NAMESPACE = "default"
 
 
 def start(stack: contextlib.ExitStack, nodes: int) -> str:
-    """Start it until the stack ends; returns its kubeconfig. It ends with this process, too."""
+    """Start a cluster that ends with the stack or this process; returns its kubeconfig."""
     check_installed()
     order = {"objects": [], "namespace": NAMESPACE, "nodes": nodes}
     _, ready = stack.enter_context(run_host(_say, order))

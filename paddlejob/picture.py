@@ -1,4 +1,4 @@
-"""A job as HTML for a notebook: a static picture with all text escaped."""
+"""Draws a job as HTML for a notebook: static, with all text escaped."""
 
 from html import escape
 

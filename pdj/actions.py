@@ -11,7 +11,7 @@ from pdj.gather.paths import jobs_path
 
 
 def create(client: Client, job: Raw, query: Query = STRICT) -> Raw:
-    """Create a job; returns it as the cluster has it. Raises Problem where none can be there."""
+    """Create a job; returns it as the cluster has it. Raises Problem or ApiError."""
     name = job["metadata"].get("name")
     try:
         return client.create(jobs_path(job["metadata"]["namespace"]), job, query)

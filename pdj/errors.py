@@ -16,8 +16,7 @@ INTERRUPTED: Final = 130
 class Problem(Exception):
     """The reason why a command stops: a line for the user.
 
-    The advice is kept apart if it differs between the two: options on the command line, arguments
-    in Python.
+    The advice is kept apart if it differs between command line (options) and Python (arguments).
     """
 
     code: int = FAILED
@@ -33,7 +32,7 @@ class Problem(Exception):
 
 
 class Usage(Problem):
-    """The user asked for something that makes no sense."""
+    """The command was used in a wrong way."""
 
     code = USAGE
 

@@ -58,7 +58,7 @@ def _open_missing() -> None:
 
 
 def _print_no_more() -> None:
-    """Drop unprinted output, so that Python reports no error about it on exit."""
+    """Drop output that cannot be printed, so that Python reports no error about it on exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

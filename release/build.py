@@ -1,7 +1,7 @@
 """`python -m release.build FILE`: the tool as one file that runs on a bare Python 3.11.
 
-A zip that Python runs as it is, of our packages, PyYAML's Python half, and what serves the page.
-Nothing in it has to be built for a machine, so nothing is unpacked into a cache when it runs.
+A zip that Python can run, with our packages, the Python part of PyYAML, and the server of the page.
+It contains no compiled code, so nothing has to be unpacked when it runs.
 """
 
 import compileall

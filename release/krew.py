@@ -1,6 +1,6 @@
 """`python -m release.krew URL FOLDER`: the archive of a release, and the krew manifest for it.
 
-URL is where the archive will be published; the manifest has it beside the archive's sha256.
+URL is where the archive will be published; the manifest has it together with the archive's sha256.
 """
 
 import hashlib

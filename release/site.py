@@ -1,4 +1,4 @@
-"""`python -m release.site FOLDER`: what zensical makes a site of, for `make site`.
+"""`python -m release.site FOLDER`: the sources from which zensical makes a site, for `make site`.
 
 The README becomes the first page. Links to files outside of docs/ lead to the repository that
 REPOSITORY names, such as https://github.com/you/your-fork; without one, their text stays.
@@ -30,7 +30,9 @@ def write_sources(folder: Path, repository: str) -> None:
 
 
 def _rewrite(text: str, where: str, repository: str) -> str:
-    """The links of a page in this folder of the repository, as a page in docs/ has them."""
+    """The page with its links, which are relative to this folder of the repository, made relative
+    to docs/.
+    """
 
     def lead(link: re.Match[str]) -> str:
         path = posixpath.normpath(posixpath.join(where, link[2]))

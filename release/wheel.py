@@ -1,7 +1,7 @@
 """`python -m release.wheel FOLDER`: the wheel of the Python client, with the tools that it uses.
 
-It is the same file for the same sources. The operator's image does not need it, and it does not
-need the operator: it holds `paddlejob`, `pdj`, and what both import of ours.
+The same sources give the same file. It has `paddlejob`, `pdj`, and our packages that both import;
+the operator is not in it, and the operator's image does not need it.
 """
 
 import base64

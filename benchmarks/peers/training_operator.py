@@ -1,6 +1,6 @@
 """Kubeflow's training operator, for `--peer`: its PaddleJob, of masters and workers.
 
-It runs with 8 threads and without a limit on its client's requests, which it ships with.
+It runs with 8 threads, and without its usual limit on its client's requests.
 """
 
 from dataclasses import dataclass
@@ -29,20 +29,22 @@ class TrainingOperator(Adapter):
     """A PaddleJob of kubeflow.org."""
 
     def prepare(self, report: Report) -> None:
-        """Build it, and fetch its CRD."""
+        """Build the operator, and fetch its CRD."""
         ensure_built(PINS, report)
 
     def build_job(self, name: str, servers: int, workers: int) -> Raw:
-        """Masters for servers; its own validation asks for a container named "paddle"."""
+        """A job with masters in place of servers; its validation requires a container named
+        "paddle".
+        """
         roles = build_roles({"Master": servers, "Worker": workers})
         return super().build_job(name, 0, 0) | {"spec": {"paddleReplicaSpecs": roles}}
 
     def keep_pods(self, job: Raw) -> Raw:
-        """The same job, whose pods stay when it has ended."""
+        """The same job, set to keep its pods when it has ended."""
         return {**job, "spec": {**job["spec"], "runPolicy": {"cleanPodPolicy": "None"}}}
 
     def state(self, job: Raw) -> str:
-        """Its own Running is true when one master runs; here all pods must run."""
+        """The job's state. Its own Running is true when one master runs; here all pods must run."""
         status = job.get("status") or {}
         conditions = {each["type"]: each["status"] for each in status.get("conditions") or []}
         if conditions.get("Succeeded") == "True":
@@ -55,7 +57,7 @@ class TrainingOperator(Adapter):
         return "Created" if conditions else ""
 
     def is_worker(self, pod: Raw) -> bool:
-        """A job completes with its masters, where it has any."""
+        """Whether this is a master: a job with masters completes when they have ended."""
         role = pod["metadata"].get("labels", {}).get("training.kubeflow.org/replica-type")
         return bool(role == "master")
 

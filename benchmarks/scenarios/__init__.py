@@ -1,1 +1,1 @@
-"""One measurement, one module: each takes a site and an operator, and returns a value."""
+"""The measurements, one module each: it takes a site and an operator, and returns a value."""

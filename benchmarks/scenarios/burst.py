@@ -30,13 +30,12 @@ OPERATOR = "operator"
 
 @dataclass(frozen=True)
 class Burst:
-    """Times in seconds, CPU in milliseconds a job, requests a job.
+    """Times in seconds, CPU in milliseconds per job, requests per job.
 
     `cpu_ms_per_job` is each process's until the last job ran, `thread_ms_per_job` that of the
-    operator's threads; `settled_cpu_ms_per_job`, the operator's, and the writes are counted until
-    it had nothing more to write.
-    `requests_to_completed` have those of the cleanup with them, and are empty where it was not
-    waited for.
+    operator's threads. `settled_cpu_ms_per_job` is the operator's; it and the writes are counted
+    until the operator had nothing more to write. `requests_to_completed` include those of the
+    cleanup, and are empty if the burst did not wait for that.
     """
 
     jobs: int
@@ -54,14 +53,14 @@ class Burst:
 
     @property
     def jobs_per_second(self) -> float:
-        """From the first creation until the last job ran."""
+        """The rate from the first creation until the last job ran."""
         return self.jobs / self.to_running_seconds
 
 
 def measure_burst(
     site: Site, operator: Operator, jobs: int, prefix: str, with_cleanup: bool = False
 ) -> Burst:
-    """Create so many jobs at once, and end them when all run."""
+    """Create this number of jobs at once, and end them when all run."""
     site.report(f"burst: {jobs} jobs of {SERVERS} + {WORKERS}")
     with working_operator(site, operator, prefix) as running:
         return _measure(site, running, job_names(prefix, jobs), with_cleanup)
@@ -107,6 +106,6 @@ def _complete(site: Site, names: list[str]) -> float:
 
 
 def _per_job(counts: Counts, jobs: int) -> dict[str, float]:
-    """Rounded, without what happens now and then, whatever the number of jobs."""
+    """Requests per job, rounded, without those that are rarer than one in ten jobs."""
     rates = {request: round(count / jobs, 2) for request, count in sorted(counts.items())}
     return {request: rate for request, rate in rates.items() if rate >= 0.1}

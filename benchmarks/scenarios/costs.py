@@ -1,7 +1,7 @@
-"""What each write of a start costs the API server, repeated alone: below this no operator comes.
+"""Measures what each write of a start costs the API server. No operator can cost less.
 
-The job is created as a user would, the rest with the operator's write options. No operator runs,
-and no scheduler knows the pods: what follows a write is not in its cost.
+The job is created with a user's write options, its children with the operator's. No operator runs,
+and no scheduler handles the pods, so a cost is that of the write alone.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ NOBODY = "nobody"
 
 @dataclass(frozen=True)
 class Cost:
-    """A write, how many of it a start takes, and the CPU of the API server that one takes."""
+    """A kind of write: how many a start needs, and the API server's CPU for one."""
 
     write: str
     count: int
@@ -25,7 +25,7 @@ class Cost:
 
 
 def measure_costs(site: Site, family: Family) -> tuple[Cost, ...]:
-    """Repeat each kind of write so often, one after the other."""
+    """Repeat each kind of write this many times, one after the other."""
     site.report(f"costs: each write {REPEATS} times")
     jobs, path = site.adapter.resource, site.adapter.path
     bodies = build_bodies(site, job_names("costs", REPEATS))

@@ -1,9 +1,9 @@
-"""Crowd: thousands of finished and running jobs, and what it costs to have them there.
+"""Crowd: what thousands of finished and running jobs cost while nothing happens.
 
 Copies of one finished and one running job, as the operator and the API server made them, are put
-into etcd. The pods of finished jobs stay, so that all of them are seen. The node simulator, the
-scheduler and the controller manager are stopped meanwhile: nothing happens, and it must cost
-nothing. (The controller manager would also delete finished pods beyond 12,500.)
+into etcd. The pods of finished jobs stay, so that the operator sees all of them. The node
+simulator, the scheduler and the controller manager are stopped meanwhile: nothing changes, so the
+operator should do nothing. (The controller manager would also delete finished pods beyond 12,500.)
 """
 
 from collections.abc import Iterable, Iterator
@@ -55,7 +55,9 @@ class Crowd:
 def measure_crowd(
     site: Site, operator: Operator, finished: int, running: int, rest_seconds: float
 ) -> Crowd:
-    """The last scenario of a site: the control plane is not whole after it."""
+    """Measure it. This must be a site's last scenario: parts of the control plane are stopped
+    afterwards.
+    """
     site.report(f"crowd: {finished} finished and {running} running jobs")
     samples, alone_mb = _make_samples(site, operator)
     site.freeze()

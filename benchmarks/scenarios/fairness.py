@@ -1,4 +1,6 @@
-"""Fairness: many small jobs, alone and beside one that is as large as all of them and more."""
+"""Fairness: how long many small jobs take alone, and beside one job that is larger than all of them
+together.
+"""
 
 from dataclasses import dataclass
 
@@ -18,7 +20,9 @@ TIMEOUT_SECONDS = 300.0
 
 @dataclass(frozen=True)
 class Fairness:
-    """Seconds from creation to Running of the small jobs: alone, before and after, and beside."""
+    """Seconds from creation to Running of the small jobs: alone (before and after), and beside the
+    wide job.
+    """
 
     jobs: int
     wide_workers: int
@@ -27,14 +31,16 @@ class Fairness:
 
     @property
     def ratio(self) -> float:
-        """How much longer the small jobs take beside the wide one than at their best alone."""
+        """How many times longer the small jobs take beside the wide one than in the better of the
+        runs alone.
+        """
         return self.beside_p99_seconds / min(self.alone_p99_seconds)
 
 
 def measure_fairness(site: Site, operator: Operator, jobs: int, wide_workers: int) -> Fairness:
-    """The same small jobs alone, just after a wide job was created, and alone again.
+    """Start the same small jobs alone, just after a wide job was created, and alone again.
 
-    One operator sees all three, and what is there already stays: the last is the slowest.
+    The same operator handles all three, and earlier jobs stay, so the last run is the slowest.
     """
     site.report(f"fairness: {jobs} small jobs, alone and beside one of {wide_workers} pods")
     with working_operator(site, operator, "fairness") as running:

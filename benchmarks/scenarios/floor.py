@@ -1,7 +1,7 @@
-"""The floor: a bare loop that creates what the operator creates, with no operator.
+"""The floor: a bare loop that creates what the operator creates, without an operator.
 
-Each of 16 threads takes a job and makes, one after the other, the job, its pods, its ConfigMap and
-one write of its status: what a start costs when nothing has to be watched or decided.
+Each of 16 threads takes a job, creates it, its pods and its ConfigMap one after the other, and
+writes its status once: the cost of a start without anything to watch or decide.
 """
 
 import json
@@ -37,14 +37,14 @@ class Floor:
 
     @property
     def running_jobs_per_second(self) -> float:
-        """The same, until the last of the pods ran."""
+        """The rate until the last of the pods ran."""
         return self.jobs / self.running_seconds
 
 
 def measure_floor(
     site: Site, family: Family, jobs: int, prefix: str, writes: WriteOptions = DEFAULT_WRITES
 ) -> Floor:
-    """Create so many jobs with all that belongs to them."""
+    """Create this number of jobs with everything that belongs to them."""
     site.report(f"floor: {jobs} jobs by a bare loop")
     client, requests = site.client, Requests(family, writes)
     path, bodies = site.adapter.path, build_bodies(site, job_names(prefix, jobs))

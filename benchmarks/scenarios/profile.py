@@ -1,6 +1,6 @@
-"""What the API server (by its own profiler) and the operator spend CPU on during a burst.
+"""Profile: what the API server and the operator spend CPU on during a burst.
 
-The burst is one of its own: profiling costs time, so no rate is taken from it.
+This burst is only for the profile: profiling costs time, so no rate is measured.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -33,14 +33,14 @@ KINDS: pprof.Kinds = (
 
 @dataclass(frozen=True)
 class Profile:
-    """Shares of the server's CPU by what it was for; the operator's where py-spy can look."""
+    """Shares of the API server's CPU by purpose, and of the operator's if py-spy can read it."""
 
     server: dict[str, float]
     operator: pyspy.LockProfile | None
 
 
 def measure_profile(site: Site, operator: Operator, jobs: int, seconds: float) -> Profile:
-    """Where the CPU goes during a burst that takes about so many seconds."""
+    """Profile a burst that takes about this many seconds."""
     site.report(f"profile: {jobs} jobs, with the profilers of API server and operator")
     seconds = max(1, ceil(seconds))
     names = job_names("profile", jobs)

@@ -1,5 +1,5 @@
-"""Operators side by side: bursts in turn on one control plane, so that a drift of the machine's
-speed meets all of them.
+"""Side by side: operators run bursts alternately on one control plane, so that a drift of the
+machine's speed affects all of them.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ WARM_UP_JOBS = 50
 
 @dataclass(frozen=True)
 class Turns:
-    """One operator's bursts, one a round."""
+    """One operator's bursts, one per round."""
 
     operator: str
     bursts: tuple[Burst, ...]
@@ -28,7 +28,7 @@ class Turns:
         return fmean(burst.jobs_per_second for burst in self.bursts)
 
     def compare(self, other: "Turns") -> float:
-        """How many times the other's rate this is: the median of the rounds."""
+        """The ratio of this rate to the other's: the median over the rounds."""
         pairs = zip(self.bursts, other.bursts, strict=True)
         return median(mine.jobs_per_second / its.jobs_per_second for mine, its in pairs)
 
@@ -40,9 +40,9 @@ class Turns:
 def measure_side_by_side(
     operators: list[Operator], jobs: int, rounds: int, report: Report
 ) -> tuple[Turns, ...]:
-    """So many rounds, in each of which every operator starts so many jobs at once.
+    """Run this number of rounds; in each, every operator starts this number of jobs at once.
 
-    Every other round goes backwards: what the one before has left meets each of them.
+    Every second round is in reverse order, so that leftovers of a burst affect each operator.
     """
     report("=== side by side")
     taken: list[list[Burst]] = [[] for _ in operators]
@@ -62,6 +62,6 @@ def measure_side_by_side(
 
 
 def _all_kinds(operators: list[Operator]) -> Adapter:
-    """The first operator's adapter, which brings the manifests of all."""
+    """The first operator's adapter, with the manifests of all operators."""
     manifests = dict.fromkeys(path for each in operators for path in each.adapter.manifests)
     return replace(operators[0].adapter, manifests=tuple(manifests))

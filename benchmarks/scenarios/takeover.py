@@ -1,4 +1,4 @@
-"""Take-over: of two operators the one that leads ends, by SIGTERM and by a kill."""
+"""Take-over: two operators run, and the leader ends, by SIGTERM and by SIGKILL."""
 
 import signal
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ IDLE_SHARE = 0.1
 
 @dataclass(frozen=True)
 class TakeOver:
-    """Seconds from the signal until the successor has acted on a job created after it."""
+    """Seconds from the signal until the successor has handled a job that was created after it."""
 
     terminated_seconds: float
     killed_seconds: float | None
 
 
 def measure_takeover(site: Site, operator: Operator, with_kill: bool) -> TakeOver | None:
-    """None for an operator that is not known to elect a leader."""
+    """Measure it; None for an operator that is not known to elect a leader."""
     if not operator.elects:
         return None
     terminated = _measure(site, operator, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""One wide job: one server and many workers, until all pods exist and until they can start."""
+"""Wide: a job of one server and many workers, until all pods exist and until they can start."""
 
 import json
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ class Wide:
 
     @property
     def is_within_limits(self) -> bool:
-        """Whether everything written stays below what its reader takes."""
+        """Whether everything that was written is smaller than its reader's limit."""
         objects = max(self.status_bytes, self.config_map_bytes)
         return objects < OBJECT_BYTES and self.variable_bytes < VARIABLE_BYTES
 
 
 def measure_wide(site: Site, operator: Operator, workers: int, name: str) -> Wide:
-    """Create one job of 1 + `workers`."""
+    """Create one job of a server and `workers` workers."""
     site.report(f"wide: one job of 1 + {workers}")
     with working_operator(site, operator, name) as running:
         wanted = _count_pods(site) + workers + 1
@@ -62,13 +62,13 @@ def measure_wide(site: Site, operator: Operator, workers: int, name: str) -> Wid
 
 
 def _count_pods(site: Site) -> int:
-    """How many pods there are, without reading them all."""
+    """The number of pods, without reading them all."""
     page = site.client.get(PODS, {"limit": 1})
     return len(page["items"]) + int(page["metadata"].get("remainingItemCount") or 0)
 
 
 def _wait_for_config_map(site: Site, job: str, asked: float) -> float | None:
-    """None where the operator makes none."""
+    """Wait for the ConfigMap; None if the operator makes none."""
 
     def is_there() -> bool:
         maps = site.client.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps")["items"]

@@ -1,8 +1,8 @@
 """Click-through-rate training as programs of 2019 read their environment.
 
-`python train.py --is_local 0 --cloud_train 1` learns from PADDLE_PSERVERS, PADDLE_TRAINERS_NUM,
-TRAINING_ROLE and their like who it is and who the others are, where newer programs leave that
-to Fleet. The model of each pass lies in `models/` beside this file.
+`python train.py --is_local 0 --cloud_train 1` finds out from PADDLE_PSERVERS, PADDLE_TRAINERS_NUM,
+TRAINING_ROLE and similar variables which process it is and who the others are; newer programs leave
+that to Fleet. The model of each pass is saved to `models/` beside this file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from paddle.distributed.fleet.base.role_maker import Role
 
 
 def main() -> None:
-    """Check the arguments and run as what the environment says."""
+    """Check the arguments, and run in the role that the environment gives."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--is_local", type=int, default=0)
     parser.add_argument("--cloud_train", type=int, default=1)

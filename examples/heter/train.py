@@ -1,10 +1,10 @@
 """The roles of a heterogeneous job: parameter servers, workers, and trainers on other devices.
 
-Every process builds Fleet's PaddleCloudRoleMaker from the operator's environment and prints what it
-says as one line of JSON. Servers and heter trainers then listen at their endpoints until they are
-stopped. Workers connect to every server and every trainer of the next stage, and end.
-There is no training beyond that: PaddlePaddle 2.6.2 fails in splitting a program between workers
-and heter trainers (`'tuple' object has no attribute 'merged_var'`), on any device.
+Every process builds Fleet's PaddleCloudRoleMaker from the operator's environment and prints its
+values as one line of JSON. Servers and heter trainers then listen at their endpoints until they are
+stopped. Workers connect to every server and every trainer of the next stage, and end. There is no
+training beyond that: PaddlePaddle 2.6.2 fails in splitting a program between workers and heter
+trainers (`'tuple' object has no attribute 'merged_var'`), on any device.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def describe(role_maker: Any) -> dict[str, Any]:
-    """What the role maker knows; Fleet has no public words for some of it."""
+    """The role maker's values; for some of them Fleet has no public names."""
     is_server = role_maker._is_server()
     roles = {"server": is_server, "worker": role_maker._is_worker()}
     return {

@@ -1,8 +1,9 @@
-"""`make run`: from nothing to a trained model, with what happens shown as it happens.
+"""`make run`: starts a cluster, trains a model in it, and shows what happens.
 
 Starts a local Kubernetes control plane and node, installs the CRD and the operator's own
 ServiceAccount and roles, runs the operator under that account's token, submits a PaddleJob and
-follows it. Exit code 0 when the job completes, 1 when it fails, with its last words.
+follows it. The exit code is 0 if the job completes, and 1 if it fails; then its last log lines are
+printed.
 """
 
 import argparse
@@ -55,7 +56,7 @@ def main() -> int:
 
 
 def run(file: Path, timeout_seconds: float, images: Sequence[Path] = ()) -> int:
-    """One job on a cluster of its own."""
+    """Run one job on a cluster of its own."""
     started = time.monotonic()
     documents = read_documents(file)
     job = find_job(documents, file)
@@ -102,7 +103,7 @@ def check_images(job: dict[str, Any], table: ImageTable) -> None:
 
 
 def default_job() -> Path:
-    """The job that can train here; says why where it is not that with parameter servers."""
+    """The job that can run here; says why if that is not the one with parameter servers."""
     why = training().why_no_servers
     if not why:
         return JOB

@@ -73,7 +73,7 @@ class Follower:
                 print(f"\n{table}\n", flush=True)
 
     def _stream_log(self) -> None:
-        """`kubectl logs -f` of worker 0, once it has something to say."""
+        """Run `kubectl logs -f` for worker 0, once it has a log."""
         pod = f"{self._name}-worker-0"
         command = ["kubectl", "-n", self._namespace, "logs", "-f", pod]
         environment = self._cluster.kubectl_environment()

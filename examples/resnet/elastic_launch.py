@@ -1,9 +1,9 @@
 """Paddle's elastic launcher with what its etcd client needs.
 
-Started as `python elastic_launch.py train_fleet.py`, it is `python -m paddle.distributed.launch
-train_fleet.py` but for three traps: the client's generated code runs on protobuf in pure Python
-only; grpc has to be imported before Paddle, or the process can crash; and a launcher that loses
-etcd fails like a program with a fault, while all it needs is to be started again.
+`python elastic_launch.py train_fleet.py` does what `python -m paddle.distributed.launch
+train_fleet.py` does, and avoids three problems: the client's generated code runs on protobuf in
+pure Python only; grpc has to be imported before Paddle, or the process can crash; and a launcher
+that loses etcd fails like a program with a fault, while all it needs is to be started again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ELASTIC_RESTART = 101
 
 
 def main() -> None:
-    """Run the launcher, and ask for a restart where it has lost etcd."""
+    """Run the launcher, and ask for a restart if it has lost etcd."""
     try:
         runpy.run_module("paddle.distributed.launch", run_name="__main__", alter_sys=True)
     except (ConnectionFailedError, ConnectionTimeoutError) as error:

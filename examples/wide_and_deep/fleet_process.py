@@ -29,7 +29,7 @@ from trainer import Trainer
 
 
 def run(make_role_maker: Callable[[], Any]) -> None:
-    """Be the server or the worker that Fleet's role maker says this process is, to its end.
+    """Run as the server or worker that Fleet's role maker assigns, to the end.
 
     `make_role_maker` makes it; it knows who the other processes are, too.
     """

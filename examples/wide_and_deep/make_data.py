@@ -1,6 +1,6 @@
 """Write a click log to a directory, as files for `train.py`: `python make_data.py DIRECTORY`.
 
-With `--shards N` it lies cut by worker, in directories 0 to N-1. What is not said comes from the
+With `--shards N` it is divided by worker, into directories 0 to N-1. Other settings come from the
 environment, as in `settings.py`.
 """
 

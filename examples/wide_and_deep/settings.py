@@ -1,6 +1,7 @@
 """What can be set from outside, by environment variables.
 
-Where the peers are is not among them: the operator says that in variables that Fleet reads itself.
+The peers' addresses are not among them: the operator sets those in variables that Fleet reads
+itself.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from paddle.distributed import fleet
 
 
 def main() -> None:
-    """Run as what the environment says."""
+    """Run in the role that the environment gives."""
     fleet_process.run(fleet.PaddleCloudRoleMaker)
 
 

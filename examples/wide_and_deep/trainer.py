@@ -154,7 +154,9 @@ def _gather(value: int) -> list[int]:
 
 
 def _shards(directory: Path) -> str:
-    """What each server wrote, as far as this process can see it; the names tell the server."""
+    """The files that each server wrote, as far as this process can see them; names identify the
+    server.
+    """
     written: dict[int, int] = {}
     for file in directory.glob("*/part-*"):
         server = int(file.name.split("-")[1].partition(".")[0])

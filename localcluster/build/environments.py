@@ -1,9 +1,9 @@
 """Python environments, built once per user and cached: one per image, and one with Go from PyPI.
 
-Processes that want the same one wait for each other. An image's environment lies in the user's
-cache under a name that says which lock file and which Python it is made of, so a changed lock gives
-a new one. An image with requirements of its own has an environment for them on top of a shared one,
-which stays as it is; its name also depends on the interpreter and on those files.
+Processes that need the same one wait for each other. The name of an image's environment in the
+user's cache depends on its lock file and its Python, so a changed lock file leads to a new one. An
+image with requirements of its own gets an environment on top of a shared one, which is not changed;
+its name also depends on the interpreter and on the requirements.
 """
 
 import hashlib
@@ -149,7 +149,7 @@ def _site_packages(path: Path) -> Path:
 
 
 def _take_programs(base: Path, own: Path) -> None:
-    """Copy the base's scripts so that they run in this environment and see its packages."""
+    """Copy the scripts of the base, so that they run in this environment and see its packages."""
     for program in base.iterdir():
         if program.is_file() and not (own / program.name).exists():
             text = program.read_bytes()

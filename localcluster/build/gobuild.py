@@ -1,8 +1,8 @@
 """Builds programs from a folder of pinned Go modules, once per user and version.
 
-The binaries lie in the user's cache under a name made of the version and the hash of go.mod, go.sum
-and the folder's own sources. A binary appears there by a rename, so that what exists is whole. One
-build at a time runs per folder; a second one waits for it and finds everything there.
+The binaries are in the user's cache, in a folder named after the version and the hash of go.mod,
+go.sum and the sources. A finished binary is moved there by a rename, so it is never incomplete.
+Only one build runs per folder; a second one waits and then finds everything built.
 """
 
 import hashlib
@@ -27,9 +27,8 @@ LAST_LINES = 20
 class Pins:
     """A folder with go.mod and go.sum, and the programs to build from it, by their names.
 
-    `title` is for people, `name` for folders; `values` are set by the linker in variables, and
-    `tags` choose among a program's parts. `files` of `module`, by their paths in it, are kept
-    beside the binaries.
+    `title` is for messages, `name` for folders; `values` are variables that the linker sets, `tags`
+    are build tags. `files` are paths in `module`: those files are kept beside the binaries.
     """
 
     title: str
@@ -47,11 +46,11 @@ class Pins:
         return cache_folder() / f"{self.name}-{self.version}-{self._hash()}"
 
     def binaries_folder(self) -> Path:
-        """The folder of the binaries, built or not."""
+        """The folder of the binaries, which may not be built yet."""
         return self.home() / "bin"
 
     def file(self, path: str) -> Path:
-        """The path of a file of the module, fetched or not."""
+        """The path of one of the module's files, which may not be fetched yet."""
         return self.home() / path
 
     def missing_binaries(self, folder: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """The image table: image name -> program folders, entry point, arguments and environment.
 
-Read again whenever a file changed, so that an image added while the cluster runs can be pulled.
+A changed file is read again, so that an image added while the cluster runs can be pulled.
 """
 
 import functools
@@ -44,8 +44,8 @@ REFERENCE = re.compile(
 class Image:
     """One entry of the image table; `folders` by their paths in the container.
 
-    `command` is what image builders call the entry point; `args` what follows it unless the
-    container gives a command or arguments of its own.
+    `command` is the image's entry point, `args` its default arguments: a container's own command or
+    args replace them.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Image:
 
     @property
     def is_present(self) -> bool:
-        """Whether everything it needs is on this machine, so that no pull is needed."""
+        """Whether everything that it needs is on this machine, so that nothing has to be pulled."""
         if self.requirements is not None:
             return has_packages(self.environment, self.requirements)
         return self.environment not in SHARED or is_ready(self.environment)
@@ -82,7 +82,7 @@ class Image:
 
     @property
     def keeps_environment(self) -> bool:
-        """Whether its environment is shared, so that no container may change it."""
+        """Whether its environment is shared, and so must not be changed by a container."""
         return self.environment in SHARED
 
     def programs(self, folders: list[Path]) -> Path | None:
@@ -190,14 +190,18 @@ def _read_entry(file: Path, name: str, entry: Any, root: Path) -> Image:
 
 
 def check_servers(objects: list[dict[str, Any]], table: ImageTable) -> None:
-    """Raise LocalClusterError if a job needs parameter servers and this PaddlePaddle has none."""
+    """Raise LocalClusterError if a job needs parameter servers and this version of PaddlePaddle has
+    none.
+    """
     needed = any(needs_servers(each, table) for each in objects)
     if needed and (why := training().why_no_servers):
         raise LocalClusterError(why)
 
 
 def needs_servers(job: dict[str, Any], table: ImageTable) -> bool:
-    """Whether this has parameter servers, or heter workers, of the PaddlePaddle of this machine."""
+    """Whether the object is a job with parameter servers or heter workers that use this machine's
+    PaddlePaddle.
+    """
     if job.get("kind") != "PaddleJob" or not SERVED_ROLES & set(job.get("spec") or ()):
         return False
     found = (table.find(image) for image in images_of(job))

@@ -1,8 +1,8 @@
-"""The content of a requirements file: its own lines, and the files of this machine that it refers
-to.
+"""Finds everything that a requirements file stands for: its lines, and the local files that it
+refers to.
 
-It is read as pip reads it when it is run in the folder of the outermost file: local paths of
-packages are seen from there.
+Local paths of packages are relative to the folder of the outermost file, as for pip run in that
+folder.
 """
 
 import hashlib
@@ -24,7 +24,9 @@ MADE_BY_BUILDS = ("build", "dist", "__pycache__")
 
 
 def digest_requirements(file: Path) -> str:
-    """A digest of all that pip would read. Raises OSError for an unreadable requirements file."""
+    """A digest of everything that pip would read. Raises OSError if a requirements file cannot be
+    read.
+    """
     digest = hashlib.sha256()
     for part in _parts(file, file.resolve().parent, set()):
         digest.update(len(part).to_bytes(8, "big") + part)
@@ -70,9 +72,9 @@ def _local_place(line: str, root: Path) -> Path | None:
 
 
 def _versions(place: Path) -> Iterator[bytes]:
-    """Name, size and time of a file, or of each file in a folder, build output excepted.
+    """Name, size and time of a file, or of each file in a folder, without build output.
 
-    Their contents may be large, and this is asked whenever a pod starts.
+    Contents are not read: they may be large, and this runs whenever a pod starts.
     """
     if place.is_file():
         yield _version(place, place.parent)

@@ -1,8 +1,8 @@
 """Which Python trains on this machine, and with which PaddlePaddle.
 
 PaddlePaddle 2.6.2 has parameter servers, and wheels up to Python 3.12; version 3 has wheels for
-newer ones, without parameter servers. The interpreter that runs this comes first, then others on
-PATH: training needs nothing of the operator's environment.
+newer ones, without parameter servers. The interpreter that runs this program is preferred to others
+on PATH; training does not use the operator's environment.
 """
 
 import functools
@@ -74,7 +74,7 @@ class Training:
 
 
 def written(python: Interpreter) -> str:
-    """An interpreter's version."""
+    """A version of Python as text: 3.11."""
     return ".".join(map(str, python.version))
 
 
@@ -118,7 +118,7 @@ def found_on_path() -> Mapping[Version, Interpreter]:
 
 @functools.cache
 def find(version: Version) -> Interpreter | None:
-    """The first of this version on PATH that can make environments."""
+    """The first Python of this version on PATH that can make environments."""
     name = "python{}.{}".format(*version)
     for folder in os.get_exec_path():
         program = shutil.which(name, path=folder)

@@ -1,4 +1,4 @@
-"""How an API server is reached: certificates, kubeconfigs, requests and watches.
+"""Access to an API server: certificates, kubeconfigs, requests and watches.
 
 Imports no other room but `machine`.
 """

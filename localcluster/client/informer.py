@@ -1,4 +1,4 @@
-"""Follow a collection of the API server: one thread that lists, watches and calls back.
+"""Follows a collection of the API server: one thread lists, watches and calls back.
 
 Callbacks run in the informer's thread, one at a time: first `on_replace` with all objects of a
 list, then `on_event` for each change. A lost connection resumes at the last version seen; a version

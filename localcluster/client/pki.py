@@ -1,4 +1,4 @@
-"""The cluster's certificate authority: in memory, made anew at each start."""
+"""The cluster's certificate authority: only in memory, and new at each start."""
 
 import datetime
 import ipaddress
@@ -57,7 +57,7 @@ class Authority:
         self.certificate = certificate.public_bytes(serialization.Encoding.PEM)
 
     def issue(self, name: str, dns_names: Sequence[str], addresses: Sequence[str]) -> KeyPair:
-        """A certificate for a server with these names and addresses, which is a client as well."""
+        """A certificate with these names and addresses, for servers and for clients."""
         key = ec.generate_private_key(ec.SECP256R1())
         names: list[x509.GeneralName] = [x509.DNSName(dns_name) for dns_name in dns_names]
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())

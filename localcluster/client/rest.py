@@ -1,4 +1,4 @@
-"""The way to a server of the local cluster: JSON over HTTPS, with a token that never changes."""
+"""Requests to a server of the local cluster: JSON over HTTPS, with a token that never changes."""
 
 import base64
 import ssl
@@ -22,7 +22,7 @@ APPLY_PATCH = "application/apply-patch+yaml"
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a server is, whom to trust (in PEM), and the token that proves who asks."""
+    """A server's address, its certificate authority (in PEM), and the client's token."""
 
     url: str
     authority: str | None = None
@@ -68,7 +68,7 @@ class Client(client.Client):
         self.close()
 
     def is_ok(self, path: str) -> bool:
-        """Whether GET succeeds; no answer at all is a no."""
+        """Whether GET succeeds; False without an answer."""
         try:
             self.text(path)
         except ApiError:

@@ -61,7 +61,7 @@ class Cluster:
     def start(self) -> None:
         """Build what is missing, start, and return when every component and node is ready.
 
-        Raises a LocalClusterError, with nothing left running, when that fails.
+        If that fails, everything is stopped again, and a LocalClusterError raised.
         """
         check_platform()
         self.bin_dir = ensure_binaries(self.config.report)
@@ -124,9 +124,9 @@ class Cluster:
         kubeconfig: Path | None = None,
         timeout_seconds: float = 120.0,
     ) -> subprocess.CompletedProcess[str]:
-        """Run kubectl as admin, or with another kubeconfig.
+        """Run kubectl as administrator, or with another kubeconfig.
 
-        With `check` a failure raises LocalClusterError with what kubectl said.
+        With `check`, a failure raises LocalClusterError with kubectl's message.
         """
         done = subprocess.run(
             [str(self.bin_dir / "kubectl"), *arguments],
@@ -164,7 +164,7 @@ class Cluster:
         return self.client.get(path)
 
     def run_beside(self, name: str, arguments: Sequence[str], folder: Path) -> Process:
-        """Start a command that is stopped with this cluster; it logs to `log(name)`."""
+        """Start a command that is stopped with this cluster; its output goes to `log(name)`."""
         environment = self.kubectl_environment()
         command = Command(
             name, list(arguments), self.log(name), folder, environment, NODE_GRACE_SECONDS

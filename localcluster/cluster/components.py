@@ -1,7 +1,7 @@
 """The command lines of the control plane's components.
 
-They run in one private folder and name their files relative to it; etcd listens on sockets there,
-whose paths are thus short enough for the kernel and closed to other users.
+They run in one private folder and use relative paths; etcd listens on sockets there, whose paths
+are short enough for the kernel and not accessible to other users.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ def command_lines(ports: Mapping[str, int], audit_log: str) -> dict[str, list[st
 
 
 def with_further(own: Sequence[str], further: Sequence[str]) -> list[str]:
-    """Add arguments that override the component's own: some flags add up if given twice."""
+    """Replace the component's own arguments by these; given twice, some flags would add up."""
     given = {each.partition("=")[0] for each in further}
     return [*(each for each in own if each.partition("=")[0] not in given), *further]
 

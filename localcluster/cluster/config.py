@@ -21,10 +21,10 @@ class ClusterConfig:
     `nfs_root` has the content of NFS volumes, as <server>/<path> (by default a folder of the run),
     and `host_path_root` the folders that pods see as the host's (by default the machine's). With
     `pod_networks` each pod has its own network, if this machine allows it. `backoff_seconds` is the
-    first delay of a crash loop and of a pull. A missing ConfigMap is looked for after
-    `config_retry_seconds` and up to half as long again; a change of the pod's annotations hurries
-    that. A node renews its Lease every `renew_seconds`. `component_arguments` are further ones of a
-    component ("kube-controller-manager"); a flag among them stands in place of the component's own.
+    first delay of a crash loop and of a pull. A missing ConfigMap is read again after
+    `config_retry_seconds` to one and a half times that, or at once when the pod's annotations
+    change. A node renews its Lease every `renew_seconds`. `component_arguments` are more arguments
+    of a component ("kube-controller-manager"); they replace flags of the same name.
     """
 
     nodes: int = 1
@@ -52,5 +52,5 @@ class ClusterConfig:
 
     @property
     def known_nodes(self) -> list[str]:
-        """The nodes that the API server lets in: these, and some that may be started later."""
+        """The nodes that the API server accepts: these, and some that may be started later."""
         return [f"node-{number}" for number in range(self.nodes + SPARE_NODES)]

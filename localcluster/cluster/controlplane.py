@@ -1,8 +1,8 @@
 """Starts the control plane, waits until it is ready, and stops it.
 
-The start order: etcd and the API server together, since the latter waits for the former; when it
-answers, the controller manager and the scheduler. (Started earlier, those two only take the CPU
-that it needs, and back off.)
+The start order: first etcd and the API server, which waits for etcd; when it answers, the
+controller manager and the scheduler. (If those two started earlier, they would only fail, and take
+CPU from the API server.)
 """
 
 import secrets
@@ -37,8 +37,8 @@ NAMESPACE_CONTENT = (
 class ControlPlane:
     """etcd, kube-apiserver, kube-controller-manager and kube-scheduler in one state folder.
 
-    `token` is of a user who may do everything. `audit_log` has one JSON object a line for each
-    request since the start: who, which verb, on what.
+    `token` belongs to an administrator. `audit_log` has a line of JSON for each request since the
+    start: the user, the verb, the object.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ControlPlane:
         self.client = Client(self._address_of(API_SERVER, self.token))
 
     def start(self, deadline: float) -> None:
-        """Start all and wait until they are ready. StartError names the one that is not."""
+        """Start all components and wait until they are ready. StartError names one that is not."""
         self.start_component(ETCD)
         self.start_component(API_SERVER)
         self.wait_ready(API_SERVER, deadline)
@@ -79,7 +79,7 @@ class ControlPlane:
         self.wait_ready(CONTROLLER_MANAGER, deadline)
 
     def start_component(self, name: str) -> None:
-        """Start one, with the port and the data that it had before."""
+        """Start a component, with the port and the data that it had before."""
         program, *arguments = components.command_lines(self._ports, str(self.audit_log))[name]
         further = self._more_arguments.get(name, ())
         self._processes.start(
@@ -96,7 +96,7 @@ class ControlPlane:
         self._processes.wait_for(name, lambda: self._is_ready(name), deadline)
 
     def stop(self) -> None:
-        """Kill all: the data goes with them, so there is nothing to save."""
+        """Kill all components: their data is removed too, so nothing has to be saved."""
         for name in reversed(components.COMPONENTS):
             self._processes.stop(name)
         for claim in self._claims:

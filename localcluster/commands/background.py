@@ -1,8 +1,9 @@
 """Named clusters that run in the background until they are stopped.
 
 `start` spawns a daemon that holds the cluster, and returns when it is ready; `stop` ends it. A
-cluster runs iff its folder's lock is held, and is ready once its configuration lies there. Both
-take one lock for all names, so that two of them never meet: the second says that it waits.
+cluster runs if and only if its folder's lock is held, and is ready once its configuration is in the
+folder. `start` and `stop` hold one lock for all names, so that only one of them runs at a time: a
+second one says that it waits.
 
 The daemon is this module as a program, `python -m localcluster.commands.background FOLDER`, with
 the pickled configuration on its standard input. It reports its progress on standard output, then in
@@ -116,9 +117,9 @@ def _is_ready(name: str) -> bool:
 
 
 def _is_running(name: str, timeout_seconds: float) -> bool:
-    """Whether it runs and is ready. Raises StartError if it neither gets ready nor ends in time.
+    """Whether the cluster runs and is ready. Raises StartError if it neither becomes so nor ends.
 
-    A daemon that is neither has lost the `up` that started it, and ends.
+    A daemon ends if the `up` that started it is gone before it is ready.
     """
     clock.wait_until(lambda: _is_ready(name) or running_pid(name) is None, timeout_seconds)
     pid = running_pid(name)
@@ -154,7 +155,7 @@ def _end(name: str, pid: int) -> None:
 
 
 def hold(config: ClusterConfig) -> int:
-    """Run the cluster until a signal ends it: what the daemon does."""
+    """Run the cluster until a signal ends it; the daemon's main function."""
     ended, started = threading.Event(), threading.Event()
 
     def end(number: int, _frame: object) -> None:

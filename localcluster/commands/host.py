@@ -1,12 +1,12 @@
 """`python -m localcluster.commands.host`: a cluster with an operator and a job, until standard
 input ends.
 
-`kubectl pdj run --local` runs this beside itself. Standard input has one line of JSON, an `Order`,
-and then stays open: its end, whatever brought it about, ends the cluster. Each line of standard
+`kubectl pdj run --local` starts this process. Standard input has one line of JSON, an `Order`, and
+then stays open: when it is closed, for whatever reason, the cluster ends. Each line of standard
 output is JSON: {"say": ...} for people, then {"kubeconfig": ..., "namespace": ...}, or {"error":
-...} and exit code 1. Everything that it writes is in its temporary folder, which it removes at its
-end. The first line names the folder, {"folder": ...}, so that the caller can remove it if the host
-was killed.
+...} and exit code 1. Everything that it writes is in its temporary folder, which it removes when it
+ends. The first line names the folder, {"folder": ...}, so that the caller can remove it if this
+process was killed.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ class Order:
     """The order from `run --local`: the objects of a file, programs by image name, and their
     packages.
 
-    A program without a folder has PaddlePaddle, and comes with the job's code.
+    A program without a folder gets PaddlePaddle only: its code is sent with the job.
     """
 
     objects: list[Raw]
@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def run(order: Order, folder: Path) -> None:
-    """Start all of it, say so, and wait for the end of standard input."""
+    """Start everything, report that, and wait for the end of standard input."""
     with contextlib.ExitStack() as stack:
         with interrupted_by_end_of_input():
             table = write_table(order, folder / "images.yaml")
@@ -96,7 +96,7 @@ def run(order: Order, folder: Path) -> None:
 
 @contextlib.contextmanager
 def interrupted_by_end_of_input() -> Iterator[None]:
-    """While the block lasts, the end of standard input raises KeyboardInterrupt in this thread."""
+    """During the block, the end of standard input raises KeyboardInterrupt in this thread."""
     done, thread = threading.Event(), threading.get_ident()
 
     def watch() -> None:
@@ -128,7 +128,7 @@ def tell(**words: str) -> None:
 
 
 def write_table(order: Order, path: Path) -> Path:
-    """The image table of the programs. Raises LocalClusterError where there is no such folder."""
+    """Write the image table of the programs. Raises LocalClusterError if a folder is missing."""
     entries: Raw = {}
     for image, folder in order.programs.items():
         if folder and not Path(folder).is_dir():
@@ -168,7 +168,7 @@ def config_for(order: Order, table: Path) -> ClusterConfig:
 
 
 def without_places(objects: list[Raw]) -> list[Raw]:
-    """The objects without node selectors, affinities and the like: there is one node here."""
+    """The objects without node selectors, affinities and the like: there is only one node."""
     objects = copy.deepcopy(objects)
     for spec in pod_specs(objects):
         for key in PLACES:
@@ -187,8 +187,8 @@ def pod_specs(thing: Any) -> list[Raw]:
 
 
 def resources_of(spec: Raw) -> set[str]:
-    """The resources that a pod's containers ask for. What has another shape is for the API server
-    to refuse.
+    """The resources that a pod's containers ask for. Malformed ones are left to the API server,
+    which refuses them.
     """
     found: set[str] = set()
     lists = [spec.get(kind) for kind in ("containers", "initContainers")]

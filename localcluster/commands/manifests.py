@@ -19,7 +19,8 @@ ACCOUNT_SECONDS = 100
 def install(
     cluster: Cluster, file: str | Path = "-", stdin: str = "", verb: Sequence[str] = ("create",)
 ) -> list[Raw]:
-    """Create, or apply, the objects of a file; returns them when the kinds among them are served.
+    """Create or apply the objects of a file; returns them once the kinds that they define are
+    served.
 
     Raises LocalClusterError.
     """
@@ -40,7 +41,7 @@ def without(kind: str, file: Path) -> str:
 def parse_stream(text: str) -> list[Raw]:
     """Parse consecutive JSON objects, as kubectl prints them; a list yields its items.
 
-    (`create` prints objects, `apply` a list of them where there are several.)
+    (`create` prints objects, `apply` a list if there are several.)
     """
     decoder, objects = json.JSONDecoder(), list[Raw]()
     text = text.strip()
@@ -52,7 +53,7 @@ def parse_stream(text: str) -> list[Raw]:
 
 
 def _wait_served(cluster: Cluster, crd: Raw) -> None:
-    """Wait until kubectl finds the kind and may list it: a moment after the CRD is Established."""
+    """Wait until kubectl can list the kind, which is a moment after the CRD is Established."""
     spec = crd["spec"]
     for version in (each["name"] for each in spec["versions"] if each["served"]):
         kind = f"{spec['names']['plural']}.{version}.{spec['group']}"
@@ -67,8 +68,7 @@ def _is_listed(cluster: Cluster, kind: str) -> bool:
 def create_objects(cluster: Cluster, objects: list[Raw], namespace: str) -> str:
     """Create objects, by default in this namespace; return kubectl's output.
 
-    Namespaces are created first, those of the file or else an empty one, because the other objects
-    need them.
+    Namespaces are created first: those among the objects, and this one if it does not exist.
     """
     spaces = [each for each in objects if each.get("kind") == "Namespace"]
     others = [each for each in objects if each.get("kind") != "Namespace"]

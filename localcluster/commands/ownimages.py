@@ -1,7 +1,7 @@
-"""The image table of a running background cluster: what is added to it, and taken away.
+"""Adds images to the table of a running background cluster, and removes them.
 
-It is the first table of the cluster's nodes, which read it again at the next pull. It goes with the
-cluster.
+It is the first table of the cluster's nodes, which read it again at the next pull. It is removed
+with the cluster.
 """
 
 import re

@@ -18,7 +18,7 @@ sleep = time.sleep
 def wait_until(
     condition: Callable[[], bool], timeout_seconds: float, poll_seconds: float = POLL_SECONDS
 ) -> bool:
-    """Poll until the condition holds; False when the time is over first."""
+    """Poll until the condition holds; returns False if it does not in time."""
     deadline = monotonic() + timeout_seconds
     while not condition():
         if monotonic() >= deadline:
@@ -28,5 +28,5 @@ def wait_until(
 
 
 def utc_now() -> datetime.datetime:
-    """The date and time, aware of its zone: certificates are valid from and until one."""
+    """The date and time with its zone, for the validity of certificates."""
     return datetime.datetime.now(datetime.UTC)

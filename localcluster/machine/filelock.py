@@ -1,11 +1,13 @@
-"""Locks between processes, held by an open file: whatever ends the holder releases the lock."""
+"""Locks between processes, held through an open file: when the holder ends, for whatever reason,
+the lock is released.
+"""
 
 import os
 from pathlib import Path
 
 
 class FileLock:
-    """An advisory lock on a file that stays. The holder's pid stands in it, for messages."""
+    """An advisory lock on a file, which stays. It contains the holder's pid, for messages."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -14,7 +16,7 @@ class FileLock:
     def acquire(self, wait: bool = True) -> bool:
         """Take the lock, however long the holder keeps it.
 
-        Without `wait` False when another process, or another lock of this one, holds it.
+        Without `wait`, returns False if another process, or another lock of this process, holds it.
         """
         import fcntl  # here, so that other systems get as far as to be told that this needs Linux
 
@@ -31,7 +33,9 @@ class FileLock:
         return True
 
     def is_held(self) -> bool:
-        """Whether anybody holds it. This takes it for a moment, which others may notice."""
+        """Whether anybody holds the lock. To find out, this takes it for a moment, which others may
+        notice.
+        """
         import fcntl
 
         try:
@@ -53,7 +57,7 @@ class FileLock:
             self._descriptor = None
 
     def holder_pid(self) -> int | None:
-        """The pid that the last holder wrote; it runs only if the lock cannot be taken."""
+        """The pid that the last holder wrote; it may have ended if the lock is free."""
         try:
             return int(self.path.read_text())
         except (OSError, ValueError):

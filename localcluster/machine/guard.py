@@ -1,12 +1,12 @@
-"""Runs one command, of which nothing outlives the process that asked for it.
+"""Runs one command, and makes sure that no process of it outlives the process that started it.
 
-Run as a program: `python -I -S guard.py <lifeline> <grace seconds> <command> ...`. The lifeline
-is a socket whose other end only the asking process holds. Its end, whatever brought it about
-(SIGKILL included), makes the guard stop the command: SIGTERM, the grace, SIGKILL. The guard
-adopts orphaned descendants and kills those too. If the guard itself is killed, the kernel kills
-the command. First the guard writes the command's pid into the lifeline; its own exit code is the
-command's (128 + n after signal n). It has one thread: the kernel ties a parent-death signal to
-the thread that forked. The program imports nothing of ours; others may import what it does.
+Run as a program: `python -I -S guard.py <lifeline> <grace seconds> <command> ...`. The lifeline is
+a socket whose other end only the starting process holds. When that process ends, even by SIGKILL,
+the guard stops the command: SIGTERM, the grace, SIGKILL. The guard adopts orphaned descendants and
+kills those too. If the guard itself is killed, the kernel kills the command. First the guard writes
+the command's pid into the lifeline; its own exit code is the command's (128 + n after signal n). It
+has one thread: the kernel ties a parent-death signal to the thread that forked. The program imports
+nothing of ours; others may import what it does.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ NOT_TO_RESET = {signal.SIGKILL, signal.SIGSTOP}
 
 
 def main(arguments: list[str]) -> int:
-    """Guard the command until it ends or the lifeline does."""
+    """Guard the command until it ends or the lifeline is closed."""
     lifeline = socket.socket(fileno=int(arguments[0]))
     lifeline.set_inheritable(False)
     become_subreaper()
@@ -93,7 +93,7 @@ def _spawn(command: list[str]) -> int:
 
 
 def _stop(command: int, grace_seconds: float) -> None:
-    """Make the command end, if it has not: SIGTERM, the grace, SIGKILL."""
+    """Stop the command if it still runs: SIGTERM, the grace, SIGKILL."""
     for number, seconds in ((signal.SIGTERM, grace_seconds), (signal.SIGKILL, None)):
         if select.select([command], [], [], 0)[0]:
             return
@@ -103,7 +103,7 @@ def _stop(command: int, grace_seconds: float) -> None:
 
 
 def kill_descendants() -> None:
-    """Kill children until none is left; their orphans become our children and die as well."""
+    """Kill children until none is left; their orphans become our children and are killed too."""
     while True:
         for pid in _children():
             with contextlib.suppress(ProcessLookupError):

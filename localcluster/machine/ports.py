@@ -1,8 +1,8 @@
 """Free TCP ports on 127.0.0.1 that no other local cluster on this machine will choose.
 
-A port is claimed by binding an abstract socket of its name: the claim ends with its process,
-leaves no file, and is as wide as the ports themselves, one network namespace. The range lies
-below the one that the kernel takes client ports from.
+A port is claimed by binding an abstract socket with the port in its name: the claim ends with its
+process, leaves no file, and holds in one network namespace, as ports do. The range lies below that
+of the kernel's client ports.
 """
 
 import random

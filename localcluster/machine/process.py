@@ -1,7 +1,7 @@
 """Handles for the processes of a cluster.
 
-Every process runs under a guard, so it ends with the process that holds its object, whatever
-ends that one. The methods may be called from any thread, but not from two at once.
+Every process runs under a guard, so it ends with the process that holds its object, however that
+ends. The methods may be called from any thread, but not from two at once.
 """
 
 import os
@@ -78,7 +78,7 @@ class Process:
     def stop(self, grace_seconds: float = 0.0) -> None:
         """End the command and all its descendants; return when they are gone.
 
-        SIGTERM and this grace, if any; then what happens when the owner is gone.
+        First SIGTERM and this grace, if any; then as if the owner had ended.
         """
         if grace_seconds:
             self.signal(signal.SIGTERM)
@@ -114,9 +114,9 @@ class Process:
 
 
 class ProcessGroup(dict[str, Process]):
-    """The started processes by name, in start order, until `stop` removes them.
+    """The started processes by name, in start order.
 
-    `start` and `stop` put them in and take them out.
+    `start` adds one, and `stop` removes it.
     """
 
     def start(self, command: Command) -> None:

@@ -1,4 +1,4 @@
-"""Progress of long work: a function that receives one line at a time for a person to read."""
+"""Reports the progress of long work, line by line, to a function."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ def run_to_end(
 ) -> tuple[int, str]:
     """Run a command and report the elapsed time now and then; return its exit code and output.
 
-    It runs under a guard, so that it ends with this process or with an interrupted wait.
+    It runs under a guard, so it ends with this process, or when the wait is interrupted.
     """
     started = clock.monotonic()
     lifeline, theirs = socket.socketpair()

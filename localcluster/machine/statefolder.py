@@ -1,7 +1,7 @@
 """The private folder of a cluster: claimed by a lock, so that no two clusters share one.
 
-Files of a killed run may lie in a claimed folder. They are removed before the next start; each
-run works in a sub-folder of its own, because processes of the killed one may still be ending.
+A claimed folder may contain files of a killed run. They are removed before the next start. Each run
+has a subfolder of its own, because processes of the killed one may still be ending.
 """
 
 import os
@@ -50,7 +50,9 @@ class StateFolder:
             table.touch(0o600)
 
     def release(self) -> None:
-        """Remove this run's files, or a temporary folder whole; a named one keeps its logs."""
+        """Remove this run's files. A temporary folder is removed entirely; a named one keeps its
+        logs.
+        """
         try:
             remove_tree(self.path if self._is_temporary else self.run)
         finally:

@@ -4,6 +4,6 @@ Two processes make a node. The node itself talks to the API server; its spawner,
 first process of a PID namespace, forks the containers. When either dies, by whatever signal, the
 kernel kills that namespace, and with it every container.
 
-The modules here put the rooms together: they may import all of them, and no room may import these.
-`pod` stands on `volume`, `network`, `spec` and `runtime`, and of those only `volume` on others.
+The modules here connect the packages: they may import all of them, and no package imports these.
+`pod` imports `volume`, `network`, `spec` and `runtime`; of those only `volume` imports others.
 """

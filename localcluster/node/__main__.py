@@ -1,7 +1,8 @@
 """The node as a program: `python -m localcluster.node FOLDER`.
 
-The folder is private to the node and has its name. In it are its kubeconfig and its pickled
-ClusterConfig. It ends on SIGTERM or SIGINT, and when its spawner dies; its containers end with it.
+The folder is private to the node and named after it. It contains the node's kubeconfig and the
+pickled ClusterConfig. The node ends on SIGTERM or SIGINT, and when its spawner dies; its containers
+end with it.
 """
 
 import faulthandler
@@ -91,7 +92,7 @@ def run_node(folder: Path, runtime: Runtime) -> None:
 
 
 def ended_with(pid: int) -> None:
-    """End this process when that one does: pods have no network without it."""
+    """End this process when that one ends: pods have no network without it."""
 
     def watch() -> None:
         select.select([descriptor], [], [])

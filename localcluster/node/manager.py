@@ -21,7 +21,7 @@ RETRY_SECONDS = 1.0
 
 
 class PodManager:
-    """Workers by the pod's UID; also where each pod's logs are."""
+    """The workers by the pod's UID; also knows where each pod's logs are."""
 
     def __init__(
         self, node: NodeContext, addresses: AddressPool, folder: Path, allocatable: Raw
@@ -57,7 +57,7 @@ class PodManager:
             self._remove([path for path in self._folder.iterdir() if path.name not in uids])
 
     def event(self, kind: str, pod: Raw) -> None:
-        """One change of one pod of the cluster."""
+        """A pod of the cluster has changed."""
         if not self._is_mine(pod):
             return
         if kind == "DELETED":

@@ -1,6 +1,6 @@
-"""The node's own HTTPS server: the part of a kubelet's that `kubectl logs` needs.
+"""The node's HTTPS server: the part of a kubelet's server that `kubectl logs` needs.
 
-Only a client with a certificate of the cluster's authority, which the API server has, is answered.
+It answers only clients with a certificate of the cluster's authority, such as the API server.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ LOGS_ONLY = b"this node serves container logs only"
 class KubeletServer(ThreadingHTTPServer):
     """Listens on the node's address, on a free port.
 
-    Each connection is served, and its TLS begun, in a thread of its own.
+    Each connection has a thread of its own, from the TLS handshake on.
     """
 
     daemon_threads = True
@@ -43,7 +43,7 @@ class KubeletServer(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, name="server", daemon=True).start()
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """The next connection, whose TLS has not begun."""
+        """The next connection, before its TLS handshake."""
         plain, address = self.socket.accept()
         wrapped = self._tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
         return wrapped, address
@@ -113,7 +113,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"0\r\n\r\n")
 
     def _is_hung_up(self) -> bool:
-        """Whether the client, which sends nothing while it listens, has closed the connection."""
+        """Whether the client, which only receives, has closed the connection."""
         self.connection.settimeout(0.001)
         try:
             return not self.connection.recv(1)

@@ -1,4 +1,4 @@
-"""The generated files of the chart, by their paths in it."""
+"""Builds the generated files of the chart."""
 
 import json
 
@@ -96,7 +96,7 @@ def _crd_template() -> str:
 
 
 def _etcd_template(etcd: list[Raw]) -> str:
-    """The etcd of elastic jobs in each namespace that is to have one."""
+    """The etcd of elastic jobs, in each namespace of `elasticEtcd.namespaces`."""
     marked = [{**obj, "metadata": {**obj["metadata"], "namespace": "{{ . }}"}} for obj in etcd]
     texts = to_yaml(marked).removeprefix(HEADER)
     return (

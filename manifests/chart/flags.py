@@ -1,4 +1,5 @@
-"""The operator's flags as values: names, defaults and words from its command line, types from here.
+"""The operator's flags as values: names, defaults and descriptions come from its command line,
+types from here.
 
 A flag without a type here fails `make generate`, so none is forgotten.
 """

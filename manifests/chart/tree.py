@@ -1,4 +1,4 @@
-"""A chart's values as a tree: values.yaml, its schema and the README's table are made of it."""
+"""A chart's values as a tree: the source of values.yaml, its schema and the README's table."""
 
 import json
 import textwrap
@@ -45,7 +45,7 @@ def defaults(nodes: Sequence[Node]) -> Raw:
 
 
 def to_schema(nodes: Sequence[Node]) -> Raw:
-    """The JSON schema: every value is optional, and no other is known."""
+    """The JSON schema: every value is optional, and unknown ones are refused."""
     properties = {
         node.name: {"description": node.comment}
         | (to_schema(node.values) | (node.rule or {}) if isinstance(node, Section) else node.schema)

@@ -68,7 +68,7 @@ def probe(**more: Raw) -> Raw:
 
 
 def _close(schema: Raw) -> Raw:
-    """A structural schema of a CRD in JSON Schema, its objects closed."""
+    """The structural schema of a CRD as JSON Schema, with closed objects."""
     if "x-kubernetes-preserve-unknown-fields" in schema:
         return QUANTITY
     if "x-kubernetes-int-or-string" in schema:
@@ -134,7 +134,7 @@ OBJECT: Raw = {
 
 
 def named(items: Raw, *taken: str) -> Raw:
-    """A list of Kubernetes' own whose names are not the chart's."""
+    """A list of Kubernetes objects that must not have the names that the chart itself uses."""
     rule = {"properties": {"name": {"pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"}}}
     other = {"properties": {"name": {"not": {"enum": list(taken)}}}}
     return items | {"items": items["items"] | {"allOf": [rule, other]}}

@@ -35,8 +35,8 @@ class Archive:
 def pack(
     folder: Path, names: list[str], includes: list[Pattern], more: Mapping[str, bytes] | None = None
 ) -> Archive:
-    """Pack the files, with `more` by path. Raises Problem for one that cannot be sent, or if they
-    are too many.
+    """Pack the files and those in `more`, by path. Raises Problem if one cannot be sent or all are
+    too large.
     """
     plain = io.BytesIO()
     sizes: dict[str, int] = {}
@@ -62,7 +62,7 @@ def pack(
 
 
 def too_large(how: str, sizes: dict[str, int]) -> Problem:
-    """The error that names the largest files, and the other roads."""
+    """The error that names the largest files, and what to do instead."""
     largest = sorted(sizes, key=lambda name: -sizes[name])[:LARGEST]
     shown = ", ".join(f"{name} ({-(-sizes[name] // KIB)} KiB)" for name in largest)
     return Problem(
@@ -120,7 +120,7 @@ def _kind(mode: int) -> str:
 
 
 def _read(path: Path, name: str, before: os.stat_result) -> bytes:
-    """The content; raises Problem if somebody writes it at the same time."""
+    """The file's content; raises Problem if somebody changes the file meanwhile."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         content = file.read()
         after = os.fstat(file.fileno())

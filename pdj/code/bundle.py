@@ -79,7 +79,9 @@ class Bundle:
         }
 
     def attach(self, job: Raw) -> Raw:
-        """The job, each of whose trainers unpacks the code first and works in it."""
+        """The job, changed so that each pod unpacks the code before its trainer starts in that
+        folder.
+        """
         job = copy.deepcopy(job)
         name = self.config_map_name(job)
         try:
@@ -109,7 +111,7 @@ class Bundle:
         pod["initContainers"] = [*_others(pod, "initContainers"), self._unpacker(trainer, mounts)]
 
     def _unpacker(self, trainer: Raw, mounts: list[Raw]) -> Raw:
-        """The init container, the last one: a sidecar such as a proxy runs before it."""
+        """The init container that unpacks the code; the last one, so that sidecars already run."""
         command = [str(each) for each in trainer.get("command") or ()]
         is_python = command and PYTHON.fullmatch(command[0])
         python = command[:1] if is_python else ["sh", "-c", FIND_PYTHON]
@@ -128,9 +130,9 @@ class Bundle:
 
 
 def digest_in(config_map: Raw) -> str:
-    """The digest of what a ConfigMap holds: whoever may write one may write any annotation.
+    """The digest of a ConfigMap's content; its annotations may be false.
 
-    Empty where something is missing, or more is there, which the program might import.
+    Empty if something is missing, or if there is more, which the program might import.
     """
     data = config_map.get("data") or {}
     files = {name: base64.b64decode(text) for name, text in _files(config_map).items()}
@@ -141,7 +143,7 @@ def digest_in(config_map: Raw) -> str:
 
 
 def is_same_code(there: Raw, wanted: Raw) -> bool:
-    """Whether a ConfigMap holds for good what it should."""
+    """Whether a ConfigMap is immutable and has the wanted code."""
     is_equal = (there.get("data"), _files(there)) == (wanted.get("data"), _files(wanted))
     return bool(there.get("immutable")) and (
         is_equal or digest_in(there) == digest_in(wanted) != ""
@@ -158,7 +160,7 @@ def _digest(archive: bytes, requirements: bytes, source: str) -> str:
 
 
 def _plain_digest(packed: bytes) -> bytes:
-    """SHA-256 of the tar in a tar.gz, and of no more than can be sent."""
+    """SHA-256 of the tar in a tar.gz, of at most as many bytes as can be sent."""
     digest, rest = hashlib.sha256(), 2 * MAX_BYTES
     with suppress(OSError, EOFError, zlib.error), gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
         while rest > 0 and (part := file.read(MAX_FILE_BYTES)):
@@ -169,7 +171,7 @@ def _plain_digest(packed: bytes) -> bytes:
 
 
 def config_map_names(job: Raw) -> set[str]:
-    """The ConfigMaps of code that the job's pods unpack."""
+    """Names of the ConfigMaps whose code the job's pods unpack."""
     spec = job.get("spec") or {}
     pods = [((spec.get(str(role)) or {}).get("template") or {}).get("spec") for role in Role]
     volumes = [each for pod in pods for each in (pod or {}).get("volumes") or ()]
@@ -196,7 +198,7 @@ def _others(holder: Raw, field: str) -> list[Raw]:
 
 
 def _enter(trainer: Raw, has_packages: bool) -> None:
-    """Let the trainer begin in the code, and find its packages."""
+    """Set the trainer's working directory to the code, and let Python find its packages."""
     folder = str(trainer.setdefault("workingDir", WORKSPACE))
     if PurePosixPath(WORKSPACE) not in (PurePosixPath(folder), *PurePosixPath(folder).parents):
         raise Problem(f"workingDir {folder}: the code is in {WORKSPACE}, so leave it out")

@@ -1,6 +1,6 @@
 """Which files of a folder are sent: those that git would commit, without those of `.pdjignore`.
 
-Nothing that may hold a secret is sent, and only ignored files are left out without a message.
+Files that may hold a secret are never sent. Only ignored files are left out without an error.
 """
 
 import os
@@ -76,8 +76,8 @@ def _of_git(folder: Path, say: Say) -> list[str] | None:
 
 
 def _passes_link(path: Path, links: dict[Path, bool]) -> bool:
-    """Whether the folder is a link, or is reached by one: git still lists the files that were there
-    before, and they may be anywhere now. `links` are the folders that are known.
+    """Whether the folder is a link or lies behind one. Git still lists the files that were there
+    before, but the link may lead anywhere. `links` caches folders.
     """
     if path not in links:
         links[path] = path.is_symlink() or _passes_link(path.parent, links)
@@ -90,7 +90,7 @@ def _environment() -> dict[str, str]:
 
 
 def _walk(folder: Path, below: str, patterns: list[Pattern]) -> Iterator[str]:
-    """Paths of all files and links, and of folders that are not entered."""
+    """Paths of all files and links, and of the folders that it does not enter."""
     try:
         entries = sorted(os.scandir(folder / below), key=lambda entry: entry.name)
     except OSError as error:

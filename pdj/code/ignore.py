@@ -1,7 +1,8 @@
 """Patterns of `.pdjignore` and `--include`: a small part of what git allows.
 
 `name` or `*.log` is a file or a folder anywhere; `data/*.csv`, with a slash in it, begins at the
-sent folder; a slash at the end means folders alone. Comments begin with `#`. Neither `!` nor `**`.
+sent folder; a slash at the end means folders alone. Comments begin with `#`. `!` and `**` are not
+supported.
 """
 
 from collections.abc import Iterable
@@ -16,7 +17,7 @@ FILE = ".pdjignore"
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line."""
+    """A pattern, which is one line of the file."""
 
     parts: tuple[str, ...]
     is_rooted: bool
@@ -33,7 +34,7 @@ class Pattern:
 
 
 def parse_pattern(text: str, where: str) -> Pattern:
-    """Read one pattern. Raises Problem for what only git understands."""
+    """Parse one pattern. Raises Problem for syntax that only git supports."""
     if text.startswith("!") or "**" in text:
         raise Problem(f"{where}: {text!r}: neither ! nor ** is understood here")
     parts = tuple(part for part in text.split("/") if part not in ("", "."))

@@ -36,8 +36,8 @@ class Parcel:
         return Bundle(archive, content, place, self.index_url)
 
     def _read(self, names: Container[str]) -> tuple[bytes, str]:
-        """The requirements, and their path in a pod if the folder contains the file, else empty.
-        pip reads the file there, because its lines may name other files of the folder.
+        """The requirements, and the file's path in a pod; the path is empty if the file is not in
+        the folder. pip reads the file there, because its lines may name other files of the folder.
         """
         file = self.requirements
         if not isinstance(file, Path):

@@ -22,7 +22,7 @@ Say = Callable[[str], None]
 @contextmanager
 def sent(client: Client, config_map: Raw, say: Say, is_trial: bool = False) -> Iterator[None]:
     """Create the ConfigMap, run the block, which creates the job, and make the job its owner. If
-    there is no such job afterwards, the ConfigMap is deleted.
+    the job does not exist afterwards, the ConfigMap is deleted.
     """
     try:
         job = client.find(_job_path(config_map))
@@ -85,7 +85,7 @@ def find_orphans(client: Client, namespace: str) -> list[Raw]:
 
 
 def code_of(client: Client, job: Raw) -> Raw:
-    """The ConfigMap of the job's code. Raises Problem where there is none."""
+    """The ConfigMap of the job's code. Raises Problem if there is none."""
     for name in sorted(config_map_names(job)):
         found = client.find(core_path(namespace_of(job), "configmaps", name))
         if found is None:
@@ -97,8 +97,8 @@ def code_of(client: Client, job: Raw) -> Raw:
 
 
 def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
-    """Create it, or reuse one that was left. One with another owner is not reused: it would be
-    deleted with that owner.
+    """Create the ConfigMap, or reuse one that was left over. One that another object owns is not
+    reused, because it would be deleted with that owner.
     """
     path = _path(config_map)
     try:

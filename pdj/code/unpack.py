@@ -54,7 +54,7 @@ def check(members: List[tarfile.TarInfo]) -> None:  # noqa: UP006
 
 
 def leads_out(path: str) -> bool:
-    """Whether a path, read without any link, is outside, or longer than a system takes."""
+    """Whether a path, without following links, leads outside or is longer than a system allows."""
     if len(path) >= MAX_PATH or os.path.isabs(path):
         return True
     return os.path.normpath(path).split("/")[0] == ".."
@@ -67,7 +67,7 @@ def turns_back(path: str) -> bool:
 
 
 def passed_links(names: Set[str], links: Set[str]) -> Iterator[str]:  # noqa: UP006
-    """A name behind each of the links that are the folder of one."""
+    """For each link that is used as a folder, one of the names below it."""
     ordered = sorted(names)
     for folder in (link + "/" for link in links):
         first = bisect.bisect_left(ordered, folder)
@@ -100,7 +100,9 @@ def install(requirements: str, target: str, folder: str) -> None:
 
 
 def main(archive: str, folder: str, *packages: str) -> None:
-    """Unpack an archive into a folder; `packages` are a requirements file and where they go."""
+    """Unpack an archive into a folder; `packages` are a requirements file and the folder to install
+    to.
+    """
     try:
         with open(archive, "rb") as file:
             unpack(file, folder)

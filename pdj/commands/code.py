@@ -1,4 +1,4 @@
-"""`code JOB`: which code a job was sent with; and the options that send it."""
+"""`code JOB`: shows the code that a job was sent with; also the options that send code."""
 
 import argparse
 import base64
@@ -100,15 +100,15 @@ class _Sips(gzip.GzipFile):
     """Refuses a large read, because the header of a tar may announce a huge name."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Raises TarError where more is asked for."""
+        """Raises TarError if more is requested."""
         if size is None or not 0 <= size <= MAX_HEADER_BYTES:
             raise tarfile.TarError(f"a header of more than {MAX_HEADER_BYTES // KIB} KiB")
         return super().read(size)
 
 
 def _members(config_map: Raw, files: dict[str, bytes]) -> list[tarfile.TarInfo]:
-    """The archive's members. Anybody may have written it: a few bytes can stand for a million
-    files, for gigabytes, or for a name of megabytes. Raises Problem.
+    """The archive's members. Raises Problem if it was made to do harm: a few bytes can unpack to a
+    million files, to gigabytes, or to a name of megabytes.
     """
     members: list[tarfile.TarInfo] = []
     size, of = 0, f"the code in {name_of(config_map)}"

@@ -1,4 +1,6 @@
-"""`completion SHELL`: the completion script for `kubectl-pdj`; kubectl itself needs none."""
+"""`completion SHELL`: prints a completion script for `kubectl-pdj`; for `kubectl pdj` none is
+needed.
+"""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""`debug JOB`: a tar file with everything that somebody who helps needs to see."""
+"""`debug JOB`: writes a tar file with everything that is needed to help with a job."""
 
 import argparse
 import io
@@ -53,7 +53,7 @@ def run(session: Session) -> int:
 
 
 def _code(session: Session, raw: Raw) -> str:
-    """The list of the code that was sent, or why there is none."""
+    """The list of the files that were sent with the job, or why there is none."""
     try:
         return "".join(f"{line}\n" for line in describe(code_of(session.client, raw)))
     except (ApiError, Problem) as error:

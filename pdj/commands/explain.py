@@ -1,4 +1,4 @@
-"""`explain JOB`: why it is in its state, since when, and who has to do what next."""
+"""`explain JOB`: why a job is in its state, since when, and who has to do what next."""
 
 import argparse
 import os

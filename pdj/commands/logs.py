@@ -107,7 +107,7 @@ def _need_pods(picture: JobPicture) -> None:
 
 
 def _of_the_gone(session: Session, picture: JobPicture) -> list[str]:
-    """Without pod logs, the last lines of failed pods from the failure records."""
+    """If the pods' logs are gone: the last lines of failed pods, from the failure records."""
     _refuse_unknown(session, picture)
     status = picture.job.status
     if not status.is_terminal and not status.failures:
@@ -122,7 +122,7 @@ def _of_the_gone(session: Session, picture: JobPicture) -> list[str]:
 
 
 def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[str]:
-    """Why there is no log to read, and what there is instead."""
+    """Why there is no log to read, and what is left of it."""
     if not _has_run(status):
         return ["no pod of the job has ever started"]
     if wanted is None or wanted == status.attempt:
@@ -137,7 +137,7 @@ def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[
 
 
 def _has_run(status: JobStatus) -> bool:
-    """Whether a container is known to have run: it has ended, or all of them ran at once.
+    """Whether we know that a container has run: one has ended, or all pods ran at the same time.
 
     The condition Running is set when the job starts, and changes when all pods run.
     """
@@ -162,7 +162,7 @@ def _refuse_unknown(session: Session, picture: JobPicture) -> None:
 
 
 def options_of(name: str, *words: str) -> dict[str, Any]:
-    """The options of `logs NAME WORD...`, for another command."""
+    """The options that `logs NAME WORD...` has, for another command."""
     parser = argparse.ArgumentParser()
     configure(parser)
     return vars(parser.parse_args([name, *words]))
@@ -248,7 +248,7 @@ def _drain(
 
 
 def _tell_attempt(session: Session, before: JobPicture | None, now: JobPicture) -> None:
-    """Report on standard error when an attempt has ended, because it is not a log line."""
+    """Report the end of an attempt, on standard error because it is not a log line."""
     if before is None or before.job.status.attempt == now.job.status.attempt:
         return
     status = now.job.status

@@ -44,7 +44,7 @@ LIFT_ROUNDS = 4
 
 
 class KubectlError(Problem):
-    """What kubectl said."""
+    """A kubectl command failed; the text is kubectl's message."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +107,7 @@ class Kubectl:
         self._screen.write(f"# {step.title}", f"kubectl {plain(shlex.join(step.arguments))}")
 
     def refused(self, error: KubectlError) -> None:
-        """Report a refused step whose refusal may be harmless."""
+        """Report that a step was refused, if that may be harmless."""
         self._screen.write(f"not done: {plain(error)}")
 
     def _run(self, arguments: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ def add_files(parser: argparse.ArgumentParser) -> None:
 
 
 def files_of(options: argparse.Namespace) -> list[str]:
-    """The files that were named, at least one."""
+    """The files that were named; raises Usage if there is none."""
     files: list[str] = [*options.named, *options.files]
     if not files:
         raise Usage("a FILE is required; - is standard input")

@@ -18,7 +18,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def as_list(objects: list[Raw]) -> Raw:
-    """A single object unchanged, several as a List, which kubectl and this tool read."""
+    """A single object as it is, several as a List, which kubectl and this tool can read."""
     if len(objects) == 1:
         return objects[0]
     return {"apiVersion": "v1", "kind": "List", "items": objects}

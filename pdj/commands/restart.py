@@ -92,9 +92,9 @@ def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
 
 @contextmanager
 def interrupted_by_signals() -> Iterator[None]:
-    """Whoever ends the command, or closes its terminal, interrupts the block as Ctrl-C does.
+    """Let SIGTERM, and SIGHUP of a closed terminal, interrupt the block as Ctrl-C does.
 
-    In a thread other than the main one, signals do what they did.
+    In a thread other than the main one, signals keep their effect.
     """
     before = {}
     with suppress(ValueError):

@@ -82,7 +82,7 @@ def _restore(session: Session, job: Raw, codes: list[Raw]) -> None:
 
 
 def _restore_job(session: Session, job: Raw) -> str:
-    """Create the job, or finish a restore that was cut off; returns what was done."""
+    """Create the job, or finish a restore that was interrupted; returns what was done."""
     has_ended = result_of(job) is not None
     wanted = _held(job) if has_ended else bare(job)
     wanted.pop("status", None)
@@ -127,7 +127,7 @@ def _held(job: Raw) -> Raw:
 
 
 def _is_sound(obj: Raw) -> bool:
-    """Whether the parts that are read here have their types; the API server checks the rest."""
+    """Whether the fields that are read here have their types; the API server checks the rest."""
     metadata = obj["metadata"]
     names = [metadata.get("name"), metadata.get("namespace")]
     tables = [metadata.get("labels"), metadata.get("annotations"), obj.get("status")]

@@ -1,4 +1,4 @@
-"""`top JOB`: what the pods use, if the cluster measures it."""
+"""`top JOB`: the resource usage of a job's pods, if the cluster measures it."""
 
 import argparse
 from decimal import Decimal, InvalidOperation

@@ -55,7 +55,7 @@ def wait_for_end(session: Session, name: str) -> int:
 
 
 def wait_until_gone(session: Session, name: str, uid: str, namespace: str = "") -> None:
-    """Wait until the job is gone; the default is the session's namespace."""
+    """Wait until the job is deleted; without a namespace, the session's is used."""
     deadline = Deadline(session.options.timeout, name, session.clock)
     namespace = namespace or session.namespace
     path = jobs_path(namespace, name)

@@ -14,7 +14,7 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+|[^\[\]=]+=[^\[\]]*)\]")
 def set_field(obj: Raw, assignment: str) -> None:
     """Change `spec.worker.template.spec.containers[0].image=x` or `...containers[name=paddle]...`.
 
-    The value is read as YAML. Raises Usage where the path leads nowhere.
+    The value is read as YAML. Raises Usage if the path does not exist.
     """
     path, equals, text = _split(assignment)
     steps = _steps(path)

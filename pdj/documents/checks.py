@@ -52,7 +52,7 @@ _TYPES = {str: "string", dict: "object", list: "array", int: "integer"}
 
 
 class Whose(StrEnum):
-    """Who refuses the job."""
+    """Who would refuse the job."""
 
     API_SERVER = "API server"
     OPERATOR = "operator"
@@ -175,7 +175,7 @@ def path_of(place: Place) -> str:
 
 
 def place_of(path: str) -> Place:
-    """The place of a path, as far as it exists."""
+    """The place of a path, up to its first list without an index (`[]`)."""
     steps: list[str | int] = []
     for match in _STEP.finditer(path.partition("[]")[0]):
         steps.append(int(match[2]) if match[2] else match[1])

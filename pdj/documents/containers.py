@@ -1,4 +1,4 @@
-"""Names in a job's pod templates: of containers, and of the volumes that they mount.
+"""Checks names in a job's pod templates: those of containers, and of the volumes that they mount.
 
 The job's schema accepts any text, but the API server refuses the resulting pods.
 """

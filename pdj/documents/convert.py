@@ -48,7 +48,7 @@ class Notes:
 
 
 class _Fields:
-    """An object whose fields are taken once each; the ones left in the end are noted."""
+    """An object's fields, each taken once; fields that nobody took are noted at the end."""
 
     def __init__(self, value: Any, path: str, notes: Notes) -> None:
         if value is not None and not isinstance(value, dict):
@@ -134,7 +134,7 @@ def _plain(fields: _Fields, notes: Notes, name: str) -> Raw:
 
 
 def _like_the_job_controller(template: Raw, name: str, mode: Any, notes: Notes) -> None:
-    """Give pods what the Job controller does: a label to find one another, and their index."""
+    """Give pods what the Job controller gives them: a label to find each other, and their index."""
     if name:
         metadata = template.setdefault("metadata", {})
         metadata["labels"] = {JOB_NAME_LABEL: name, **(metadata.get("labels") or {})}
@@ -238,7 +238,9 @@ def _kubeflow(fields: _Fields, notes: Notes, _name: str) -> Raw:
 
 
 def _kubeflow_workers(roles: _Fields, notes: Notes) -> Raw:
-    """Kubeflow's master is a worker through which the others meet; here all know each other."""
+    """Kubeflow's workers meet through the master; here it is a worker like the others, and all know
+    each other.
+    """
     path = "spec.paddleReplicaSpecs"
     replicas, template = 0, None
     for name in ("Worker", "Master"):

@@ -58,7 +58,9 @@ def _tool_alone(part: Part) -> Found:
 
 
 def _no_launcher(part: Part) -> Found:
-    """Only for programs that are fully visible, or that have devices which nothing would use."""
+    """Advice about a missing launcher, only if the whole program is visible, or devices would stay
+    unused.
+    """
     if not part.is_collective or not part.argv or not _PYTHON.fullmatch(part.argv[0]):
         return
     rest = part.argv[1:]

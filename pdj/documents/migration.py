@@ -1,6 +1,7 @@
 """Plans a migration from paddle-operator 0.3: findings about jobs, and steps.
 
-Pure: jobs, Deployments and the CRD as the API server shows them; kubectl's arguments out.
+Pure: takes jobs, Deployments and the CRD as the API server shows them, and returns kubectl's
+arguments.
 """
 
 import json
@@ -43,7 +44,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something to know about a job or object; it may prevent the migration."""
+    """A finding about a job or another object; it may prevent the migration."""
 
     job: str
     text: str
@@ -144,8 +145,8 @@ def _flux(thing: Raw) -> tuple[str, str, str] | None:
 
 
 def _marks(thing: Raw) -> Raw:
-    """Any text: a tenant's Deployment can have the former operator's name, and the administrator
-    copies the commands that are made of it.
+    """Labels and annotations, which can hold any text: a tenant's Deployment can have the former
+    operator's name, and the administrator copies commands that contain them.
     """
     return {**labels_of(thing), **(thing["metadata"].get("annotations") or {})}
 

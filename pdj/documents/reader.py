@@ -102,7 +102,7 @@ def _as_yaml(text: str) -> str:
 
 
 def _said(name: str, text: str, error: yaml.MarkedYAMLError) -> str:
-    """The line with the error, and the error."""
+    """The file, the line and the error, in the parser's words."""
     mark = error.problem_mark or error.context_mark
     line = mark.line if mark else 0
     said = error.problem or error.context or "no YAML"

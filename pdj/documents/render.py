@@ -55,7 +55,9 @@ def render(job: Raw, now: datetime, around: Surroundings | None = None) -> list[
 
 
 def _wait(plan: Plan) -> float:
-    """Seconds for which the operator delays the pods, because a gang's PodGroup may still come."""
+    """Seconds for which the operator would delay the pods, because the user may still create a
+    PodGroup.
+    """
     seconds = plan.requeue_after or 0.0
     return seconds if not plan.creates and seconds <= USER_POD_GROUP_WAIT_SECONDS else 0.0
 

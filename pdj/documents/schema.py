@@ -30,7 +30,7 @@ _DATE_TIME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An error in the field at a place."""
+    """An error in a field, with the field's place."""
 
     place: Place
     message: str
@@ -62,7 +62,7 @@ def check(value: Any, schema: Raw, place: Place = ()) -> Faults:
 
 
 def _is_same(value: Any, other: Any) -> bool:
-    """Whether they are equal in JSON; in Python, 1 and True are equal."""
+    """Whether two values are equal in JSON, unlike 1 and True, which are equal in Python."""
     return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 

@@ -1,4 +1,4 @@
-"""The last lines of the other pods, if a pod failed because it waited for them in vain."""
+"""The last lines of the other pods, for a pod that failed because they did not come."""
 
 from api.objects import Raw, name_of
 from api.status import Failure
@@ -13,12 +13,12 @@ LINES, MAX_LINE = 3, 300
 
 
 def waited_in_vain(failure: Failure) -> bool:
-    """Whether its program gave up because a peer did not come."""
+    """Whether the failed program gave up because a peer did not come."""
     return fault_of(failure.message.partition("\n")[0]) is Fault.PEER
 
 
 def peer_lines(client: Client, picture: JobPicture, failure: Failure) -> list[str]:
-    """The last lines of the pods that exist, by name; raises ApiError."""
+    """The last log lines of each pod that exists, by name. Raises ApiError."""
     others = [pod for pod in picture.pods if name_of(pod) != failure.pod and _has_log(pod)]
     return [line for pod in others[:MAX_PODS] for line in _tail(client, picture, pod)]
 

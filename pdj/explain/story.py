@@ -107,7 +107,7 @@ def build_story(
 
 
 def _doubt(why: Why, doubt: Text) -> Why:
-    """A warning that a job whose pods all run may not be training, by its log."""
+    """A warning if the log shows that a job may not be training although all its pods run."""
     return replace(why, text=doubt) if why.reason == Reason.ALL_PODS_RUNNING else why
 
 
@@ -165,7 +165,7 @@ def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Wh
 def _of_events(
     job: PaddleJob, events: list[Raw], texts: ModuleType, told: set[str]
 ) -> Iterator[Why]:
-    """Reasons that appear only in Events: a dropped variable, force-deleted pods."""
+    """Explain the reasons that appear only in Events: a dropped variable, force-deleted pods."""
     for reason, message, when in _events_about(job, events):
         if reason in _ONLY_EVENTS and reason not in told:
             told.add(reason)
@@ -215,7 +215,7 @@ def text_of(reason: str, texts: ModuleType) -> Text:
 
 
 def _events(client: Client, job: PaddleJob) -> tuple[list[Raw], str]:
-    """The namespace's Events, and why they cannot be seen, if so."""
+    """The namespace's Events, or why they cannot be read."""
     try:
         events, _ = client.list(core_path(job.namespace, "events"))
     except Forbidden as error:
@@ -224,7 +224,7 @@ def _events(client: Client, job: PaddleJob) -> tuple[list[Raw], str]:
 
 
 def event_time(event: Raw) -> str:
-    """When it last happened, as the cluster wrote it."""
+    """When an Event last happened, as the cluster wrote it."""
     series = (event.get("series") or {}).get("lastObservedTime")
     told = series or event.get("lastTimestamp") or event.get("eventTime")
     return str(told or event["metadata"].get("creationTimestamp") or "")

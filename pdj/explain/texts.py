@@ -7,7 +7,7 @@ from api.constants import Reason
 
 
 class Who(StrEnum):
-    """Who has to do something next."""
+    """Who has to act next."""
 
     NOBODY = "nobody"
     USER = "user"

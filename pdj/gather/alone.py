@@ -1,4 +1,4 @@
-"""Whether a job's workers have trained alone: by its status, or by worker 0's log."""
+"""Finds out from a job's status, or from worker 0's log, whether its workers train alone."""
 
 from api.constants import LABEL_INDEX, LABEL_ROLE, Condition, Role
 from api.objects import labels_of, name_of
@@ -13,7 +13,7 @@ HEAD_BYTES = 64 << 10
 
 
 def find_alone(client: Client, picture: JobPicture) -> str:
-    """A sentence about it; empty if they train together or if that is unknown."""
+    """A sentence that says so; empty if they train together or if that is unknown."""
     job = picture.job
     condition = job.status.condition(Condition.TRAINED_ALONE)
     if condition and condition.status:

@@ -1,4 +1,4 @@
-"""Collects everything that somebody who helps with a job needs, as named files.
+"""Collects everything that is needed to help with a job, as named files.
 
 Secrets are never read. Values of variables are left out unless requested, including those in
 `kubectl apply`'s annotation.
@@ -69,7 +69,7 @@ def _without_value(variable: Any) -> Any:
 
 
 def _logs(client: Client, namespace: str, pod: Raw, problems: list[str]) -> Iterator[File]:
-    """The logs of every container that has started, and of its run before."""
+    """The log of every container that has started, and that of its previous run."""
     path = log_path(namespace, name_of(pod))
     for status in container_statuses(pod):
         container, state = str(status.get("name")), status.get("state") or {}
@@ -87,7 +87,7 @@ def _logs(client: Client, namespace: str, pod: Raw, problems: list[str]) -> Iter
 
 
 def _operator_log(client: Client, key: str, problems: list[str]) -> str:
-    """The operator's lines about the job, as far as its log can be read."""
+    """The lines about the job in the operator's log, as far as that can be read."""
     query: Query = {"labelSelector": OPERATOR}
     pods = _try(problems, "operator", lambda: client.list(core_path("", "pods"), query)[0]) or []
     bindings = _try([], "", lambda: client.list(BINDINGS, query)[0]) or []
@@ -109,7 +109,7 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
 
 
 def _accounts(binding: Raw) -> Iterator[tuple[str, str]]:
-    """Namespace and name of each ServiceAccount that an administrator has given the rights."""
+    """Namespace and name of each ServiceAccount that the binding names."""
     for subject in binding.get("subjects") or ():
         if subject.get("kind") == "ServiceAccount":
             yield str(subject.get("namespace")), str(subject.get("name"))

@@ -16,12 +16,12 @@ MAX_LOGS = 256
 
 
 class NoLogs(Problem):
-    """The logs cannot be followed, whatever happens to the job."""
+    """The logs cannot be read, and waiting for the job does not help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which logs are wanted; None or empty means any."""
+    """Which logs to read; None or empty means all."""
 
     role: str = ""
     index: int | None = None

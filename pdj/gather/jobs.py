@@ -51,9 +51,9 @@ def read_job(raw: Raw) -> PaddleJob:
 
 
 def _with_times(value: Any, name: str = "") -> Any:
-    """A status whose times can all be read; others are empty.
+    """The status without times that cannot be read.
 
-    The API server lets whoever may write statuses write one without a zone, or with a second 60.
+    The API server accepts times without a zone, or with second 60.
     """
     if isinstance(value, dict):
         return {key: _with_times(each, key) for key, each in value.items()}
@@ -85,7 +85,7 @@ def get_job(client: Client, namespace: str, name: str) -> Raw:
 
 
 def _others(client: Client, name: str) -> str:
-    """Other namespaces with a job of this name, as far as the user has permission to see them."""
+    """A phrase with other namespaces that have a job of this name and that the user can see."""
     try:
         jobs, _ = client.list(jobs_path(""), {"fieldSelector": f"metadata.name={name}"})
     except ApiError:

@@ -69,7 +69,7 @@ class LiveJob:
 
 
 class Deadline:
-    """When to give up on a job, in seconds from now; None for never."""
+    """When to stop waiting for a job, in seconds from now; None for never."""
 
     def __init__(self, seconds: float | None, job: str, clock: Clock | None = None) -> None:
         self._job = job

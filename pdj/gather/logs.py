@@ -1,8 +1,8 @@
-"""One container's log: every line once, over broken streams and restarts of the container.
+"""Reads one container's log: every line once, even if the stream breaks or the container restarts.
 
 The kubelet's timestamps say where to resume. After a break the log is requested again from the
-second of the last line, and lines that were read before are dropped: older ones, and as many with
-the same timestamp as were read. A very long line comes in pieces, and each counts.
+second of the last line on, and lines that were read before are dropped: older lines, and those with
+the same timestamp, as many as were read. A very long line comes in pieces, and each counts.
 """
 
 import threading
@@ -33,7 +33,7 @@ GONE_ON = "… ".encode()
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Which part of a log is wanted: followed or not, the last lines, since when."""
+    """Which part of a log to read: how many last lines, since when, and whether to follow it."""
 
     follow: bool = False
     tail: int | None = None
@@ -132,7 +132,7 @@ class LogReader:
         return pod if pod is not None and uid_of(pod) == self._source.uid else None
 
     def _has_ended(self, pod: Raw, status: Raw) -> bool:
-        """Whether the container had ended for good before the log was read to its end."""
+        """Whether the container has ended for good, by its status from before its log was read."""
         phase = (pod.get("status") or {}).get("phase")
         has_ended = "terminated" in (status.get("state") or {})
         return phase in ("Succeeded", "Failed") or (has_ended and is_deleting(pod))
@@ -179,9 +179,10 @@ class LogReader:
 
 
 def stamp_pieces(pieces: Iterable[Piece]) -> Iterator[tuple[int, str, bytes]]:
-    """Moment, time and text of each piece; the time is its line's, and the text marks a cut.
+    """Moment, time and text of each piece. A piece has its line's time, and marks where the line is
+    cut.
 
-    Lines without a time are dropped: messages of the kubelet about a log that it cannot read.
+    Lines without a time are dropped: the kubelet writes them if it cannot read the log.
     """
     stamp: tuple[int, str] | None = None
     starts_line = True
@@ -215,7 +216,7 @@ class Position:
         self._to_skip = 0
 
     def rewind(self) -> None:
-        """The log is about to be read again from before this position."""
+        """Prepare for reading again from before this position."""
         self._to_skip = self._at_moment
 
     def is_new(self, moment: int) -> bool:
@@ -254,5 +255,5 @@ def _seconds(text: str) -> int:
 
 
 def whole_second(moment: int) -> str:
-    """The second in which a moment lies, as the API server reads it."""
+    """A moment without its fraction of a second, in the format of the API server."""
     return datetime.fromtimestamp(moment // NANOSECONDS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,7 +1,7 @@
 """Merges the lines of several logs in order of time, although each log comes at its own pace.
 
-A line goes out when every open log has shown its next line, or when it has waited for
-`hold_seconds`: a pod that is silent must not hold up the others. The order within a log stays.
+A line is passed on once the next line of every open log is known, or after `hold_seconds`, so that
+a silent pod does not delay the others. The order within a log stays.
 """
 
 import heapq
@@ -40,7 +40,7 @@ class Line:
 
 
 class Merger:
-    """Takes lines from one thread for each log, and gives them to one other."""
+    """Takes lines from one thread per log, and passes them to a single reading thread."""
 
     def __init__(self, clock: Clock, hold_seconds: float) -> None:
         self._clock = clock

@@ -1,4 +1,4 @@
-"""The lines of a log as they come, in pieces where they are long."""
+"""Splits a log into lines as it comes, and long lines into pieces."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MAX_FOLLOWING_BYTES = 3
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A line of a stream, or a part of one that is long: the last of its parts `ends_line`."""
+    """A whole line of a stream, or a part of a long one. Only the last part has `ends_line`."""
 
     text: bytes
     ends_line: bool = True
@@ -21,7 +21,7 @@ class Piece:
 def pieces_of(stream: Stream, max_bytes: int) -> Iterator[Piece]:
     """Every line of a stream, in pieces of at most so many bytes. Raises as `read_parts` does.
 
-    A line is cut between characters, and always at the same places, however its bytes come.
+    A line is cut between characters, and always at the same places, however its bytes arrive.
     """
     rest = bytearray()
     for chunk in read_parts(stream, iter):

@@ -25,7 +25,7 @@ class Pod:
 
 
 def read_pod(raw: Raw) -> Pod:
-    """The pod of a raw object, whatever its labels say."""
+    """Describe a raw pod, even if its labels are wrong."""
     labels = labels_of(raw)
     return Pod(
         name=name_of(raw),
@@ -42,7 +42,7 @@ def read_pod(raw: Raw) -> Pod:
 
 
 def read_pods(raws: list[Raw]) -> list[Pod]:
-    """Pods by role, index and attempt."""
+    """Describe pods, sorted by role, index and attempt."""
     return sorted(map(read_pod, raws), key=lambda pod: (pod.role, pod.index, pod.attempt, pod.name))
 
 

@@ -72,7 +72,8 @@ class Training:
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether the log has been silent for long without a notice, or the gang forms anew.
+        """Whether the log has been silent for long without an announced pause, or the gang forms
+        again and again.
 
         Progress from the status is not judged here: the operator sets TrainingStalled for it.
         """
@@ -173,7 +174,7 @@ def _read_lines(client: Client, job: PaddleJob, worker: int, count: int = MAX_LI
 def _first_silent(
     client: Client, job: PaddleJob, lines: list[Line]
 ) -> tuple[str, datetime, datetime] | None:
-    """Compares the last lines of the workers that wrote while the first one did."""
+    """Finds out who stopped first among the workers that wrote while the first one did."""
     since = min(lines[0].time, lines[-1].time - TALKING)
 
     def last_time(worker: int) -> datetime | None:

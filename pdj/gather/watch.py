@@ -20,7 +20,7 @@ MAX_PAUSE_SECONDS = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One object that is there, or `is_gone`. `SYNCED` comes after each list."""
+    """An object that exists, or is deleted if `is_gone`. `SYNCED` follows each list."""
 
     obj: Raw
     is_gone: bool = False

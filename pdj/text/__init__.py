@@ -1,1 +1,1 @@
-"""Words and pictures for a terminal; everything that others wrote is made harmless first."""
+"""Output for a terminal; text from others is made harmless first."""

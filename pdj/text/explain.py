@@ -1,4 +1,4 @@
-"""A job's story in words."""
+"""Prints a job's explanation."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime

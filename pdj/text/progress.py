@@ -1,4 +1,4 @@
-"""A training's progress in words: what its log says, and how old the last line is."""
+"""Describes a training's progress: what its log says, and how old the last line is."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -79,7 +79,7 @@ def describe_in_columns(training: "Training | None") -> tuple[str, str]:
 
 
 def wrap(parts: list[str], columns: int) -> list[str]:
-    """Lines of whole parts."""
+    """Join the parts into lines of limited width, without breaking a part."""
     lines = parts[:1]
     for part in parts[1:]:
         if width(lines[-1]) + len(GAP) + width(part) <= columns:

@@ -1,4 +1,4 @@
-"""A job as a tree: the job, its roles with their pods, and its attempts with what ended each."""
+"""Draws a job as a tree: the job, its roles with their pods, and what ended each attempt."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -135,7 +135,7 @@ def _role(role: Role, wanted: int, pods: list[Pod], paint: Paint, now: datetime)
 
 
 def _counted(role: Role, wanted: int, status: JobStatus, paint: Paint) -> str:
-    """The line of a role whose pods cannot be read: the operator's counts."""
+    """The line of a role whose pods cannot be read, with the counts from the job's status."""
     counts = status.roles.get(role) or RoleStatus()
     return f"{paint(role, 'bold')}  {_progress(counts.running, counts.succeeded, wanted, paint)}"
 

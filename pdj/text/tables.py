@@ -46,6 +46,6 @@ def duration(seconds: float) -> str:
 
 
 def bar(done: int, total: int, columns: int = 12) -> str:
-    """A bar that is full when all is done."""
+    """A progress bar for this share."""
     filled = columns if done >= total else columns * done // max(total, 1)
     return "█" * filled + "░" * (columns - filled)

@@ -1,7 +1,7 @@
 """Output to a terminal: colours where they are wanted, and no control characters from others.
 
-Names, messages and logs come from whoever wrote them. `plain` turns every character that a terminal
-obeys, or that changes the direction of text, into its visible escape.
+Names, messages and logs may contain anything. `plain` escapes every character that a terminal would
+interpret, or that changes the direction of text.
 """
 
 import os
@@ -48,10 +48,10 @@ def plain(text: object) -> str:
 
 
 def log_line(text: str, has_colour: bool = False) -> str:
-    """A line of a log as `plain` has it, with its own colours or without; of a progress bar, the
-    last state.
+    """A line of a log made harmless as by `plain`, with or without its colours. Of a progress bar,
+    only the last state is kept.
 
-    A progress bar overwrites itself after each carriage return, and a log keeps every state.
+    A progress bar overwrites itself after each carriage return, but a log keeps every state.
     """
     text = _OF_BARS.sub("", text).rstrip("\r").rpartition("\r")[2]
     pieces = _COLOUR.split(text)  # every second one is a colour

@@ -19,7 +19,7 @@ VERBS = ("patch", "delete")
 
 
 class Access:
-    """Any thread may use it."""
+    """Builds clients. Any thread may use it."""
 
     def __init__(self, session: Session) -> None:
         self._kubeconfig: str | None = session.options.kubeconfig
@@ -55,7 +55,7 @@ class Access:
 
 
 def rights_of(client: Client, namespace: str, name: str) -> dict[str, bool]:
-    """Which verbs the user may use on this job, as the API server says."""
+    """Which verbs the API server allows the user on this job."""
     return {verb: _may(client, namespace, name, verb) for verb in VERBS}
 
 

@@ -1,4 +1,4 @@
-"""All that the page shows of one job, as a value."""
+"""Gathers everything that the page shows of one job."""
 
 import math
 from typing import Any
@@ -72,7 +72,7 @@ def _training(training: Training, language: str) -> dict[str, Any]:
 
 
 def _loss(training: Training) -> float | None:
-    """The loss, if it is a number; anybody may have written it who may write a status."""
+    """The loss, if it is a number: a status may contain anything."""
     metrics = {name.lower(): number for name, number in training.progress.metrics}
     try:
         loss = float(metrics["loss"])
@@ -123,7 +123,7 @@ def _event(event: Raw) -> dict[str, Any]:
 
 
 def _roles(job: PaddleJob) -> list[dict[str, Any]]:
-    """How many pods of each role run, of how many."""
+    """For each role, how many of its pods run, and how many there should be."""
     return [
         {
             "role": role.value,

@@ -1,7 +1,7 @@
-"""Opens the browser through a file that only its user can read, and that leads to the address.
+"""Opens the browser on a private file that redirects to the page's address.
 
-The address holds a token, and everybody on a machine sees the arguments of its processes. So a
-browser is started with the file's name. Any thread may use it.
+The address contains a token, and every user of a machine can see the arguments of its processes. So
+the browser is started with the file's name instead. Any thread may use it.
 """
 
 import os
@@ -18,7 +18,7 @@ _PAGE = (
 
 
 class Door:
-    """The file that leads to one address; it exists from `open` to `close`."""
+    """The file that redirects to the address; it exists from `open` to `close`."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""Encodes values as JSON, without characters that would change how the rest of a text looks."""
+"""Encodes values as JSON, without characters that would change how other text is displayed."""
 
 import json
 from typing import Any
@@ -24,12 +24,12 @@ def _clean(value: Any) -> Any:
 
 
 def clean_text(text: str) -> str:
-    """The text with its lines as they are, and every harmful character as its escape."""
+    """The text with its line breaks, and with every harmful character escaped."""
     return "\n".join(map(plain, text.split("\n"))) if "\n" in text else plain(text)
 
 
 def describe_problem(error: Exception) -> dict[str, str]:
-    """The page's message about a failure: its kind, and the words of whoever refused."""
+    """The page's message about a failure: its kind, and the original error text."""
     shown = error.for_shell if isinstance(error, Problem) else str(error)
     text = error.message if isinstance(error, errors.ApiError) else shown
     return {"type": "problem", "kind": _kind(error), "text": text}

@@ -41,13 +41,13 @@ MAX_CHARACTERS = 8192
 
 
 class Feed(Protocol):
-    """What can be followed."""
+    """A source of news."""
 
     def take(self) -> list[Message]:
         """The news."""
 
     def close(self) -> None:
-        """End it."""
+        """End the feed."""
 
 
 class _Trouble:
@@ -65,7 +65,7 @@ class _Trouble:
 
 
 class JobsFeed:
-    """The rows of all jobs, then those that have changed."""
+    """First the rows of all jobs, then each row that changes."""
 
     def __init__(self, client: Client, namespace: str, clock: Clock) -> None:
         check_served(client)
@@ -105,7 +105,7 @@ class JobsFeed:
 
 
 class JobFeed:
-    """One job with all that explains it, as often as it changes."""
+    """One job with its explanation, again whenever it changes."""
 
     def __init__(
         self, client: Client, namespace: str, name: str, language: str, clock: Clock
@@ -157,7 +157,7 @@ class JobFeed:
 
 
 class LogFeed:
-    """The lines of all pods of a job in order of time, from the last ones on."""
+    """The log lines of all pods of a job in order of time, beginning with the last ones."""
 
     def __init__(
         self, client: Client, namespace: str, name: str, choice: Choice, clock: Clock

@@ -1,10 +1,11 @@
-"""Lets only the one browser in that opened the printed address, from a page of this server.
+"""Lets in only the browser that opened the printed address, and only requests of this server's
+page.
 
 The address holds a token that is good for one visit, and is exchanged for a cookie and a key. A
 browser sends the cookie to every port of this machine, so the cookie gives access to the page only.
 The page's requests also need the key, which it keeps where no page of another port can read it.
-Another Host (a name that somebody has pointed at this machine) and another Origin (a page of
-somebody else, another port of this machine too) are refused, whatever they ask for.
+Every request with another Host (a name that somebody has pointed at this machine) or another Origin
+(another site, or another port of this machine) is refused.
 """
 
 import hmac
@@ -43,7 +44,7 @@ _OWN_SITES = (None, "same-origin", "none")
 class Guard:
     """Wraps the application. `token` is what the printed address holds.
 
-    `on_enter` is called when the one browser has come.
+    `on_enter` is called when the browser has opened the address.
     """
 
     def __init__(self, app: ASGIApp, port: int, on_enter: Callable[[], None]) -> None:
@@ -56,7 +57,7 @@ class Guard:
         self.token = secrets.token_urlsafe(32)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or let the application do so."""
+        """Answer the request, or pass it to the application."""
         if scope["type"] != "http":
             raise RuntimeError(f"not served: {scope['type']}")
         answer = self._answer(Request(scope))

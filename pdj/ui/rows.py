@@ -1,6 +1,6 @@
-"""A job as a line of the list, and texts that several places of the page share.
+"""Describes a job as a row of the list; also texts that several parts of the page share.
 
-Every job has a line, whatever its version.
+Every job gets a row, whatever its version.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ def row_of(raw: Raw) -> dict[str, Any]:
 
 
 def seconds(text: Any) -> float | None:
-    """A time of Kubernetes in seconds since 1970; None for none, or for what is no time."""
+    """A time of Kubernetes in seconds since 1970; None if there is none or it is invalid."""
     try:
         moment = parse_time(text)
     except (TypeError, ValueError):
@@ -54,7 +54,7 @@ def failure_text(failure: Failure) -> str:
 
 
 def pod_order(name: str) -> tuple[str, int, str]:
-    """By role, then by index as a number."""
+    """A sort key for pods: the role, then the index as a number."""
     head, _, index = name.rpartition("-")
     return head, int(index) if index.isdecimal() else 0, name
 

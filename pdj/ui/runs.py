@@ -18,9 +18,9 @@ from pdj.ui.rows import failure_text, seconds
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One pod, from its creation on. A time is None if that has not happened (yet).
+    """One pod, from its creation on. A time is None if that has not happened, or not yet.
 
-    `ending` says what ended it, if that was no good end; `state` is the pod's own word.
+    `ending` says what ended it, empty after a success; `state` is the pod's state.
     """
 
     pod: str
@@ -34,7 +34,7 @@ class Run:
 
 
 def runs_of(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, list[Run]]:
-    """The runs of each pod's name, oldest first."""
+    """The runs under each pod name, oldest first."""
     runs = [*_past_runs(picture, events)]
     runs += [run for raw in picture.pods for run in _live_runs(raw)]
     pods: dict[str, list[Run]] = {}
@@ -47,7 +47,9 @@ def runs_of(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, list[Run]
 
 
 def _ended_by(run: Run, following: Run) -> Run:
-    """A run ends before the next of its name begins: the record of what ended it may be lost."""
+    """The run, ended at the latest when the next pod of its name was created: its record may be
+    lost.
+    """
     begin = following.created or 0.0
     if run.finished is not None and run.finished <= begin:
         return run
@@ -55,7 +57,7 @@ def _ended_by(run: Run, following: Run) -> Run:
 
 
 def _live_runs(raw: Raw) -> Iterator[Run]:
-    """The pod as it is, and before it the run of its container that ended in place."""
+    """The pod's present run, after the run that its container restarted from, if there is one."""
     status, name = trainer_status(raw), name_of(raw)
     placed = seconds((condition_of(raw, "PodScheduled") or {}).get("lastTransitionTime"))
     created = seconds(raw["metadata"].get("creationTimestamp"))
@@ -91,7 +93,7 @@ def _past_runs(picture: JobPicture, events: tuple[Raw, ...]) -> Iterator[Run]:
 def _told_by_events(
     picture: JobPicture, events: tuple[Raw, ...]
 ) -> dict[str, list[dict[str, float]]]:
-    """For each pod that is gone, by name: when an Event first had each reason."""
+    """For each pod that is gone, by name: the time of the first Event with each reason."""
     there = {uid_of(raw) for raw in picture.pods}
     told: dict[str, dict[str, dict[str, float]]] = {}
     for event in events:
@@ -110,10 +112,10 @@ def _by_time(picture: JobPicture) -> list[tuple[float, Failure]]:
 def _take_failure(
     failures: list[tuple[float, Failure]], moments: dict[str, float], until: float
 ) -> tuple[float, Failure] | None:
-    """Remove the record of this pod's end from the list, with all before it; return it.
+    """Take the record of this pod's end from the list, and drop all records before it.
 
-    Records have whole seconds, and a pod can start in the second in which the one before it, of the
-    same name, ended. So each record is used once. None for old attempts, whose records are gone.
+    Each record is used once, because times are whole seconds, and a pod can start in the second in
+    which its predecessor of the same name ended. None if the record is gone, as of old attempts.
     """
     living = [when for reason, when in moments.items() if reason != "Killing"]
     alive = int(max(living, default=0.0))

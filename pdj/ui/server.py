@@ -23,7 +23,9 @@ PORT = 8470
 
 
 class _Server(uvicorn.Server):
-    """Prints its address once it handles signals, and ends soon even if the cluster is silent."""
+    """Prints its address once it handles signals, and ends soon even if the cluster does not
+    answer.
+    """
 
     def __init__(
         self, config: uvicorn.Config, announce: Callable[[], None], end: Callable[[], None]
@@ -38,7 +40,7 @@ class _Server(uvicorn.Server):
         self._announce()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal has come."""
+        """End after a signal."""
         end = threading.Timer(2 * STOP_SECONDS, self._give_up)
         end.daemon = True
         end.start()
@@ -50,7 +52,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(session: Session, namespace: str, language: str) -> None:
-    """Serve until Ctrl-C. Raises Problem where the port is taken."""
+    """Serve until Ctrl-C. Raises Problem if the port is taken."""
     with _listen(session.options.port) as listening, closing(Door()) as door:
         port = listening.getsockname()[1]
         guard = Guard(build_app(session, namespace, language), port, door.close)
@@ -81,7 +83,7 @@ def _announce(session: Session, url: str, door: Door) -> None:
 
 
 def _listen(wanted: int | None) -> socket.socket:
-    """The wanted port; where none is wanted the usual one, or any if that is taken."""
+    """A socket on the requested port; else on the usual one, or on any if that is taken."""
     try:
         return socket.create_server((ADDRESS, PORT if wanted is None else wanted))
     except OSError as error:
@@ -93,6 +95,6 @@ def _listen(wanted: int | None) -> socket.socket:
 
 
 def _has_screen() -> bool:
-    """Whether a browser has a place to open: not in a terminal, which is this command's."""
+    """Whether a browser can open a window; one in the terminal would take it from this command."""
     names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
     return sys.platform == "darwin" or any(os.environ.get(name) for name in names)

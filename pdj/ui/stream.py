@@ -29,7 +29,7 @@ class Stream:
         self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send messages until the reader leaves or the feed fails."""
+        """Send messages until the reader disconnects or the feed fails."""
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         async with anyio.create_task_group() as group:
             group.start_soon(_end_with_reader, receive, group.cancel_scope)

@@ -1,7 +1,7 @@
-"""A job's life as bars in time: its phases, its attempts, and its pods with what ended each.
+"""Draws a job's life as bars: its phases, its attempts, and its pods with what ended each.
 
-Pure. Attempts whose pods are gone are known from the failure records, past phases from the Events
-that are left. Times are seconds since 1970.
+Pure. Attempts whose pods are gone come from the failure records, past phases from the Events that
+still exist. Times are seconds since 1970.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ class Lane:
 
 
 def draw_timeline(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, Any]:
-    """The lanes, and how many pods have none."""
+    """The lanes, and the number of pods for which there is no lane."""
     job = picture.job
     by_pod = runs_of(picture, events)
     runs = [run for mine in by_pod.values() for run in mine]
@@ -76,7 +76,7 @@ def draw_timeline(picture: JobPicture, events: tuple[Raw, ...]) -> dict[str, Any
 
 
 def _chosen(pods: dict[str, list[Run]]) -> list[tuple[str, list[Run]]]:
-    """The pods in order; of too many those first that do not run well."""
+    """The pods in order; if there are too many, those that do not run come first."""
     by_name = sorted(pods.items(), key=lambda pod: pod_order(pod[0]))
     if len(by_name) > MAX_PODS:
         by_name.sort(key=lambda pod: pod[1][-1].state == "Running")
@@ -84,7 +84,7 @@ def _chosen(pods: dict[str, list[Run]]) -> list[tuple[str, list[Run]]]:
 
 
 def _phases(job: PaddleJob, points: list[tuple[float, str]]) -> Iterator[Bar]:
-    """Bars from each point to the next one with another phase."""
+    """A bar from each change of the phase to the next."""
     end = seconds(job.status.completion_time)
     first, *later = points  # the job may have ended in the second of its creation
     points = [first, *(point for point in later if end is None or point[0] < end)]
@@ -103,7 +103,7 @@ def _phases(job: PaddleJob, points: list[tuple[float, str]]) -> Iterator[Bar]:
 def _points(
     job: PaddleJob, runs: list[Run], events: tuple[Raw, ...]
 ) -> Iterator[tuple[float, str]]:
-    """When a phase is known to have begun."""
+    """The known times at which a phase began."""
     yield job.created_at.timestamp(), Phase.PENDING
     for event in events:
         if (event.get("involvedObject") or {}).get("uid") == job.uid:
@@ -167,7 +167,7 @@ def _attempts(job: PaddleJob, runs: list[Run]) -> Iterator[Bar]:
 
 
 def _begin(runs: list[Run], begin: float, end: float | None) -> float:
-    """When the attempt that began after this moment had its first pod; the moment itself if
+    """When the first pod of the attempt after this moment was created; the moment itself if
     unknown.
     """
     return min((run.created or begin for run in runs if _is_within(run, begin, end)), default=begin)

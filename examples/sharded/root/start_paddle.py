@@ -1,4 +1,4 @@
-"""Distributed training as a plain Kubernetes Job: what has to be done where no operator does it.
+"""Distributed training as a plain Kubernetes Job: does what the operator would do.
 
 Every pod of the Job is one node, with a parameter server and a trainer. It asks the API server for
 the Job's pods and waits until all of them run. Its trainer id is the place of its own address among
@@ -107,7 +107,7 @@ def start(role: str, node: Node, settings: dict[str, str], log: Path) -> subproc
 
 
 def environment(role: str, node: Node) -> dict[str, str]:
-    """What a program needs to find its peers; the operator gives each of them unasked."""
+    """The variables by which a program finds its peers; the operator sets all of them itself."""
     server_port = int(os.environ["CONF_PADDLE_PORT"])
     trainer_port = server_port + int(os.environ["CONF_PADDLE_PORTS_NUM"])
     gloo_port = trainer_port + int(os.environ["CONF_PADDLE_PORTS_NUM_SPARSE"])

@@ -1,8 +1,8 @@
-"""A range of addresses for the node, with one for itself and one for each pod.
+"""The node's range of addresses: one for itself and one for each pod.
 
-Where pods share the machine's network, that is a /16 of the loopback addresses; else a /22 of
-their own network. It is claimed by a name in the kernel's abstract socket namespace, so that no two
-nodes of this machine share one, whichever cluster they belong to; the claim ends with the process.
+If pods share the machine's network, it is a /16 of the loopback addresses; otherwise a /22 of their
+own network. It is claimed by a name in the kernel's abstract socket namespace, so that no two nodes
+of this machine share one, whichever cluster they belong to; the claim ends with the process.
 """
 
 import itertools
@@ -19,9 +19,9 @@ LOOPBACK = list(IPv4Network("127.0.0.0/8").subnets(new_prefix=16))[1:-1]
 
 
 class AddressPool:
-    """The addresses of one node. Any thread may take one and give it back.
+    """The addresses of one node. Any thread may take an address and give it back.
 
-    One that was given back comes last, so that it is used again as late as possible.
+    A returned address is used again as late as possible.
     """
 
     def __init__(self, ranges: list[IPv4Network] = LOOPBACK) -> None:

@@ -1,4 +1,4 @@
-"""Every pod's /etc/hosts, kept in step with Services and pods.
+"""Every pod's /etc/hosts, kept up to date with Services and pods.
 
 Informer threads report changes; a separate thread writes the files, a moment after the first
 of a burst of changes. A file is replaced whole, so a reader sees the old one or the new one.
@@ -23,14 +23,14 @@ Known = TypeVar("Known")
 
 @dataclass(frozen=True)
 class HostsFile:
-    """One pod's file: the lines of its own come before those of Services."""
+    """One pod's file: the pod's own lines come before those of Services."""
 
     path: Path
     namespace: str
     head: str
 
     def write(self, lines: list[Line]) -> None:
-        """Replace the file by the pod's own lines and these, if that changes it."""
+        """Replace the file by the pod's own lines and these, if they have changed."""
         text = self.head + "".join(line.text(self.namespace) + "\n" for line in lines)
         if self.path.exists() and self.path.read_text() == text:
             return
@@ -88,7 +88,7 @@ class Hosts:
         self._changed.set()
 
     def pod_event(self, kind: str, pod: Raw) -> None:
-        """One change of one pod of the cluster."""
+        """A pod of the cluster has changed."""
         self._put(self._pods, pod, None if kind == "DELETED" else pod_address(pod))
 
     def replace_services(self, services: list[Raw]) -> None:
@@ -98,7 +98,7 @@ class Hosts:
         self._changed.set()
 
     def service_event(self, kind: str, service: Raw) -> None:
-        """One change of one Service of the cluster."""
+        """A Service of the cluster has changed."""
         self._put(self._services, service, None if kind == "DELETED" else service)
 
     def _put(self, known: dict[str, Known], of: Raw, what: Known | None) -> None:

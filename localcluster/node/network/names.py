@@ -1,8 +1,8 @@
 """Resolves Service names to the addresses of the pods behind them. Pure.
 
-There is no cluster DNS here and no Service address: every name stands in /etc/hosts of each pod,
-with the addresses of the ready pods that the Service selects, or of all pods if it publishes
-addresses that are not ready. A named host of a headless Service has its line, too.
+There is no cluster DNS and no Service address: /etc/hosts of each pod has a line for every name,
+with the addresses of the ready pods that the Service selects, or of all if it publishes addresses
+that are not ready. A hostname in a headless Service has a line, too.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class PodAddress:
 
 @dataclass(frozen=True, order=True)
 class Line:
-    """A name in a namespace, and an address that it leads to."""
+    """A name in a namespace, and an address that it resolves to."""
 
     namespace: str
     name: str
@@ -41,7 +41,7 @@ class Line:
 
 
 def pod_address(pod: Raw) -> PodAddress | None:
-    """None if no name can resolve to the pod because it has no address or has ended."""
+    """The pod's data; None if no name resolves to it, because it has no address or has ended."""
     status = pod.get("status") or {}
     address = status.get("podIP")
     if not address or status.get("phase") in ("Succeeded", "Failed"):
@@ -58,7 +58,7 @@ def pod_address(pod: Raw) -> PodAddress | None:
 
 
 def build_lines(services: list[Raw], pods: list[PodAddress]) -> list[Line]:
-    """Every line, in an order that depends on the content alone."""
+    """Every line, sorted."""
     by_label: dict[tuple[str, tuple[str, str]], list[PodAddress]] = {}
     for pod in pods:
         for label in pod.labels:

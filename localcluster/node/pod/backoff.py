@@ -1,6 +1,6 @@
 """The delay before a container is restarted or an image pulled again. Pure.
 
-The delay doubles from `base_seconds` to five minutes, and starts anew after ten good ones.
+The delay doubles from `base_seconds` to five minutes, and starts again after a run of ten minutes.
 """
 
 MAX_SECONDS = 300.0
@@ -8,7 +8,7 @@ FORGET_SECONDS = 600.0
 
 
 class Backoff:
-    """The delays of one container. With `first_is_free` the first repetition is at once."""
+    """The delays of one container. With `first_is_free`, the first retry is immediate."""
 
     def __init__(self, base_seconds: float, first_is_free: bool) -> None:
         self._base = base_seconds

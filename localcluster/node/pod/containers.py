@@ -64,7 +64,7 @@ class Container:
 
     @property
     def is_running(self) -> bool:
-        """Whether its process runs, as far as the pod's thread knows."""
+        """Whether its process runs, according to the state that the pod's thread has seen."""
         return "running" in self.state
 
     @property
@@ -75,7 +75,7 @@ class Container:
 
     @property
     def has_started_ever(self) -> bool:
-        """Whether it has been started at least once, by this node or before its restart."""
+        """Whether it was ever started, by this run of the node or an earlier one."""
         return "waiting" not in self.state or bool(self.last_state)
 
     def _enter(self, state: Raw) -> None:
@@ -88,7 +88,7 @@ class Container:
         self._enter({"waiting": {"reason": reason} | ({"message": message} if message else {})})
 
     def set_running(self, process: Process, container_id: str) -> None:
-        """Its process has been started."""
+        """Set the state to running: its process has been started."""
         self.process = process
         self.started_at = clock.now()
         self.container_id = container_id
@@ -148,7 +148,7 @@ class Container:
         return f"spec.{section}{{{self.name}}}"
 
     def should_restart(self, pod_policy: str) -> bool:
-        """Whether the ended container is to run again."""
+        """Whether the ended container should be started again."""
         policy = "Always" if self.role == "sidecar" else self.spec.get("restartPolicy", pod_policy)
         code = self.exit_code
         for rule in self.spec.get("restartPolicyRules") or []:
@@ -161,7 +161,7 @@ class Container:
         return policy == "Always" or (policy == "OnFailure" and code != 0)
 
     def is_over(self, pod_policy: str) -> bool:
-        """Whether it has ended, and is not to run again."""
+        """Whether it has ended and will not be started again."""
         return self.exit_code is not None and not self.should_restart(pod_policy)
 
     def status(self) -> Raw:

@@ -14,7 +14,9 @@ from localcluster.node.runtime.runtime import Runtime
 
 @dataclass(frozen=True)
 class NodeContext:
-    """The node called `name`, as its pods see it. Without a network they share the machine's."""
+    """The node called `name`, as its pods see it. Without `network`, they share the machine's
+    network.
+    """
 
     name: str
     config: ClusterConfig

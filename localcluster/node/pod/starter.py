@@ -35,12 +35,14 @@ PRESENT = "on machine and can be accessed by the pod"
 
 
 class NotYet(StartFailed):
-    """The container cannot start now; `reason` is what its status waits with."""
+    """The container cannot start yet; `reason` is that of its waiting state."""
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """The host that a pod's containers share: its folder on the node, its name and addresses."""
+    """The part of a pod that its containers share: its folder on the node, its hostname and
+    addresses.
+    """
 
     folder: Path
     hostname: str
@@ -52,13 +54,13 @@ class Sandbox:
         return self.folder / "etc"
 
     def log_path(self, container: str, restart: int) -> Path:
-        """The log of a container's run, counted from 0."""
+        """The log of one of a container's runs, which are counted from 0."""
         return self.folder / "logs" / container / f"{restart}.log"
 
 
 @dataclass(frozen=True)
 class Starter:
-    """Keeps the containers of one pod running; each calls `on_end` when it has ended."""
+    """Keeps the containers of one pod running; `on_end` is called when one has ended."""
 
     node: NodeContext
     sandbox: Sandbox
@@ -69,7 +71,7 @@ class Starter:
     def keep_running(self, pod: Raw, container: Container) -> float | None:
         """Start the container unless it runs or has to wait; return when to check again, if ever.
 
-        Raises what an API server that does not answer raises.
+        Raises ApiError if the API server does not answer.
         """
         if container.pull_error_until > clock.monotonic():  # woken, for the pod has changed
             return container.pull_error_until
@@ -116,7 +118,7 @@ class Starter:
         return now + self.node.config.config_retry_seconds * random.uniform(1.0, 1.5)
 
     def _start(self, pod: Raw, container: Container) -> None:
-        """Start it and set its state. Raises NotYet if that has to wait."""
+        """Start the container and set its state. Raises NotYet if it has to wait."""
         image, folders = self._pull(pod, container)
         try:
             env = self._environment(pod, container, image, folders)

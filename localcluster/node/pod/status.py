@@ -81,12 +81,12 @@ def keep_times(conditions: list[Raw], before: Sequence[Raw], now: str) -> list[R
 
 
 def _only(address: str) -> list[Raw]:
-    """A list with one address that replaces the old list in a merge patch."""
+    """A list with just this address, in a form that replaces the old list in a patch."""
     return [{"$patch": "replace"}, {"ip": address}]
 
 
 class StatusWriter:
-    """The status of one pod. `verdict` overrides what its containers say."""
+    """Writes the status of one pod. `verdict` overrides the state of its containers."""
 
     def __init__(
         self, client: Client, pod: Raw, inits: Sequence[Container], mains: Sequence[Container]

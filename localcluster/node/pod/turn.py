@@ -1,7 +1,7 @@
-"""Lets the pods of one job at a time use the machine's network, if pods share it.
+"""Lets only one job at a time run its pods, if pods share the machine's network.
 
-The pods of a job listen on fixed ports of all addresses (PaddlePaddle's launcher does), so those of
-another would find them in use, or hang. A job keeps the network until none of its pods is left. Any
+Pods listen on fixed ports of all addresses (PaddlePaddle's launcher does), so those of a second job
+would find the ports in use, or hang. A job keeps the network until none of its pods is left. Any
 thread may ask.
 """
 
@@ -20,7 +20,7 @@ NOT_ENDED = "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Fa
 class Turn:
     """The current job, in a file that all nodes of the cluster share.
 
-    Its lock is held for a moment, and not while the API server is asked.
+    Its lock is held only for moments, and never during a request to the API server.
     """
 
     file: Path
@@ -29,7 +29,7 @@ class Turn:
     def take(self, pod: Raw) -> str:
         """Return "" if the pod's job is the current one, else why the pod has to wait.
 
-        Raises what an API server that does not answer raises.
+        Raises ApiError if the API server does not answer.
         """
         owner = _owner(pod)
         if owner is None or pod["spec"].get("hostNetwork"):

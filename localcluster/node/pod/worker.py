@@ -1,9 +1,8 @@
 """One pod on the node: a thread that runs it from sandbox to end.
 
-Whenever something wakes the thread, it reads the current state and takes the next step: a new
-version of the pod, the end of a process, a probe, a deadline. A new status alone wakes nothing, as
-with a kubelet. Only this thread touches the containers. When it ends, no process of the pod is
-left.
+A new version of the pod, the end of a process, a probe or a deadline wakes the thread; it then
+reads the current state and takes the next step. A new status alone does not wake it, as in a
+kubelet. Only this thread changes the containers. When it ends, no process of the pod is left.
 """
 
 import contextlib
@@ -105,12 +104,12 @@ class PodWorker:
         return self._sandbox.facts.pod_ip
 
     def is_log_complete(self, path: Path) -> bool:
-        """Whether nothing more will be written there."""
+        """Whether nothing more will be written to this log."""
         logs = [each.log for each in self._all if each.log is not None]
         return not any(log.path == path and not log.complete.is_set() for log in logs)
 
     def update(self, pod: Raw) -> None:
-        """A new version of the pod."""
+        """Take a new version of the pod."""
         before, self.newest = self.newest, pod
         if _asked_of(pod) != _asked_of(before):
             self.wake()
@@ -234,7 +233,9 @@ class PodWorker:
         return not error
 
     def _make_network(self) -> str:
-        """Create the pod's network, or queue for the machine's; return why it waits, if it does."""
+        """Create the pod's network, or wait for the machine's; returns why the pod waits, if it
+        does.
+        """
         pod, network = self._pod, self._node.network
         if network is None:
             return self._node.turn.take(pod)

@@ -1,4 +1,4 @@
-"""The container runtime: starts, signals and ends containers, and keeps what they write.
+"""The container runtime: starts, signals and ends containers, and stores their output.
 
 It knows programs, mounts and processes, but no pods and no API server. It imports no other room.
 """

@@ -1,8 +1,8 @@
 """The first process of a container: it makes the container's namespaces, and runs its program.
 
-It runs the program as its child, forwards signals to it, reaps what the program leaves behind, and
-ends with the program's exit code (128 + n for signal n), whereupon the kernel kills all the rest of
-the container. Single-threaded; forked from the spawner.
+It runs the program as its child, forwards signals to it, reaps orphaned processes, and ends with
+the program's exit code (128 + n for signal n). The kernel then kills all other processes of the
+container. Single-threaded; forked from the spawner.
 """
 
 import contextlib
@@ -34,7 +34,9 @@ OOM_SCORE_ADJUSTMENT = "500"
 
 
 def run_init(spec_file: str, descriptors: list[int], isolated: bool) -> NoReturn:
-    """Become the container. descriptors: stdout, stderr, and where a start error goes."""
+    """Set up the container and run its program. `descriptors`: stdout, stderr, and one for a start
+    error.
+    """
     out, err, report = descriptors
     try:
         spec = ContainerSpec.read(spec_file)
@@ -79,7 +81,7 @@ def _start_main(spec: ContainerSpec, out: int, err: int, report: int) -> int:
 
 
 def exec_program(argv: list[str], env: dict[str, str], out: int, err: int, report: int) -> NoReturn:
-    """Replace this process by the program; `report` gets the error when that cannot be."""
+    """Replace this process by the program; if that is impossible, `report` gets the error."""
     try:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
@@ -105,7 +107,7 @@ def exec_program(argv: list[str], env: dict[str, str], out: int, err: int, repor
 
 
 def start_error(program: str, error: OSError) -> str:
-    """A container runtime's message for a program that cannot be started."""
+    """The message for a program that cannot be started, in the words of a container runtime."""
     what = (error.strerror or str(error)).lower()
     if isinstance(error, FileNotFoundError) and "/" not in program:
         what = "executable file not found in $PATH"
@@ -113,7 +115,7 @@ def start_error(program: str, error: OSError) -> str:
 
 
 def _supervise(main: int, descriptors: list[int]) -> int:
-    """Forward signals and reap until the main process ends; its exit code."""
+    """Forward signals and reap processes until the main one ends; returns its exit code."""
     for descriptor in descriptors:
         os.close(descriptor)
     for number in FORWARDED:

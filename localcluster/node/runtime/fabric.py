@@ -2,10 +2,10 @@
 
     python -m localcluster.node.runtime.fabric FOLDER HOST:PORT
 
-Where the machine lets it make namespaces, it describes the network in a file in FOLDER and serves
-until it is killed; where not, it says why and ends. It lives in the network's namespace, which
-takes as its own what pods send to anywhere else. So it can connect them, from the machine's
-network, with the API server at HOST:PORT, with any other address at the ports of the web, and with
+If the machine allows namespaces, it writes a description of the network into FOLDER and serves
+until it is killed; otherwise it says why and ends. It runs in the network's namespace, which
+accepts all packets that pods send to addresses outside. So it can connect pods, through the
+machine's network, with the API server at HOST:PORT, with web ports of any other address, and with
 the machine's name server.
 """
 
@@ -108,7 +108,7 @@ class Forwarder:
 
 
 class Names(asyncio.DatagramProtocol):
-    """Forwards the pods' DNS queries to the machine's name server, and the answers back."""
+    """Forwards the pods' DNS queries to the machine's name server, and returns the answers."""
 
     def __init__(
         self, new_socket: Callable[[int], socket.socket], server: Callable[[], str]
@@ -118,11 +118,11 @@ class Names(asyncio.DatagramProtocol):
         self._tasks: set[asyncio.Task[None]] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Listening has begun."""
+        """Called when listening has begun."""
         self._transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        """One question."""
+        """Called for each query."""
         task = asyncio.get_running_loop().create_task(self._answer(data, addr))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -155,7 +155,7 @@ def most_connections() -> int:
 
 
 async def _join(first: socket.socket, second: socket.socket) -> None:
-    """Copy in both directions until both sides are done or one fails."""
+    """Copy in both directions until both have ended or one fails."""
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(_copy(first, second))
@@ -165,7 +165,7 @@ async def _join(first: socket.socket, second: socket.socket) -> None:
 
 
 async def _copy(source: socket.socket, target: socket.socket) -> None:
-    """Copy one direction, including the end of the stream; the other direction can continue."""
+    """Copy in one direction, including the stream's end; the other direction may continue."""
     loop = asyncio.get_running_loop()
     while piece := await loop.sock_recv(source, PIECE_BYTES):
         await loop.sock_sendall(target, piece)
@@ -173,7 +173,9 @@ async def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 def build(folder: Path) -> int:
-    """Create the network and publish it; return a descriptor of the machine's. Raises OSError."""
+    """Create the network and publish it; returns a descriptor of the machine's network. Raises
+    OSError.
+    """
     first_address = choose_range(ROUTES.read_text())
     machine = open_own()
     linux.unshare(linux.CLONE_NEWNET)
@@ -188,7 +190,7 @@ def build(folder: Path) -> int:
 
 
 def main(folder: Path, server: str) -> int:
-    """Build, and serve until a signal ends it; the exit code where nothing can be built."""
+    """Build the network and serve until a signal; returns an exit code if it cannot be built."""
     try:
         machine = build(folder)
     except OSError as error:

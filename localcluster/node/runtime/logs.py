@@ -1,7 +1,7 @@
-"""Container logs on disk, in the format of container runtimes, and their reading.
+"""Writes and reads container logs on disk, in the format of container runtimes.
 
-A line is `<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <text>`: F ends a line, P goes on.
-One thread, the LogPump's, reads the pipes of all containers and writes; any thread reads.
+A line is `<RFC 3339 time, nanoseconds> <stdout|stderr> <F|P> <text>`: F ends a line, P goes on. The
+LogPump's thread reads the pipes of all containers and writes the logs; any thread may read them.
 """
 
 import contextlib
@@ -23,7 +23,9 @@ FOLLOW_SECONDS = 0.1
 
 
 def timestamp(seconds: float) -> str:
-    """RFC 3339 with nine digits of a second, the last three always 0: a float has no more."""
+    """RFC 3339 with nine digits after the second; the last three are always 0, because a float has
+    no more.
+    """
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f") + "000Z"
 
@@ -81,7 +83,7 @@ class LogPump(threading.Thread):
             self._epoll.register(descriptor, select.EPOLLIN)
 
     def run(self) -> None:
-        """Read whatever has output, for as long as the node lives."""
+        """Read output as it comes, for as long as the node runs."""
         while True:
             for descriptor, _ in self._epoll.poll():
                 self._read(descriptor, *self._streams[descriptor])
@@ -141,7 +143,7 @@ def _pieces(path: Path, query: LogQuery, is_complete: Callable[[], bool]) -> Ite
 
 
 def _whole_records(file: BinaryIO) -> list[bytes]:
-    """Read the complete records; the file position stays before one that is being written."""
+    """Read the complete records; the file position stays before an incomplete one."""
     records = file.readlines()
     if records and not records[-1].endswith(b"\n"):
         file.seek(-len(records.pop()), os.SEEK_CUR)

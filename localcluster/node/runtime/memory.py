@@ -1,9 +1,9 @@
 """Memory limits without cgroups: a container over its limit is killed, as the kernel would.
 
-What counts is the memory that a container's processes do not share with files: an estimate of what
-a memory cgroup charges. It is checked a few times a second, and only while some container has a
-limit. Used by the spawner alone, in whose PID namespace every process of every container has a
-number.
+The memory that a container's processes do not share with files is counted, as an estimate of what a
+memory cgroup charges. It is checked a few times a second, and only while some container has a
+limit. Only the spawner uses it, because every process of every container is visible in its PID
+namespace.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ PAGE_BYTES = resource.getpagesize()
 
 
 class Watchdog:
-    """The memory limits, by each container's first process."""
+    """Enforces memory limits; a container is identified by its first process."""
 
     def __init__(self, isolated: bool, kill_signal: int) -> None:
         self._isolated = isolated

@@ -1,7 +1,8 @@
 """Network devices, addresses and routes: the few requests to the kernel that pod networks need.
 
-A socket belongs to the network namespace in which it was made, wherever its process goes later.
-Raises OSError with what the kernel says. The command `ip`, which does the same, is not everywhere.
+A socket stays in the network namespace in which it was made, even if its process moves to another.
+Raises OSError with the kernel's message. The command `ip` could do the same, but is not installed
+everywhere.
 """
 
 import os
@@ -41,13 +42,15 @@ class Netlink:
         self._ask(RTM_NEWLINK, 0, _link(index))
 
     def add_bridge(self, name: str, index: int) -> None:
-        """A bridge, switched on, with an index of the caller's choice."""
+        """Add a bridge with this index, switched on."""
         kind = _attribute(IFLA_INFO_KIND, b"bridge")
         info = _attribute(IFLA_IFNAME, name.encode()) + _attribute(IFLA_LINKINFO, kind)
         self._ask(RTM_NEWLINK, NLM_F_CREATE, _link(index) + info)
 
     def add_cable(self, bridge: int, name: str, namespace: int, index: int = 0) -> None:
-        """A device in another network namespace, off yet, whose other end is in this bridge."""
+        """Add a device in another network namespace, switched off, whose other end is in this
+        bridge.
+        """
         other = _attribute(IFLA_IFNAME, name.encode()) + _number(IFLA_NET_NS_FD, namespace)
         peer = _attribute(VETH_INFO_PEER, _link(index, flags=0) + other)
         kind = _attribute(IFLA_INFO_KIND, b"veth") + _attribute(IFLA_INFO_DATA, peer)

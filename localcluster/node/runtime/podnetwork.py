@@ -2,7 +2,8 @@
 
 One network namespace has the bridge, and the process of `fabric.py` holds it. A pod's namespace has
 a device whose other end is in that bridge; so has the machine's own, so that nodes and pods reach
-each other. All of it goes with the namespaces, and these with their processes, however they end.
+each other. All of it disappears with the namespaces, and these with their processes, however they
+end.
 """
 
 import contextlib
@@ -117,7 +118,9 @@ def open_own() -> int:
 
 
 def make_bridge(machine: int, first_address: str) -> str:
-    """Set up this new namespace; return the name of the device that it added to the machine's."""
+    """Set up this new namespace; returns the name of the device that it added to the machine's
+    network.
+    """
     _configure()
     name = f"lc{os.getpid()}"  # as OWN knows it
     with Netlink() as kernel:
@@ -133,7 +136,7 @@ def make_bridge(machine: int, first_address: str) -> str:
 def make_pod_network(fabric: int, address: str) -> int:
     """A descriptor of a new namespace with this address. Raises OSError.
 
-    The calling thread's namespace has changed afterwards: the caller must switch back.
+    Afterwards the calling thread is in the new namespace: the caller must switch back.
     """
     linux.setns(fabric, linux.CLONE_NEWNET)
     with Netlink() as bridge:

@@ -20,7 +20,8 @@ MAX_DESCRIPTORS = 8
 class Mount:
     """`source` appears at `target` in the container.
 
-    With `overlay` as a private copy; with `if_hidden` only where the path shows nothing yet.
+    With `overlay` as a private copy; with `if_hidden` only if the container does not see the path
+    anyway.
     """
 
     source: str
@@ -70,7 +71,7 @@ def send(
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """The next message and its descriptors; None when the other side has closed."""
+    """The next message and its descriptors; None when the other side has closed the socket."""
     data, descriptors, _, _ = socket.recv_fds(channel, MAX_PACKET_BYTES, MAX_DESCRIPTORS)
     if not data:
         return None, []

@@ -1,9 +1,9 @@
 """The file system that a container sees, built by its first process in its own mount namespace.
 
-The host's folders are the image: each top-level folder is an overlay whose writes go to the
-container's scratch folder, so that any path can be made or changed and the host sees none of it.
-Where the kernel refuses an overlay the folder itself is bound. /proc, /dev, /run and /tmp are the
-container's own. Single-threaded; raises MountError that says which mount failed.
+The host's folders serve as the image: each top-level folder is an overlay whose writes go to the
+container's scratch folder, so that any path can be created or changed without an effect on the
+host. If the kernel refuses an overlay, the folder itself is bound. /proc, /dev, /run and /tmp are
+the container's own. Single-threaded; raises MountError that says which mount failed.
 """
 
 import contextlib
@@ -67,7 +67,7 @@ def _build(root: Path, spec: ContainerSpec) -> None:
 
 
 def _overlay(lowers: list[Path], target: Path, layers: Path) -> None:
-    """Lay a private writable copy of `lowers`, the first on top, at `target`.
+    """Mount a private writable copy of `lowers`, the first on top, at `target`.
 
     If the kernel refuses an overlay, bind the first one instead.
     """
@@ -113,7 +113,7 @@ def _make_mount_point(target: Path, is_folder: bool) -> None:
 
 
 def _bind_host_mounts(root: Path, scratch: Path) -> None:
-    """An overlay shows one file system: what the host mounts below is bound in."""
+    """Bind the host's mounts into the overlay, which shows only one file system."""
     own = tuple(f"/{name}" for name in OWN_FOLDERS)
     for point in _host_mount_points():
         if any(point == path or point.startswith(path + "/") for path in own):
@@ -173,8 +173,8 @@ def _mount_own(root: Path, scratch: Path) -> None:
 def _link_etc(root: Path, etc: Path) -> None:
     """Put the pod's hosts, hostname and, if it has one, resolv.conf in place.
 
-    They are links into a bound folder, so that the node can replace them whole: a reader sees the
-    old file or the new one, never half of one.
+    They are links into a bound folder, so that the node can replace a file at once: a reader sees
+    the old one or the new one.
     """
     folder = root / "run" / "pod-etc"
     folder.mkdir()

@@ -1,8 +1,8 @@
 """The node's side of the spawner: start a container, run a command in one, send it a signal.
 
 Any thread may call. Each started process has a Process, which reports its end; a thread of the
-runtime reads the spawner's messages. When the spawner dies, `on_death` is called: without it there
-is no container left, so the node has to end.
+runtime reads the spawner's messages. When the spawner dies, `on_death` is called: no container is
+left then, so the node has to end.
 """
 
 import contextlib
@@ -25,7 +25,9 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 class StartFailed(Exception):
-    """The program could not be started; has the reason for the container's status and a message."""
+    """The program could not be started; it has the reason for the container's status, and a
+    message.
+    """
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -182,7 +184,9 @@ def _start_spawner(channel: socket.socket) -> subprocess.Popen[bytes]:
 
 
 def _wait_started(report: int) -> None:
-    """The pipe closes when the program has been executed, or carries why it has not."""
+    """Wait until the program has been executed, which closes the pipe; otherwise the pipe has the
+    error.
+    """
     with os.fdopen(report, "rb") as file:
         answer = file.read()
     if answer:

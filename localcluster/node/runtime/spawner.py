@@ -1,10 +1,10 @@
-"""The process that forks every container of a node: first process of the node's PID namespace.
+"""The process that forks every container of a node, and the first in the node's PID namespace.
 
 A program of its own, single-threaded, so that forking and changing namespaces is safe and cheap: a
 container starts as a copy of this small process. It takes requests from the node over a socket and
 reports the end of each process. It dies with the node (end of the socket, parent-death signal), and
-the kernel then kills every container. Where the machine allows no namespaces, containers are plain
-process trees: `isolated` in the greeting says so.
+the kernel then kills every container. If the machine allows no namespaces, containers are plain
+process trees; `isolated` in the greeting says which.
 
     python -m localcluster.node.runtime.spawner <socket descriptor>
 """
@@ -118,7 +118,7 @@ class Spawner:
         self._channel.close()
 
     def _exec(self, message: dict[str, Any], descriptors: list[int]) -> None:
-        """Run one more program in a container: descriptors are stdout and the start error's."""
+        """Run another program in a container; `descriptors` are for stdout and a start error."""
         container = self._children.get(message["container"])
         if container is None:
             self._tell_end(message["id"], 126, False)
@@ -164,7 +164,9 @@ class Spawner:
             linux.mount("tmpfs", message["path"], "tmpfs", options=options)
 
     def _make_network(self, message: dict[str, Any], descriptors: list[int]) -> None:
-        """A network namespace for a pod; descriptors: the bridge's, and where an error goes."""
+        """Create a network namespace for a pod; `descriptors` are the bridge's, and one for an
+        error.
+        """
         bridge, report = descriptors
         if message["network"] in self._networks:  # asked for again, after an error of the node's
             return
@@ -176,7 +178,7 @@ class Spawner:
             linux.setns(self._own_network, linux.CLONE_NEWNET)
 
     def _leave_network(self, message: dict[str, Any], _: list[int]) -> None:
-        """The namespace goes when the last process in it does."""
+        """Release the namespace; it disappears with the last process in it."""
         descriptor = self._networks.pop(message["network"], -1)
         if descriptor >= 0:
             os.close(descriptor)
@@ -223,9 +225,9 @@ def _environment_of(container: int) -> dict[str, str]:
 
 
 def _join(container: int) -> None:
-    """Enter those of the container's namespaces that are not this process's own.
+    """Enter the container's namespaces, except those that this process is in already.
 
-    It takes root to enter its own network again: a pod without one shares the machine's.
+    Only root may enter the network that it is in already, as with a pod that shares the machine's.
     """
     kinds = {
         "mnt": linux.CLONE_NEWNS,
@@ -244,7 +246,7 @@ def _join(container: int) -> None:
 
 
 def isolate() -> bool:
-    """Enter namespaces of this node's own; False where the machine does not allow it.
+    """Enter namespaces for this node; returns False if the machine does not allow it.
 
     Returns in a new process, first of its PID namespace. Without root a user namespace gives the
     right to the others.
@@ -267,7 +269,7 @@ def isolate() -> bool:
 def _is_allowed() -> bool:
     """Test in a child process whether namespaces can be entered and used.
 
-    Some machines let users make a user namespace and then give them no rights in it.
+    Some machines let users create a user namespace, but give them no rights in it.
     """
     child = os.fork()
     if child == 0:

@@ -1,7 +1,7 @@
-"""A container's environment, as a kubelet builds it. Pure but for what `client` reads.
+"""A container's environment, as a kubelet builds it. Pure, except that `client` reads objects.
 
-Order, later wins: the image's, the API server's address, envFrom, env. References $(NAME) see what
-came before them, the image's own variables excepted.
+In order, later ones override: the image's, the API server's address, envFrom, env. References
+$(NAME) see earlier variables, but not the image's.
 """
 
 import re
@@ -18,7 +18,7 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True)
 class PodFacts:
-    """Facts that a pod's fields can refer to and that its stored object may lack so far."""
+    """Values that a pod's fields can refer to, but that its stored object may not have yet."""
 
     pod_ip: str
     host_ip: str

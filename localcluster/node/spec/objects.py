@@ -1,6 +1,6 @@
 """ConfigMaps and Secrets for pods, read from the API server when a container starts.
 
-Nothing is kept: a start that waits for an object asks again.
+Nothing is cached: a start that waits for an object reads it again.
 """
 
 import base64

@@ -1,6 +1,6 @@
 """Files of configMap, secret, downwardAPI and projected volumes, replaced all at once.
 
-As in a kubelet, the files are links through one link, `..data`: a reader sees all of the old
+As in a kubelet, the files are links through one link, `..data`: a reader sees either all of the old
 content or all of the new.
 """
 

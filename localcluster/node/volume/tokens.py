@@ -1,4 +1,4 @@
-"""ServiceAccount tokens for pods, asked of the API server and renewed before they expire.
+"""ServiceAccount tokens for pods, requested from the API server and renewed before they expire.
 
 Used by one pod's worker thread.
 """
@@ -34,7 +34,7 @@ class Tokens:
 
     @property
     def renew_at(self) -> float:
-        """When the first token has to be renewed; infinity without tokens."""
+        """When the next token has to be renewed; infinity without tokens."""
         return min((renew_at for _, renew_at in self._tokens.values()), default=math.inf)
 
     def _request(self, audience: str, seconds: int) -> tuple[str, float]:

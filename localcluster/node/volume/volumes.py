@@ -1,7 +1,7 @@
 """A pod's volumes: the folder for each on this machine, prepared before any container starts.
 
 Used by one pod's worker thread. A volume that is not ready yet raises VolumeError, in words like
-the kubelet's, and is tried again.
+the kubelet's, and is retried.
 """
 
 from collections.abc import Callable
@@ -54,14 +54,14 @@ class Volumes:
                 self._make(volume)
 
     def shows_config_map(self, name: str) -> bool:
-        """Whether a volume has files of this ConfigMap."""
+        """Whether any volume contains files of this ConfigMap."""
         sources = list(self.pod["spec"].get("volumes") or [])
         for volume in list(sources):
             sources += (volume.get("projected") or {}).get("sources") or []
         return any((source.get("configMap") or {}).get("name") == name for source in sources)
 
     def mounts(self, container: Raw, env: dict[str, str]) -> list[Mount]:
-        """The mounts of a container. Raises VolumeError for one that cannot be mounted."""
+        """The mounts of a container. Raises VolumeError if one cannot be mounted."""
         return [self._mount(each, env) for each in container.get("volumeMounts") or []]
 
     def _mount(self, mount: Raw, env: dict[str, str]) -> Mount:
