@@ -18,7 +18,7 @@ LATE = "paddlejob:late_passes:ratio_rate"
 """The share of passes for which a job has waited for a worker for more than a second."""
 WINDOWS = (5 * MINUTE, 30 * MINUTE, HOUR, 6 * HOUR)
 AIM = 0.01
-"""The share of late passes that the aim allows, in 30 days."""
+"""The share of late passes that the aim allows, in 30 days: the limit of its alert."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _burns(rate: float, short: str, long: str) -> str:
     """The condition that late passes use up the budget this many times too fast, over the short and
     the long window.
     """
-    return f"({LATE}{short} > {rate * AIM:g} and {LATE}{long} > {rate * AIM:g})"
+    return f"({LATE}{short} > {rate:g} * {{limit}} and {LATE}{long} > {rate:g} * {{limit}})"
 
 
 ALERTS = (
@@ -128,8 +128,9 @@ ALERTS = (
         f"{_burns(14.4, '5m', '1h')} or {_burns(6, '30m', '6h')}",
         2 * MINUTE,
         "The PaddleJob operator is late",
-        "{{ $value | humanizePercentage }} of the passes come more than a second late. The aim is "
-        "1 % in 30 days, which would be used up in five days or less.",
+        "{{ $value | humanizePercentage }} of the passes come more than a second late. In five "
+        "days or less this would be as many as the aim allows in 30.",
+        count=AIM,
     ),
     Alert(
         "PaddleJobsPendingTooLong",
@@ -153,11 +154,12 @@ ALERTS = (
         "PaddleJobsStalled",
         "warning",
         f"max {BY}, reason) (sum {BY}, reason, instance) (paddlejob_waiting_jobs"
-        '{reason=~"NoOutput|NoNewStep"})) > 0',
+        '{reason=~"NoOutput|NoNewStep"})) > {limit}',
         MINUTE,
         "PaddleJobs have stalled: {{ $labels.reason }}",
         "{{ $value }} jobs hold their nodes and do not train: their logs stand still for as long "
         "as their stallPolicy says.",
+        count=0,
     ),
     Alert(
         "PaddleJobsFailing",
@@ -211,20 +213,22 @@ ALERTS = (
         "PaddleJobWritesRefused",
         "warning",
         f"max {BY}, reason) (paddlejob_waiting_jobs"
-        '{reason=~"CreateRefused|DeleteRefused|NameConflict"}) > 0',
+        '{reason=~"CreateRefused|DeleteRefused|NameConflict"}) > {limit}',
         10 * MINUTE,
         "The API server refuses what PaddleJobs need: {{ $labels.reason }}",
         "{{ $value }} jobs have waited for ten minutes because a child is refused.",
+        count=0,
     ),
     Alert(
         "PaddleJobEventsDropped",
         "info",
-        f"sum {BY}, cause) (increase(paddlejob_events_dropped_total[{{window}}])) > 0",
+        f"sum {BY}, cause) (increase(paddlejob_events_dropped_total[{{window}}])) > {{limit}}",
         0,
         "Kubernetes Events of PaddleJobs are dropped: {{ $labels.cause }}",
         "{{ $value | humanize }} in a quarter of an hour. Jobs go on, but their Events do not tell "
         "all.",
         (("window", 15 * MINUTE),),
+        0,
     ),
 )
 
@@ -234,13 +238,13 @@ LIMITS = {
     for alert in ALERTS
     if alert.limit is not None
 }
-"""What the chart's values set: seconds, numbers, and the share of reconciles."""
+"""What the chart's values set: seconds, numbers, and shares of the passes."""
 
 
 def build_rules(scale: float = 1.0) -> Raw:
     """The file of rules. A scale below 1 makes every span of time shorter, for tests."""
     limits = {
-        alert.name: f"{alert.limit * (1 if alert.count else scale):g}"
+        alert.name: f"{alert.limit * (scale if alert.count is None else 1):g}"
         for alert in ALERTS
         if alert.limit is not None
     }

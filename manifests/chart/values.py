@@ -248,9 +248,9 @@ SURROUNDINGS = (
                         "limits",
                         LIMITS,
                         ALERT_LIMITS,
-                        "Above what each of these fires: seconds, the share of reconciles "
-                        "(PaddleJobReconcileErrors), jobs in an hour (…Failing, …Fails) and "
-                        "restarts in 15 minutes.",
+                        "Above what each of these fires: seconds, shares of the passes "
+                        "(…ReconcileErrors, …PassesLate), jobs in an hour (…Failing, …Fails), jobs "
+                        "now (…Stalled, …WritesRefused), and restarts and Events in 15 minutes.",
                     ),
                 ),
             ),

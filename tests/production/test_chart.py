@@ -232,6 +232,7 @@ def test_a_limit_of_an_alert_is_a_value() -> None:
     assert queries["PaddleJobsQueuedTooLong"].endswith(" > 604800")
     assert queries["PaddleJobsPendingTooLong"].endswith(" > 3600")
     assert "> 0.1 * sum" in queries["PaddleJobReconcileErrors"]
+    assert queries["PaddleJobsStalled"].endswith(" > 0")
 
 
 def test_a_certificate_of_a_secret_reaches_the_operator() -> None:

@@ -30,6 +30,14 @@ def test_runbooks_lead_to_the_paragraphs() -> None:
         assert anchor == rule["alert"].lower()
 
 
+def test_every_number_that_an_alert_compares_with_is_a_limit() -> None:
+    """Whether an operator is there and leads has none."""
+    for alert in ALERTS:
+        is_there = alert.name.startswith("PaddleJobOperator") and alert.severity == "critical"
+        assert (alert.limit is None) == is_there
+        assert alert.query.count("{limit}") >= (not is_there)
+
+
 def test_queries_ask_for_metrics_that_there_are() -> None:
     process = {"process_resident_memory_bytes", "process_cpu_seconds_total"}
     known = set(exposed(all_metrics())) | process
