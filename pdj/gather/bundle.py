@@ -21,7 +21,7 @@ REDACTED = "(redacted)"
 MAX_LOG_BYTES = 10 << 20
 OPERATOR = "app.kubernetes.io/name=paddlejob-operator"
 OPERATOR_LINES: Query = {"tailLines": 20_000, "limitBytes": MAX_LOG_BYTES}
-BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
 USUAL_NAMESPACE = "paddle-system"
 """The operator's, where nobody may read the bindings or there are none."""
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -89,16 +89,20 @@ def _logs(client: Client, namespace: str, pod: Raw, problems: list[str]) -> Iter
 def _operator_log(client: Client, key: str, problems: list[str]) -> str:
     """The lines about the job in the operator's log, as far as that can be read."""
     query: Query = {"labelSelector": OPERATOR}
-    pods = _try(problems, "operator", lambda: client.list(core_path("", "pods"), query)[0]) or []
-    bindings = _try([], "", lambda: client.list(BINDINGS, query)[0]) or []
-    accounts = {account for binding in bindings for account in _accounts(binding)}
+    own = key.partition("/")[0]
+    pods = _try(problems, "operator", lambda: client.list(core_path("", "pods"), query)[0])
+    if pods is None:  # it may be in the job's namespace
+        pods = _try(problems, "operator", lambda: client.list(core_path(own, "pods"), query)[0])
+    paths = (f"{RBAC}/clusterrolebindings", f"{RBAC}/namespaces/{own}/rolebindings")
+    lists = (_try([], "", lambda path=path: client.list(path, query)[0]) for path in paths)
+    accounts = {each for found in lists for binding in found or () for each in _accounts(binding)}
     lines = []
-    for pod in pods:
+    for pod in pods or []:
         namespace = str(pod["metadata"]["namespace"])
         account = (namespace, str((pod.get("spec") or {}).get("serviceAccountName")))
         if account not in accounts and (accounts or namespace != USUAL_NAMESPACE):
             # Anybody may give a pod that label.
-            why = "no ClusterRoleBinding of the operator has its account"
+            why = "no ClusterRoleBinding of the operator, and no RoleBinding here, has its account"
             problems.append(f"operator.log: {namespace}/{name_of(pod)} is not read: {why}")
             continue
         path = log_path(namespace, name_of(pod))
@@ -109,7 +113,10 @@ def _operator_log(client: Client, key: str, problems: list[str]) -> str:
 
 
 def _accounts(binding: Raw) -> Iterator[tuple[str, str]]:
-    """Namespace and name of each ServiceAccount that the binding names."""
+    """Namespace and name of each ServiceAccount that the binding names.
+
+    Whoever can bind roles in the job's namespace can change the job and its logs anyway.
+    """
     for subject in binding.get("subjects") or ():
         if subject.get("kind") == "ServiceAccount":
             yield str(subject.get("namespace")), str(subject.get("name"))

@@ -55,6 +55,31 @@ def test_a_tenants_pod_with_the_operators_label_is_not_read(
     assert [query["limitBytes"] for query in cluster.queries] == [MAX_LOG_BYTES]
 
 
+class OwnNamespace(Client):
+    """An operator of the job's namespace alone, and a user who has no rights elsewhere."""
+
+    def __init__(self) -> None:
+        pass
+
+    def list(self, path: str, *_: Any) -> tuple[list[Raw], str]:
+        if path.endswith("/namespaces/default/pods"):
+            return [a_pod_of("default", "manager"), a_pod_of("default", "tenant")], ""
+        if path.endswith("/namespaces/default/rolebindings"):
+            return [{"metadata": {}, "subjects": [ACCOUNT | {"namespace": "default"}]}], ""
+        if "namespaces/default/" not in path:
+            raise Forbidden(path)
+        return [], ""
+
+    def text(self, path: str, query: Any = None) -> str:
+        return '{"job": "default/train"}\n'
+
+
+def test_an_operator_of_the_jobs_namespace_is_read() -> None:
+    files = dict(collect(OwnNamespace(), JobPicture(a_job().with_workers(1).build()), False))
+    assert len(files["operator.log"].splitlines()) == 1
+    assert "operator.log: default/pod is not read: " in files["problems.txt"]
+
+
 def test_headers_of_probes_are_left_out_as_variables_are() -> None:
     headers = [{"name": "Authorization", "value": "secret"}]
     pod = {"containers": [{"livenessProbe": {"httpGet": {"httpHeaders": headers}}}]}
