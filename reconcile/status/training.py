@@ -53,9 +53,9 @@ def _seconds_between(old: str, new: str) -> float:
 def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
     read = reading.progress
     is_same = old.attempt == reading.attempt
-    stepped = read.step is not None and read.step <= MAX_STEP
     known = old if is_same else TrainingProgress()  # its lines may have scrolled out of the log
-    new = _steps(read) if stepped else known
+    is_news = known.step is None if read.step is None else read.step <= MAX_STEP
+    new = _steps(read) if is_news else known
     saved, last = read.checkpoint, read.last_output_time
     if saved is not None and saved.step <= MAX_STEP:
         checkpoint = SavedCheckpoint(saved.step, saved.path, format_time(saved.time))

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from api.training import MAX_METRICS, MAX_PATH
@@ -30,11 +31,13 @@ YEARS = range(1970, 2200)
 """Of a clock, however wrong. Times at either end of the calendar can't be reckoned with."""
 SAME_MOMENT = timedelta(seconds=0.2)
 """Lines this close come together: PaddlePaddle's launcher copies a log every 2 s."""
-_COUNT = re.compile(r"[0-9]{1,12}")
+_COUNT = re.compile(tools.COUNT, re.ASCII)
+_UNITS = {"k": 1000, "m": 1_000_000}
 _PATH = re.compile(rf"[ -~]{{1,{MAX_PATH}}}")
-_COUNTS = frozenset(
-    {"step", "global_step", "iter", "iteration", "batch", "batch_id"}
-    | {"epoch", "total", "eta", "quiet"}
+_COUNTS = re.compile(
+    r"(?:\w{1,40}_)?(?:steps?|iters?|iterations?|batch|epochs?|total|(?:batch|epoch)_id)"
+    r"|eta|it|progress|quiet",
+    re.IGNORECASE,
 )
 """Names of counts, which are not metrics."""
 
@@ -173,41 +176,51 @@ class ProgressReader:
         elif saving := tools.SAVING.search(text):
             self._saving = Checkpoint(int(saving["step"]), _shown_path(saving["path"]), time)
         else:
-            self._read_tools(time, text, text.lower())
+            shown = tools.in_english(text)
+            self._read_tools(time, shown, shown.lower())
 
     def _read_tools(self, time: datetime, text: str, lowered: str) -> None:
-        if head := tools.EPOCH.search(lowered):
-            self._is_evaluating = False
-            epochs = int(head["epochs"])
-            self.progress = replace(self.progress, epoch=int(head["epoch"]), epochs=epochs)
-            return
+        head = tools.EPOCH.search(lowered)
         if tools.EVALUATION_BEGINS.search(lowered):
             self._is_evaluating = True
-        elif tools.EVALUATION_ENDS.search(lowered):
+        elif head or tools.EVALUATION_ENDS.search(lowered):
             self._is_evaluating = False
         if self._is_evaluating:
             return
         for pattern in tools.STEP_PATTERNS.values():
             if match := pattern.search(lowered):
-                if not any(aside.search(lowered) for aside in tools.ASIDE):
-                    self._read_step(time, match, pattern.is_per_epoch)
+                if not _is_aside(lowered):
+                    self._read_step(time, match, pattern.is_per_epoch, lowered)
                     self._texts.append(text)
                 return
+        if head:
+            self.progress = replace(self.progress, **_counts(head))
+        if tools.LOSS.search(lowered) and not _is_aside(lowered):
+            self._texts.append(text)
 
-    def _read_step(self, time: datetime, match: re.Match[str], is_per_epoch: bool) -> None:
-        counts = {name: int(value) for name, value in match.groupdict().items() if value}
-        epoch = counts.get("epoch", self.progress.epoch)
-        epochs = counts.get("epochs", self.progress.epochs)
+    def _read_step(
+        self, time: datetime, match: re.Match[str], is_per_epoch: bool, lowered: str
+    ) -> None:
+        counts, before = _counts(match), self.progress
+        if "epoch" not in counts and (elsewhere := tools.SOME_EPOCH.search(lowered)):
+            counts |= _counts(elsewhere)
+        epoch = counts.get("epoch", before.epoch)
+        epochs = counts.get("epochs", before.epochs)
         step, total = counts["step"], counts.get("total")
-        if is_per_epoch and total is not None:
+        if total is None and (of_all := tools.TOTAL.search(lowered)):
+            total = _counts(of_all)["total"]
+        elif is_per_epoch and total is not None:
             step, total = _of_all_epochs(step, total, epoch, epochs)
-        before = self.progress
         if (epoch, epochs) != (before.epoch, before.epochs):
             before = replace(before, epoch=epoch, epochs=epochs)
         after = _after_step(before, time, step, total)
         if self._saving and step > self._saving.step:
             after, self._saving = replace(after, checkpoint=self._saving), None
         self.progress = after
+
+
+def _is_aside(lowered: str) -> bool:
+    return any(aside.search(lowered) for aside in tools.ASIDE)
 
 
 def _of_all_epochs(
@@ -257,8 +270,16 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
     )
 
 
+def _counts(match: re.Match[str]) -> dict[str, Any]:
+    found = ((name, _count(value)) for name, value in match.groupdict().items())
+    return {name: count for name, count in found if count is not None}
+
+
 def _count(text: str | None) -> int | None:
-    return int(text) if text and _COUNT.fullmatch(text) else None
+    if not text or not _COUNT.fullmatch(text):
+        return None
+    number = Decimal(text.replace(",", "").rstrip("km"))
+    return int(number * _UNITS.get(text[-1], 1))
 
 
 def _pairs(text: str) -> Iterable[tuple[str, str]]:
@@ -269,21 +290,21 @@ def _metrics(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     shown = {
         name: number
         for name, value in pairs
-        if name.lower() not in _COUNTS and (number := _shown_number(value))
+        if not _COUNTS.fullmatch(name) and (number := _shown_number(value))
     }
     return tuple(shown.items())[:MAX_METRICS]
 
 
 def _rate(text: str) -> str | None:
     match = tools.RATE.search(text.lower())
-    return _shown_number(match["before"] or match["after"]) if match else None
+    return _shown_number(match[match.lastgroup or 0]) if match else None
 
 
 def _shown_number(text: str) -> str | None:
     """The number in six digits. NaN is kept, because users want to see it; 1e400 is unknown."""
     if not re.fullmatch(tools.NUMBER, text, re.IGNORECASE):
         return None
-    number = float(text)
+    number = float(text.replace(",", ""))
     if math.isinf(number) and "inf" not in text.lower():
         return None
     return f"{number:.6g}"

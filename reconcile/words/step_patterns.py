@@ -1,20 +1,23 @@
-"""The lines in which training tools report a step: one linear expression per tool.
+"""The lines in which training tools report a step: one linear expression per kind of line.
 
 Every repeat in these expressions is bounded, so a search costs at most a constant per character.
-The first expression that matches counts, so narrow formats come before wide ones. Most lines are
-ruled out by a word that they lack, because looking for a word is much faster.
+The first expression that matches counts, so narrow formats come before wide ones. A search begins
+at a word with which every match begins, because looking for a word is much faster.
 """
 
 import re
 from typing import NamedTuple
 
-COUNT = r"\d{1,12}(?![\w.]|,\d{3}(?!\d))"
-"""Not 1e5, 12ms, or the first part of 1,200."""
-NUMBER = r"[-+]?(?:\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,4})?|nan|inf)(?![\w.:])"
+COUNT = r"(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12}(?:(?:\.\d{1,3})?[km])?)(?!\w|\.\w|,\d{3}(?!\d))"
+"""10, 1,200 or 1.2k; not 1e5, 12ms or 0.5."""
+NUMBER = (
+    r"[-+]?(?:(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,20})(?:\.\d{0,20})?(?:[eE][-+]?\d{1,4})?|nan|inf)"
+    r"(?![\w:]|\.\w)"
+)
 
 
 class Pattern(NamedTuple):
-    """An expression, and words: every line that it matches has at least one of them."""
+    """An expression, and the words with which its matches begin; none if they begin the line."""
 
     words: tuple[str, ...]
     expression: re.Pattern[str]
@@ -23,87 +26,139 @@ class Pattern(NamedTuple):
 
     def search(self, line: str) -> re.Match[str] | None:
         """The first match, if there is any."""
+        if not self.words:
+            return self.expression.match(line)
+        start = len(line)
         for word in self.words:
-            if word in line:
-                return self.expression.search(line)
-        return None
+            at = line.find(word)
+            start = at if 0 <= at < start else start
+        return self.expression.search(line, start) if start < len(line) else None
 
 
 def _pattern(words: str, expression: str, is_per_epoch: bool = False) -> Pattern:
     """A pattern for text in lower case; `words` are separated by spaces."""
-    for name in ("step", "total", "epoch", "epochs"):
-        expression = expression.replace(f"<{name}>", f"(?P<{name}>{COUNT})")
-    return Pattern(tuple(words.split()), re.compile(expression), is_per_epoch)
+    counts = re.sub(r"(?<!P)(<\w+>)", lambda name: f"(?P{name[0]}{COUNT})", expression)
+    return Pattern(tuple(words.split()), re.compile(counts), is_per_epoch)
 
 
+_EPOCH = r"\b(?:epoch|pass)(?:_id)?['\"]?[ :=]{0,8}\[? {0,8}<epoch>(?: ?/ ?<epochs>)? ?"
+_IS = r"(?=['\" :=\[])['\"]?[ :=]{0,3} {0,8}[\[#]? {0,8}"
 STEP_PATTERNS = {
-    "PaddleOCR": _pattern(
-        "global_step iter:", r"epoch: \[<epoch>/<epochs>\], (?:global_step|iter): <step>"
+    "PaddleSeg": _pattern(
+        "[train]", r"\[train\] epoch[:=] ?<epoch>(?:/<epochs>)?, iter[:=] ?<step>/<total>"
     ),
-    "PaddleSeg": _pattern("[train]", r"\[train\] epoch: <epoch>, iter: <step>/<total>"),
-    "PaddleClas": _pattern(
-        "[iter:", r"\[epoch <epoch>/<epochs>\] ?\[iter: ?<step>/<total>\]", True
-    ),
-    "PaddleDetection": _pattern("epoch:", r"epoch: \[<epoch>\] \[ {0,8}<step>/<total>\]", True),
-    "Trainer and PaddleNLP's scripts": _pattern(
-        "global",
-        r"\bglobal[_ ]step(?:['\"]?: ?| )<step>(?:/<total>)?(?:, epoch['\"]?: ?<epoch>(?=,))?",
+    "PaddleOCR, Trainer and PaddleNLP's scripts": _pattern(
+        "global", rf"\bglobal[_ ]step{_IS}<step>(?: ?/ ?<total>)?"
     ),
     "tqdm of an epoch": _pattern(
-        "%|",
-        r"\bepoch:? ?\[?<epoch>(?:/<epochs>)?\]?:? {1,4}\d{1,3}%\|[^|]{0,300}\| <step>/<total> \[",
+        "epoch",
+        _EPOCH + r"\]?:? {0,4}\d{1,3}%\|[^|]{0,300}\| {0,8}<step>/<total> \[",
         True,
     ),
-    "tqdm": _pattern("%|", r"\d{1,3}%\|[^|]{0,300}\| {0,8}<step>/<total> \["),
-    "hapi Model.fit": _pattern("step", r"^step {1,8}<step>/<total> - ", True),
-    "keras": _pattern("/", r"^ {0,8}<step>/<total> (?:\[[=>.]{1,80}\]|[━╸╺ ]{1,80})", True),
+    "tqdm": _pattern("%|", r"%\|[^|]{0,300}\| {0,8}<step>/<total> \["),
+    "tqdm without a total": _pattern("", r"(?:[\w ]{1,40}: )?(?P<step>\d{1,12})it \["),
+    "hapi Model.fit": _pattern("", r"step {1,8}<step>/<total> (?:- |\[[=>.]{1,80}\])", True),
+    "keras": _pattern("", r" {0,8}<step>/<total> (?:\[[=>.]{1,80}\]|[━╸╺ ]{1,80})", True),
     "epoch and step": _pattern(
-        "step iter batch",
-        r"\bepoch[ :=]{0,2} ?\[?<epoch>(?:/<epochs>)?\]?[,;| -]{1,4}"
-        r"\[?(?:step|iter|iteration|batch)(?:_id)?[ :=]{0,2} ?\[?<step>(?:/<total>)?\]?",
+        "epoch pass",
+        _EPOCH
+        + r"[\],;:|\[( \t\"'-]{1,6}(?:(?:train(?:ing)? )?(?:step|iter|iteration|batch)(?:_id|_idx)?"
+        + rf"{_IS}|(?<=[\[(| ]) {{0,8}}(?=\d{{1,12}}/))<step>(?: ?/ {{0,8}}<total>)?",
         True,
     ),
+    "two fractions": _pattern("[", r"\[<epoch>/<epochs>\] ?\[<step>/<total>\]", True),
     "step": _pattern(
-        "step iter",
-        r"\b(?:step|iter|iteration)['\"]?[ :=]{1,2} ?\[?<step>(?: ?/ ?<total>)?",
+        "step iter it: it=",
+        r"(?:\b|(?<=current_)|(?<=cur_)|(?<=train_)|(?<=training_))"
+        r"(?:step|iter|iteration|it(?=[:=]))(?:s(?=[ :=\[]{1,8}\d{1,12} ?/))?"
+        rf"{_IS}<step>(?: ?(?:/|of) {{0,8}}<total>)?",
     ),
+    "batch": _pattern("batch", rf"\bbatch{_IS}<step> ?/ ?<total>", True),
+    "counted steps": _pattern("", r"[^\d/]{0,40}<step>/<total> (?:steps|iters|iterations)\b"),
+    "fraction and loss": _pattern(
+        "",
+        r" {0,8}(?:(?:progress|update|train(?:ing)?):? )?<step>/ ?<total>[ ,:|-]{1,3}"
+        r"(?:train[_ ])?loss\b",
+    ),
+    "fraction in brackets and loss": _pattern(
+        "",
+        r"[\d:., -]{0,30}(?:\[[^/\]]{0,60}\] {0,2}){0,3}\[ {0,8}<step>/ {0,8}<total>\].{0,80}?loss",
+    ),
+    "pair in brackets and loss": _pattern("", r"\[<epoch>, {1,8}<step>\] loss\b"),
 }
 """By tool. Groups: step, and, if the line has them, total, epoch and epochs."""
-EPOCH = _pattern("epoch", r"^epoch:? ?\[?<epoch>/<epochs>\]?$")
-"""The head of an epoch, on a line of its own (hapi, keras)."""
+SOME_EPOCH = _pattern("epoch", _EPOCH)
+"""The epoch, where it is elsewhere in the line."""
+TOTAL = _pattern(
+    "total max_",
+    r"\b(?:total|max|total_train)(?:_steps?|_iters?|(?<=total)(?=[:=]))['\"]?[ :=]{1,3}<total>",
+)
+"""The total, where it does not follow the step."""
+EPOCH = _pattern(
+    "",
+    r"\W{0,4}(?:train(?:ing)? )?epoch[ :=]{0,3}\[?<epoch>(?:(?:/| of )<epochs>)?\]?"
+    r"(?:$|[ ,:;|-]{1,4}(?:train(?:ing)?[_ -])?(?:avg |average |mean )?loss\b)",
+)
+"""The head of an epoch, on a line of its own (hapi, keras), or its end."""
+LOSS = _pattern(
+    "loss train_loss train/loss",
+    r"(?<![\w/])(?<!val )(?<!test )(?<!valid )(?<!eval )(?:train[_/])?loss['\"]?(?: is)?"
+    r"[ :=]{1,4}['\"\[]?\d",
+)
+"""Numbers of the training on a line without a step."""
 ASIDE = (
     _pattern(
-        "eval valid predicting",
+        "eval validati predicting",
         r"\b(?:eval|evaluat(?:ing|ion)|validati(?:ng|on)|predicting)\b",
     ),
-    _pattern("test val", r"^[\[ ]{0,8}(?:test|testing|val|valid)\b(?!['\"=])"),
-    _pattern("%|", r"^ {0,8}epochs?:? {1,4}\d{1,3}%\|"),
+    _pattern("", r"[\[ ]{0,8}(?:test|testing|val|valid)\b(?!['\"=])"),
+    _pattern("", r" {0,8}epochs?:? {1,4}\d{1,3}%\|"),
     _pattern(
-        "%|",
-        r"^ {0,8}(?:map|filter|(?:down)?loading|tokenizing|generating|extracting)\b[^|]{0,80}\d%\|",
+        "",
+        r" {0,8}(?:map|filter|(?:down)?loading|tokenizing|generating|extracting)\b[^|]{0,80}\d%\|",
     ),
-    _pattern("%|", r"\.(?:safetensors|pdparams|json|txt|model|zip|gz|tgz|tar): {1,4}\d{1,3}%\|"),
-    _pattern("b/s", r"\d%\|[^|]{0,300}\|[^|]{0,60}[\d?] ?[kmg]?i?b/s"),
+    _pattern(".", r"\.(?:safetensors|pdparams|json|txt|model|zip|gz|tgz|tar): {1,4}\d{1,3}%\|"),
+    _pattern("%|", r"%\|[^|]{0,300}\|[^|]{0,60}[\d?] ?[kmg]?i?b/s"),
 )
 """Counts in such a line are no steps of the training: evaluation, bars of epochs, data, files."""
 EVALUATION_BEGINS = _pattern(
-    "eval predict", r"^eval begin|\bstart evaluating\b|\*\*\* running (?:eval|predict)"
+    "eval start *** ", r"eval begin|\bstart evaluating\b|\*\*\* running (?:eval|predict)"
 )
-EVALUATION_ENDS = _pattern("eval", r"^eval samples|\[eval\]|\beval_\w{1,40}['\"]?: ")
+EVALUATION_ENDS = _pattern("eval [eval]", r"eval samples|\[eval\]|\beval_\w{1,40}['\"]?: ")
 """Around the lines of hapi, PaddleSeg and Trainer that look like those of their training."""
-RATE = _pattern(
-    "samples images/s sequences/s sentences/s",
-    rf"(?<![\w.])(?P<before>{NUMBER}) ?(?:samples|images|sequences|sentences)/s"
-    rf"|samples_per_second['\"]?: ?(?P<after>{NUMBER})",
+_SAMPLES = r"(?:samples?|images?|imgs?|sequences|sentences|examples|instances?|ins)"
+RATE = re.compile(
+    rf"(?<![\w.,])(?P<before>{NUMBER}) ?{_SAMPLES}/s"
+    rf"|{_SAMPLES}(?:/s(?:ec)?|_per_sec(?:ond)?)['\"]?[:=] ?(?P<after>{NUMBER})"
+    rf"|\bips['\"]?[:=] ?(?P<bare>{NUMBER})(?! ?[a-z]{{1,20}}/s)"
 )
 SAVING = Pattern(
     ("Saving model checkpoint to ",),
     re.compile(r"\bSaving model checkpoint to (?P<path>.{0,400}?checkpoint-(?P<step>\d{1,12}))\b"),
 )
 """Written before the checkpoint is whole; a later step shows that it is."""
-MARK = Pattern(("paddlejob: ",), re.compile(r"(?:^|(?<=[\s\]]))paddlejob: "))
-MARKED_VALUE = re.compile(r"(?<!\S)([A-Za-z0-9_/-]{1,40})=(\S{1,256})(?!\S)")
+MARK = Pattern(("paddlejob:",), re.compile(r"(?:^|(?<=[\s\]]))paddlejob: ?"))
+MARKED_VALUE = re.compile(r"(?<![^\s:])([A-Za-z0-9_/-]{1,40})=(\S{1,256}?),?(?!\S)")
 METRIC = re.compile(
-    rf"(?<![\w/.-])(?:([A-Za-z_][A-Za-z0-9_/-]{{0,39}}+)['\"]?(?: is)? ?[:=] ?"
-    rf"|((?ai:loss|acc|accuracy|lr|ips|ppl)) )((?i:{NUMBER}))(?!%\|)"
+    rf"(?<![\w/.-])(?:([A-Za-z_][A-Za-z0-9_/-]{{0,39}}+)(?:\([A-Za-z]{{1,40}}\))?['\"]?"
+    rf"(?: is)? ?[:=] {{0,4}}|((?ai:loss|cost|acc|accuracy|lr|ips|ppl)) {{1,4}})"
+    rf"['\"\[]?((?i:{NUMBER}))(?!%\|)"
 )
+_CHINESE = re.compile(
+    r"第 ?(?P<count>\d[\d,/ ]{0,30}?) ?个? ?(?P<of>轮|步|批|迭|epoch|step|batch)"
+    r"|(?P<word>轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?|准确率|学习率)"
+)
+_ENGLISH = dict(
+    zip("轮步批迭损准学", ("epoch", "step", "batch", "iter", "loss", "acc", "lr"), strict=True)
+)
+_PUNCTUATION = str.maketrans("：，；（）", ":,;()")
+
+
+def in_english(text: str) -> str:
+    """The text with the Chinese words for steps and losses in the words of the patterns."""
+
+    def translate(match: re.Match[str]) -> str:
+        word = match["of"] or match["word"]
+        return f" {_ENGLISH.get(word[0], word)} {match['count'] or ''}"
+
+    return text if text.isascii() else _CHINESE.sub(translate, text.translate(_PUNCTUATION))

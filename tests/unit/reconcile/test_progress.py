@@ -43,7 +43,7 @@ NLP = (
     "global step 200, epoch: 1, batch: 3, loss: 1.234567, avg_batch_cost: 0.2 sec, "
     "speed: 3.10 step/s"
 )
-FORMATS: dict[str, tuple[str, int, int | None, str | None, str | None]] = {
+FORMATS: dict[str, tuple[str, int | None, int | None, str | None, str | None]] = {
     "ocr": (OCR, 500, None, "0.609742", "7.86095"),
     "seg": (SEG, 20, 500, "2.0859", "3.7425"),
     "formers": (FORMERS, 1, None, "22.9955", "2.58"),
@@ -76,14 +76,56 @@ FORMATS: dict[str, tuple[str, int, int | None, str | None, str | None]] = {
     "iter-equals": ("iter=10 loss=0.3", 10, None, "0.3", None),
     "json": ('{"step": 10, "loss": 0.3}', 10, None, "0.3", None),
     "images": ("step 10/100 loss 0.3 268 images/s", 10, 100, "0.3", "268"),
+    "pytorch-example": ("Train Epoch: 2 [10/100 (10%)]\tLoss: 0.3", 10, None, "0.3", None),
+    "imagenet": ("Epoch: [2][10/100]\tTime 0.1 (0.2)\tLoss 0.3 (0.4)", 10, None, "0.3", None),
+    "gan": ("[2/5][10/100] Loss: 0.3", 110, 500, "0.3", None),
+    "tutorial": ("[2,    10] loss: 0.300", 10, None, "0.3", None),
+    "megatron": (
+        " iteration       10/     100 | consumed samples: 160 | lm loss: 3.0E-01 |",
+        *(10, 100, "0.3", None),
+    ),
+    "transformer": ("| epoch   2 |   10/  100 batches | loss  0.30", 10, None, "0.3", None),
+    "paddlex": ("[TRAIN] Epoch=2/5, Step=10/100, loss=0.3, eta=1:2:3", 110, 500, "0.3", None),
+    "paddle3d": ("[TRAIN] epoch=2/5, iter=10/100, loss=0.3, lr=0.1", 10, 100, "0.3", None),
+    "video": (
+        "epoch:[  2/5 ] train step:10   loss: 0.3 lr: 0.1 ips: 9.5 instance/sec.",
+        *(10, None, "0.3", "9.5"),
+    ),
+    "rec": (
+        "epoch: 0, batch_id: 10, auc:0.5,loss: [0.3], avg_samples: 2.0, ips: 20.1 ins/s",
+        *(10, None, "0.3", "20.1"),
+    ),
+    "fluid": ("Pass 2, Batch 10, Cost 0.2, Loss 0.3", 10, None, "0.3", None),
+    "hapi-bar": ("step  10/100 [=>....] - loss: 0.3 - ETA: 5s - 12ms/step", 10, None, "0.3", None),
+    "tqdm-no-total": ("10it [00:10, 19.9it/s, loss=0.3]", 10, None, "0.3", None),
+    "tqdm-units": (f" 33%{BAR}1.2k/3.60k [01:11<01:58, 3.3kit/s]", 1200, 3600, None, None),
+    "lightning": (f"Epoch 2:  33%{BAR}10/100 [0:1, loss=0.3, v_num=0]", 10, None, "0.3", None),
+    "units": ("step: 1.2k/40k loss 0.3", 1200, 40000, "0.3", None),
+    "step-of": ("Step 10 of 100, loss 0.3. Next", 10, 100, "0.3", None),
+    "total-apart": ("current_step: 10, total_steps: 100, loss: 0.3", 10, 100, "0.3", None),
+    "total-equals": ("step=10 total=100 loss=0.3", 10, 100, "0.3", None),
+    "eta": ("step 10/100, eta: 1:02:03, loss: 0.3, ips: 1,268.5", 10, 100, "0.3", "1268.5"),
+    "steps": ("Steps 10/100, loss 0.3", 10, 100, "0.3", None),
+    "counted": ("Processed 10/100 steps, loss 0.3", 10, 100, "0.3", None),
+    "batch": ("Epoch 2/5\nbatch 10/100 loss 0.3", 110, 500, "0.3", None),
+    "fraction": ("10/100 loss 0.3", 10, 100, "0.3", None),
+    "brackets": ("2026-01-02 10:00:00 [INFO] [10/100] loss: 0.3", 10, 100, "0.3", None),
+    "tokens": ("step 10, loss 0.3, ips: 12.3 tokens/s", 10, None, "0.3", None),
+    "chinese": ("第 2/5 轮，第 10/100 步，损失：0.3", 110, 500, "0.3", None),
+    "chinese-names": ("轮次: 2, 步数: 10, 损失值: 0.3", 10, None, "0.3", None),
+    "chinese-step": ("训练步 10/100 损失=0.3", 10, 100, "0.3", None),
+    "chinese-mixed": ("第 2 个 epoch，迭代 10，loss：0.3", 10, None, "0.3", None),
+    "epoch-alone": ("Epoch 2/5, Loss: 0.3", None, None, "0.3", None),
+    "loss-alone": ("{'loss': 0.3, 'epoch': 0.2}", None, None, "0.3", None),
     "marked": ("paddlejob: step=10 total=100 loss=0.3 samples_per_second=5", 10, 100, "0.3", "5"),
+    "marked-commas": ("paddlejob:step=1,200, total=4,000, loss=0.3,", 1200, 4000, "0.3", None),
     "marked-logged": ("[INFO] paddlejob: step=10 total=100 loss=0.3", 10, 100, "0.3", None),
 }
 
 
 @pytest.mark.parametrize(("text", "step", "total", "loss", "rate"), FORMATS.values(), ids=FORMATS)
 def test_a_format_is_read(
-    text: str, step: int, total: int | None, loss: str | None, rate: str | None
+    text: str, step: int | None, total: int | None, loss: str | None, rate: str | None
 ) -> None:
     progress = read(*text.split("\n"))
     assert (progress.step, progress.total, progress.samples_per_second) == (step, total, rate)
@@ -124,7 +166,11 @@ ODD: dict[str, tuple[list[str], int | None, int | None]] = {
     "mapping": ([f"Map (num_proc=4): 50%{BAR}1/2 [0:1, 9 examples/s]"], None, None),
     "file": ([f"model.safetensors: 50%{BAR}1/2 [0:1]"], None, None),
     "bytes": ([f" 50%{BAR}1/2 [00:01<00:02, 3.1MB/s]"], None, None),
-    "thousands": (["step 1,200/40,000 loss 1"], None, None),
+    "a-date": (["01/02 10:00:00 loss 0.3", "[2026/01/02] loss 0.3"], None, None),
+    "a-rank": (["[rank 0/4] loss: 0.3", "Epoch [3/10] loss: 0.3"], None, None),
+    "a-setting": (["max_steps: 100", "save_steps: 10", "batch: 32", "epoch 3 (12 s)"], None, None),
+    "loss-of-validation": (["step 7", "val loss 0.4"], 7, None),
+    "thousands": (["step 1,200/40,000 loss 1"], 1200, 40000),
     "exponent": (["step 1e5"], None, None),
     "duration": (["step: 12ms"], None, None),
     "list": (["step 7,0.5"], 7, None),
