@@ -1,7 +1,8 @@
 """Shared fixtures: one cluster for all tests of a kind, and a namespace of its own for each test.
 
 `cluster` has one node and no operator. In `operated` the operator runs the jobs of all namespaces,
-and a `lab` is a namespace of it with what a user does there.
+and a `lab` is a namespace of it with what a user does there. A process stops them when it comes to
+a file that does not use them.
 """
 
 import contextlib
@@ -20,15 +21,17 @@ from localcluster.machine import clock
 from tests.e2e.node import RealNode
 from tests.e2e.shared import node_of
 from tests.e2e.world import is_inside
-from tests.live import network, rights, temporary, volcano
+from tests.live import network, rights, shared, temporary, volcano
 from tests.live.distribution import Distribution
 from tests.live.lab import CORE, WAIT_SECONDS, Lab
 from tests.live.operated import start_operator
+from tests.live.shared import SharedClusters
 from tests.live.tinyimages import write_tiny_images
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
 SLOW = ("training", "cluster")
 CLUSTER_FIXTURES = {"cluster", "operated"}
+USED = pytest.StashKey[shared.Used]()
 ELASTIC_TIMEOUT_SECONDS = 10
 """How long an elastic job with fewer workers than it may have waits before it trains."""
 
@@ -62,13 +65,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     temporary.remove(session)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that needs the local cluster; what takes long comes first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark every test that needs the local cluster.
+
+    What takes long comes first, and files that share a cluster follow each other.
+    """
     for item in items:
         needs = CLUSTER_FIXTURES & set(getattr(item, "fixturenames", ()))
         if needs or CLUSTER_TESTS in item.path.parents:
             item.add_marker("cluster")
-    items.sort(key=_rank)
+    used = config.stash[USED] = shared.find_used(items)
+    items.sort(key=lambda item: (_rank(item), sorted(used[item.path])))
 
 
 def _rank(item: pytest.Item) -> int:
@@ -90,14 +97,26 @@ def node(pytestconfig: pytest.Config) -> RealNode:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
-    """One running cluster for the whole test run: a test uses a namespace of its own."""
-    with Cluster(ClusterConfig(nodes=1)) as running:
-        yield running
+def shared_clusters() -> Iterator[SharedClusters]:
+    """Those that run in this process."""
+    running = SharedClusters()
+    yield running
+    running.keep(())
 
 
-@pytest.fixture(scope="session")
-def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+@pytest.fixture(scope="module", autouse=True)
+def _stop_unused(request: pytest.FixtureRequest, shared_clusters: SharedClusters) -> None:
+    shared_clusters.keep(request.config.stash[USED][request.path])
+
+
+@pytest.fixture(scope="module")
+def cluster(shared_clusters: SharedClusters) -> Cluster:
+    """One running cluster for many files: a test uses a namespace of its own."""
+    return shared_clusters.get("cluster", lambda: Cluster(ClusterConfig(nodes=1)))
+
+
+@pytest.fixture(scope="module")
+def operated(shared_clusters: SharedClusters, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """A cluster of three nodes in which the operator runs the jobs of all namespaces.
 
     The nodes have GPUs to count and a label to select, Volcano's PodGroup API is there, and the
@@ -105,6 +124,11 @@ def operated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     not granted.
     """
     folder = tmp_path_factory.mktemp("operated")
+    return shared_clusters.get("operated", lambda: _operated(folder))
+
+
+@contextlib.contextmanager
+def _operated(folder: Path) -> Iterator[Cluster]:
     images = write_tiny_images(folder / "images.yaml", OUTPUT_DIR="/nas/model")
     config = ClusterConfig(nodes=3, labels={"accelerator": "nvidia-tesla-p100"}, images=[images])
     with Cluster(config) as running:

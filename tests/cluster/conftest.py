@@ -1,5 +1,6 @@
 """Fixtures of the tests against the real API server."""
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ from localcluster.commands.manifests import install
 from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab
 from tests.live.operated import MANIFESTS, install_without_deployment
+from tests.live.shared import SharedClusters
 
 CONFIG_RETRY_SECONDS = 4.0
 """How long the nodes of `unattended` wait before they look for a ConfigMap again."""
@@ -17,9 +19,14 @@ NODE_LOST_SECONDS = 12
 """How long a node may be silent there."""
 
 
-@pytest.fixture(scope="session")
-def unattended() -> Iterator[Cluster]:
+@pytest.fixture(scope="module")
+def unattended(shared_clusters: SharedClusters) -> Cluster:
     """A cluster of four nodes whose loss is soon noticed; each test runs operators of its own."""
+    return shared_clusters.get("unattended", _unattended)
+
+
+@contextlib.contextmanager
+def _unattended() -> Iterator[Cluster]:
     config = ClusterConfig(
         nodes=4,
         renew_seconds=2.0,
@@ -36,7 +43,7 @@ def unattended() -> Iterator[Cluster]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def crd(cluster: Cluster) -> None:
     """The shared cluster knows PaddleJobs."""
     install(cluster, MANIFESTS / "crd.yaml", verb=("apply",))

@@ -39,33 +39,27 @@ class Distribution(LoadFileScheduling):
     """Gives a process that runs out of work its next file."""
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        has = {each: clusters_of(files) for each, files in self.assigned_work.items()}
-        mine = has.pop(node, set())
-        others = set().union(*has.values())
-        running = (
-            file
-            for each in has
-            for file, tests in self.assigned_work[each].items()
-            if not all(tests.values())
-        )
-        is_training = any(map(trains, running))
-        self.workqueue.move_to_end(choose(self.workqueue, mine, others, is_training), False)
+        last = {each: next(reversed(files), "") for each, files in self.assigned_work.items()}
+        mine = last.pop(node, "")
+        others = {file for file in last.values() if file}
+        self.workqueue.move_to_end(choose(self.workqueue, mine, others), False)
         super()._assign_work_unit(node)
 
 
-def choose(
-    waiting: Iterable[str], mine: set[str], others: set[str], is_training: bool = False
-) -> str:
+def choose(waiting: Iterable[str], mine: str, others: Iterable[str]) -> str:
     """The next file for a process, of those that wait.
 
-    It depends on the clusters that run already, and on whether another process trains.
+    It depends on the last file that it was given, and on those of the others. A process that
+    trains keeps its cluster for trainings.
     """
+    is_training = any(map(trains, others))
+    has, others_have = _clusters(mine), _clusters(*(file for file in others if not trains(file)))
 
     def rank(file: str) -> tuple[bool, bool, int, int]:
         cluster = cluster_of(file)
-        would_start = 2 if cluster in others else 1
+        would_start = 2 if cluster in others_have else 1
         too_many = is_training and trains(file)
-        return too_many, file not in LONGEST, _place(file), 0 if cluster in mine else would_start
+        return too_many, file not in LONGEST, _place(file), 0 if cluster in has else would_start
 
     return min(waiting, key=rank)
 
@@ -75,9 +69,8 @@ def trains(file: str) -> bool:
     return Path(file).parts[1] in TRAINING
 
 
-def clusters_of(files: Iterable[str]) -> set[str]:
-    """The shared clusters that these files use."""
-    return {cluster for file in files if (cluster := cluster_of(file))}
+def _clusters(*files: str) -> set[str]:
+    return {cluster for file in files if file and (cluster := cluster_of(file))}
 
 
 @cache

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster
-from tests.conftest import new_namespace
 from tests.live import gochecks
-from tests.live.lab import SERVER, Lab, paddle_job, shell, waiting_for_ever
+from tests.live.lab import PADDLE_JOBS, SERVER, Lab, Raw, paddle_job, shell, waiting_for_ever
 
 JOBS = {
     "runs": (paddle_job("runs", {"worker": (1, SERVER)}), "Running", "Current"),
@@ -26,9 +24,9 @@ def kstatus() -> Path:
     return gochecks.build("kstatus")
 
 
-def judge(program: Path, lab: Lab, *names: str) -> dict[str, str]:
+def judge(program: Path, jobs: dict[str, Raw]) -> dict[str, str]:
     """What it says of these jobs."""
-    question = json.dumps({name: lab.job(name) for name in names})
+    question = json.dumps(jobs)
     done = subprocess.run([program], input=question, capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout))
 
@@ -38,14 +36,12 @@ def test_jobs_are_judged_by_their_phase(kstatus: Path, module_lab: Lab) -> None:
     module_lab.submit(*(job for job, _, _ in JOBS.values()))
     for name, (_, phase, _) in JOBS.items():
         module_lab.wait(lambda n=name, p=phase: module_lab.status(n).get("phase") == p, name)
-    said = judge(kstatus, module_lab, *JOBS)
+    said = judge(kstatus, {name: module_lab.job(name) for name in JOBS})
     assert said == {name: expected for name, (_, _, expected) in JOBS.items()}
 
 
-def test_a_job_that_no_operator_runs_is_not_ready(
-    kstatus: Path, cluster: Cluster, crd: None
-) -> None:
-    with new_namespace(cluster) as namespace:
-        lab = Lab(cluster, namespace)
-        lab.submit(paddle_job("runs", {"worker": (1, SERVER)}))
-        assert judge(kstatus, lab, "runs") == {"runs": "InProgress"}
+def test_a_job_that_no_operator_has_seen_is_not_ready(kstatus: Path, module_lab: Lab) -> None:
+    path = f"{PADDLE_JOBS}/namespaces/{module_lab.namespace}/paddlejobs"
+    job = paddle_job("unseen", {"worker": (1, SERVER)})
+    stored = module_lab.cluster.client.create(path, job, {"dryRun": "All"})
+    assert judge(kstatus, {"unseen": stored}) == {"unseen": "InProgress"}

@@ -18,6 +18,7 @@ from tests.cluster.node.differences import reason
 from tests.e2e.node import FOLDER, RealNode
 from tests.e2e.world import is_inside
 from tests.live.nodepods import BACKOFF_SECONDS, DEADLINE_SECONDS, NODES, Pods, container_processes
+from tests.live.shared import NODE, SharedClusters
 
 HERE = Path(__file__).parent
 
@@ -45,13 +46,14 @@ def images(folders: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
-def cluster(request: pytest.FixtureRequest, folders: Path, images: Path) -> Iterator[Cluster]:
+@pytest.fixture(scope="module")
+def cluster(
+    request: pytest.FixtureRequest, shared_clusters: SharedClusters, folders: Path, images: Path
+) -> Cluster:
     """The cluster of the tests below this folder."""
     if is_inside():
         node: RealNode = request.getfixturevalue("node")
-        yield node.cluster
-        return
+        return node.cluster
     config = ClusterConfig(
         nodes=len(NODES),
         labels={"disk": "fast"},
@@ -61,8 +63,7 @@ def cluster(request: pytest.FixtureRequest, folders: Path, images: Path) -> Iter
         backoff_seconds=BACKOFF_SECONDS,
         config_retry_seconds=0.5,
     )
-    with Cluster(config) as running:
-        yield running
+    return shared_clusters.get(NODE, lambda: Cluster(config))
 
 
 @pytest.fixture
