@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from kube.errors import ApiError
 from localcluster import Cluster, ClusterConfig
 from localcluster.machine import clock
-from localcluster.machine.errors import LocalClusterError
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, install_crd
 from tests.live.processes import listening_ports
@@ -95,13 +95,13 @@ def has_pods(lab: Lab, job: str) -> bool:
 
 
 def submit(lab: Lab, name: str) -> None:
-    """Again until it is taken: kubectl may still know the API as it was without the CRD."""
+    """Again until it is taken: the API server may not serve the CRD's kind yet."""
     job = paddle_job(name, {"worker": (1, TEMPLATE)})
 
     def is_taken() -> bool:
         try:
             lab.submit(job)
-        except LocalClusterError:
+        except ApiError:
             return False
         return True
 
