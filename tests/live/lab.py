@@ -21,7 +21,7 @@ CORE = "/api/v1"
 PADDLE_JOBS = "/apis/batch.paddlepaddle.org/v1"
 ENDED = ("Completed", "Failed")
 WAIT_SECONDS = 120.0
-POLL_SECONDS, MAX_POLL_SECONDS = 0.1, 0.25
+POLL_SECONDS, MAX_POLL_SECONDS, MAX_REST_SECONDS = 0.1, 0.25, 1.0
 
 
 class Lab:
@@ -103,15 +103,18 @@ class Lab:
     ) -> Any:
         """The first true value of `holds`; fails with what there is at the deadline.
 
-        It is asked for the less often, the longer that takes: a poll may be a kubectl, and must
-        not take the CPU of what it waits for.
+        It is asked for the less often, the longer that takes, and a question that takes long, such
+        as a kubectl, a quarter of the time at most: it must not take the CPU of what it waits for.
         """
-        began = time.monotonic()
+        began = asked = time.monotonic()
         while not (value := holds()):
-            waited = time.monotonic() - began
+            answered = time.monotonic()
+            waited, took = answered - began, answered - asked
             if waited > timeout_seconds:
                 raise AssertionError(f"not within {timeout_seconds:.0f} s: {what}\n{self.report()}")
-            clock.sleep(max(POLL_SECONDS, min(MAX_POLL_SECONDS, waited / 20)))
+            rest = max(min(MAX_POLL_SECONDS, waited / 20), min(MAX_REST_SECONDS, 3 * took))
+            clock.sleep(max(POLL_SECONDS, rest))
+            asked = time.monotonic()
         return value
 
     def wait_phase(self, name: str, *phases: str, timeout_seconds: float = WAIT_SECONDS) -> Raw:

@@ -14,7 +14,7 @@ from localcluster import Cluster
 from localcluster.machine import clock
 
 STEP_SECONDS = 300.0
-POLL_SECONDS = 0.5
+POLL_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
