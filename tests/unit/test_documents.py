@@ -8,7 +8,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"```\w+\n(.*?)```", re.DOTALL)
-LINK = re.compile(r"\]\(([^)#:]+)\)")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
+ANCHORED = re.compile(r"\]\(([^)#:\s]*\.md|)#([^)\s]+)\)")
+"""The page and the anchor of a link to a heading."""
 FILE = re.compile(r"-f ([\w./-]+)")
 SPAN = re.compile(r"`([\w.-]+/[\w./-]*)`")
 """A code span that looks like a path."""
@@ -29,6 +31,20 @@ def ids(path: Path) -> str:
 def test_links_lead_somewhere(document: Path) -> None:
     targets = LINK.findall(document.read_text())
     assert not [t for t in targets if not (document.parent / t).exists()]
+
+
+def anchors_of(path: Path) -> set[str]:
+    """The anchors of a page's headings."""
+    prose = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=ids)
+def test_anchors_lead_to_headings(document: Path) -> None:
+    links = ANCHORED.findall(document.read_text())
+    pages = [(document.parent / name if name else document, anchor) for name, anchor in links]
+    assert not [(str(page), anchor) for page, anchor in pages if anchor not in anchors_of(page)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)

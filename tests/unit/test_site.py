@@ -27,6 +27,17 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(pages_of(nav)) == sorted(pages)
 
 
+def test_languages_lead_to_their_guide() -> None:
+    """Each page links to itself in the other language."""
+    switch = tomllib.loads(CONFIG.read_text())["project"]["extra"]["alternate"]
+    assert [each["lang"] for each in switch] == ["en", "zh"]
+    assert all((ROOT / "docs" / f"{each['link'].rstrip('/')}.md").exists() for each in switch)
+    for chinese in (ROOT / "docs").glob("*.zh.md"):
+        english = chinese.with_name(f"{chinese.name.removesuffix('.zh.md')}.md")
+        assert f"({english.name})" in chinese.read_text()[:200]
+        assert f"({chinese.name})" in english.read_text()[:200]
+
+
 def test_links_lead_to_pages_or_to_the_repository(tmp_path: Path) -> None:
     write_sources(tmp_path, REPOSITORY)
     pages = {path.name: path.read_text() for path in (tmp_path / "docs").glob("*.md")}
