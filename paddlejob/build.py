@@ -1,10 +1,10 @@
-"""Builds the job of `Client.train`, and packs its folder, function and packages."""
+"""Checks the arguments of the client, builds the job of `Client.train`, and packs its code."""
 
 import argparse
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from api.objects import Raw
 from paddlejob.errors import NotSendable
@@ -15,91 +15,87 @@ from pdj.commands.run import build_job, name_from
 from pdj.documents.quantities import NO_QUANTITY, is_quantity
 
 LAUNCH = ("python", "-m", "paddle.distributed.launch")
-UNSAID = ("requests", "intranet", "clean_pod_policy")
 Program = Callable[..., Any] | str
 Files = Mapping[str, bytes]
+KINDS: dict[Any, str] = {
+    str: "text",
+    Path: "a path",
+    bool: "True or False",
+    int: "a whole number from 0 on",
+    Callable: "a function",
+    Iterable: "a list of texts",
+    Mapping: "a mapping with texts as keys",
+}
+"""What an argument may be, in words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """The keyword arguments of `Client.train`; see there."""
-
-    image: str
-    name: str | None = None
-    workers: int = 1
-    ps: int = 0
-    resources: Mapping[str, Any] = field(default_factory=dict)
-    env: Mapping[str, str] = field(default_factory=dict)
-    queue: str | None = None
-    backoff_limit: int | None = None
-    launcher: bool = True
-
-    def job(self, program: Program | None) -> Raw:
-        """The PaddleJob that runs the program; without a program, it runs the image's own command.
-
-        Raises NotSendable for values that no job can have, and Problem if no name can be made.
-        """
-        for role, count in (("ps", self.ps), ("worker", self.workers)):
-            if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-                raise NotSendable(f"{role}: {count!r} is not a number of pods")
-        launch = LAUNCH if self.launcher and not self.ps else LAUNCH[:1]
-        for name in self.env:
-            if "=" in name:
-                raise NotSendable(f"env: {name!r} is not a name for a variable")
-        for name, value in self.resources.items():
-            if not is_quantity(str(value)):
-                raise NotSendable(f"resources: {name}: {str(value)!r} {NO_QUANTITY}")
-        called = program.partition(":")[2] if isinstance(program, str) else program
-        chosen = self.name or (
-            name_from(getattr(called, "__name__", str(called))) if called else ""
-        )
-        given = {
-            "name": chosen,
-            "program": [*launch, MAIN] if program else [],
-            "env": [f"{name}={value}" for name, value in self.env.items()],
-            "limits": {name: str(value) for name, value in self.resources.items()},
-        }
-        options = {**asdict(self), **dict.fromkeys(UNSAID), **given}
-        job = build_job(argparse.Namespace(**options))
-        if self.queue:
-            job["spec"]["schedulingPolicy"] = {"queue": self.queue}
-        return job
+def check(function: Callable[..., Any], given: Mapping[str, Any]) -> argparse.Namespace:
+    """The arguments. Raises NotSendable for one that is not of the kind that the function says."""
+    hinted = get_type_hints(function)
+    for name, hint in hinted.items():
+        hints = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+        kinds = tuple(get_origin(each) or each for each in hints)
+        if name in given and not _fits(given[name], kinds):
+            wanted = " or ".join(words for kind, words in KINDS.items() if kind in kinds)
+            raise NotSendable(f"{name}: {given[name]!r} is not {wanted}")
+    return argparse.Namespace(**{name: given[name] for name in hinted if name in given})
 
 
-def files_of(program: Program, code: str | Path | None, args: Mapping[str, Any]) -> Files:
-    """The files that call the function. Raises NotSendable."""
+def _fits(value: Any, kinds: tuple[Any, ...]) -> bool:
+    if isinstance(value, bool):
+        return bool in kinds
+    if isinstance(value, int):
+        return int in kinds and value >= 0
+    parts = value if isinstance(value, list | tuple | set | Mapping) else ()
+    return isinstance(value, kinds) and all(isinstance(each, str) for each in parts)
+
+
+def build_training(given: argparse.Namespace) -> Raw:
+    """The job of these arguments of `Client.train`.
+
+    Raises NotSendable for values that no job can have, and Problem if no name can be made.
+    """
+    for name, value in (given.env or {}).items():
+        if "=" in name or value is None:
+            raise NotSendable(f"env: {name!r} with {value!r} is not a variable")
+    limits = {name: str(value) for name, value in (given.resources or {}).items()}
+    for name, value in limits.items():
+        if not is_quantity(value):
+            raise NotSendable(f"resources: {name}: {value!r} {NO_QUANTITY}")
+    program, is_launched = given.function, given.launcher and not given.ps
+    called = program.partition(":")[2] if isinstance(program, str) else program
+    known = {
+        "name": given.name or (called and name_from(getattr(called, "__name__", str(called)))),
+        "program": [*LAUNCH[: None if is_launched else 1], MAIN] if program else [],
+        "env": [f"{name}={value}" for name, value in (given.env or {}).items()],
+        "limits": limits,
+        **dict.fromkeys(("requests", "intranet", "clean_pod_policy")),
+    }
+    job = build_job(argparse.Namespace(**{**vars(given), **known}))
+    if given.queue:
+        job["spec"]["schedulingPolicy"] = {"queue": given.queue}
+    return job
+
+
+def pack(given: argparse.Namespace, files: Files | None = None) -> Bundle | None:
+    """What these arguments of `Client.train` send, with more files; see Parcel."""
+    include = [given.include] if isinstance(given.include, str) else [*given.include]
+    wanted, folder = given.requirements, None if given.code is None else Path(given.code)
+    if wanted is not None:
+        wanted = Path(wanted) if isinstance(wanted, str | Path) else [*wanted]
+    return Parcel(folder, wanted, given.index_url, include, files).pack()
+
+
+def files_of(
+    program: Program | None, code: str | Path | None, args: Mapping[str, Any]
+) -> Files | None:
+    """The files that call the function, if there is one. Raises NotSendable."""
+    if program is None:
+        if args:
+            raise NotSendable("args= needs a function")
+        return None
     if not isinstance(program, str):
         return pack_function(program, args)
     if code is None:
         raise NotSendable(f"{program}: code= names the folder that it is in")
     return pack_reference(program, Path(code), args)
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """The arguments of `Client.submit` and `Client.train` about what is sent with a job."""
-
-    code: str | Path | None = None
-    requirements: str | Path | Iterable[str] | None = None
-    index_url: str = ""
-    include: str | Iterable[str] = ()
-
-    def pack(self, files: Files | None = None) -> Bundle | None:
-        """Pack the code with these files; None if there is nothing to send.
-
-        Raises Problem if something cannot be sent, or an argument would have no effect.
-        """
-        include = [self.include] if isinstance(self.include, str) else [*self.include]
-        if self.code is None and include:
-            raise NotSendable("include= needs code=")
-        if self.requirements is None and self.index_url:
-            raise NotSendable("index_url= needs requirements=")
-        if self.code is None and files is None:
-            if self.requirements is not None:
-                raise NotSendable("requirements= needs code=")
-            return None
-        wanted = self.requirements
-        if wanted is not None:
-            wanted = Path(wanted) if isinstance(wanted, str | Path) else [*wanted]
-        folder = None if self.code is None else Path(self.code)
-        return Parcel(folder, wanted, self.index_url, include, files or {}).pack()

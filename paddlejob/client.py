@@ -12,7 +12,7 @@ from typing import Any
 
 from api.objects import Raw, name_of
 from kube.client import Client as ApiClient
-from paddlejob.build import Code, Program, Wish, files_of
+from paddlejob.build import Program, build_training, check, files_of, pack
 from paddlejob.errors import NoCluster, NotSendable, PaddleJobError, translating
 from paddlejob.job import Job
 from pdj.code.bundle import Bundle
@@ -40,6 +40,7 @@ class Client:
         local: bool = False,
         nodes: int = 2,
     ) -> None:
+        check(Client.__init__, locals())
         self._stack = contextlib.ExitStack()
         self.close = weakref.finalize(self, self._stack.close)
         """Close its connections, and end the local cluster, if it is one."""
@@ -94,7 +95,7 @@ class Client:
         code: str | Path | None = None,
         requirements: str | Path | Iterable[str] | None = None,
         index_url: str = "",
-        include: Iterable[str] = (),
+        include: str | Iterable[str] = (),
         replace: bool = False,
     ) -> Job:
         """Create the job of a YAML file, or of an object; `code` is a folder to send with it.
@@ -102,46 +103,52 @@ class Client:
         The other arguments are those of `train`. Raises PaddleJobError: Refused names the invalid
         field; AlreadyThere is avoided by `replace`.
         """
+        given = check(Client.submit, locals())
         with translating(NotSendable):
             raw = dict(copy.deepcopy(job)) if isinstance(job, Mapping) else _read(job)
             if not isinstance(raw.get("metadata"), dict):
                 raise NotSendable("the job has no metadata")
-            bundle = Code(code, requirements, index_url, include).pack()
+            bundle = pack(given)
         return self._create(raw, bundle, replace)
 
     def train(
         self,
-        function: Program,
+        function: Program | None,
         *,
         image: str,
         args: Mapping[str, Any] | None = None,
+        name: str | None = None,
+        workers: int = 1,
+        ps: int = 0,
+        resources: Mapping[str, Any] | None = None,
+        env: Mapping[str, Any] | None = None,
+        queue: str | None = None,
+        backoff_limit: int | None = None,
+        launcher: bool = True,
         code: str | Path | None = None,
         requirements: str | Path | Iterable[str] | None = None,
         index_url: str = "",
-        include: Iterable[str] = (),
+        include: str | Iterable[str] = (),
         replace: bool = False,
-        **wish: Any,
     ) -> Job:
         """Create a job in which every worker calls `function(**args)`.
 
-        `function` is a function, or `"module:name"` in the folder `code`. A function is sent as its
-        source, so it has to import what it uses. `args` are sent as JSON. `code` is sent too; its
-        files over 1 MiB only if a pattern of `include` matches them.
+        `function` is a function, or `"module:name"` in the folder `code`; None runs the image's own
+        command. A function is sent as its source, so it has to import what it uses. `args` are sent
+        as JSON. `code` is sent too; its files over 1 MiB only if a pattern of `include` matches
+        them.
 
         `image` needs Python and PaddlePaddle; pip installs `requirements` (lines, or a file) before
-        the start, from `index_url`. `wish` may have `name` (the function's), `workers` (1), `ps`
-        (parameter servers, 0), `resources` (limits of each pod, {"nvidia.com/gpu": 8}), `env`,
-        `queue` (of Volcano), `backoff_limit` (charged restarts), and `launcher` (False runs the
-        function without paddle.distributed.launch). `replace` deletes a job of the same name first.
+        the start, from `index_url`. `name` is by default the function's; `ps` are parameter
+        servers; `resources` the limits of each pod, {"nvidia.com/gpu": 8}; `queue` is one of
+        Volcano; `backoff_limit` counts charged restarts; `launcher=False` runs the function
+        without paddle.distributed.launch. `replace` deletes a job of the same name first.
         Raises NotSendable, with the name and the line, before anything is sent.
         """
+        given = check(Client.train, locals())
         with translating(NotSendable):
-            files = files_of(function, code, args or {})
-            bundle = Code(code, requirements, index_url, include).pack(files)
-            try:
-                raw = Wish(image, **wish).job(function)
-            except TypeError as error:
-                raise NotSendable(f"train: {error}") from None
+            bundle = pack(given, files_of(function, code, args or {}))
+            raw = build_training(given)
         return self._create(raw, bundle, replace)
 
     def _create(self, raw: Raw, bundle: Bundle | None, replace: bool) -> Job:

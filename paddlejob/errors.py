@@ -8,6 +8,11 @@ if TYPE_CHECKING:
     from kube.errors import ApiError
     from pdj.errors import Problem
 
+__all__ = [
+    *("AlreadyThere", "ImageFailed", "JobFailed", "NoCluster", "NoOperator", "NotAllowed"),
+    *("NotInTime", "NotSendable", "PaddleJobError", "QuotaExceeded", "Refused"),
+]
+
 OVER_QUOTA = "exceeded quota"
 """How the API server's admission words a used-up quota."""
 
@@ -41,7 +46,9 @@ class AlreadyThere(PaddleJobError):
 
 
 class NotSendable(PaddleJobError, ValueError):
-    """An argument cannot be sent, such as a function that needs more than its source."""
+    """An argument is of the wrong kind, or cannot be sent, such as a function that needs more than
+    its source.
+    """
 
 
 class NotInTime(PaddleJobError, TimeoutError):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
-from typing import Any
+from typing import Any, cast
 
 from paddlejob.errors import NotSendable
 
@@ -27,11 +27,11 @@ FUTURE = "from __future__ import annotations\n\n"
 CALL = """
 
 if __name__ == "__main__":
-    import json as paddlejob_json
-    import pathlib as paddlejob_pathlib
-
-    paddlejob_file = paddlejob_pathlib.Path(__file__).with_name("{arguments}")
-    {function}(**paddlejob_json.loads(paddlejob_file.read_text(encoding="utf-8")))
+    {function}(
+        **__import__("json").loads(
+            __import__("pathlib").Path(__file__).with_name("{arguments}").read_text("utf-8")
+        )
+    )
 """
 LOOK_UPS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 """Bytecode instructions that look up a name in the module; the last one in a class's body."""
@@ -39,7 +39,10 @@ STORES = {"STORE_NAME", "STORE_GLOBAL"}
 """Instructions with which a module defines a name; `from x import *` has none."""
 MADE_BY_SHELLS = {"_", "__IPYTHON__"}
 IS_LATER = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
-"""Flags of functions that do nothing when they are called."""
+LATER = (
+    "is async or a generator, which does nothing when it is called: use asyncio.run in it, or "
+    "leave out yield"
+)
 
 
 def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict[str, bytes]:
@@ -72,17 +75,15 @@ def pack_reference(name: str, folder: Path, args: Mapping[str, Any]) -> dict[str
         raise NotSendable(f"{name}: {file} defines no {function}")
     for code in program.co_consts:
         if isinstance(code, CodeType) and code.co_name == function and code.co_flags & IS_LATER:
-            raise NotSendable(
-                f"{function}, line {code.co_firstlineno}: is async or a generator, which does "
-                "nothing when it is called"
-            )
+            raise NotSendable(f"{function}, line {code.co_firstlineno}: {LATER}")
     return _files(f"from {module} import {function} as paddlejob_function\n", "", args)
 
 
 def _files(source: str, name: str, args: Mapping[str, Any]) -> dict[str, bytes]:
     try:
         arguments = json.dumps(dict(args), allow_nan=False)
-        _refuse_keys(args)
+        for key in _odd_keys(args):
+            raise TypeError(f"the key {key!r} is not text")
     except (TypeError, ValueError, RecursionError) as error:
         raise NotSendable(f"args cannot be sent as JSON: {error}") from None
     call = CALL.format(arguments=ARGUMENTS, function=name or "paddlejob_function")
@@ -90,59 +91,44 @@ def _files(source: str, name: str, args: Mapping[str, Any]) -> dict[str, bytes]:
     return {MAIN: text.encode(), ARGUMENTS: arguments.encode()}
 
 
-def _refuse_keys(value: Any) -> None:
-    """Raise TypeError for a key that JSON would silently turn into text."""
+def _odd_keys(value: Any) -> Iterator[Any]:
+    """The keys in it that JSON would silently turn into text."""
     if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise TypeError(f"the key {key!r} is not text")
+        yield from (key for key in value if not isinstance(key, str))
         value = tuple(value.values())
-    if isinstance(value, list | tuple):
-        for each in value:
-            _refuse_keys(each)
+    for each in value if isinstance(value, list | tuple) else ():
+        yield from _odd_keys(each)
 
 
 def _refuse_kind(function: Callable[..., Any]) -> FunctionType:
     """The function without its decorators. Raises NotSendable if it is not a plain function."""
-    name = getattr(function, "__name__", type(function).__name__)
-    if isinstance(function, partial):
-        raise NotSendable(f"{name}{_at(function.func)}: is a partial: pass its values as args")
-    if inspect.ismethod(function):
-        raise NotSendable(f"{name}{_at(function)}: is a method: its object cannot be sent")
-    if inspect.isclass(function):
-        raise NotSendable(f"{name}{_at(function)}: is a class: pass a function that makes it")
-    plain = inspect.unwrap(function)
-    if not isinstance(plain, FunctionType):
-        what = "is built in" if inspect.isbuiltin(plain) else "is an object that can be called"
-        raise NotSendable(f"{name}{_at(type(plain).__call__)}: {what}, and has no source to send")
-    reason = _kind(plain)
-    if reason:
-        raise NotSendable(f"{plain.__name__}{_at(plain)}: {reason}")
-    return plain
-
-
-def _kind(function: FunctionType) -> str:
-    """Why this function cannot be sent; empty if it can."""
-    around = function.__qualname__.split(".")[:-1]
-    if function.__name__ == "<lambda>":
-        return "is a lambda: give it a name with def"
-    if function.__closure__:
-        names = ", ".join(function.__code__.co_freevars)
-        return f"is a closure, which uses {names} of the function around it: pass them as args"
-    if "<locals>" in around:
-        return f"is defined inside of {around[0]}: define it at the top of its file"
-    if around:
-        return f"is a method of {'.'.join(around)}: define it at the top of its file"
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        return "is async, and nobody awaits it: use asyncio.run in it"
-    if inspect.isgeneratorfunction(function):
-        return "is a generator, which does nothing when it is called: leave out yield"
-    return ""
+    plain: Any = inspect.unwrap(function)
+    name = getattr(plain, "__name__", type(plain).__name__)
+    around = getattr(plain, "__qualname__", "").split(".")[:-1]
+    code = getattr(plain, "__code__", None)
+    names = ", ".join(code.co_freevars) if code else ""
+    reasons: dict[str, object] = {
+        "is a partial: pass its values as args": isinstance(plain, partial),
+        "is a method: its object cannot be sent": inspect.ismethod(function),
+        "is a class: pass a function that makes it": inspect.isclass(plain),
+        "is built in, and has no source to send": inspect.isbuiltin(plain),
+        "is an object that can be called, and has no source to send": not inspect.isfunction(plain),
+        "is a lambda: give it a name with def": name == "<lambda>",
+        f"is a closure, which uses {names} of the function around it: pass them as args": names,
+        f"is defined inside of {'.'.join(around[:1])}: define it at the top": "<locals>" in around,
+        f"is a method of {'.'.join(around)}: define it at the top": around,
+        LATER: code and code.co_flags & IS_LATER,
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise NotSendable(f"{name}{_at(plain)}: {reason}")
+    return cast(FunctionType, plain)
 
 
 def _at(thing: Any) -> str:
-    """`, line 12` of a function or a class; empty if unknown."""
-    code = getattr(thing, "__code__", None)
+    """`, line 12` of a function, of a partial's, or of an object's class; empty if unknown."""
+    thing = getattr(thing, "func", thing)
+    code = getattr(thing, "__code__", None) or getattr(type(thing).__call__, "__code__", None)
     try:
         return f", line {code.co_firstlineno if code else inspect.getsourcelines(thing)[1]}"
     except (OSError, TypeError):
@@ -218,8 +204,6 @@ def _provided() -> Iterator[str]:
 
 
 def _refuse_arguments(name: str, signature: inspect.Signature, args: Mapping[str, Any]) -> None:
-    if not all(isinstance(each, str) for each in args):
-        raise NotSendable(f"{name}: args has a name that is not text")
     try:
         signature.bind(**args)
     except TypeError as error:

@@ -17,7 +17,7 @@ from pdj.commands.restart import submit_again
 from pdj.commands.wait import wait_for, wait_until_gone
 from pdj.explain.story import build_story
 from pdj.explain.texts import LANGUAGES
-from pdj.gather.jobs import JobPicture, get_job, headline_of, look
+from pdj.gather.jobs import JobPicture, headline_of, look
 from pdj.gather.live import result_of
 from pdj.gather.progress import read_training
 from pdj.session import Session
@@ -99,12 +99,12 @@ class Job:
             raise PaddleJobError(f"logs: there is no option {', '.join(sorted(unknown))}")
         session = self._session(**{**options, **choice, "follow": follow, "timeout": timeout})
         with translating():
-            self._refuse_other(get_job(session.client, self.namespace, self.name))
+            self._look()
             if not follow:
                 for lines in logs.read_lines(session):
                     yield from lines
                 return
-            with closing(logs.follow_lines(session, self._refuse_later)) as turns:
+            with closing(logs.follow_lines(session, self._refuse_other)) as turns:
                 for lines, _ in turns:
                     yield from lines
 
@@ -181,21 +181,17 @@ class Job:
 
     def _look(self) -> JobPicture:
         picture = look(self._client.api, self.namespace, self.name)
-        self._refuse_other(picture.raw)
+        self._refuse_other(picture)
         return picture
 
-    def _refuse_other(self, raw: Raw) -> None:
-        if uid_of(raw) != self._uid:
+    def _refuse_other(self, picture: JobPicture | None) -> None:
+        if picture is not None and uid_of(picture.raw) != self._uid:
             raise PaddleJobError(
                 f"the job {self.name} has been deleted; client.job finds the other of its name"
             )
 
-    def _refuse_later(self, picture: JobPicture | None) -> None:
-        if picture is not None:
-            self._refuse_other(picture.raw)
-
     def _has_ended(self, raw: Raw) -> bool:
-        self._refuse_other(raw)
+        self._refuse_other(JobPicture(raw))
         return result_of(raw) is not None
 
 

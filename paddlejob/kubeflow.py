@@ -14,14 +14,13 @@ from kubeflow.trainer.backends.base import RuntimeBackend
 from kubeflow.trainer.constants import constants
 from kubeflow.trainer.types import types
 
-from api.constants import Phase
-from api.objects import Raw, parse_time
+from api.constants import KIND, Phase
+from api.objects import Raw, name_of, parse_time
 from kube.clock import Clock
-from paddlejob.build import Wish
 from paddlejob.client import Client
 from paddlejob.errors import translating
 from paddlejob.job import Job
-from pdj.gather.jobs import look
+from pdj.gather.jobs import JobPicture, look
 from pdj.gather.paths import core_path
 
 IMAGE = "paddlepaddle/paddle:3.3.1"
@@ -90,7 +89,7 @@ class PaddleBackend(RuntimeBackend):
         for option in options or ():  # each refuses backends that it is not for
             option(spec, trainer, self)
         nodes = 1 if trainer.num_nodes is None else trainer.num_nodes
-        wish = {
+        wish: Raw = {
             "name": spec["metadata"]["name"],
             "image": trainer.image or runtime.trainer.image,
             "workers": nodes,
@@ -101,22 +100,10 @@ class PaddleBackend(RuntimeBackend):
                 for name, value in (trainer.resources_per_node or {}).items()
             },
         }
-        if isinstance(trainer, types.CustomTrainerContainer):
-            return self._run_image(Wish(**wish))
-        job = self._client.train(
-            trainer.func,
-            args=trainer.func_args,
-            requirements=trainer.packages_to_install,
-            index_url=_index_url(trainer),
-            **wish,
-        )
-        return job.name
-
-    def _run_image(self, wish: Wish) -> str:
-        """A job that runs the image's own command."""
-        with translating():
-            job = wish.job(None)
-        return self._client.submit(job).name
+        if isinstance(trainer, types.CustomTrainer):
+            wish |= {"args": trainer.func_args, "requirements": trainer.packages_to_install}
+            wish |= {"index_url": _index_url(trainer)}
+        return self._client.train(getattr(trainer, "func", None), **wish).name
 
     def list_jobs(self, runtime: Any = None) -> list[Any]:
         """All jobs of the namespace, also those that were not created with this client."""
@@ -127,9 +114,12 @@ class PaddleBackend(RuntimeBackend):
         """The job, with a step for each worker and server."""
         return self._read(self._client.job(name))
 
-    def _read(self, job: Job) -> Any:
+    def _look(self, job: Job) -> JobPicture:
         with translating():
-            picture = look(self._client.api, job.namespace, job.name)
+            return look(self._client.api, job.namespace, job.name)
+
+    def _read(self, job: Job) -> Any:
+        picture = self._look(job)
         read = picture.job
         steps = []
         for pod in picture.pods:
@@ -158,15 +148,14 @@ class PaddleBackend(RuntimeBackend):
 
     def get_job_events(self, name: str) -> list[Any]:
         """The Events of the job and its pods that are still kept."""
-        job = self._client.job(name)
+        picture = self._look(self._client.job(name))
         with translating():
-            pods = look(self._client.api, job.namespace, name).pods
-            found, _ = self._client.api.list(core_path(job.namespace, "events"))
-        names = {("PaddleJob", name), *(("Pod", pod["metadata"]["name"]) for pod in pods)}
+            found, _ = self._client.api.list(core_path(picture.job.namespace, "events"))
+        names = {name, *map(name_of, picture.pods)}
         return [
             types.Event(
-                involved_object_kind=each["involvedObject"].get("kind", ""),
-                involved_object_name=each["involvedObject"].get("name", ""),
+                involved_object_kind=about.get("kind", ""),
+                involved_object_name=about.get("name", ""),
                 message=each.get("message") or "",
                 reason=each.get("reason") or "",
                 event_time=parse_time(
@@ -174,7 +163,8 @@ class PaddleBackend(RuntimeBackend):
                 ),
             )
             for each in found
-            if (each["involvedObject"].get("kind"), each["involvedObject"].get("name")) in names
+            if (about := each["involvedObject"]).get("name") in names
+            and about.get("kind") in (KIND, "Pod")
         ]
 
     def wait_for_job_status(

@@ -6,13 +6,11 @@ import sys
 from pdj.commands.local import check_installed, run_host
 from pdj.text.terminal import plain
 
-NAMESPACE = "default"
-
 
 def start(stack: contextlib.ExitStack, nodes: int) -> str:
     """Start a cluster that ends with the stack or this process; returns its kubeconfig."""
     check_installed()
-    order = {"objects": [], "namespace": NAMESPACE, "nodes": nodes}
+    order = {"objects": [], "namespace": "default", "nodes": nodes}
     _, ready = stack.enter_context(run_host(_say, order))
     return str(ready["kubeconfig"])
 

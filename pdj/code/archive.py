@@ -25,9 +25,8 @@ LARGEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A packed folder: `plain` is the tar, `packed` the tar.gz, `sizes` are bytes by path."""
+    """A packed folder: `packed` is the tar.gz, `sizes` are bytes by path."""
 
-    plain: bytes
     packed: bytes
     sizes: dict[str, int]
 
@@ -58,7 +57,7 @@ def pack(
     packed = gzip.compress(plain.getvalue(), compresslevel=9, mtime=0)
     if len(packed) // KIB > MAX_KIB:
         raise too_large(f"{len(packed) // KIB} KiB when packed", sizes)
-    return Archive(plain.getvalue(), packed, sizes)
+    return Archive(packed, sizes)
 
 
 def too_large(how: str, sizes: dict[str, int]) -> Problem:
@@ -79,7 +78,9 @@ def _add(archive: tarfile.TarFile, folder: Path, name: str, includes: list[Patte
     if stat.S_ISLNK(found.st_mode):
         info.type, info.linkname, info.mode = tarfile.SYMTYPE, _target(folder, path), 0o777
     elif not stat.S_ISREG(found.st_mode):
-        raise Problem(f"{name!r} {_kind(found.st_mode)}; list it in .pdjignore")
+        is_folder = stat.S_ISDIR(found.st_mode)
+        kind = "a git repository of its own" if is_folder else "a device, a socket or a pipe"
+        raise Problem(f"{name!r} is {kind}; list it in .pdjignore")
     elif found.st_size > MAX_FILE_BYTES and not is_matched(includes, name):
         raise Problem(
             f"{name!r} has {found.st_size / MAX_FILE_BYTES:.1f} MiB",
@@ -111,12 +112,6 @@ def _target(folder: Path, path: Path) -> str:
     if turns_back(target):  # which `unpack` refuses
         return os.path.relpath(path.resolve(), path.parent.resolve())
     return target
-
-
-def _kind(mode: int) -> str:
-    if stat.S_ISDIR(mode):
-        return "is a git repository of its own"
-    return "is a device, a socket or a pipe"
 
 
 def _read(path: Path, name: str, before: os.stat_result) -> bytes:

@@ -2,9 +2,8 @@
 
 import base64
 import copy
-import gzip
 import hashlib
-import io
+import json
 import re
 import zlib
 from contextlib import suppress
@@ -15,7 +14,7 @@ from pathlib import PurePosixPath
 from api.constants import ANNOTATION_CODE, LABEL_CODE_OF, Role
 from api.objects import Raw, labels_of, name_of
 from api.trainer import trainer_of
-from pdj.code.archive import MAX_BYTES, MAX_FILE_BYTES, Archive
+from pdj.code.archive import MAX_BYTES, Archive
 from pdj.errors import Problem, Usage
 
 ARCHIVE, REQUIREMENTS, UNPACK = "code.tar.gz", "requirements.txt", "unpack.py"
@@ -29,6 +28,8 @@ PLAIN_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 PYTHON = re.compile(r"(.*/)?python[\d.]*", re.DOTALL)
 OF_PIP = re.compile(r"PIP_|.*_proxy$|.*_PROXY$")
 """Variables of the trainer that are for pip as well."""
+GZIP = 31
+"""How zlib calls that format."""
 FIND_PYTHON = 'exec "$(command -v python || command -v python3 || echo python)" "$0" "$@"'
 
 
@@ -44,11 +45,8 @@ class Bundle:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the unpacked content: two versions of zlib may pack the same files
-        differently.
-        """
-        archive = hashlib.sha256(self.archive.plain).digest()
-        return _digest(archive, self.requirements or b"", _unpack_source())
+        """What `digest_of` says of its ConfigMap."""
+        return digest_of(self._content())
 
     def config_map_name(self, job: Raw) -> str:
         """The ConfigMap's name for this job. Raises Usage if the job has only generateName."""
@@ -66,17 +64,16 @@ class Bundle:
         }
         if job["metadata"].get("namespace"):
             metadata["namespace"] = job["metadata"]["namespace"]
-        files = {ARCHIVE: base64.b64encode(self.archive.packed).decode()}
+        made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "immutable": True}
+        return made | self._content()
+
+    def _content(self) -> Raw:
+        files = {ARCHIVE: self.archive.packed}
         if self.requirements is not None:
-            files[REQUIREMENTS] = base64.b64encode(self.requirements).decode()
-        return {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": metadata,
-            "immutable": True,
-            "data": {UNPACK: _unpack_source()},
-            "binaryData": files,
-        }
+            files[REQUIREMENTS] = self.requirements
+        source = resources.files("pdj.code").joinpath(UNPACK).read_text(encoding="utf-8")
+        packed = {name: base64.b64encode(content).decode() for name, content in files.items()}
+        return {"data": {UNPACK: source}, "binaryData": packed}
 
     def attach(self, job: Raw) -> Raw:
         """The job, changed so that each pod unpacks the code before its trainer starts in that
@@ -129,45 +126,22 @@ class Bundle:
         return made | {"volumeMounts": [{"name": CODE, "mountPath": SENT}, *mounts]}
 
 
-def digest_in(config_map: Raw) -> str:
-    """The digest of a ConfigMap's content; its annotations may be false.
+def digest_of(config_map: Raw) -> str:
+    """SHA-256 of a ConfigMap's content; its annotations may be false.
 
-    Empty if something is missing, or if there is more, which the program might import.
+    The archive counts unpacked: two versions of zlib may pack the same files differently.
     """
-    data = config_map.get("data") or {}
-    files = {name: base64.b64decode(text) for name, text in _files(config_map).items()}
-    if data.keys() != {UNPACK} or {ARCHIVE} != files.keys() - {REQUIREMENTS}:
-        return ""
-    archive = _plain_digest(files[ARCHIVE])
-    return _digest(archive, files.get(REQUIREMENTS, b""), data[UNPACK])
+    files = dict(config_map.get("binaryData") or {})
+    packed, unpacker = base64.b64decode(files.pop(ARCHIVE, "")), zlib.decompressobj(GZIP)
+    with suppress(zlib.error):
+        files[ARCHIVE] = hashlib.sha256(unpacker.decompress(packed, 2 * MAX_BYTES)).hexdigest()
+    held = [config_map.get("data"), files, unpacker.eof, unpacker.unused_data.hex()]
+    return hashlib.sha256(json.dumps(held, sort_keys=True).encode()).hexdigest()
 
 
 def is_same_code(there: Raw, wanted: Raw) -> bool:
     """Whether a ConfigMap is immutable and has the wanted code."""
-    is_equal = (there.get("data"), _files(there)) == (wanted.get("data"), _files(wanted))
-    return bool(there.get("immutable")) and (
-        is_equal or digest_in(there) == digest_in(wanted) != ""
-    )
-
-
-def _files(config_map: Raw) -> dict[str, str]:
-    return config_map.get("binaryData") or {}
-
-
-def _digest(archive: bytes, requirements: bytes, source: str) -> str:
-    each = [hashlib.sha256(part).digest() for part in (requirements, source.encode())]
-    return hashlib.sha256(b"".join([archive, *each])).hexdigest()
-
-
-def _plain_digest(packed: bytes) -> bytes:
-    """SHA-256 of the tar in a tar.gz, of at most as many bytes as can be sent."""
-    digest, rest = hashlib.sha256(), 2 * MAX_BYTES
-    with suppress(OSError, EOFError, zlib.error), gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
-        while rest > 0 and (part := file.read(MAX_FILE_BYTES)):
-            digest.update(part)
-            rest -= len(part)
-        return digest.digest()
-    return b""
+    return bool(there.get("immutable")) and digest_of(there) == digest_of(wanted)
 
 
 def config_map_names(job: Raw) -> set[str]:
@@ -186,10 +160,6 @@ def config_map_names(job: Raw) -> set[str]:
 def is_code_of(config_map: Raw, job: Raw) -> bool:
     """Whether a ConfigMap was sent as the job's code. A job can name any other in that volume."""
     return labels_of(config_map).get(LABEL_CODE_OF) == name_of(job)
-
-
-def _unpack_source() -> str:
-    return resources.files("pdj.code").joinpath(UNPACK).read_text(encoding="utf-8")
 
 
 def _others(holder: Raw, field: str) -> list[Raw]:

@@ -1,7 +1,7 @@
 """What a user wants to send with a job: a folder, more files, and packages for pip."""
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from pdj.code.archive import KIB, MAX_KIB, pack, too_large
@@ -19,14 +19,28 @@ class Parcel:
     requirements: Path | Sequence[str] | None = None
     index_url: str = ""
     include: Sequence[str] = ()
-    files: Mapping[str, bytes] = field(default_factory=dict)
+    files: Mapping[str, bytes] | None = None
     """More files, beside those of the folder, by name."""
 
-    def pack(self, note: Callable[[str], None] = lambda _text: None) -> Bundle:
-        """Read and pack all of it. Raises Problem if something cannot be sent, or is too large."""
+    def pack(self, note: Callable[[str], None] = lambda _text: None) -> Bundle | None:
+        """Read and pack all of it; None if there is nothing to send.
+
+        Raises Problem if something cannot be sent, is too large, or has no effect by itself.
+        """
+        has_code = self.folder is not None or self.files is not None
+        has_packages = has_code and self.requirements is not None
+        for given, is_fine, why in (
+            (self.include, self.folder, "include: only with code"),
+            (self.requirements is not None, has_code, "requirements: only with code"),
+            (self.index_url, has_packages, "an index: only with code and requirements"),
+        ):
+            if given and not is_fine:
+                raise Usage(why)
+        if not has_code:
+            return None
         include = [parse_pattern(each, "include") for each in self.include]
         names = find_files(self.folder, note) if self.folder else []
-        archive = pack(self.folder or Path(), names, include, self.files)
+        archive = pack(self.folder or Path(), names, include, self.files or {})
         if self.requirements is None:
             return Bundle(archive)
         content, place = self._read(archive.sizes)
@@ -45,7 +59,8 @@ class Parcel:
         try:
             content = file.read_bytes()
         except OSError as error:
-            raise Usage(f"cannot read {file}: {error.strerror}") from error
+            text = f"cannot read {file}: {error.strerror}"
+            raise Usage(text, "", "packages are a list, requirements=[...]") from error
         if not self.folder or not file.resolve().is_relative_to(self.folder.resolve()):
             return content, ""
         inside = file.resolve().relative_to(self.folder.resolve()).as_posix()

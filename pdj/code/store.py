@@ -107,7 +107,7 @@ def _provide(client: Client, config_map: Raw, job_uid: str) -> Raw:
         there = client.find(_path(config_map, name_of(config_map)))
         if there is None:
             return client.create(path, config_map, STRICT)
-        if not _is_ours(there) or not is_same_code(there, config_map):
+        if LABEL_CODE_OF not in labels_of(there) or not is_same_code(there, config_map):
             raise Problem(
                 f"a ConfigMap {name_of(there)} exists already and belongs to something else"
             ) from error
@@ -141,10 +141,6 @@ def _reference(job: Raw) -> Raw:
     a child.
     """
     return {"apiVersion": API_VERSION, "kind": KIND, "name": name_of(job), "uid": uid_of(job)}
-
-
-def _is_ours(config_map: Raw) -> bool:
-    return LABEL_CODE_OF in labels_of(config_map)
 
 
 def _job_path(config_map: Raw) -> str:

@@ -7,18 +7,17 @@ import io
 import shutil
 import tarfile
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 
 from api.objects import Raw, name_of
 from pdj.code.archive import KIB, MAX_BYTES
-from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle, digest_in
+from pdj.code.bundle import ARCHIVE, REQUIREMENTS, WORKSPACE, Bundle, digest_of
 from pdj.code.folder import MAX_FILES
 from pdj.code.parcel import Parcel
 from pdj.code.store import code_of
 from pdj.code.unpack import unpack
 from pdj.commands.options import job_name
-from pdj.errors import OK, Problem, Usage
+from pdj.errors import OK, Problem
 from pdj.gather.jobs import get_job
 from pdj.session import Session
 from pdj.text.terminal import plain
@@ -26,7 +25,6 @@ from pdj.text.terminal import plain
 DAMAGED = (OSError, EOFError, tarfile.TarError, zlib.error, RecursionError)
 MAX_HEADER_BYTES = 64 * KIB
 """Far more than a path can need: Linux allows 4,096 bytes."""
-OF_CODE = ("--include", "--requirements", "--index-url")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,19 +45,12 @@ def add_code(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--index-url", default="", metavar="URL", help=index)
 
 
-def read_bundle(session: Session, of_code: Sequence[str] = OF_CODE) -> Bundle | None:
+def read_bundle(session: Session, requirements: str | None) -> Bundle | None:
     """The packed folder of `--code`, or None. Raises Usage for options that need it."""
     options = session.options
-    if options.code is None:
-        given = [flag for flag in of_code if getattr(options, flag[2:].replace("-", "_"))]
-        if given:
-            raise Usage(f"{', '.join(given)}: only with --code")
-        return None
-    if options.index_url and not options.requirements:
-        raise Usage("--index-url is for --requirements")
-    file = Path(options.requirements) if options.requirements else None
-    parcel = Parcel(Path(options.code), file, options.index_url, options.include)
-    return parcel.pack(session.note)
+    file = Path(requirements) if requirements else None
+    folder = None if options.code is None else Path(options.code)
+    return Parcel(folder, file, options.index_url, options.include).pack(session.note)
 
 
 def run(session: Session) -> int:
@@ -88,7 +79,7 @@ def describe(config_map: Raw) -> list[str]:
     """Lines of output: the ConfigMap and its digest, then size and path of each file."""
     files = _files(config_map)
     members = _members(config_map, files)
-    lines = [f"{name_of(config_map)}  sha256:{digest_in(config_map) or 'unknown'}"]
+    lines = [f"{name_of(config_map)}  sha256:{digest_of(config_map)}"]
     lines += [f"{each.size:>9}  {each.name}" for each in members]
     if REQUIREMENTS in files:
         wanted = files[REQUIREMENTS].decode(errors="replace").splitlines()

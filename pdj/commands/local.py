@@ -41,8 +41,6 @@ NO_CHECKOUT = (
     "it, pip install --editable '.[localcluster]'"
 )
 ENDED = "the local cluster has ended by itself"
-OF_CODE_HERE = ("--include", "--index-url")
-"""The options that need --code. (--requirements can also belong to a --program.)"""
 END_SECONDS = 60.0
 REMOVALS, REMOVAL_SECONDS = 50, 0.2
 Host = subprocess.Popen[bytes]
@@ -103,7 +101,7 @@ def _order(session: Session, documents: list[Document]) -> Raw:
         raise Usage(f"cannot read {options.requirements}: no such file")
     namespace = options.namespace or metadata.get("namespace") or "default"
     objects = [_placed(each.value, namespace) for each in documents]
-    if bundle := read_bundle(session, OF_CODE_HERE):
+    if bundle := read_bundle(session, options.requirements if options.code else None):
         at = documents.index(jobs[0])
         objects[at : at + 1] = [bundle.config_map(objects[at]), bundle.attach(objects[at])]
         programs = {**dict.fromkeys(_images(jobs[0].value), ""), **programs}

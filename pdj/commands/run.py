@@ -74,7 +74,7 @@ def run(session: Session) -> int:
     job = build_job(options)
     for assignment in options.set:
         set_field(job, assignment)
-    return create_jobs(session, [job], read_bundle(session))
+    return create_jobs(session, [job], read_bundle(session, options.requirements))
 
 
 def _refuse(options: argparse.Namespace, flags: tuple[str, ...], why: str) -> None:

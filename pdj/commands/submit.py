@@ -63,7 +63,7 @@ def run(session: Session) -> int:
     for job in jobs:
         for assignment in session.options.set:
             set_field(job, assignment)
-    return create_jobs(session, jobs, read_bundle(session))
+    return create_jobs(session, jobs, read_bundle(session, session.options.requirements))
 
 
 def create_jobs(session: Session, jobs: list[Raw], bundle: Bundle | None = None) -> int:

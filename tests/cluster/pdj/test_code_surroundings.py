@@ -11,18 +11,8 @@ import pytest
 from localcluster.build.environments import cache_folder
 from tests.live.lab import Lab
 from tests.live.pdj import Tool
-from tests.live.wheel import write_wheel
+from tests.live.surroundings import ENFORCED, RESTRICTED, write_index
 
-ENFORCED = "pod-security.kubernetes.io/enforce=restricted"
-POD = "spec.worker.template.spec"
-TRAINER = f"{POD}.containers[0]"
-RESTRICTED = (
-    *("--set", f"{POD}.securityContext.runAsNonRoot=true"),
-    *("--set", f"{POD}.securityContext.runAsUser=1000"),
-    *("--set", f"{POD}.securityContext.seccompProfile.type=RuntimeDefault"),
-    *("--set", f"{TRAINER}.securityContext.allowPrivilegeEscalation=false"),
-    *("--set", f'{TRAINER}.securityContext.capabilities={{"drop":["ALL"]}}'),
-)
 PROGRAM = "import demo\nprint('trained with', demo.__name__)\n"
 
 
@@ -33,15 +23,6 @@ def program(tmp_path: Path) -> Path:
     (tmp_path / "program" / "train.py").write_text(PROGRAM)
     (tmp_path / "requirements.txt").write_text("demo\n")
     return tmp_path / "program"
-
-
-def write_index(program: Path) -> str:
-    """A package index without a network, with one package; returns its URL in the job's pods."""
-    place = program / "simple" / "demo"
-    place.mkdir(parents=True)
-    name = write_wheel(place).name
-    (place / "index.html").write_text(f'<a href="{name}">{name}</a>')
-    return "file:///workspace/simple"
 
 
 def words(name: str, program: Path, *more: str, python: str = "python") -> list[str]:

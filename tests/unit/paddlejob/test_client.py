@@ -1,7 +1,10 @@
 """The client without a cluster: what it costs to import, and what it says."""
 
+import argparse
 import ast
 import functools
+import gzip
+import inspect
 import re
 import socket
 import subprocess
@@ -14,7 +17,7 @@ import yaml
 
 import paddlejob
 from paddlejob import Client
-from paddlejob.build import Code, Wish, files_of
+from paddlejob.build import build_training, check, files_of, pack
 from paddlejob.errors import translate
 from paddlejob.functions import MAIN
 from paddlejob.picture import draw
@@ -31,6 +34,13 @@ EVIL = "<script>alert(1)</script>"
 def fit(lr: float = 0.1) -> float:
     """Something to send."""
     return lr
+
+
+def given(function: Any = None, **words: Any) -> argparse.Namespace:
+    """Arguments of `Client.train`, with its defaults."""
+    of_train = inspect.signature(Client.train).parameters.values()
+    defaults = {each.name: each.default for each in of_train}
+    return check(Client.train, {**defaults, "function": function, "image": "paddle:3", **words})
 
 
 def 训练() -> None:
@@ -92,8 +102,8 @@ def test_no_error_of_the_tools_speaks_of_options() -> None:
 
 
 def test_the_job_of_a_function() -> None:
-    wish = Wish("paddle:3", workers=2, resources={"nvidia.com/gpu": 8}, env={"A": "1"}, queue="q")
-    job = wish.job(fit)
+    words = {"workers": 2, "resources": {"nvidia.com/gpu": 8}, "env": {"A": "1"}, "queue": "q"}
+    job = build_training(given(fit, **words))
     spec = job["spec"]
     assert (job["metadata"]["name"], spec["worker"]["replicas"]) == ("fit", 2)
     assert spec["schedulingPolicy"] == {"queue": "q"}
@@ -101,27 +111,26 @@ def test_the_job_of_a_function() -> None:
     assert container["command"] == ["python", "-m", "paddle.distributed.launch", MAIN]
     assert container["resources"] == {"limits": {"nvidia.com/gpu": "8"}}
     assert container["env"] == [{"name": "A", "value": "1"}]
-    with pytest.raises(paddlejob.NotSendable, match="worker: -1 is not a number of pods"):
-        Wish("paddle:3", workers=-1).job(fit)
 
 
 def test_a_function_whose_name_no_job_can_have_needs_another() -> None:
     def 训练() -> None: ...
 
-    assert Wish("paddle:3", "train").job(训练)["metadata"]["name"] == "train"
+    assert build_training(given(训练, name="train"))["metadata"]["name"] == "train"
     with pytest.raises(Problem, match="no job name can be made from '训练'"):
-        Wish("paddle:3").job(训练)
+        build_training(given(训练))
 
 
 def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
     (tmp_path / "more.py").write_text("A = 1\r\n")
     one, two, other = (
-        Code(tmp_path, ["einops"]).pack(files_of(fit, tmp_path, {"lr": lr})) for lr in (1, 1, 2)
+        pack(given(code=tmp_path, requirements=["einops"]), files_of(fit, tmp_path, {"lr": lr}))
+        for lr in (1, 1, 2)
     )
     assert one and two and other and one.digest == two.digest != other.digest
     assert one.requirements == b"einops\n"
     assert set(one.archive.sizes) == {"more.py", MAIN, "paddlejob_args.json"}
-    assert b"A = 1\r\n" in one.archive.plain
+    assert b"A = 1\r\n" in gzip.decompress(one.archive.packed)
     (tmp_path / MAIN).write_text("")
     with pytest.raises(paddlejob.NotSendable, match=f"the file name '{MAIN}' is reserved"):
         Client(kubeconfig="/no/such/kubeconfig").train(fit, image="python", code=tmp_path)
@@ -131,20 +140,36 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
     ("words", "said"),
     [
         ({"function": "fit:main"}, "code= names the folder"),
-        ({"function": fit, "wrokers": 1}, "unexpected keyword argument 'wrokers'"),
         ({"function": fit, "code": "/no/such/folder"}, "no such folder"),
-        ({"function": fit, "requirements": "/no/such/file"}, "cannot read /no/such/file"),
-        ({"function": fit, "args": [1]}, "args"),
+        (
+            {"function": fit, "requirements": "einops"},
+            "cannot read einops: .*: packages are a list",
+        ),
+        ({"function": fit, "env": {"A": None}}, "env: 'A' with None is not a variable"),
+        ({"function": fit, "args": [1]}, r"args: \[1\] is not a mapping with texts as keys"),
+        ({"function": fit, "args": {1: 2}}, "args: {1: 2} is not a mapping"),
+        ({"function": fit, "env": ["A=1"]}, "env: .* is not a mapping"),
+        ({"function": fit, "resources": "cpu=1"}, "resources: .* is not a mapping"),
+        ({"function": fit, "workers": "2"}, "workers: '2' is not a whole number"),
+        ({"function": fit, "workers": -1}, "workers: -1 is not a whole number from 0 on"),
+        ({"function": fit, "ps": True}, "ps: True is not a whole number"),
+        ({"function": fit, "backoff_limit": 1.5}, "backoff_limit: 1.5 is not a whole"),
+        ({"function": fit, "launcher": 0}, "launcher: 0 is not True or False"),
+        ({"function": fit, "name": 7}, "name: 7 is not text"),
+        ({"function": fit, "queue": ["q"]}, "queue: .* is not text"),
+        ({"function": fit, "code": 7}, "code: 7 is not text or a path"),
+        ({"function": fit, "requirements": [1]}, "requirements: .* or a list of texts"),
+        ({"function": fit, "include": 7}, "include: 7 is not text or a list of texts"),
+        ({"function": None, "args": {"lr": 1}}, "args= needs a function"),
         ({"function": functools.partial(fit, 1)}, "is a partial"),
-        ({"function": Screen()}, "is an object that can be called"),
-        ({"function": None}, "is an object that can be called"),
+        ({"function": Screen()}, "is not text or a function"),
         ({"function": "fit", "code": "."}, "'fit' is not module:function"),
         ({"function": fit, "resources": {"cpu": "many"}}, "resources: cpu: 'many' "),
         ({"function": fit, "workers": 0}, "a job without workers trains nothing: workers=1"),
         ({"function": fit, "env": {"": "x"}}, "a variable is NAME=VALUE, not '=x'"),
         ({"function": fit, "code": ".", "include": ["!a"]}, "include: '!a': neither"),
-        ({"function": fit, "include": ["*.bin"]}, "include= needs code="),
-        ({"function": fit, "index_url": "https://x"}, "index_url= needs requirements="),
+        ({"function": fit, "include": ["*.bin"]}, "include: only with code"),
+        ({"function": fit, "index_url": "https://x"}, "an index: only with code and requirements"),
         ({"function": 训练}, "no job name can be made from '训练': pass name="),
     ],
 )
@@ -154,11 +179,26 @@ def test_what_cannot_be_meant_is_refused(words: dict[str, Any], said: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"namespace": 7}, "namespace: 7 is not text"),
+        ({"kubeconfig": 7}, "kubeconfig: 7 is not text or a path"),
+        ({"context": True}, "context: True is not text"),
+        ({"local": 1}, "local: 1 is not True or False"),
+        ({"local": True, "nodes": "2"}, "nodes: '2' is not a whole number"),
+    ],
+)
+def test_a_client_says_which_argument_is_of_another_kind(words: dict[str, Any], said: str) -> None:
+    with pytest.raises(paddlejob.NotSendable, match=said):
+        Client(**words)
+
+
+@pytest.mark.parametrize(
     "words", [{"requirements": ["einops"]}, {"index_url": "https://x"}, {"include": ["*.bin"]}]
 )
 def test_submit_refuses_what_has_no_effect_alone(words: dict[str, Any]) -> None:
     job = paddle_job("one", {"worker": (1, shell("true"))})
-    with pytest.raises(paddlejob.NotSendable, match=f"{next(iter(words))}= needs"):
+    with pytest.raises(paddlejob.NotSendable, match=": only with code"):
         Client(kubeconfig="/no/such/kubeconfig").submit(job, **words)
 
 
@@ -180,5 +220,5 @@ def test_a_picture_is_escaped() -> None:
 
 
 def test_packages_go_alone() -> None:
-    bundle = Code(requirements=["einops", "numpy"]).pack({})
+    bundle = pack(given(requirements=["einops", "numpy"]), {})
     assert bundle and bundle.requirements == b"einops\nnumpy\n"

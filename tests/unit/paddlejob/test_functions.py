@@ -128,7 +128,7 @@ def test_a_function_without_a_file_is_refused() -> None:
         ({"text": Path("a")}, "args cannot be sent as JSON"),
         ({}, "args do not fit: missing a required argument: 'text'"),
         ({"text": "", "rate": 1}, "args do not fit: got an unexpected keyword argument 'rate'"),
-        ({1: 2}, "a name that is not text"),
+        ({1: 2}, "args do not fit: keywords must be strings"),
         ({"text": [{"deep": {1: 2}}]}, "the key 1 is not text"),
         ({"text": {None: 2}}, "the key None is not text"),
     ],
@@ -151,6 +151,12 @@ def test_a_function_may_have_any_name(
     function: Callable[..., None], args: dict[str, str], out: str, tmp_path: Path
 ) -> None:
     assert run(pack_function(function, args), tmp_path) == out
+
+
+@pytest.mark.parametrize("name", ["json", "pathlib", "open", "paddlejob_json", "paddlejob_file"])
+def test_a_function_may_have_the_name_of_what_calls_it(name: str, tmp_path: Path) -> None:
+    function = load(f"def {name}():\n    print('called')\n", name, tmp_path)
+    assert run(pack_function(function, {}), tmp_path) == "called\n"
 
 
 def load(source: str, name: str, folder: Path) -> Callable[..., None]:

@@ -45,7 +45,7 @@ def test_every_command_tells_how_it_is_used(name: str) -> None:
         (["run", "busybox", "--program", "x=."], 2, "--program: these options need"),
         (["run", "busybox", "--requirements", "x"], 2, "--requirements: these options need"),
         (["run", "x", "--code", ".", "--program", "x=."], 2, "--program: these options need"),
-        (["run", "x", "--include", "x"], 2, "--include: only with --code"),
+        (["run", "x", "--include", "x"], 2, "include: only with code"),
         (["run", "x", "--code", "/no/such"], 2, "no such folder"),
         (["delete"], 2, "or --orphans"),
         (["run", "busybox", "--limits", "cpu=1,memory=8GB"], 2, "'8GB' is not a quantity"),

@@ -75,12 +75,22 @@ def test_a_program_has_its_requirements(
     assert [each["kind"] for each in order["objects"]] == ["PaddleJob"]
 
 
-@pytest.mark.parametrize("flag", ["--include", "--index-url"])
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("--include", "include: only with code"),
+        ("--index-url", "an index: only with code and requirements"),
+    ],
+)
 def test_an_option_of_code_needs_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    flag: str,
+    said: str,
 ) -> None:
     assert sent(monkeypatch, tmp_path, flag, "x") == {}
-    assert capsys.readouterr().err == f"error: {flag}: only with --code\n"
+    assert capsys.readouterr().err == f"error: {said}\n"
 
 
 def test_ctrl_c_while_pip_runs_ends_it(tmp_path: Path) -> None:
