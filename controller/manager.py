@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from prometheus_client import CollectorRegistry
+
 from api.constants import ATTEMPT_ENDS, FAILURE_REASONS, TERMINAL_PHASES
 from controller.cache.census import take_census, take_namespace_census
 from controller.cache.event_handler import EventHandler
@@ -30,8 +32,8 @@ from controller.work.applier import MAX_PARALLEL, Applier
 from controller.work.events import EventRecorder
 from controller.work.log_reader import THREADS as READERS
 from controller.work.log_reader import LogReader
-from controller.work.log_turns import LogTurns
 from controller.work.memory import JobMemory
+from controller.work.node_rests import NodeRests
 from controller.work.observer import Observer
 from controller.work.ports import PortRanges
 from controller.work.worker import Decide, Worker
@@ -41,6 +43,7 @@ from kube.client import Connection
 from kube.clock import MAX_DIFFERENCE, Clock
 from kube.logs import READ_SECONDS
 from metrics import Metrics
+from metrics.runtime import QueueMetrics
 
 SYNC_SECONDS = 120.0
 """The caches must be full by then, or the process ends."""
@@ -140,6 +143,7 @@ class Manager:
             for number in range(_threads(options.workers)):
                 threads.start(f"worker-{number}", self._worker.run)
             if self._log_reader is not None:
+                threads.start("watch-logs", self._log_reader.watch)
                 for number in range(READERS):
                     threads.start(f"logs-{number}", self._log_reader.run)
             self._base.log.info("working", workers=options.workers)
@@ -299,7 +303,9 @@ class Manager:
             pace=TokenBucket(options.progress_reads, 1, base.clock),
             clock=base.clock,
             log=base.log,
-            turns=LogTurns(base.clock),
+            # Its figures are not shown: that logs wait for the pace is usual.
+            queue=WorkQueue(base.clock, QueueMetrics(CollectorRegistry()), READERS),
+            nodes=NodeRests(base.clock),
         )
 
     def _build_gate(self) -> Gate | None:

@@ -9,9 +9,8 @@ the same UID. No exception leaves this module's loop.
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
-from api.constants import LABEL_ATTEMPT, Reason, Role
+from api.constants import LABEL_ATTEMPT, STALLS, Reason, Role
 from api.job import pod_name
 from api.objects import Raw, labels_of, uid_of
 from api.ownership import Key, Owner
@@ -22,8 +21,9 @@ from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.logs import Log
 from controller.work.followed_log import FollowedLog
-from controller.work.log_turns import PERIOD_SECONDS, LogTurns
-from controller.work.memory import JobMemory
+from controller.work.memory import JobMemory, first_worker
+from controller.work.node_rests import NodeRests
+from controller.workqueue.queue import Filing, WorkQueue
 from controller.workqueue.rate_limiter import TokenBucket
 from kube.client import Client
 from kube.clock import Clock
@@ -31,11 +31,13 @@ from kube.errors import ApiError, Forbidden, Throttled, TooLarge, Transient, Unr
 from kube.logs import MAX_BYTES, read_tail
 from reconcile.model.plan import EmitEvent
 from reconcile.model.stall import find_stall
-from reconcile.model.training import READ_PHASES, Reading, Tail
+from reconcile.model.training import READ_PHASES, Tail
 from reconcile.words.progress import read_lines
 
 THREADS = 4
 """Several threads, because one may wait for a node that hangs."""
+PERIOD_SECONDS = 30.0
+"""The least time between two reads of one log."""
 SCAN_SECONDS = 2.0
 """How often the list of running jobs is updated."""
 MAX_TAILS = 16
@@ -54,7 +56,8 @@ LOG_SECONDS = 60.0
 class Target:
     """The pod to read: the first worker of a job in an attempt. `workers` is how many there are.
 
-    `known` is the progress in the status, perhaps written by another leader.
+    `known` is the progress in the status, perhaps written by another leader; `is_stalled`: so
+    does the status say.
     """
 
     owner: Owner
@@ -65,13 +68,15 @@ class Target:
     workers: int
     policy: StallPolicy | None
     known: TrainingProgress
+    is_stalled: bool
 
 
 @dataclass(slots=True)
 class LogReader:
-    """The loop that the reading threads run.
+    """The loops that the threads run.
 
-    `add` gives a job a pass, `record` an Event; `pace` limits the reads.
+    `queue` has the jobs that run: each is read, and comes back when its log is due again. `add`
+    gives a job a pass, `record` an Event; `pace` limits the reads.
     """
 
     client: Client
@@ -82,58 +87,62 @@ class LogReader:
     pace: TokenBucket
     clock: Clock
     log: Log
-    turns: LogTurns
+    queue: WorkQueue
+    nodes: NodeRests
     _stopped: threading.Event = field(default_factory=threading.Event)
     _broken_at: float = float("-inf")
-    """When a read last failed for a reason that holds for all logs: then no silence counts. Any
-    thread sets it, without the lock."""
+    """When a read last failed for a reason that holds for all logs: then no silence counts."""
+    _paused_until: float = float("-inf")
+    """No log is read until then: the API server is busy or away. Any thread sets these two."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards the fields below; a log in the table belongs to the thread that took its job."""
+    _running: set[Key] = field(default_factory=set)
     _logs: dict[Key, FollowedLog] = field(default_factory=dict)
     _reported: set[Key] = field(default_factory=set)
     """The jobs that have an Event about their log that is not read."""
-    _scanned_at: float = float("-inf")
     _complained_at: float = float("-inf")
+
+    def watch(self) -> None:
+        """Follow which jobs run, until the stop."""
+        self.queue.open()
+        while not self._stopped.is_set():
+            self.update()
+            self.clock.wait(self._stopped, SCAN_SECONDS)
+
+    def update(self) -> None:
+        """Read the logs of the jobs that run now, and of no others."""
+        facts = self.store.facts(PADDLE_JOB)
+        running = {key for key, each in facts if each.phase in READ_PHASES}
+        with self._lock:
+            begun, self._running = running - self._running, running
+            self._logs = {key: log for key, log in self._logs.items() if key in running}
+            self._reported &= running
+        for key in begun:
+            self.queue.add(key)
 
     def run(self) -> None:
         """Read until the stop."""
-        while not self._stopped.is_set():
-            self._scan()
-            key = self.turns.take()
-            if key is None:
-                self.clock.wait(self._stopped, SCAN_SECONDS / 2)
-            else:
-                self.read(key)
+        while (key := self.queue.get()) is not None:
+            self.queue.file(key, Filing(after_seconds=self._read(key), is_settled=True))
 
     def stop(self) -> None:
         """End the threads, after their reads under way. Any thread may call."""
         self._stopped.set()
+        self.queue.shut_down()
 
-    def read(self, key: Key) -> None:
-        """Read the log of a job that `LogTurns.take` returned, and put the job back."""
-        seconds = PERIOD_SECONDS
+    def _read(self, key: Key) -> float | None:
+        """Read a job's log; returns the seconds until the next read, None if the job has ended."""
+        with self._lock:
+            if key not in self._running:
+                return None
+        if (rest := self._paused_until - self.clock.monotonic()) > 0:
+            return rest
         try:
             target = self._find(key)
-            if target is None:
-                self._forget(key)
-            else:
-                seconds = self._visit(target)
+            return PERIOD_SECONDS if target is None else self._visit(target)
         except Exception:
-            self.log.exception("log_reader_raised", job=f"{key.namespace}/{key.name}")
-        finally:
-            self.turns.put_back(key, seconds)
-
-    def _scan(self) -> None:
-        with self._lock:
-            now = self.clock.monotonic()
-            if now - self._scanned_at < SCAN_SECONDS:
-                return
-            self._scanned_at = now
-            facts = self.store.facts(PADDLE_JOB)
-            running = {key for key, each in facts if each.phase in READ_PHASES}
-            self._logs = {key: log for key, log in self._logs.items() if key in running}
-            self._reported &= running
-        self.turns.update(running)
+            self.log.exception("log_reader_raised", job="/".join(key))
+            return PERIOD_SECONDS
 
     def _find(self, key: Key) -> Target | None:
         """The pod to read, if it runs."""
@@ -149,7 +158,7 @@ class LogReader:
         attempt = int(status.get("attempt", 0))
         worker = spec.get(Role.WORKER) or {}
         container = trainer_name((worker.get("template") or {}).get("spec") or {})
-        pod = self._pod(owner, attempt, pod_name(key.name, Role.WORKER, 0))
+        pod = self._pod(owner, attempt, first_worker(key).name)
         if pod is None or "running" not in (container_status(pod, container).get("state") or {}):
             return None
         known = parse_progress(status.get("progress") or {})
@@ -162,6 +171,7 @@ class LogReader:
             workers=worker.get("replicas", 1),
             policy=parse_stall_policy(spec.get("stallPolicy")),
             known=known if known.attempt == attempt else TrainingProgress(),
+            is_stalled=entry.facts is not None and entry.facts.waits_for in STALLS,
         )
 
     def _pod(self, owner: Owner, attempt: int, name: str) -> Raw | None:
@@ -174,8 +184,8 @@ class LogReader:
 
     def _visit(self, target: Target) -> float:
         """Read a pod's log, unless its node rests; returns the seconds until the next read."""
-        followed = self._followed(target)
-        if rest := self.turns.rest_of(target.node):
+        followed, policy = self._followed(target), target.policy
+        if rest := self.nodes.seconds(target.node):
             followed.fail()
             return rest
         try:
@@ -183,7 +193,7 @@ class LogReader:
             at, now = self.clock.monotonic(), self.clock.now()
             log = self._get(target, 0, followed.lines, MAX_BYTES)
         except TooLarge as error:
-            self.turns.note_node(target.node, True)
+            self.nodes.note(target.node, True)
             if followed.ask_fewer():
                 return 0.0
             self._report(target.owner, error.message)
@@ -192,16 +202,17 @@ class LogReader:
         except ApiError as error:
             followed.fail()
             return self._note_failure(target, error)
-        self.turns.note_node(target.node, True)
-        now_there = self._find(target.owner.key)
-        if now_there is None or now_there.pod_uid != target.pod_uid:  # the log may be another's
+        self.nodes.note(target.node, True)
+        there = self.store.entry(POD, first_worker(target.owner.key))
+        if there is None or there.uid != target.pod_uid:  # the log may be another's
             return 0.0
         reading = followed.take(log, at, now, self._broken_at)
-        if _is_silent(reading, target.policy, now):
+        stall = find_stall(policy, reading, now, target.known.step is not None) if policy else None
+        if stall is Reason.NO_OUTPUT and not reading.tails:
             reading = replace(reading, tails=tuple(self._read_tails(target)))
             followed.reading = reading
-        self.memory.note_training(target.owner.key, target.owner.uid, reading)
-        if followed.is_telling or target.policy:
+        self.memory.note_training(target.owner.key, target.owner.uid, target.pod_uid, reading)
+        if followed.is_telling or stall or target.is_stalled:
             self.add(target.owner.key)
         return PERIOD_SECONDS
 
@@ -212,12 +223,6 @@ class LogReader:
                 found = FollowedLog(target.pod_uid, target.attempt, target.known)
                 self._logs[target.owner.key] = found
             return found
-
-    def _forget(self, key: Key) -> None:
-        """Forget the job's reading: its pod is gone."""
-        with self._lock:
-            self._logs.pop(key, None)
-        self.memory.forget_training(key)
 
     def _get(self, target: Target, worker: int, lines: int, max_bytes: int) -> bytes:
         """The last lines of a worker. Raises ApiError, TooLarge if they are too long."""
@@ -236,9 +241,10 @@ class LogReader:
         if isinstance(error, Throttled | Unreachable):
             self._broken_at = self.clock.monotonic()
             asked = error.retry_after or BUSY_SECONDS
-            self.turns.pause(min(MAX_BUSY_SECONDS, max(1.0, asked)))
+            pause = min(MAX_BUSY_SECONDS, max(1.0, asked))
+            self._paused_until = max(self._paused_until, self._broken_at + pause)
         elif isinstance(error, Transient):
-            self.turns.note_node(target.node, False)
+            self.nodes.note(target.node, False)
         return PERIOD_SECONDS
 
     def _report(self, owner: Owner, why: str) -> None:
@@ -268,7 +274,7 @@ class LogReader:
             pod = self._pod(target.owner, target.attempt, name)
             if pod is None:
                 continue
-            if self._stopped.is_set() or self.turns.rest_of(pod["spec"].get("nodeName", "")):
+            if self._stopped.is_set() or self.nodes.seconds(pod["spec"].get("nodeName", "")):
                 yield name, None, ""
                 continue
             self.clock.wait(self._stopped, self.pace.reserve())
@@ -277,10 +283,3 @@ class LogReader:
             except ApiError:
                 lines = []
             yield (name, lines[-1].time, lines[-1].text) if lines else (name, None, "")
-
-
-def _is_silent(reading: Reading, policy: StallPolicy | None, now: datetime) -> bool:
-    """Whether the job has fallen silent, so that the other workers' logs must be read."""
-    if policy is None or reading.tails:
-        return False
-    return find_stall(policy, reading, now, has_stepped=True) is Reason.NO_OUTPUT

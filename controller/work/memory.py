@@ -21,10 +21,12 @@ from typing import NamedTuple
 
 from cachetools import TTLCache
 
+from api.constants import Role
+from api.job import pod_name
 from api.objects import Raw
 from api.ownership import Key
 from controller.cache.store import Store, version_of
-from controller.client.resources import Resource
+from controller.client.resources import POD, Resource
 from controller.work.result import PERSISTENT_SECONDS, Result
 from kube.clock import Clock
 from kube.errors import YoungKind
@@ -74,7 +76,8 @@ class _Record:
     refused_at: float = -math.inf
     failing_since: float | None = None
     status_written_at: datetime | None = None
-    training: Reading | None = None
+    training: tuple[str, Reading] | None = None
+    """The UID of the pod whose log was read, and what was read."""
 
 
 class JobMemory:
@@ -168,7 +171,7 @@ class JobMemory:
                 slow_create=slow,
                 slow_seconds=now - slow_at,
                 status_written_at=record.status_written_at,
-                training=record.training,
+                training=self._training_locked(job, record),
             )
 
     def learn(self, job: Key, uid: str, plan: Plan, result: Result) -> Lesson:
@@ -206,18 +209,12 @@ class JobMemory:
             self._denied = None
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
 
-    def note_training(self, job: Key, uid: str, reading: Reading) -> None:
+    def note_training(self, job: Key, uid: str, pod_uid: str, reading: Reading) -> None:
         """Store the reading of the job's log, unless a new job has taken the name meanwhile."""
         with self._lock:
             known = self._records.get(job)
             if known is None or known.uid in ("", uid):
-                self._of_uid_locked(job, uid).training = reading
-
-    def forget_training(self, job: Key) -> None:
-        """The pod whose log was read is gone."""
-        with self._lock:
-            if (found := self._records.get(job)) is not None:
-                found.training = None
+                self._of_uid_locked(job, uid).training = pod_uid, reading
 
     def note_status_denied(self, job: Key) -> None:
         """Writing the job's status was forbidden.
@@ -241,6 +238,12 @@ class JobMemory:
             record.failing_since = record.training = None
             self._note_refused_locked(job, False)
         return record
+
+    def _training_locked(self, job: Key, record: _Record) -> Reading | None:
+        """The reading, while its pod is there: a successor's log begins anew."""
+        pod_uid, reading = record.training or ("", None)
+        there = self._store.entry(POD, first_worker(job)) if reading else None
+        return reading if there is not None and there.uid == pod_uid else None
 
     def _lasts_locked(self, job: Key, uid: str, result: Result) -> bool:
         """Whether the job's writes have failed for long, up to the pass that just ended."""
@@ -278,3 +281,8 @@ class JobMemory:
             return False
         found = ((self._store.entry(*at), uid) for at, uid in record.deleted.items())
         return not any(e and e.uid == uid and not e.is_deleting for e, uid in found)
+
+
+def first_worker(job: Key) -> Key:
+    """The pod whose log is read."""
+    return Key(job.namespace, pod_name(job.name, Role.WORKER, 0))

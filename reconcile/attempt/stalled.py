@@ -124,7 +124,7 @@ def _describe(view: View, reading: Reading, reason: Reason) -> str:
         told = "no step in the log"
     else:
         told = f"no new step{_since(progress.last_step_time)}, after step {progress.step:,}"
-    if policy and forms_again(policy, progress, view.now):
+    if policy and forms_again(policy, progress):
         told += "; the launchers form their group again and again"
     return told
 

@@ -27,14 +27,18 @@ def find_stall(
     limit = policy.after_seconds if has_stepped else policy.first_step_seconds
     if reading.silent_seconds >= limit:
         return Reason.NO_OUTPUT
-    is_judged = policy.of is StallSign.STEP or forms_again(policy, progress, now)
+    is_judged = policy.of is StallSign.STEP or forms_again(policy, progress)
     return Reason.NO_NEW_STEP if is_judged and reading.stepless_seconds >= limit else None
 
 
-def forms_again(policy: StallPolicy, progress: Progress, now: datetime) -> bool:
-    """Whether an elastic gang has formed three times within `afterSeconds`, without a step."""
+def forms_again(policy: StallPolicy, progress: Progress) -> bool:
+    """Whether an elastic gang has formed three times within `afterSeconds`, without a step.
+
+    If it falls silent after that, it still does not train.
+    """
+    since, last = progress.forming_since, progress.last_output_time
     window = timedelta(seconds=policy.after_seconds)
-    return progress.forming_since is not None and now - progress.forming_since <= window
+    return since is not None and last is not None and last - since <= window
 
 
 def first_silent(

@@ -11,14 +11,23 @@ from api.objects import Raw, uid_of
 from api.ownership import Key
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
-from controller.work.log_reader import FORBIDDEN_SECONDS, MAX_BUSY_SECONDS, LogReader
-from controller.work.log_turns import NODE_REST_SECONDS, PERIOD_SECONDS, LogTurns
+from controller.work.log_reader import (
+    FORBIDDEN_SECONDS,
+    MAX_BUSY_SECONDS,
+    PERIOD_SECONDS,
+    THREADS,
+    LogReader,
+)
 from controller.work.memory import JobMemory
+from controller.work.node_rests import NODE_REST_SECONDS, NodeRests
+from controller.workqueue.queue import Filing
 from controller.workqueue.rate_limiter import TokenBucket
 from kube.errors import ApiError, Forbidden, Invalid, NotFound, Throttled, Transient, Unreachable
 from kube.logs import MAX_BYTES
+from metrics import Metrics
 from reconcile.model.plan import EmitEvent
 from tests.memory.builders import a_job, a_pod, a_template
+from tests.unit.controller.fakes import an_open_queue
 from tests.unit.controller.stored import put, remove
 from tests.unit.reconcile.test_progress import FORMATS, HOSTILE
 
@@ -48,7 +57,8 @@ class Cluster:
             pace=TokenBucket(RATE, 1, clock),
             clock=clock,
             log=log,
-            turns=LogTurns(clock),
+            queue=an_open_queue(clock, Metrics(), THREADS),
+            nodes=NodeRests(clock),
         )
 
     def _record(self, job: Raw, event: EmitEvent) -> None:
@@ -77,22 +87,31 @@ class Cluster:
         """Read for so long; the jobs whose logs were asked for."""
         before, until = len(self.asked), self.clock.monotonic() + seconds
         while self.clock.monotonic() < until:
-            self.reader._scan()
-            key = self.reader.turns.take()
-            if key is None:
-                self.clock.step(1)
+            self.reader.update()
+            if self._has_due():
+                self._read_next()
             else:
-                self.reader.read(key)
+                self.clock.step(1)
         return [name for _, name, _ in self.asked[before:]]
+
+    def _has_due(self) -> bool:
+        queue = self.reader.queue
+        with queue._changed:
+            queue._take_due_locked()
+            return bool(queue._waiting)
+
+    def _read_next(self) -> None:
+        key = self.reader.queue.get()
+        assert key is not None
+        self.reader.queue.file(key, Filing(after_seconds=self.reader._read(key), is_settled=True))
 
     def time_read(self, log: bytes) -> float:
         """Seconds of CPU for a first read of this log."""
         key = self.add(f"job-{len(self.asked)}")
         self.logs[key.name] = log
-        self.reader._scanned_at = float("-inf")
-        self.reader._scan()
+        self.reader.update()
         started = time.process_time()
-        self.reader.read(key)
+        self.reader._read(key)
         return time.process_time() - started
 
     def reading(self, key: Key) -> Any:
@@ -249,12 +268,23 @@ def test_another_pod_of_the_name_is_not_taken_for_the_one_that_was_read(cluster)
     key = cluster.add("train")
     pod = cluster.store.get(POD, Key("ns", "train-worker-0"))
     successor = pod | {"metadata": pod["metadata"] | {"uid": "another"}}
-    cluster.meanwhile = lambda: put(cluster.store, POD, successor)
+
+    def replace_the_pod() -> None:
+        put(cluster.store, POD, successor)
+        cluster.logs["train"] = LINE % (2, 2)
+
+    cluster.meanwhile = replace_the_pod
     cluster.run(0.1)
+    assert cluster.reading(key).progress.step == 2
+
+
+def test_what_was_read_of_a_former_pod_is_no_fact(cluster):
+    key = cluster.add("train")
+    cluster.run(1)
+    assert cluster.reading(key)
+    pod = cluster.store.get(POD, Key("ns", "train-worker-0"))
+    put(cluster.store, POD, pod | {"metadata": pod["metadata"] | {"uid": "another"}})
     assert cluster.reading(key) is None
-    cluster.meanwhile = lambda: None
-    cluster.run(PERIOD_SECONDS)
-    assert cluster.reading(key).progress.step == 1
 
 
 def test_what_is_gone_is_forgotten(cluster):
@@ -317,6 +347,25 @@ def test_a_read_of_64_kib_takes_milliseconds(cluster):
     hostile = max(milliseconds(text * size) for text in HOSTILE.values())
     sys.stdout.write(f"ordinary text {ordinary:.1f} ms, hostile {hostile:.1f} ms\n")
     assert max(ordinary, hostile) < 10
+
+
+def test_a_job_gets_a_pass_when_it_stalls_and_while_it_is_stalled(cluster):
+    key = cluster.add("train")
+    job = cluster.store.get(PADDLE_JOB, key)
+    job["spec"] |= {"stallPolicy": {"afterSeconds": 120}}
+    put(cluster.store, PADDLE_JOB, job)
+    cluster.run(PERIOD_SECONDS)
+    cluster.told.clear()
+    cluster.run(60)
+    assert cluster.told == []
+    cluster.run(60)
+    assert cluster.told
+    condition = {"type": "TrainingStalled", "status": "True", "reason": "NoOutput"}
+    put(cluster.store, PADDLE_JOB, job | {"status": job["status"] | {"conditions": [condition]}})
+    cluster.logs["train"] = LINE % (2, 1)
+    cluster.told.clear()
+    cluster.run(PERIOD_SECONDS)
+    assert cluster.told == [key]
 
 
 def test_the_tails_of_workers_are_read_once_where_a_stall_is_suspected(cluster):

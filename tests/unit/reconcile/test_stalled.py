@@ -103,6 +103,11 @@ JUDGED: dict[str, tuple[Raw | None, Raw, tuple[str, str]]] = {
         {"stepless": 119, "forming_since": at(480)},
         NOT,
     ),
+    "formed again and again, and fell silent": (
+        {"afterSeconds": 120},
+        {"stepless": 9000, "silent": 119, "forming_since": at(365)},
+        NO_STEP,
+    ),
     "formed thrice in a long time": (
         {"afterSeconds": 120},
         {"stepless": 999, "forming_since": at(479)},
