@@ -57,11 +57,11 @@ export function tick() {
 
 /** A phase as a pill: a sign and a word, not only a colour. */
 export function pill(phase) {
-  const known = phase in GLYPHS;
+  const known = Object.hasOwn(GLYPHS, phase);
   return el('span', { class: `pill phase-${known ? phase || 'New' : 'Other'}` },
     el('span', { class: 'glyph', 'aria-hidden': 'true' }, known ? GLYPHS[phase] : '?'),
     phaseName(phase));
 }
 
 /** The phase's name in the reader's language. */
-export const phaseName = (phase) => (phase in GLYPHS ? t(`phase.${phase || 'New'}`) : phase);
+export const phaseName = (phase) => (Object.hasOwn(GLYPHS, phase) ? t(`phase.${phase || 'New'}`) : phase);

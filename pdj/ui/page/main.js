@@ -78,8 +78,17 @@ function choose(value) {
   route(true);
 }
 
+/** A part of the address; as it is where it is none that we wrote. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function route(isForced = false) {
-  const parts = location.hash.replace(/^#\/?/, '').split('/').filter(Boolean).map(decodeURIComponent);
+  const parts = location.hash.replace(/^#\/?/, '').split('/').filter(Boolean).map(decoded);
   const [kind, namespace, name, tab] = parts;
   const isJob = kind === 'jobs' && namespace && name;
   if (!isForced && isJob && view instanceof JobView && view.is(namespace, name)) {

@@ -338,6 +338,8 @@ def test_hostile_content_stays_text(page: Page, site_lab: Lab) -> None:
     expect(page.locator(".yaml")).to_contain_text(r"</script>\u202e")
     assert page.locator("main img, main script, main b").count() == 0
     assert "hostile" in page.title()
+    page.goto(f"{page.url.partition('#')[0]}#/jobs/%/%E0%A4%A")
+    expect(page.locator("h1")).to_contain_text("%E0%A4%A")
 
 
 def test_a_thousand_jobs_are_drawn_in_a_second(
