@@ -57,6 +57,8 @@ MAX_RESTARTED_AT: Final = 64
 """Only this many characters of that value count, and status stores them."""
 ANNOTATION_RESTORING: Final = f"{GROUP}/restoring"
 """On a job that `kubectl pdj restore` has created and whose status it will write next."""
+ANNOTATION_KEEP_LOGS: Final = f"{GROUP}/keep-logs"
+"""On a job: `true` keeps the ends of its failed pods' logs, where the operator has --progress."""
 ANNOTATION_STATIC_RENDEZVOUS: Final = f"{GROUP}/static-rendezvous"
 """On a job: with any value but `true`, PaddlePaddle's launchers meet over HTTP."""
 

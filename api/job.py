@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from api.constants import (
+    ANNOTATION_KEEP_LOGS,
     ANNOTATION_PREBUILT,
     ANNOTATION_RESTARTED_AT,
     ANNOTATION_STATIC_RENDEZVOUS,
@@ -42,6 +43,8 @@ class PaddleJob:
     """The value of the annotation by which the user asks for a restart."""
     static_rendezvous: bool = True
     """Whether the annotation allows the launcher to be given its peers' list."""
+    keeps_logs: bool = False
+    """Whether the annotation asks for the ends of failed pods' logs to be kept."""
     labels: dict[str, str] = field(default_factory=dict)
     """The labels that Kueue's users set."""
     prebuilt: str = ""
@@ -103,6 +106,7 @@ def parse_job(raw: Raw) -> PaddleJob:
         raw_status=raw.get("status") or {},
         restarted_at=annotations.get(ANNOTATION_RESTARTED_AT, "")[:MAX_RESTARTED_AT],
         static_rendezvous=annotations.get(ANNOTATION_STATIC_RENDEZVOUS, "true") == "true",
+        keeps_logs=annotations.get(ANNOTATION_KEEP_LOGS) == "true",
         prebuilt=parse_prebuilt(raw),
         labels={key: labels_of(raw)[key] for key in JOB_LABELS if key in labels_of(raw)},
     )

@@ -30,6 +30,7 @@ from controller.options import Options
 from controller.threads import Threads
 from controller.work.applier import MAX_PARALLEL, Applier
 from controller.work.events import EventRecorder
+from controller.work.log_keeper import BURST, RATE, LogKeeper
 from controller.work.log_reader import THREADS as READERS
 from controller.work.log_reader import LogReader
 from controller.work.memory import JobMemory
@@ -280,7 +281,7 @@ class Manager:
                 queue.is_backlogged,
                 self._watches.is_forbidden,
             ),
-            applier=Applier(client, memory, recorder, base.metrics),
+            applier=Applier(client, memory, recorder, base.metrics, self._build_keeper(client)),
             clock=base.clock,
             metrics=base.metrics,
             log=base.log,
@@ -289,6 +290,12 @@ class Manager:
             ports=PortRanges(self._store),
         )
         return recorder, worker
+
+    def _build_keeper(self, client: ApiClient) -> LogKeeper | None:
+        base = self._base
+        if not base.options.settings.progress:
+            return None
+        return LogKeeper(client, TokenBucket(RATE, BURST, base.clock), base.log)
 
     def _build_log_reader(self) -> LogReader | None:
         base, options = self._base, self._base.options

@@ -191,6 +191,7 @@ def _move(view: View, move: Move) -> Plan:
         outcomes=outcomes + move.outcomes,
         is_move=True,
         verify_gone=move.verify_gone,
+        keep_log=move.keep_log,
     )
 
 

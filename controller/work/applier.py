@@ -21,6 +21,7 @@ from controller.client.resources import PADDLE_JOB, POD
 from controller.work.children import ChildWriter
 from controller.work.events import EventRecorder
 from controller.work.helpers import Helpers
+from controller.work.log_keeper import LogKeeper
 from controller.work.memory import JobMemory
 from controller.work.result import Result
 from kube.errors import (
@@ -68,13 +69,19 @@ class Applier:
     """Writes plans through one client, and the bounded helpers of all workers."""
 
     def __init__(
-        self, client: ApiClient, memory: JobMemory, recorder: EventRecorder, metrics: Metrics
+        self,
+        client: ApiClient,
+        memory: JobMemory,
+        recorder: EventRecorder,
+        metrics: Metrics,
+        keeper: LogKeeper | None = None,
     ) -> None:
         self._client = client
         self._children = ChildWriter(client, memory)
         self._memory = memory
         self._recorder = recorder
         self._metrics = metrics
+        self._keeper = keeper
         self._helpers = Helpers(MAX_PARALLEL, "apply")
         self._stop = threading.Event()
 
@@ -187,6 +194,8 @@ class Applier:
             self._recorder.record(task.family.job, event)
         for outcome in task.plan.outcomes:
             self._metrics.record_outcome(task.owner.key.namespace, astuple(outcome))
+        if self._keeper and task.plan.keep_log:
+            self._keeper.keep(task.owner, task.plan.keep_log)
 
 
 def _note(result: Result, child: Child, error: ApiError | None, *, is_delete: bool) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 from api.constants import Condition, Phase, Reason, Role
 from api.objects import Raw, name_of
-from api.status import JobStatus, headline_condition
+from api.status import Failure, JobStatus, headline_condition
+from kube.errors import ApiError
 from pdj.commands.options import job_name, natural, seconds
 from pdj.errors import FAILED, OK, Problem
 from pdj.gather.alone import find_alone
@@ -19,9 +20,11 @@ from pdj.gather.jobs import JobPicture, look
 from pdj.gather.live import Deadline, LiveJob, gone, result_of
 from pdj.gather.logs import Wish
 from pdj.gather.merge import Line, Merger, Source
+from pdj.gather.paths import core_path
 from pdj.session import Session
 from pdj.text.status import describe_failure
 from pdj.text.terminal import PODS, log_line, pad, plain
+from reconcile.build.kept_log import kept_log_name, unpack_log
 
 HOLD_SECONDS = 0.5
 TAKE_SECONDS = 0.2
@@ -118,7 +121,18 @@ def _of_the_gone(session: Session, picture: JobPicture) -> list[str]:
     session.notes.write(*_why_gone(status, wanted, bool(failures)))
     for failure in failures:
         session.notes.write(f"attempt {failure.attempt}: {describe_failure(failure)}")
-    return [plain(line) for failure in failures for line in failure.message.splitlines()]
+    lines = (line for failure in failures for line in _kept_lines(session, failure))
+    return [log_line(line, session.screen.has_colour) for line in lines]
+
+
+def _kept_lines(session: Session, failure: Failure) -> list[str]:
+    """What the operator has kept of the pod's log, or the last lines in the record."""
+    name = kept_log_name(session.options.job, failure.attempt)
+    try:
+        found = session.client.find(core_path(session.namespace, "configmaps", name))
+    except ApiError:
+        found = None
+    return unpack_log(found or {}, failure.pod) or failure.message.splitlines()
 
 
 def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[str]:
@@ -132,7 +146,7 @@ def _why_gone(status: JobStatus, wanted: int | None, is_recorded: bool) -> list[
     kept = "the last lines of its failed pods" if is_recorded else "nothing of it (it keeps five)"
     return [
         f"the pods of attempt {wanted} went with it, and their logs; the job's status keeps {kept}",
-        f"to keep whole logs: {KEEP}",
+        f"to keep whole logs, or their last lines: {KEEP}",
     ]
 
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from api.constants import Condition, Phase, Reason
 from api.objects import parse_time
 from api.status import MAX_AVOID_NODES, JobStatus, RoleStatus
+from reconcile.build.kept_log import keep_log
 from reconcile.failure.blame import is_of_hardware
 from reconcile.failure.incident import Incident, build_failure, forget_noted
 from reconcile.failure.loss import note_loss
@@ -42,7 +43,7 @@ def answer_incident(view: View, incident: Incident) -> Move:
         incident = replace(incident, message=f"{times}; now {incident.message}")
         return _fail(view, recorded, incident, Reason.RESTART_LOOP)
     recorded = replace(recorded, fruitless_restarts=fruitless + (not incident.is_charged))
-    return begin_attempt(view, recorded, incident)
+    return replace(begin_attempt(view, recorded, incident), keep_log=keep_log(view, incident.pod))
 
 
 def begin_attempt(view: View, status: JobStatus, incident: Incident) -> Move:
@@ -109,7 +110,8 @@ def _has_run_for(view: View, seconds: float) -> bool:
 
 def _fail(view: View, status: JobStatus, incident: Incident, reason: Reason) -> Move:
     move = fail_job(view, reason, incident.message, status)
-    return replace(move, verify_gone=incident.verify_gone)
+    kept = keep_log(view, incident.pod)
+    return replace(move, verify_gone=incident.verify_gone, keep_log=kept)
 
 
 def _avoid(status: JobStatus, incident: Incident) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from datetime import datetime
 from api.constants import Condition, Phase, Reason
 from api.objects import format_time
 from api.status import Failure, JobStatus, new_condition
-from reconcile.model.plan import EmitEvent, Outcome
+from reconcile.model.plan import EmitEvent, KeepLog, Outcome
 from reconcile.model.view import View
 
 
@@ -19,13 +19,14 @@ from reconcile.model.view import View
 class Move:
     """The new status, and the Events and metrics that follow once it is written.
 
-    `verify_gone` is as in `Plan`.
+    `verify_gone` and `keep_log` are as in `Plan`.
     """
 
     status: JobStatus
     events: tuple[EmitEvent, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     verify_gone: tuple[str, ...] = ()
+    keep_log: KeepLog | None = None
 
 
 def set_condition(

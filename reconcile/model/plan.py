@@ -57,6 +57,19 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepLog:
+    """Keep the end of this container's log, in the ConfigMap that `build` makes of it.
+
+    `former` names the ConfigMap of an older attempt that gives way; empty if there is none.
+    """
+
+    pod: str
+    container: str
+    build: Callable[[bytes], Raw] = field(repr=False, compare=False)
+    former: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Patch:
     """Change a child by a JSON merge patch, only if it still has its UID."""
 
@@ -136,6 +149,7 @@ class Plan:
     the API server first; if one is alive, nothing is applied and the key is retried.
     `moot` names children whose refusals no longer matter, `assumed` are refusals that the job has
     not met itself. `is_paused`: creates pause, so refusals meanwhile do not lengthen the pause.
+    `keep_log` comes after the status, and before the next pass deletes the pod.
     """
 
     deletes: tuple[Delete, ...] = ()
@@ -151,6 +165,7 @@ class Plan:
     moot: frozenset[Child] = frozenset()
     assumed: tuple[Refusal, ...] = ()
     is_paused: bool = False
+    keep_log: KeepLog | None = None
 
     @property
     def given_host_ports(self) -> tuple[int, ...]:

@@ -1,14 +1,16 @@
 """Gang restarts: one incident, one attempt, one charge; back-off between."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from api.constants import ANNOTATION_RESTARTED_AT
+from api.constants import ANNOTATION_KEEP_LOGS, ANNOTATION_RESTARTED_AT
 from api.status import MAX_AVOID_NODES
 from reconcile.attempt.in_place import find_exhausted_in_place
-from reconcile.attempt.restart import restart_delay
-from tests.memory.builders import a_job, a_pod, view_of
+from reconcile.attempt.restart import answer_incident, restart_delay
+from reconcile.failure.incident import find_incident
+from tests.memory.builders import a_job, a_pod, at, view_of
 from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
@@ -48,6 +50,18 @@ def test_failure_within_the_limit_restarts_the_gang(world: World, kubelet: Kubel
     status = world.status()
     assert (status["attempt"], status["restartCount"], status["failureCount"]) == (2, 1, 1)
     assert world.condition("Restarting")["status"] == "False"
+
+
+@pytest.mark.parametrize("limit", [0, 1], ids=["failed", "restarted"])
+def test_culprits_log_is_kept_where_the_job_asks_for_it(limit: int) -> None:
+    job = a_job().with_workers(2).with_spec(backoffLimit=limit)
+    raw = job.with_metadata(annotations={ANNOTATION_KEEP_LOGS: "true"}).build()
+    view = view_of(raw, a_pod(raw).running().build(), a_pod(raw, index=1).ended(3).build())
+    incident = find_incident(replace(view, now=at(60)))
+    assert incident
+    kept = answer_incident(view, incident).keep_log
+    assert kept
+    assert kept.pod == "train-worker-1"
 
 
 def test_incident_that_fails_all_pods_is_charged_once(world: World, kubelet: Kubelet) -> None:

@@ -1,0 +1,59 @@
+"""Keeps the end of a failed pod's log before the pod goes, with --progress and where a job asks.
+
+Any worker may call. The reads are limited to a rate, and a job goes on without if one fails.
+"""
+
+from dataclasses import dataclass
+
+from api.objects import uid_of
+from api.ownership import Owner
+from controller.client.api import ApiClient
+from controller.client.resources import CONFIG_MAP, POD
+from controller.logs import Log
+from controller.workqueue.rate_limiter import TokenBucket
+from kube.errors import ApiError, TooLarge
+from kube.logs import read_tail
+from reconcile.model.plan import KeepLog
+
+LINES = (200, 40, 1)
+"""How many lines to ask for; fewer if they are too long together."""
+RATE, BURST = 5.0, 20
+"""Logs a second, so that tenants whose jobs fail in their thousands do not set the pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogKeeper:
+    """Reads logs and writes them to ConfigMaps."""
+
+    client: ApiClient
+    pace: TokenBucket
+    log: Log
+
+    def keep(self, owner: Owner, item: KeepLog) -> None:
+        """Keep it, and delete the oldest that is kept."""
+        if not self.pace.try_take():
+            return
+        try:
+            body = item.build(self._read(owner, item))
+            self.client.create(CONFIG_MAP.path(owner.key.namespace), body)
+            self._drop(owner, item.former)
+        except ApiError as error:
+            job = "/".join(owner.key)
+            self.log.warning("log_not_kept", job=job, pod=item.pod, error=error.message)
+
+    def _read(self, owner: Owner, item: KeepLog) -> bytes:
+        """The last lines, without their times."""
+        path = POD.path(owner.key.namespace, item.pod, "log")
+        for lines in LINES:
+            try:
+                log = read_tail(self.client, path, item.container, lines)
+                return b"".join(line.partition(b" ")[2] for line in log.splitlines(keepends=True))
+            except TooLarge as error:
+                too_large = error
+        raise too_large
+
+    def _drop(self, owner: Owner, name: str) -> None:
+        path = CONFIG_MAP.path(owner.key.namespace, name)
+        there = self.client.find(path) if name else None
+        if there and owner.controls(there):
+            self.client.delete(path, uid_of(there))

@@ -1,0 +1,66 @@
+"""The end of a failed pod's log, in a ConfigMap that outlives the pod, if the job asks for it."""
+
+import base64
+import zlib
+from functools import partial
+
+from api.constants import LABEL_APP_MANAGED_BY, LABEL_ATTEMPT, LABEL_JOB_NAME, MANAGED_BY
+from api.objects import Raw
+from reconcile.model.plan import KeepLog
+from reconcile.model.pods import PodView
+from reconcile.model.view import View
+
+MAX_ATTEMPTS = 4
+MAX_PACKED_BYTES = 4 << 10
+"""Of one attempt: 16 KiB a job."""
+MAX_BYTES = 64 << 10
+_GZIP = 31
+"""The window's size for zlib, with gzip's header, so that gunzip can read it, too."""
+
+
+def kept_log_name(job_name: str, attempt: int) -> str:
+    """The name of the attempt's ConfigMap. No job's name has a dot, so it is no other child's."""
+    return f"{job_name}.log-{attempt}"
+
+
+def pack_log(log: bytes) -> str:
+    """The last lines of it that fit, for binaryData."""
+    while len(packed := zlib.compress(log, wbits=_GZIP)) > MAX_PACKED_BYTES:
+        rest = log[len(log) // 4 :]
+        log = rest.partition(b"\n")[2] or rest
+    return base64.b64encode(packed).decode()
+
+
+def unpack_log(config_map: Raw, pod: str) -> list[str]:
+    """The lines of a pod; none if they are not there or cannot be read."""
+    try:
+        packed = base64.b64decode((config_map.get("binaryData") or {}).get(pod, ""))
+        log = zlib.decompressobj(_GZIP).decompress(packed, MAX_BYTES)
+    except (ValueError, zlib.error):
+        return []
+    return log.decode(errors="replace").splitlines()
+
+
+def keep_log(view: View, pod: PodView | None) -> KeepLog | None:
+    """What to keep of the pod that ended the attempt, if its program has ended."""
+    if pod is None or pod.end is None or not view.job.keeps_logs:
+        return None
+    former = view.attempt - MAX_ATTEMPTS
+    name = kept_log_name(view.job.name, former) if former > 0 else ""
+    return KeepLog(pod.name, pod.end.container, partial(_build, view, pod.name), name)
+
+
+def _build(view: View, pod: str, log: bytes) -> Raw:
+    """It has no UID label: it is not watched, and outlives the attempt's other children."""
+    labels = {
+        LABEL_JOB_NAME: view.job.name,
+        LABEL_ATTEMPT: str(view.attempt),
+        LABEL_APP_MANAGED_BY: MANAGED_BY,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": view.job.child_metadata(kept_log_name(view.job.name, view.attempt), labels),
+        "immutable": True,
+        "binaryData": {pod: pack_log(log)},
+    }
