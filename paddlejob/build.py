@@ -55,6 +55,8 @@ def build_training(given: argparse.Namespace) -> Raw:
 
     Raises NotSendable for values that no job can have, and Problem if no name can be made.
     """
+    if not given.image:
+        raise NotSendable("image: '' is not an image")
     for name, value in (given.env or {}).items():
         if "=" in name or value is None:
             raise NotSendable(f"env: {name!r} with {value!r} is not a variable")

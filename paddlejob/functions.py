@@ -12,7 +12,6 @@ import dis
 import inspect
 import io
 import json
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -50,7 +49,10 @@ def pack_function(function: Callable[..., Any], args: Mapping[str, Any]) -> dict
     function = _refuse_kind(function)
     text, node, first = _read_source(function)
     _refuse_names(function, node, first)
-    _refuse_arguments(function.__name__, inspect.signature(function), args)
+    try:
+        inspect.signature(function).bind(**args)
+    except TypeError as error:
+        raise NotSendable(f"{function.__name__}: args do not fit: {error}") from None
     lines = list(io.StringIO(text))  # splitlines would also end them at U+2028 or a form feed
     kept = lines[:1] * (node.col_offset > 0) + lines[node.lineno - 1 : node.end_lineno]
     return _files("".join(kept), node.name, args)
@@ -201,10 +203,3 @@ def _provided() -> Iterator[str]:
     for name, value in vars(builtins).items():
         if name not in MADE_BY_SHELLS and not isinstance(value, FunctionType | MethodType):
             yield name
-
-
-def _refuse_arguments(name: str, signature: inspect.Signature, args: Mapping[str, Any]) -> None:
-    try:
-        signature.bind(**args)
-    except TypeError as error:
-        raise NotSendable(f"{name}: args do not fit: {textwrap.shorten(str(error), 200)}") from None

@@ -156,6 +156,7 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
         ({"function": fit, "backoff_limit": 1.5}, "backoff_limit: 1.5 is not a whole"),
         ({"function": fit, "launcher": 0}, "launcher: 0 is not True or False"),
         ({"function": fit, "name": 7}, "name: 7 is not text"),
+        ({"function": fit, "image": ""}, "image: '' is not an image"),
         ({"function": fit, "queue": ["q"]}, "queue: .* is not text"),
         ({"function": fit, "code": 7}, "code: 7 is not text or a path"),
         ({"function": fit, "requirements": [1]}, "requirements: .* or a list of texts"),
@@ -175,7 +176,7 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_meant_is_refused(words: dict[str, Any], said: str) -> None:
     with pytest.raises(paddlejob.NotSendable, match=said):
-        Client(kubeconfig="/no/such/kubeconfig").train(image="python", **words)
+        Client(kubeconfig="/no/such/kubeconfig").train(**{"image": "python", **words})
 
 
 @pytest.mark.parametrize(
