@@ -4,6 +4,7 @@ import json
 
 import yaml
 
+from api.constants import API_VERSION, GROUP, KIND, PLURAL
 from api.crd import PROTECTION, build_crd
 from api.objects import Raw
 from manifests.chart.flags import ELSEWHERE, flag_defaults
@@ -71,6 +72,23 @@ def _about() -> Raw:
         "appVersion": TAG,
         "kubeVersion": KUBERNETES,
         "keywords": ["paddlepaddle", "training", "operator"],
+        "annotations": {
+            "artifacthub.io/category": "ai-machine-learning",
+            "artifacthub.io/license": "Apache-2.0",
+            "artifacthub.io/operator": "true",
+            "artifacthub.io/crds": yaml.safe_dump([_crd_line()], sort_keys=False),
+        },
+    }
+
+
+def _crd_line() -> Raw:
+    """The CRD as Artifact Hub lists it."""
+    return {
+        "kind": KIND,
+        "version": API_VERSION.partition("/")[2],
+        "name": f"{PLURAL}.{GROUP}",
+        "displayName": KIND,
+        "description": "A distributed training: its servers, its workers and their pods.",
     }
 
 

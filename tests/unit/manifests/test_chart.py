@@ -107,6 +107,15 @@ def test_tree_becomes_values_and_schema() -> None:
     }
 
 
+def test_what_artifact_hub_lists_is_the_crd() -> None:
+    about = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    (listed,) = yaml.safe_load(about["annotations"]["artifacthub.io/crds"])
+    crd = yaml.safe_load((ROOT / "deploy" / "v1" / "crd.yaml").read_text())
+    assert listed["name"] == crd["metadata"]["name"]
+    assert listed["kind"] == crd["spec"]["names"]["kind"]
+    assert [listed["version"]] == [each["name"] for each in crd["spec"]["versions"]]
+
+
 def test_versions_are_the_packages() -> None:
     setup = (ROOT / "setup.cfg").read_text()
     about = yaml.safe_load((CHART / "Chart.yaml").read_text())
