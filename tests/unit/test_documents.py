@@ -94,6 +94,11 @@ def test_both_languages_show_the_same(page: str) -> None:
     assert outline(english) == outline(chinese)
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_chinese_pages_have_one_word_for_a_job(page: str) -> None:
+    assert "任务" not in (ROOT / "docs" / f"{page}.zh.md").read_text()
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=ids)
 def test_make_targets_exist(document: Path) -> None:
     makefile = (ROOT / "Makefile").read_text()
