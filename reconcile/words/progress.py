@@ -271,13 +271,14 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
 
 
 def _counts(match: re.Match[str]) -> dict[str, Any]:
-    found = ((name, _count(value)) for name, value in match.groupdict().items())
-    return {name: count for name, count in found if count is not None}
+    return {name: _count(value) for name, value in match.groupdict().items() if value}
 
 
 def _count(text: str | None) -> int | None:
     if not text or not _COUNT.fullmatch(text):
         return None
+    if text.isdecimal():
+        return int(text)
     number = Decimal(text.replace(",", "").rstrip("km"))
     return int(number * _UNITS.get(text[-1], 1))
 
@@ -296,7 +297,10 @@ def _metrics(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def _rate(text: str) -> str | None:
-    match = tools.RATE.search(text.lower())
+    lowered = text.lower()
+    if not any(word in lowered for word in tools.RATE_WORDS):
+        return None
+    match = tools.RATE.search(lowered)
     return _shown_number(match[match.lastgroup or 0]) if match else None
 
 

@@ -77,12 +77,8 @@ STEP_PATTERNS = {
     "counted steps": _pattern("", r"[^\d/]{0,40}<step>/<total> (?:steps|iters|iterations)\b"),
     "fraction and loss": _pattern(
         "",
-        r" {0,8}(?:(?:progress|update|train(?:ing)?):? )?<step>/ ?<total>[ ,:|-]{1,3}"
-        r"(?:train[_ ])?loss\b",
-    ),
-    "fraction in brackets and loss": _pattern(
-        "",
-        r"[\d:., -]{0,30}(?:\[[^/\]]{0,60}\] {0,2}){0,3}\[ {0,8}<step>/ {0,8}<total>\].{0,80}?loss",
+        r"[\d:., -]{0,30}(?:\[[^/\]]{0,60}\] {0,2}){0,3}(?:(?:progress|update|train(?:ing)?):? )?"
+        r"\[? {0,8}(?<!\d)<step>/ {0,8}<total>(?:\].{0,80}?|[ ,:|-]{1,3}(?:train[_ ])?)loss\b",
     ),
     "pair in brackets and loss": _pattern("", r"\[<epoch>, {1,8}<step>\] loss\b"),
 }
@@ -127,6 +123,8 @@ EVALUATION_BEGINS = _pattern(
 EVALUATION_ENDS = _pattern("eval [eval]", r"eval samples|\[eval\]|\beval_\w{1,40}['\"]?: ")
 """Around the lines of hapi, PaddleSeg and Trainer that look like those of their training."""
 _SAMPLES = r"(?:samples?|images?|imgs?|sequences|sentences|examples|instances?|ins)"
+RATE_WORDS = ("sample", "image", "img", "sequences", "sentences", "examples", "ins", "ips")
+"""A line without any of these has no rate."""
 RATE = re.compile(
     rf"(?<![\w.,])(?P<before>{NUMBER}) ?{_SAMPLES}/s"
     rf"|{_SAMPLES}(?:/s(?:ec)?|_per_sec(?:ond)?)['\"]?[:=] ?(?P<after>{NUMBER})"
@@ -146,19 +144,20 @@ METRIC = re.compile(
 )
 _CHINESE = re.compile(
     r"第 ?(?P<count>\d[\d,/ ]{0,30}?) ?个? ?(?P<of>轮|步|批|迭|epoch|step|batch)"
-    r"|(?P<word>轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?|准确率|学习率)"
+    r"|轮[次数]?|步数?|批次?|迭代(?:次数)?|损失值?|准确率|学习率"
 )
 _ENGLISH = dict(
     zip("轮步批迭损准学", ("epoch", "step", "batch", "iter", "loss", "acc", "lr"), strict=True)
 )
-_PUNCTUATION = str.maketrans("：，；（）", ":,;()")
 
 
-def in_english(text: str) -> str:
-    """The text with the Chinese words for steps and losses in the words of the patterns."""
+def in_english(line: str) -> str:
+    """The line with the Chinese words for steps and losses in the words of the patterns."""
 
     def translate(match: re.Match[str]) -> str:
-        word = match["of"] or match["word"]
+        word = match["of"] or match[0]
         return f" {_ENGLISH.get(word[0], word)} {match['count'] or ''}"
 
-    return text if text.isascii() else _CHINESE.sub(translate, text.translate(_PUNCTUATION))
+    if line.isascii() or not any(character in line for character in "轮步批迭损："):
+        return line
+    return _CHINESE.sub(translate, line.replace("：", ":").replace("，", ","))
