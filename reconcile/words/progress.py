@@ -36,7 +36,7 @@ _UNITS = {"k": 1000, "m": 1_000_000}
 _PATH = re.compile(rf"[ -~]{{1,{MAX_PATH}}}")
 _COUNTS = re.compile(
     r"(?:\w{1,40}_)?(?:steps?|iters?|iterations?|batch|epochs?|total|(?:batch|epoch)_id)"
-    r"|eta|it|progress|quiet",
+    r"|eta|it|progress|quiet|rank",
     re.IGNORECASE,
 )
 """Names of counts, which are not metrics."""
@@ -176,7 +176,7 @@ class ProgressReader:
         elif saving := tools.SAVING.search(text):
             self._saving = Checkpoint(int(saving["step"]), _shown_path(saving["path"]), time)
         else:
-            shown = tools.in_english(text)
+            shown = tools.in_english(text.replace("\t", " "))
             self._read_tools(time, shown, shown.lower())
 
     def _read_tools(self, time: datetime, text: str, lowered: str) -> None:
@@ -204,6 +204,7 @@ class ProgressReader:
         counts, before = _counts(match), self.progress
         if "epoch" not in counts and (elsewhere := tools.SOME_EPOCH.search(lowered)):
             counts |= _counts(elsewhere)
+            is_per_epoch |= "epochs" in counts and "global" not in match[0]
         epoch = counts.get("epoch", before.epoch)
         epochs = counts.get("epochs", before.epochs)
         step, total = counts["step"], counts.get("total")
@@ -288,11 +289,10 @@ def _pairs(text: str) -> Iterable[tuple[str, str]]:
 
 
 def _metrics(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    shown = {
-        name: number
-        for name, value in pairs
-        if not _COUNTS.fullmatch(name) and (number := _shown_number(value))
-    }
+    shown: dict[str, str] = {}
+    for name, value in pairs:
+        if not _COUNTS.fullmatch(name) and (number := _shown_number(value)):
+            shown.setdefault(name, number)
     return tuple(shown.items())[:MAX_METRICS]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 COUNT = r"(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12}(?:(?:\.\d{1,3})?[km])?)(?!\w|\.\w|,\d{3}(?!\d))"
 """10, 1,200 or 1.2k; not 1e5, 12ms or 0.5."""
 NUMBER = (
-    r"[-+]?(?:(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,20})(?:\.\d{0,20})?(?:[eE][-+]?\d{1,4})?|nan|inf)"
+    r"[-+]?(?:(?:(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,20})(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,4})?|nan|inf)"
     r"(?![\w:]|\.\w)"
 )
 
@@ -41,14 +41,17 @@ def _pattern(words: str, expression: str, is_per_epoch: bool = False) -> Pattern
     return Pattern(tuple(words.split()), re.compile(counts), is_per_epoch)
 
 
-_EPOCH = r"\b(?:epoch|pass)(?:_id)?['\"]?[ :=]{0,8}\[? {0,8}<epoch>(?: ?/ ?<epochs>)? ?"
-_IS = r"(?=['\" :=\[])['\"]?[ :=]{0,3} {0,8}[\[#]? {0,8}"
+_EPOCH = (
+    r"\b(?:epoch|pass)(?:_id|\(train\))?['\"]?[ :=]{0,8}['\"\[]? {0,8}<epoch>(?: ?/ ?<epochs>)? ?"
+)
+_IS = r"(?=['\" :=\[])['\"]?[ :=]{0,3} {0,8}['\"\[#]? {0,8}"
+_OF = r"(?: ?(?:/|of) {0,8}<total>)?"
 STEP_PATTERNS = {
     "PaddleSeg": _pattern(
         "[train]", r"\[train\] epoch[:=] ?<epoch>(?:/<epochs>)?, iter[:=] ?<step>/<total>"
     ),
     "PaddleOCR, Trainer and PaddleNLP's scripts": _pattern(
-        "global", rf"\bglobal[_ ]step{_IS}<step>(?: ?/ ?<total>)?"
+        "global", rf"\bglobal[_ ]step{_IS}<step>{_OF}"
     ),
     "tqdm of an epoch": _pattern(
         "epoch",
@@ -63,22 +66,23 @@ STEP_PATTERNS = {
         "epoch pass",
         _EPOCH
         + r"[\],;:|\[( \t\"'-]{1,6}(?:(?:train(?:ing)? )?(?:step|iter|iteration|batch)(?:_id|_idx)?"
-        + rf"{_IS}|(?<=[\[(| ]) {{0,8}}(?=\d{{1,12}}/))<step>(?: ?/ {{0,8}}<total>)?",
+        + rf"{_IS}|(?<=[\[(| ]) {{0,8}}(?=\d{{1,12}}/))<step>{_OF}",
         True,
     ),
     "two fractions": _pattern("[", r"\[<epoch>/<epochs>\] ?\[<step>/<total>\]", True),
     "step": _pattern(
         "step iter it: it=",
         r"(?:\b|(?<=current_)|(?<=cur_)|(?<=train_)|(?<=training_))"
-        r"(?:step|iter|iteration|it(?=[:=]))(?:s(?=[ :=\[]{1,8}\d{1,12} ?/))?"
-        rf"{_IS}<step>(?: ?(?:/|of) {{0,8}}<total>)?",
+        r"(?:step|iter|iteration|it(?=[:=]))(?:s(?=[ :=\[]{1,8}\d{1,12} ?/)|\(train\))?"
+        rf"{_IS}<step>{_OF}",
     ),
     "batch": _pattern("batch", rf"\bbatch{_IS}<step> ?/ ?<total>", True),
-    "counted steps": _pattern("", r"[^\d/]{0,40}<step>/<total> (?:steps|iters|iterations)\b"),
+    "counted steps": _pattern("", r"[^\d/]{0,40}<step>/<total> {1,3}(?:step|iter|iteration)s?\b"),
     "fraction and loss": _pattern(
         "",
         r"[\d:., -]{0,30}(?:\[[^/\]]{0,60}\] {0,2}){0,3}(?:(?:progress|update|train(?:ing)?):? )?"
-        r"\[? {0,8}(?<!\d)<step>/ {0,8}<total>(?:\].{0,80}?|[ ,:|-]{1,3}(?:train[_ ])?)loss\b",
+        r"[\[(]? {0,8}(?<!\d)<step> ?/ {0,8}<total>"
+        r"(?:[\])].{0,80}?|[ ,:|-]{1,3}(?:train[_ ])?)loss\b",
     ),
     "pair in brackets and loss": _pattern("", r"\[<epoch>, {1,8}<step>\] loss\b"),
 }
@@ -126,7 +130,7 @@ _SAMPLES = r"(?:samples?|images?|imgs?|sequences|sentences|examples|instances?|i
 RATE_WORDS = ("sample", "image", "img", "sequences", "sentences", "examples", "ins", "ips")
 """A line without any of these has no rate."""
 RATE = re.compile(
-    rf"(?<![\w.,])(?P<before>{NUMBER}) ?{_SAMPLES}/s"
+    rf"(?<![\w.,])(?P<before>{NUMBER}) ?{_SAMPLES}(?:/s| per s)"
     rf"|{_SAMPLES}(?:/s(?:ec)?|_per_sec(?:ond)?)['\"]?[:=] ?(?P<after>{NUMBER})"
     rf"|\bips['\"]?[:=] ?(?P<bare>{NUMBER})(?! ?[a-z]{{1,20}}/s)"
 )
