@@ -9,8 +9,6 @@ TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),3,0)
 PYTEST = $(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --durations=40
 # What goes wrong around the operator: twelve minutes.
 RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
-# What asks an index for packages, which a process with a network of its own cannot.
-ONLINE := tests/production/test_image.py tests/production/test_newest_kubeflow.py
 # What compares times with those of a calm machine.
 CALM := tests/cluster/tenants/test_neighbours.py
 
@@ -87,7 +85,7 @@ test-again: $(STAMP) ## Run the files of the tests that failed last once more, o
 .PHONY: production
 production: $(STAMP) ## Run the tests of installation and monitoring, with Helm, kustomize and Prometheus built from source
 	@$(BIN)/python -m tests.live.installers
-	$(PYTEST) $(addprefix --ignore=,$(ONLINE)) tests/production; others=$$?; $(BIN)/pytest $(ONLINE) && exit $$others
+	$(PYTEST) tests/production
 
 .PHONY: e2e
 e2e: $(STAMP) ## Run the tests on a real node: kubelet, containerd, CoreDNS, images; root alone may; TESTS=files

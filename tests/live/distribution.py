@@ -22,6 +22,7 @@ LONGEST = (
     "tests/manuals/test_guide.py",
     "tests/cluster/operator/test_stalled.py",
     "tests/faults/test_kill_after_each_write.py",
+    "tests/production/test_image.py",
 )
 FOLDERS = ("manuals", "examples", "cluster", "faults", "unit")
 """In order of how long a file of them takes, but for manuals, whose longest file is the first of

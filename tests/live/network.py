@@ -6,8 +6,10 @@ their own choice on all of its addresses. So processes that run tests side by si
 
 import contextlib
 import fcntl
+import os
 import socket
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 from localcluster.node.runtime import linux
@@ -39,3 +41,21 @@ def leave() -> None:
         fcntl.ioctl(control, SIOCSIFADDR, address)
     with contextlib.suppress(OSError):  # some containers may only read it
         PORT_RANGE.write_text("{} {}".format(*CLIENT_PORTS))
+
+
+@contextlib.contextmanager
+def outside() -> Iterator[None]:
+    """Where this process has left a network, be back in it, with what this thread starts.
+
+    The process that has started this one is still there.
+    """
+    networks = [Path("/proc/thread-self/ns/net"), Path(f"/proc/{os.getppid()}/ns/net")]
+    if len({each.readlink() for each in networks}) == 1:
+        yield
+        return
+    with networks[0].open() as own, networks[1].open() as outer:
+        linux.setns(outer.fileno(), linux.CLONE_NEWNET)
+        try:
+            yield
+        finally:
+            linux.setns(own.fileno(), linux.CLONE_NEWNET)

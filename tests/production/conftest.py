@@ -1,9 +1,11 @@
 """Tests of the ways to install, with Helm and kustomize themselves: `make production`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.live import network
 from tests.live.installers import ensure_installers
 
 HERE = Path(__file__).parent
@@ -13,3 +15,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Build the programs before the tests' clock starts."""
     if any(HERE in item.path.parents for item in session.items):
         ensure_installers()
+
+
+@pytest.fixture(scope="module")
+def online() -> Iterator[None]:
+    """The machine's network, for tests that ask an index for packages."""
+    with network.outside():
+        yield

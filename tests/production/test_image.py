@@ -14,6 +14,8 @@ from api.constants import RELEASE
 from tests.e2e.images import OPERATOR, Builder
 from tests.e2e.world import images_obstacle
 
+pytestmark = pytest.mark.usefixtures("online")
+
 CHECKOUT = Path(__file__).parents[2]
 LOCK = CHECKOUT / "requirements" / "operator.txt"
 PLATFORMS = {"amd64": "x86_64", "arm64": "aarch64"}

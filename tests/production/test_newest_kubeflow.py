@@ -8,6 +8,8 @@ import pytest
 from localcluster.machine.errors import LocalClusterError
 from tests.live import environments
 
+pytestmark = pytest.mark.usefixtures("online")
+
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target")
 SHOW = """
 import dataclasses, inspect

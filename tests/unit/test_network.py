@@ -22,12 +22,40 @@ with socket.socket() as listener:
 """
 
 
-def test_clients_take_no_ports_of_pods() -> None:
-    outside = PORT_RANGE.read_text()
-    done = subprocess.run([sys.executable, "-c", LOOK], capture_output=True, text=True)
+BACK = """
+import os
+from tests.live import network
+places = [os.readlink("/proc/thread-self/ns/net")]
+try:
+    network.leave()
+except PermissionError:
+    raise SystemExit("may not")
+places.append(os.readlink("/proc/thread-self/ns/net"))
+with network.outside():
+    places.append(os.readlink("/proc/thread-self/ns/net"))
+places.append(os.readlink("/proc/thread-self/ns/net"))
+print(*places)
+"""
+
+
+def look(script: str) -> "subprocess.CompletedProcess[str]":
+    """What a process sees that has a network of its own; skips where there can be none."""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     if "may not" in done.stderr:
         pytest.skip("this user may not make a network")
-    first, last = CLIENT_PORTS
-    assert all(first <= int(port) <= last for port in done.stdout.split()), done.stdout
     assert done.stdout, done.stderr
+    return done
+
+
+def test_clients_take_no_ports_of_pods() -> None:
+    outside = PORT_RANGE.read_text()
+    first, last = CLIENT_PORTS
+    ports = look(LOOK).stdout.split()
+    assert all(first <= int(port) <= last for port in ports), ports
     assert PORT_RANGE.read_text() == outside
+
+
+def test_a_process_comes_back_to_the_network_that_it_has_left_for_a_while() -> None:
+    outer, own, back, end = look(BACK).stdout.split()
+    assert (outer, own) == (back, end)
+    assert outer != own
