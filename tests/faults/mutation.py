@@ -1,8 +1,8 @@
 """Breaks the operator in one place in a copy of the project, and runs a test file there."""
 
 import ast
+import contextlib
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
@@ -16,12 +16,10 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from localcluster.build.environments import cache_folder
+from tests.faults.runner import Runner
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_SECONDS = 300
 AT_ONCE = 2
-WITHOUT = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest")
-"""Not needed here, and loading hypothesis takes longer than most of the files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +52,13 @@ def judge_all(mutants: Sequence[Mutant]) -> Iterator[Verdict]:
     """Judge mutants in their order, two at once; each worker has one copy of the project."""
     with (
         tempfile.TemporaryDirectory(prefix="mutants-") as folder,
+        contextlib.ExitStack() as stack,
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
-        copies: SimpleQueue[Path] = SimpleQueue()
+        copies: SimpleQueue[tuple[Path, Runner]] = SimpleQueue()
         for number in range(AT_ONCE):
-            copies.put(copy_project(Path(folder) / str(number)))
+            copy = copy_project(Path(folder) / str(number))
+            copies.put((copy, stack.enter_context(contextlib.closing(Runner(copy)))))
         yield from pool.map(lambda mutant: judge(mutant, copies), mutants)
 
 
@@ -72,23 +72,23 @@ def copy_project(copy: Path) -> Path:
     return copy
 
 
-def judge(mutant: Mutant, copies: SimpleQueue[Path]) -> Verdict:
+def judge(mutant: Mutant, copies: SimpleQueue[tuple[Path, Runner]]) -> Verdict:
     """Run the killer against one mutant, unless it has killed this very one before."""
     began = time.monotonic()
-    copy = copies.get()
+    copy, runner = copies.get()
     try:
         known = cache_folder() / "mutants" / fingerprint(mutant, copy)
         if known.exists():
             return Verdict(mutant, known.read_text(), 0, is_cached=True)
-        if killer := run_mutated(mutant, copy):
+        if killer := run_mutated(mutant, copy, runner):
             known.parent.mkdir(parents=True, exist_ok=True)
             known.write_text(killer)
         return Verdict(mutant, killer, time.monotonic() - began)
     finally:
-        copies.put(copy)
+        copies.put((copy, runner))
 
 
-def run_mutated(mutant: Mutant, copy: Path) -> str:
+def run_mutated(mutant: Mutant, copy: Path, runner: Runner) -> str:
     """The first test that fails with the change, which is undone afterwards.
 
     Bytecode is kept between runs but for the changed module: its size and second may be the same.
@@ -99,7 +99,7 @@ def run_mutated(mutant: Mutant, copy: Path) -> str:
     try:
         bytecode.unlink(missing_ok=True)
         path.write_text(mutate(mutant, source))
-        return run_tests(copy, mutant.killer)
+        return runner.first_failure(mutant.killer)
     finally:
         path.write_text(source)
         bytecode.unlink(missing_ok=True)
@@ -187,27 +187,3 @@ def _functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.Funct
             if isinstance(child, ast.FunctionDef):
                 yield prefix + child.name, child
             yield from _functions(child, f"{prefix}{child.name}.")
-
-
-def run_tests(root: Path, path: str) -> str:
-    """The first test of a file that fails, empty where none does.
-
-    Raises RuntimeError where the tests could not run: that kills no mutant.
-    """
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", *WITHOUT]
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(
-        [*command, path],
-        cwd=root,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_SECONDS,
-        check=False,
-    )
-    for line in done.stdout.splitlines():
-        if line.startswith("FAILED "):
-            return line.removeprefix("FAILED ").split(" - ")[0]
-    if done.returncode != 0:
-        raise RuntimeError(f"the tests did not run: {(done.stdout + done.stderr)[-500:]}")
-    return ""
