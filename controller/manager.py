@@ -310,8 +310,9 @@ class Manager:
             pace=TokenBucket(options.progress_reads, 1, base.clock),
             clock=base.clock,
             log=base.log,
-            # Its figures are not shown: that logs wait for the pace is usual.
-            queue=WorkQueue(base.clock, QueueMetrics(CollectorRegistry()), READERS),
+            # Its figures are not shown: that logs wait for the pace is usual. One thread is for
+            # namespaces that have none, because a tenant's nodes may hang.
+            queue=WorkQueue(base.clock, QueueMetrics(CollectorRegistry()), READERS - 1),
             nodes=NodeRests(base.clock),
         )
 

@@ -140,7 +140,6 @@ class ProgressReader:
 
     def read(self, lines: Iterable[Line]) -> Progress:
         """The progress with these lines added, which follow those that were read before."""
-        self._texts.clear()
         last = self.progress.last_output_time
         for line in list(lines)[-MAX_LINES:]:
             for text in clean(line.text[-MAX_LINE_CHARACTERS:]):
@@ -150,6 +149,7 @@ class ProgressReader:
         texts = self._texts[: -NUMBER_LINES - 1 : -1]
         metrics = next(filter(None, (_metrics(_pairs(text)) for text in texts)), ())
         rate = next(filter(None, map(_rate, texts)), None)
+        self._texts.clear()
         self.progress = replace(
             self.progress,
             last_output_time=last,
