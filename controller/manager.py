@@ -144,6 +144,7 @@ class Manager:
             for number in range(_threads(options.workers)):
                 threads.start(f"worker-{number}", self._worker.run)
             if self._log_reader is not None:
+                self._log_reader.queue.open()  # or the readers would find it closed, and end
                 threads.start("watch-logs", self._log_reader.watch)
                 for number in range(READERS):
                     threads.start(f"logs-{number}", self._log_reader.run)

@@ -104,7 +104,6 @@ class LogReader:
 
     def watch(self) -> None:
         """Follow which jobs run, until the stop."""
-        self.queue.open()
         while not self._stopped.is_set():
             self.update()
             self.clock.wait(self._stopped, SCAN_SECONDS)

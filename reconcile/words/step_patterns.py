@@ -59,7 +59,9 @@ STEP_PATTERNS = {
         True,
     ),
     "tqdm": _pattern("%|", r"%\|[^|]{0,300}\| {0,8}<step>/<total> \["),
-    "tqdm without a total": _pattern("", r"(?:[\w ]{1,40}: )?(?P<step>\d{1,12})it \["),
+    "tqdm without a total": _pattern(
+        "", r"(?:[\w ]{1,40}: )?(?P<step>\d{1,12})it \[[^\]]{0,200}loss\b"
+    ),
     "hapi Model.fit": _pattern("", r"step {1,8}<step>/<total> (?:- |\[[=>.]{1,80}\])", True),
     "keras": _pattern("", r" {0,8}<step>/<total> (?:\[[=>.]{1,80}\]|[━╸╺ ]{1,80})", True),
     "epoch and step": _pattern(

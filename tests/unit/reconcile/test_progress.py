@@ -176,6 +176,7 @@ ODD: dict[str, tuple[list[str], int | None, int | None]] = {
     ),
     "testing": (["step 7/9", f"Testing: 50%{BAR}1/2 [0:1]", "[Test] step 1/2"], 7, 9),
     "bar-of-epochs": (["step 7/9", f"Epochs: 50%{BAR}1/2 [0:1]"], 7, 9),
+    "loading-without-a-total": (["Reading: 100it [00:01, 99.1it/s]"], None, None),
     "loading": ([f"Loading examples: 50%{BAR}1/2 [0:1]"], None, None),
     "mapping": ([f"Map (num_proc=4): 50%{BAR}1/2 [0:1, 9 examples/s]"], None, None),
     "file": ([f"model.safetensors: 50%{BAR}1/2 [0:1]"], None, None),
