@@ -5,7 +5,7 @@ import pytest
 from api.constants import Role
 from api.objects import Raw
 from api.spec import parse_spec
-from reconcile.build.addresses import endpoints_of, format_endpoint, host_of, job_port, port_of
+from reconcile.build.addresses import endpoints_of, format_endpoint, host_of, job_port
 from tests.memory.builders import a_job, a_pod, a_template, view_of
 
 
@@ -54,13 +54,6 @@ def test_host_follows_intranet(intranet: str, host: str) -> None:
 def test_pod_without_address_has_no_host() -> None:
     job = a_job().with_workers(1).build()
     assert host_of(view_of(job, a_pod(job).bound()), "train-worker-0") == ""
-
-
-def test_host_mode_gives_each_pod_its_own_port() -> None:
-    ports = {"train-worker-0": 30020, "train-worker-1": 30040}
-    job = a_job().with_workers(2).with_spec(intranet="Host").with_status(hostPorts=ports).build()
-    view = view_of(job)
-    assert [port_of(view, name) for name in view.wanted] == [30020, 30040]
 
 
 def test_endpoints_stand_in_index_order() -> None:

@@ -195,17 +195,6 @@ def test_late_worker_does_not_hold_the_end(world: World, kubelet: Kubelet) -> No
     assert world.phase() == "Completed"
 
 
-def test_worker_that_ended_well_counts_after_its_pod_is_gone(
-    world: World, kubelet: Kubelet
-) -> None:
-    start(world, kubelet)
-    kubelet.see_end("train-worker-0", 0)
-    kubelet.vanish("train-worker-0")
-    world.settle()
-    kubelet.see_end("train-worker-1", 0)
-    assert world.phase() == "Completed"
-
-
 @pytest.mark.parametrize("code", [15, 143])
 def test_removed_worker_is_no_failure(world: World, kubelet: Kubelet, code: int) -> None:
     start(world, kubelet, replicas=3)

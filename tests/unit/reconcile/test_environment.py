@@ -60,25 +60,6 @@ def test_pod_on_its_hosts_network_is_told_its_own_port() -> None:
     assert found["PADDLE_CURRENT_ENDPOINT"] == "$(POD_IP):30100"
 
 
-@pytest.mark.parametrize("intranet", ["PodIP", "Service"])
-def test_port_of_all_stands_in_the_config_map_alone(intranet: str) -> None:
-    assert "PADDLE_PORT" not in env(a_job().with_workers(1).with_spec(intranet=intranet))
-
-
-def test_heter_stages_are_told_their_neighbours() -> None:
-    job = a_job().with_ps(1).with_workers(2).with_heter(3)
-    worker, heter, server = (env(job, role) for role in (Role.WORKER, Role.HETER, Role.PS))
-    next_, previous = (f"PADDLE_{side}_HETER_TRAINER_IP_PORT_LIST" for side in ("NEXT", "PREVIOUS"))
-    heters = {"configMapKeyRef": {"name": "train", "key": "PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"}}
-    workers = {"configMapKeyRef": {"name": "train", "key": "PADDLE_TRAINER_ENDPOINTS"}}
-    assert (worker[next_], worker[previous]) == (heters, "")
-    assert (heter[next_], heter[previous]) == ("", workers)
-    assert (server[next_], server[previous]) == ("", "")
-    assert (worker["STAGE_ID"], heter["STAGE_ID"]) == ("1", "2")
-    assert worker["STAGE_NUM"] == "2"
-    assert worker["PADDLE_STAGE_TRAINERS_NUM"] == "[2, 3]"
-
-
 @pytest.mark.parametrize(
     ("resources", "device"),
     [({}, "cpu"), ({"limits": {"nvidia.com/gpu": 1}}, "gpu"), ({"limits": {"cpu": 1}}, "cpu")],
@@ -89,30 +70,10 @@ def test_device_follows_the_limits(resources: Raw, device: str) -> None:
     assert env(job, Role.HETER)["HETER_DEVICE_TYPE"] == device
 
 
-def test_jobs_without_heter_have_no_stages() -> None:
-    assert not {name for name in env(PS_JOB) if "HETER" in name or "STAGE" in name}
-
-
 def test_trainer_asks_for_a_key_that_only_its_own_jobs_config_map_has() -> None:
     key = {"name": "train-attempt-3", "key": "PADDLE_RENDEZVOUS_0123abcd_uid"}
     found = env(a_job().with_workers(2).with_status(attempt=3))
     assert found["PADDLE_RENDEZVOUS"] == {"configMapKeyRef": key}
-
-
-def test_elastic_worker_gets_no_rank() -> None:
-    found = env(a_job().with_elastic_workers(2, 2, 3))
-    assert found == {
-        "POD_IP": POD_IP,
-        "PADDLE_CURRENT_IP": "$(POD_IP)",
-        "PADDLE_JOB_NAME": "train",
-        "PADDLE_MASTER": "etcd://host:2379",
-        "PADDLE_NNODES": "2:3",
-        "PADDLE_JOB_ID": "0123abcd-uid-000001",
-        "PADDLE_ELASTIC_LEVEL": "1",
-        "PADDLE_ELASTIC_TIMEOUT": "60",
-        "PADDLE_MAX_RESTART": "1000000",
-        "PYTHONUNBUFFERED": "1",
-    }
 
 
 @pytest.mark.parametrize("server", ["etcd.kube:2379", "dc1-etcd:2379", "10.0.0.1:2379", "a:2379"])

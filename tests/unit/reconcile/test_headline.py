@@ -36,11 +36,6 @@ def test_waiting_job_tells_what_it_waits_for(world: World, kubelet: Kubelet) -> 
     assert message.startswith(f"train-worker-0: ErrImagePull: {NO_IMAGE}")
 
 
-def test_running_job_waits_for_nothing(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(2))
-    assert headline(world) == ("AllPodsRunning", "")
-
-
 def test_restarting_job_tells_what_failed(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_workers(2).with_spec(backoffLimit=1))
     kubelet.see_end("train-worker-1", 3)

@@ -84,19 +84,6 @@ def test_next_attempt_gets_new_ranges(world: World, kubelet: Kubelet) -> None:
     assert list(world.status()["hostPorts"]) == ["train-worker-0"]
 
 
-def test_collective_pods_never_share_a_host(world: World) -> None:
-    world.begin(a_job().with_workers(2).with_spec(**HOST))
-    spec = world.get("Pod", "train-worker-0")["spec"]
-    rule = "requiredDuringSchedulingIgnoredDuringExecution"
-    assert spec["hostNetwork"] is True
-    assert spec["affinity"]["podAntiAffinity"][rule][0]["topologyKey"] == "kubernetes.io/hostname"
-
-
-def test_servers_and_workers_may_share_a_host(world: World) -> None:
-    world.begin(a_job().with_ps(1).with_workers(2).with_spec(**HOST))
-    assert "affinity" not in world.get("Pod", "train-worker-0")["spec"]
-
-
 def test_one_namespace_gets_a_quarter_of_the_ranges(world: World) -> None:
     plan = world.begin(a_job().with_workers(388).with_spec(**HOST))
     assert "hostPorts" not in world.status()

@@ -1,6 +1,5 @@
 """With --kueue: no pod without quota, quota given back with the last pod, nothing charged."""
 
-import os
 import random
 
 import pytest
@@ -11,6 +10,7 @@ from reconcile.build.flavors import TOPOLOGY
 from reconcile.children.queue import NEXT_STEPS, RETRY_SECONDS
 from reconcile.model.plan import Settings
 from reconcile.model.workload import FLAVOR, condition_named
+from tests.faults.scenario import Scenario
 from tests.memory.builders import JobBuilder, a_job, a_template
 from tests.memory.kubelet import Kubelet
 from tests.memory.kueue import WORKLOAD, Kueue
@@ -18,12 +18,6 @@ from tests.memory.world import World
 
 LABELS = {"kueue.x-k8s.io/queue-name": "team-a"}
 NAME = "paddlejob-train-0123a"
-KILLED_RUNS = int(os.environ.get("KILLED_RUNS", "100"))
-"""Ten of each seed, half a second of CPU each; 500 were tried and found nothing."""
-
-
-class Killed(Exception):
-    """The operator died here."""
 
 
 @pytest.fixture
@@ -543,51 +537,17 @@ def test_without_the_flag_pods_are_the_same(world: World, kueue: Kueue) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_killed_after_any_write_it_goes_on(seed: int) -> None:
-    """In a tenth of the runs: one Workload, no pod before admission, none left after eviction."""
+def test_killed_at_any_write_it_goes_on(seed: int) -> None:
+    """With one Workload; the invariants see that no pod is made, or left, without quota."""
     rolls = random.Random(seed)
-    for _ in range(KILLED_RUNS // 10):
-        _run_killed(rolls)
-
-
-def _run_killed(rolls: random.Random) -> None:
-    world = World(settings=Settings(kueue=True))
-    kubelet, kueue = Kubelet(world), Kueue(world)
-
-    def die(_verb: str) -> None:
-        if rolls.random() < 0.2:
-            raise Killed
-
-    def settle() -> None:
-        for _ in range(100):
-            try:
-                world.before_write = die
-                world.settle()
-            except Killed:
-                world.restart()
-                assert len(world.names(WORKLOAD)) <= 1
-                continue
-            finally:
-                world.before_write = lambda verb: None
-            return
-        raise AssertionError("it never settled")
-
-    world.submit(a_queued_job())
-    settle()
-    for _ in range(rolls.randrange(1, 4)):
-        assert (world.names(WORKLOAD), world.names("Pod")) == ([NAME], [])
-        kueue.admit()
-        settle()
-        assert len(world.names("Pod")) == 2
-        if rolls.random() < 0.5:
-            kubelet.place_all()
-            settle()
-            kubelet.start_all()
-            settle()
-        kueue.evict()
-        settle()
-        for pod in world.of_kind("Pod"):
-            kubelet.reap(name_of(pod))
-        settle()
-        assert not kueue.holds_quota
-    assert "failureCount" not in world.status()
+    for _ in range(10):
+        scenario = Scenario()
+        scenario.do({"do": "submit", "spec": {"workers": 2, "queue": "team-a"}})
+        for _ in range(rolls.randrange(1, 4)):
+            writes = rolls.choices(("ok", "killed-before", "killed-after"), (8, 1, 1), k=15)
+            scenario.do({"do": "fault", "writes": writes})
+            for verb in ("run", "preempt", "run"):
+                scenario.do({"do": verb})
+                assert len(scenario.world.names(WORKLOAD)) <= 1
+        scenario.finish()
+        assert "failureCount" not in scenario.world.status()

@@ -2,7 +2,6 @@
 
 import pytest
 
-from api.constants import Role
 from api.objects import Raw
 from reconcile.model.hold import Hold
 from reconcile.model.plan import Refusal
@@ -23,8 +22,6 @@ JOB = a_job().with_ps(1).with_workers(3).build()
 NO_GPU = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu"
 QUOTA = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota: gpu, requested: 4", 403)
 TAKEN = Refusal("ConfigMap", "train", "AlreadyExists", "exists", 409)
-HELD = Refusal("Pod", "train-ps-0", "Forbidden", "pods stay", 403, is_delete=True)
-POLICY = Refusal("Pod", "train-ps-0", "Forbidden", "violates PodSecurity", 403)
 
 
 def unscheduled(index: int, seconds: float) -> PodBuilder:
@@ -34,64 +31,16 @@ def unscheduled(index: int, seconds: float) -> PodBuilder:
     )
 
 
-CAUSES = {
-    "nothing-yet": ([], (), "WaitingForPods", "waiting for 4 pods to start"),
-    "unscheduled": (
-        [unscheduled(1, 60), unscheduled(0, 5)],
-        (),
-        "Unschedulable",
-        f"2 of 4 pods unscheduled since 03:04:10Z: {NO_GPU}",
-    ),
-    "image": (
-        [a_pod(JOB).bound().waiting("ErrImagePull", "no such image")],
-        (),
-        "ImageError",
-        "train-worker-0: ErrImagePull: no such image",
-    ),
-    "node": (
-        [a_pod(JOB).bound().waiting("ContainerCreating", "one job runs at a time")],
-        (),
-        "WaitingForPods",
-        "train-worker-0: one job runs at a time",
-    ),
-    "delete": (
-        [a_pod(JOB, Role.PS, attempt=0)],
-        (HELD,),
-        "DeleteRefused",
-        "Pod train-ps-0: cannot be deleted: pods stay",
-    ),
-    "quota": ([], (QUOTA,), "QuotaExceeded", "quota exceeded: exceeded quota: gpu, requested: 4"),
-    "name-taken": (
-        [],
-        (TAKEN, QUOTA),
-        "NameConflict",
-        "ConfigMap train exists and does not belong to this job; it is left untouched (and 1 more)",
-    ),
-    "refused": ([], (POLICY,), "CreateRefused", "Pod train-ps-0: violates PodSecurity"),
-}
+def test_pods_without_a_node_are_counted_since_the_first() -> None:
+    wait = wait_of(view_of(JOB, unscheduled(1, 60), unscheduled(0, 5)))
+    assert wait.reason == "Unschedulable"
+    assert wait.cause == f"2 of 4 pods unscheduled since 03:04:10Z: {NO_GPU}"
 
 
-@pytest.mark.parametrize(("pods", "refusals", "reason", "message"), CAUSES.values(), ids=CAUSES)
-def test_cause_is_told(
-    pods: list[PodBuilder], refusals: tuple[Refusal, ...], reason: str, message: str
-) -> None:
-    wait = wait_of(view_of(JOB, *pods, refusals=refusals))
-    assert (wait.reason, wait.cause + wait.more) == (reason, message)
-
-
-@pytest.mark.parametrize(
-    ("said", "next_step"),
-    [
-        ('persistentvolumeclaim "mine" not found. not found', "create the claim, or correct"),
-        ("pod has unbound immediate PersistentVolumeClaims. ", "see why the claim is not bound"),
-        ("2 node(s) didn't match Pod's node affinity/selector", "compare selectors"),
-    ],
-)
-def test_next_step_is_about_what_the_scheduler_lacks(said: str, next_step: str) -> None:
-    pod = a_pod(JOB).with_condition(
-        "PodScheduled", "False", message=f"0/2 nodes are available: {said}"
-    )
-    assert f"; next: {next_step}" in wait_of(view_of(JOB, pod)).message
+def test_taken_name_is_told_before_a_quota_which_is_counted() -> None:
+    wait = wait_of(view_of(JOB, refusals=(TAKEN, QUOTA)))
+    assert (wait.reason, wait.more) == ("NameConflict", " (and 1 more)")
+    assert wait.cause.startswith("ConfigMap train exists and does not belong to this job")
 
 
 @pytest.mark.parametrize(
@@ -150,11 +99,6 @@ def test_pod_that_was_told_of_stays_the_one() -> None:
     assert (now.cause, now.more) == (hold.cause, " (and 1 more)")
 
 
-def test_message_is_bounded() -> None:
-    refusal = Refusal("Pod", "train-ps-0", "Invalid", "x" * 5000, 422)
-    assert len(wait_of(view_of(JOB, refusals=(refusal,))).message) <= 500
-
-
 def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
     world.settings = type(world.settings)(scheduling="volcano")
     world.volcano_served = True
@@ -197,14 +141,3 @@ def test_refusal_is_told_once(world: World) -> None:
     world.settle()
     assert [event.reason for event in world.told].count("CreateRefused") == 1
     assert world.names("Pod") == ["train-worker-0"]
-
-
-def test_job_goes_on_when_the_refusal_ends(world: World) -> None:
-    world.refusals[("Pod", "train-worker-1")] = Refusal(
-        "Pod", "train-worker-1", "Forbidden", "no", 403
-    )
-    world.begin(a_job().with_workers(2))
-    world.refusals.clear()
-    world.after(10)
-    assert len(world.names("Pod")) == 2
-    assert world.condition("Pending")["reason"] == "WaitingForPods"

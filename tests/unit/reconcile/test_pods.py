@@ -107,13 +107,6 @@ def test_cluster_is_told_from_program(
     assert (view(pod).is_disrupted, view(pod).has_lost_node) == (is_disrupted, has_lost_node)
 
 
-@pytest.mark.parametrize(("code", "signal"), [(1, None), (137, 9), (143, 15), (128, None)])
-def test_exit_code_tells_the_signal(code: int, signal: int | None) -> None:
-    end = view(a_pod(JOB).ended(code)).end
-    assert end is not None
-    assert end.signal == signal
-
-
 def test_failed_init_container_is_the_pods_end() -> None:
     failed = {"terminated": {"exitCode": 7, "message": "no data"}}
     pod = a_pod(JOB).bound().with_status(phase="Failed").with_init_container("fetch", failed)

@@ -214,30 +214,6 @@ def test_no_more_is_created_after_a_refusal(world: World) -> None:
     assert world.names("Pod") == []
 
 
-@pytest.mark.parametrize("write", range(12))
-def test_operator_that_dies_at_any_write_changes_nothing_in_the_end(
-    world: World, kubelet: Kubelet, write: int
-) -> None:
-    left = write
-
-    def die(_verb: str) -> None:
-        nonlocal left
-        if left == 0:
-            left = -1
-            raise KeyboardInterrupt
-        left -= 1
-
-    world.before_write = die
-    world.submit(a_job().with_ps(1).with_workers(2).with_spec(backoffLimit=1, intranet="Service"))
-    for _ in range(2):
-        try:
-            run_job(world, kubelet)
-        except KeyboardInterrupt:
-            continue
-    assert world.phase() == "Running"
-    assert (world.status()["attempt"], len(world.names("Pod"))) == (1, 3)
-
-
 def test_counts_alone_are_written_seldom(world: World, kubelet: Kubelet) -> None:
     world.begin(a_job().with_workers(3))
     kubelet.bind("train-worker-0")

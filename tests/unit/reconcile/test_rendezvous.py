@@ -3,7 +3,6 @@
 import pytest
 
 from api.constants import Role
-from api.objects import Raw
 from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
 from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
 from tests.memory.kubelet import Kubelet, run_job
@@ -16,31 +15,6 @@ def variables(job: JobBuilder) -> dict[str, str]:
     roles = {role: raw["spec"][str(role)]["replicas"] for role in Role if str(role) in raw["spec"]}
     pods = [a_pod(raw, role, i).running() for role, count in roles.items() for i in range(count)]
     return build_variables(view_of(raw, *pods))
-
-
-def test_ps_job_is_told_its_servers_and_trainers() -> None:
-    assert variables(a_job().with_ps(2).with_workers(2)) == {
-        "PADDLE_JOB_NAME": "train",
-        "PADDLE_IS_LOCAL": "0",
-        "PADDLE_PORT": "36000",
-        "TRAINER_PORTS_NUM": "20",
-        "PADDLE_PSERVERS_IP_PORT_LIST": "10.0.0.1:36000,10.0.0.2:36000",
-        "PADDLE_PSERVERS": "10.0.0.1,10.0.0.2",
-        "PADDLE_PSERVERS_NUM": "2",
-        "PADDLE_TRAINER_ENDPOINTS": "10.0.1.1:36000,10.0.1.2:36000",
-        "PADDLE_TRAINERS": "10.0.1.1,10.0.1.2",
-        "PADDLE_TRAINER_IPS": "10.0.1.1,10.0.1.2",
-        "PADDLE_TRAINERS_NUM": "2",
-        "PADDLE_WITH_GLOO": "1",
-        "PADDLE_GLOO_RENDEZVOUS": "3",
-        "PADDLE_GLOO_HTTP_ENDPOINT": "10.0.0.1:36018",
-    }
-
-
-def test_collective_job_is_told_its_trainers_alone() -> None:
-    told = variables(a_job().with_workers(2))
-    assert told["PADDLE_TRAINER_ENDPOINTS"] == "10.0.1.1:36000,10.0.1.2:36000"
-    assert not {name for name in told if "PSERVER" in name or "GLOO" in name or "HETER" in name}
 
 
 @pytest.mark.parametrize(
@@ -79,17 +53,6 @@ def test_job_with_servers_has_no_master() -> None:
     assert not {"NNODES", "MASTER_ADDR", "MASTER_PORT"} & set(
         variables(a_job().with_ps(1).with_workers(2))
     )
-
-
-def test_heter_job_is_told_its_heter_trainers() -> None:
-    told = variables(a_job().with_ps(1).with_workers(1).with_heter(2))
-    assert told["PADDLE_HETER_ENDPOINTS"] == "10.0.2.1:36000,10.0.2.2:36000"
-    assert told["PADDLE_ALL_HETER_TRAINER_IP_PORT_LIST"] == told["PADDLE_HETER_ENDPOINTS"]
-
-
-def test_service_job_is_told_names() -> None:
-    told = variables(a_job().with_workers(1).with_spec(intranet="Service"))
-    assert told["PADDLE_TRAINER_ENDPOINTS"] == "train-worker-0.default:36000"
 
 
 @pytest.mark.parametrize(
@@ -133,15 +96,6 @@ def test_config_map_waits_for_every_address(pod: PodBuilder, ready: bool) -> Non
     job = a_job().with_workers(2).with_status(attempt=1).build()
     view = view_of(job, a_pod(JOB).bound().with_address("10.0.1.1"), pod)
     assert all_have_addresses(view) == ready
-
-
-def test_config_map_belongs_to_its_attempt(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
-    config_map = world.get("ConfigMap", "train")
-    labels: Raw = config_map["metadata"]["labels"]
-    assert config_map["immutable"] is True
-    assert labels["batch.paddlepaddle.org/attempt"] == "1"
-    assert labels["batch.paddlepaddle.org/job-uid"] == "0123abcd-uid"
 
 
 def test_config_map_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:

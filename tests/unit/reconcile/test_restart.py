@@ -239,17 +239,6 @@ def test_back_off_doubles_up_to_six_minutes(restarts: int, seconds: float) -> No
     assert restart_delay(restarts) == seconds
 
 
-def test_each_attempt_has_its_own_config_map(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=1)
-    assert world.names("ConfigMap") == ["train"]
-    kubelet.end("train-worker-0", 1)
-    recover(world, kubelet)
-    assert world.names("ConfigMap") == ["train-attempt-2"]
-    pod = world.get("Pod", "train-worker-0")
-    sources = pod["spec"]["containers"][0]["envFrom"]
-    assert sources == [{"configMapRef": {"name": "train-attempt-2"}}]
-
-
 def test_node_of_a_failure_is_avoided(world: World, kubelet: Kubelet) -> None:
     start(world, kubelet, backoffLimit=1)
     kubelet.end("train-worker-0", 1)

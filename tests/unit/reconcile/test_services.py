@@ -1,7 +1,5 @@
 """One headless Service per pod, for `intranet: Service`."""
 
-import pytest
-
 from reconcile.children.children import SERVICES_AHEAD
 from tests.memory.builders import a_job
 from tests.memory.kubelet import Kubelet, run_job
@@ -10,33 +8,12 @@ from tests.memory.world import World
 SERVICE = {"intranet": "Service"}
 
 
-def test_each_pod_has_a_service_of_its_name(world: World) -> None:
-    world.begin(a_job().with_ps(1).with_workers(2).with_spec(**SERVICE))
-    assert world.names("Service") == world.names("Pod")
-
-
 def test_refused_pods_have_few_services(world: World) -> None:
     world.submit(a_job().with_workers(10 * SERVICES_AHEAD).with_spec(**SERVICE))
     world.refused_kinds = {"Pod"}
     world.settle()
     world.after(3600)
     assert len(world.names("Service")) == SERVICES_AHEAD
-
-
-def test_service_finds_its_pod_before_it_is_ready(world: World) -> None:
-    world.begin(a_job().with_workers(1).with_spec(**SERVICE))
-    spec = world.get("Service", "train-worker-0")["spec"]
-    labels = world.get("Pod", "train-worker-0")["metadata"]["labels"]
-    assert spec["clusterIP"] == "None"
-    assert spec["publishNotReadyAddresses"] is True
-    assert spec["selector"].items() <= labels.items()
-    assert [port["port"] for port in spec["ports"]] == list(range(36000, 36020))
-
-
-@pytest.mark.parametrize("intranet", ["PodIP", "Host"])
-def test_other_modes_have_none(world: World, intranet: str) -> None:
-    world.begin(a_job().with_workers(2).with_spec(intranet=intranet))
-    assert world.names("Service") == []
 
 
 def test_service_survives_an_attempt(world: World, kubelet: Kubelet) -> None:

@@ -223,30 +223,3 @@ def test_end_leaves_a_record() -> None:
     assert (failure.pod, failure.role, failure.node) == ("train-worker-0", "worker", "node-1")
     assert failure.reason == "ImageError"
     assert failure.message == "train-worker-0: ErrImagePull: not in the image table"
-
-
-@pytest.mark.parametrize(
-    ("reason", "text", "next_step"),
-    [
-        (
-            "ErrImagePull",
-            "no",
-            "push the image or fix its pull secret before 03:14:05Z, or the job fails "
-            "(--image-error-after)",
-        ),
-        (
-            "InvalidImageName",
-            "",
-            "correct it and submit again, this job fails at 03:05:05Z (--config-error-after)",
-        ),
-        (
-            "CreateContainerError",
-            "no command",
-            "correct it before 03:05:05Z, or the job fails (--config-error-after)",
-        ),
-    ],
-)
-def test_sentence_says_what_to_do_and_until_when(reason: str, text: str, next_step: str) -> None:
-    pod = a_pod(JOB).bound().waiting(reason, text)
-    wait = wait_of(view_of(JOB, pod, config_maps=(config_map(),)))
-    assert wait.next_step == next_step

@@ -114,21 +114,6 @@ def test_status_names_what_scaling_needs(world: World, kubelet: Kubelet) -> None
     assert wanted.items() <= labels.items()
 
 
-def test_transition_time_stays_until_the_status_flips(world: World, kubelet: Kubelet) -> None:
-    world.begin(a_job().with_workers(1))
-    world.advance(5)
-    kubelet.place_all()
-    world.settle()
-    assert world.condition("Running")["lastTransitionTime"] == stamp(0)
-    assert world.condition("PodsScheduled")["lastTransitionTime"] == stamp(5)
-    world.advance(5)
-    kubelet.start_all()
-    world.settle()
-    assert world.condition("Running")["lastTransitionTime"] == stamp(10)
-    assert world.condition("PodsScheduled")["lastTransitionTime"] == stamp(5)
-    assert world.condition("Pending")["status"] == "False"
-
-
 def test_generation_is_observed_everywhere(world: World) -> None:
     world.begin(a_job().with_workers(1))
     world.amend(backoffLimit=3)

@@ -20,16 +20,6 @@ def test_job_created_suspended_makes_nothing(world: World) -> None:
     assert [outcome.kind for outcome in world.counted] == ["created"]
 
 
-def test_job_created_suspended_begins_with_its_first_attempt(
-    world: World, kubelet: Kubelet
-) -> None:
-    world.begin(a_job().with_workers(2).with_spec(suspend=True))
-    world.edit_spec(suspend=False)
-    run_job(world, kubelet)
-    assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
-    assert "restartCount" not in world.status()
-
-
 def test_running_job_gives_its_slots_back(world: World, kubelet: Kubelet) -> None:
     run_job(world, kubelet, a_job().with_workers(2))
     suspend(world, kubelet)

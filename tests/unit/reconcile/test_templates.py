@@ -18,41 +18,6 @@ def pod(job: JobBuilder, name: str = "train-worker-0") -> Raw:
     return build_pod(view_of(job), name, None)
 
 
-def test_pod_is_named_and_owned() -> None:
-    built = pod(a_job().with_ps(1).with_workers(2), "train-worker-1")
-    assert built["metadata"]["name"] == "train-worker-1"
-    assert built["spec"]["hostname"] == built["spec"]["subdomain"] == "train-worker-1"
-    assert built["metadata"]["ownerReferences"] == [
-        {
-            "apiVersion": f"{GROUP}/v1",
-            "kind": "PaddleJob",
-            "name": "train",
-            "uid": "0123abcd-uid",
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
-    ]
-
-
-def test_pod_is_labelled() -> None:
-    built = pod(a_job().with_ps(1).with_workers(1).with_status(attempt=3), "train-ps-0")
-    assert built["metadata"]["labels"] == {
-        f"{GROUP}/job-name": "train",
-        f"{GROUP}/job-uid": "0123abcd-uid",
-        f"{GROUP}/role": "ps",
-        f"{GROUP}/index": "0",
-        f"{GROUP}/attempt": "3",
-        "paddle-res-name": "train-ps-0",
-        "paddle-res-type": "ps",
-        "app.kubernetes.io/name": "paddlejob",
-        "app.kubernetes.io/instance": "train",
-        "app.kubernetes.io/component": "ps",
-        "app.kubernetes.io/managed-by": "paddlejob-operator",
-        "velero.io/exclude-from-backup": "true",
-    }
-    assert built["metadata"]["annotations"] == {"paddle-resource": "PS"}
-
-
 def test_templates_labels_and_annotations_reach_the_pod_but_not_over_ours() -> None:
     template = a_template()
     template["metadata"] = {
@@ -105,10 +70,6 @@ def test_container_passes_through() -> None:
     assert {key: built[key] for key in container} == container
 
 
-def test_unset_restart_policy_is_never() -> None:
-    assert pod(a_job().with_workers(1))["spec"]["restartPolicy"] == "Never"
-
-
 @pytest.mark.parametrize(("policy", "result"), [(None, "FallbackToLogsOnError"), ("File", "File")])
 def test_last_log_lines_are_kept_unless_the_user_says_otherwise(
     policy: str | None, result: str
@@ -145,11 +106,6 @@ def test_init_containers_and_native_sidecars_get_no_environment() -> None:
     job = a_job().with_workers(1, a_template(initContainers=[sidecar]))
     built = pod(job)["spec"]["initContainers"][0]
     assert built == sidecar | {"terminationMessagePolicy": "FallbackToLogsOnError"}
-
-
-def test_elastic_trainer_waits_for_no_config_map() -> None:
-    container = pod(a_job().with_elastic_workers(1, 1, 2))["spec"]["containers"][0]
-    assert container["envFrom"] == []
 
 
 def test_host_mode_puts_the_pod_on_its_hosts_network() -> None:

@@ -25,15 +25,6 @@ def group(**metadata: object) -> Raw:
     return {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": metadata}
 
 
-def test_finalizer_of_a_child_is_named_and_since_when() -> None:
-    view = view_of(JOB, pod_groups=(group(finalizers=[PROTECTION]),), seconds=12)
-    wait = wait_of(view)
-    assert wait.cause == (
-        f"waiting for PodGroup train-0123abcd, held by its finalizer {PROTECTION} since 03:04:07Z"
-    )
-    assert "controller-manager" in wait.next_step
-
-
 @pytest.mark.parametrize("seconds", [0, 11])
 def test_usual_end_is_not_told(seconds: float) -> None:
     view = view_of(JOB, pod_groups=(group(),), seconds=seconds)

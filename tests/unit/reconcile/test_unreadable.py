@@ -12,7 +12,6 @@ from api.objects import Raw
 from api.status import status_schema
 from reconcile.model.plan import Observed, Plan, Settings
 from reconcile.reconcile import reconcile
-from reconcile.status.unreadable import find_unreadable
 from tests.memory.builders import a_job, a_pod, at, stamp
 
 Path = tuple[str | int, ...]
@@ -120,13 +119,3 @@ def test_job_goes_on_when_the_field_is_gone() -> None:
 
 def test_another_controllers_job_is_let_be() -> None:
     assert plan_of({"startTime": "noon"}, managedBy="example.com/other") == Plan()
-
-
-def test_what_the_operator_writes_is_readable() -> None:
-    job = JOB
-    for _ in range(3):
-        status = (reconcile(Observed(job=job, pods=PODS), at(60), Settings()).status or {}).get(
-            "status", {}
-        )
-        job = {**job, "status": {**(job.get("status") or {}), **status}}
-        assert find_unreadable(job["status"]) is None
