@@ -192,11 +192,6 @@ def test_who_does_not_want_to_verify_need_not():
     assert not tls.check_hostname
 
 
-def test_the_name_in_the_certificate_may_be_told():
-    connection = build("https://a", verify_ssl=False, tls_server_name="b")
-    assert connection.endpoint.tls_server_name == "b"
-
-
 def test_every_connection_is_kept_alive():
     options = build("http://a").endpoint.socket_options
     assert (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1) in options

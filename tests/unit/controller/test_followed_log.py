@@ -98,23 +98,6 @@ def test_the_same_step_for_ever_is_output_without_a_step(followed):
     assert followed.reading.stepless_seconds == 270
 
 
-@pytest.mark.parametrize(
-    ("text", "step", "total"),
-    [
-        (b"iter: 30/20, loss: 0.5", 30, None),
-        (b"\x1b[32miter: 5/1000\x1b[0m, loss: 0.5", 5, 1000),
-        (b"\xff\xfe iter: 5/1000, loss: 0.5", 5, 1000),
-        (b"paddlejob: step=1e400 loss=1e400", None, None),
-        (b"x" * 60000 + b" iter: 5/1000, loss: 0.5", 5, 1000),
-        (b"\x00" * 1000, None, None),
-    ],
-    ids=["more than all", "colours", "not UTF-8", "huge", "long", "nothing"],
-)
-def test_odd_lines_say_no_more_than_they_do(followed, text, step, total):
-    progress = followed.see(log_of(text))
-    assert (progress.step, progress.total) == (step, total)
-
-
 def test_steps_that_run_backwards_have_no_pace(followed):
     for number in range(5):
         progress = followed.see(log_of(*steps(100 - number), first=3 * number))

@@ -1,17 +1,17 @@
 """An operator of listed namespaces: it works in each, and none of them holds up the others."""
 
 import threading
-from collections.abc import Callable, Iterator
 
 import pytest
 
-from kube.clock import Clock
 from tests.memory.builders import a_job
 from tests.unit.controller.fakes import eventually, reply, status
 from tests.unit.controller.memory_api import MemoryApi
-from tests.unit.controller.test_manager import Operator
+from tests.unit.controller.test_manager import start
 
+__all__ = ["start"]
 TEAMS = ("team-a", "team-b")
+SCOPE = "--namespace=team-a,team-b"
 FORBIDDEN = reply(403, status(403, "Forbidden", "pods is forbidden"))
 
 
@@ -30,22 +30,6 @@ def api(server) -> MemoryApi:
         job = a_job(uid=f"uid-{number}").with_metadata(namespace=namespace).with_workers(1)
         api.put(f"{jobs(namespace)}/train", job.build())
     return api
-
-
-@pytest.fixture
-def start(api, server, log) -> Iterator[Callable[[], Operator]]:
-    running: list[Operator] = []
-
-    def start() -> Operator:
-        flags = f"--namespace={','.join(TEAMS)}"
-        running.append(Operator(server.url, log, Clock(), flags))
-        return running[-1]
-
-    yield start
-    server.released.set()
-    api.fault = lambda *_: None
-    for operator in running:
-        operator.stop()
 
 
 def has_pod(api: MemoryApi, namespace: str, job: str = "train") -> bool:
@@ -69,7 +53,7 @@ def forbid(api: MemoryApi, *collections: str) -> threading.Event:
 
 
 def test_jobs_of_each_get_their_pods_and_no_others(api, start, server):
-    operator = start()
+    operator = start(SCOPE)
     eventually(lambda: all(has_pod(api, team) for team in TEAMS))
     eventually(operator.is_ready)
     asked = {seen.path.partition("?")[0] for seen in server.seen}
@@ -79,7 +63,7 @@ def test_jobs_of_each_get_their_pods_and_no_others(api, start, server):
 @pytest.mark.parametrize("collection", [jobs, pods], ids=["jobs", "pods"])
 def test_one_that_cannot_be_read_holds_up_no_other(api, start, collection):
     forbid(api, collection("team-b"))
-    operator = start()
+    operator = start(SCOPE)
     eventually(lambda: has_pod(api, "team-a"))
     assert not has_pod(api, "team-b")
     assert operator.ask("/healthz")[0] == 200
@@ -87,7 +71,7 @@ def test_one_that_cannot_be_read_holds_up_no_other(api, start, collection):
 
 def test_readiness_names_the_one_that_cannot_be_read(api, start):
     forbid(api, pods("team-b"))
-    operator = start()
+    operator = start(SCOPE)
     eventually(lambda: has_pod(api, "team-a"))
     missing = "not synced: pods.v1 in team-b; the namespace or the Role in it is missing"
     eventually(lambda: missing in operator.ask("/readyz")[1].splitlines())
@@ -96,7 +80,7 @@ def test_readiness_names_the_one_that_cannot_be_read(api, start):
 
 def test_no_job_is_looked_at_where_its_pods_cannot_be(api, start):
     is_over = forbid(api, pods("team-b"))
-    start()
+    start(SCOPE)
     eventually(lambda: has_pod(api, "team-a"))
     # Namespaces take turns: those of team-b would have had theirs before these are done.
     for late in ("first", "second"):
@@ -110,7 +94,7 @@ def test_no_job_is_looked_at_where_its_pods_cannot_be(api, start):
 
 def test_it_is_ready_again_when_the_namespace_appears(api, start):
     is_over = forbid(api, jobs("team-b"), pods("team-b"))
-    operator = start()
+    operator = start(SCOPE)
     eventually(lambda: has_pod(api, "team-a"))
     is_over.set()
     eventually(operator.is_ready)

@@ -203,13 +203,6 @@ def test_a_namespace_that_waits_for_a_worker_gets_the_next_that_is_free(scarce):
     assert got == [Key("one", "a")]
 
 
-def test_a_namespace_may_have_as_many_workers_as_are_shared(clock, metrics):
-    queue = an_open_queue(clock, metrics, shared=3)
-    for number in range(3):
-        queue.add(Key("ns", str(number)))
-    assert len([queue.get() for _ in range(3)]) == 3
-
-
 def test_a_namespace_that_comes_back_stands_behind_the_others(queue):
     for key in (Key("one", "a"), Key("two", "a"), Key("three", "a")):
         queue.add(key)
@@ -344,17 +337,6 @@ def test_when_the_worker_that_watches_the_time_gets_a_key_another_watches_it(met
 # After an error
 
 
-def test_failures_back_off_and_success_forgets(queue, clock):
-    delays = []
-    for _ in range(4):
-        queue.retry(A)
-        delays.append(_seconds_to(A, queue, clock))
-    assert delays == pytest.approx([0.005, 0.01, 0.02, 0.04], abs=0.006)
-    queue.forget(A)
-    queue.retry(A)
-    assert _seconds_to(A, queue, clock) == 0.005
-
-
 def test_a_success_makes_former_delays_void(queue, clock):
     queue.add_after(A, 1)
     queue.retry(B)
@@ -371,15 +353,6 @@ def test_a_delay_after_a_success_counts(queue, clock):
     assert take_all(queue) == []
     clock.step(1)
     assert take_all(queue) == [A]
-
-
-def _seconds_to(key: Key, queue: WorkQueue, clock) -> float:
-    """Step the clock until the key comes out; how far."""
-    for milliseconds in range(0, 1000, 5):
-        if take_all(queue) == [key]:
-            return milliseconds / 1000
-        clock.step(0.005)
-    raise AssertionError(f"{key} did not come out")
 
 
 def test_failures_of_one_namespace_do_not_hold_up_another(queue, clock):

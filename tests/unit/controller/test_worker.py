@@ -251,25 +251,6 @@ def test_a_refusal_is_told_to_the_reconcile_at_once(bench):
     assert [r.message for r in bench.observed[1].refusals] == ["exceeded quota"]
 
 
-def test_after_a_refusal_creates_pause_and_the_rest_goes_on(bench):
-    bench.plan = CREATE
-    bench.api.fault = lambda *_: QUOTA
-    bench.run()
-    assert bench.run() == 10
-    assert len(bench.api.paths("POST")) == 1
-    bench.clock.step(10)
-    assert bench.run() == 20
-    assert len(bench.api.paths("POST")) == 2
-
-
-def test_a_pause_does_not_delay_what_the_reconcile_waits_for(bench):
-    bench.plan = CREATE
-    bench.api.fault = lambda *_: QUOTA
-    bench.run()
-    bench.plan = Plan(creates=CREATE.creates, requeue_after=3)
-    assert bench.run() == 3
-
-
 FAILURES = {
     "refused": lambda *_: QUOTA,
     "an error": lambda *_: reply(500, status(500, "InternalError")),
@@ -296,19 +277,6 @@ def test_a_status_that_failed_beside_a_refusal_does_not_wait_for_the_pause(bench
         bench.clock.step(300)
         waits = bench.run()
     assert waits == 0.02
-
-
-def test_an_error_that_persists_is_told_to_the_reconcile(bench):
-    bench.plan = CREATE
-    webhook = reply(500, status(500, "InternalError", "failed calling webhook"))
-    bench.api.fault = lambda *_: webhook
-    bench.run()
-    bench.clock.step(PERSISTENT_SECONDS - 0.1)
-    bench.run()
-    assert bench.observed[-1].refusals == ()
-    bench.clock.step(0.1)
-    bench.run()
-    assert "webhook" in bench.observed[-1].refusals[0].message
 
 
 def test_a_kind_that_admission_does_not_know_yet_is_told_at_once(bench):
@@ -338,30 +306,6 @@ def test_an_error_that_takes_long_to_come_is_told_in_the_same_pass_and_creates_p
     bench.run()
     assert len(bench.observed) == 3
     assert len(bench.api.paths("POST")) == 1
-
-
-def test_a_create_that_takes_long_to_fail_is_told_by_the_others_of_its_namespace(bench):
-    waits = Key("ns", "waits")
-    put(bench.store, PADDLE_JOB, a_job(waits.name, uid=waits.name))
-
-    def time_out(*_) -> Step:
-        bench.clock.step(PERSISTENT_SECONDS)
-        return WEBHOOK_DOWN
-
-    def run(key: Key) -> None:
-        bench.queue.add(key)
-        assert bench.queue.get() == key
-        bench.worker.work(key)
-
-    bench.plan = CREATE
-    bench.api.fault = time_out
-    bench.run()
-    bench.api.fault = lambda *_: None
-    run(waits)
-    seen = bench.observed[-1]
-    assert name_of(seen.job) == waits.name
-    assert seen.slow_create is not None
-    assert "webhook" in seen.slow_create.message
 
 
 def test_a_pod_of_a_former_job_is_told_by_its_namesake_alone_however_slow_the_answer(bench):
@@ -536,16 +480,6 @@ def test_five_frames_lead_from_a_worker_with_a_key_to_the_client(bench):
     bench.plan = CREATE
     bench.run()
     assert len(frames[frames.index("work") :]) == 5
-
-
-def test_nothing_is_told_of_a_failure_while_own_writes_are_awaited(bench):
-    """The first pod is made, and the store does not show it when the second has failed for long."""
-    bench.plan = Plan(creates=((creation("a", JOB), creation("b", JOB)),))
-    bench.api.fault = lambda _method, _path: WEBHOOK_DOWN if bench.api.paths("POST")[1:] else None
-    bench.looking_seconds = PERSISTENT_SECONDS
-    bench.run()
-    assert len(bench.api.paths("POST")) == 2
-    assert len(bench.observed) == 1
 
 
 def test_a_read_that_fails_is_retried_and_nothing_is_decided(bench):
