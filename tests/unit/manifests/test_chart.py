@@ -114,10 +114,3 @@ def test_what_artifact_hub_lists_is_the_crd() -> None:
     assert listed["name"] == crd["metadata"]["name"]
     assert listed["kind"] == crd["spec"]["names"]["kind"]
     assert [listed["version"]] == [each["name"] for each in crd["spec"]["versions"]]
-
-
-def test_versions_are_the_packages() -> None:
-    setup = (ROOT / "setup.cfg").read_text()
-    about = yaml.safe_load((CHART / "Chart.yaml").read_text())
-    assert f"\nversion = {about['version']}\n" in setup
-    assert about["appVersion"] == about["version"]

@@ -203,21 +203,30 @@ def test_large_files_are_sent_where_they_are_named(tmp_path: Path) -> None:
     assert packed(tmp_path, "*.txt").sizes == {"big.txt": BIG + 1}
 
 
-@pytest.mark.parametrize("has_filters", [True, False])
-def test_no_archive_leads_out_of_the_folder(
-    has_filters: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not has_filters:
-        monkeypatch.delattr(tarfile, "data_filter")
-    for name, target in (("../x", ""), ("/x", ""), ("a/b", "../../x"), ("l", "/etc")):
-        made = io.BytesIO()
-        with tarfile.open(fileobj=made, mode="w:gz") as archive:
+def archive_of(*members: tuple[str, str]) -> io.BytesIO:
+    """An archive of these names; those with a target are links."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as archive:
+        for name, target in members:
             info = tarfile.TarInfo(name)
             info.type, info.linkname = (tarfile.SYMTYPE, target) if target else (b"0", "")
             archive.addfile(info)
-        made.seek(0)
+    made.seek(0)
+    return made
+
+
+@pytest.fixture(params=[True, False], ids=["filters", "no filters"])
+def filters(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Python whose tarfile has filters, and one before."""
+    if not request.param:
+        monkeypatch.delattr(tarfile, "data_filter")
+
+
+@pytest.mark.usefixtures("filters")
+def test_no_archive_leads_out_of_the_folder(tmp_path: Path) -> None:
+    for member in (("../x", ""), ("/x", ""), ("a/b", "../../x"), ("l", "/etc")):
         with pytest.raises(tarfile.TarError):
-            unpacking.unpack(made, str(tmp_path / "in"))
+            unpacking.unpack(archive_of(member), str(tmp_path / "in"))
     assert not (tmp_path / "x").exists()
 
 
@@ -237,24 +246,10 @@ DEEP = "d" * 247
     ],
     ids=["dot", "twice", "back", "long"],
 )  # fmt: skip
-@pytest.mark.parametrize("has_filters", [True, False])
-def test_no_chain_of_links_leads_out(
-    links: list[tuple[str, str]],
-    has_filters: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    if not has_filters:
-        monkeypatch.delattr(tarfile, "data_filter")
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as archive:
-        for name, target in links:
-            info = tarfile.TarInfo(name)
-            info.type, info.linkname = (tarfile.SYMTYPE, target) if target else (b"0", "")
-            archive.addfile(info)
-    made.seek(0)
+@pytest.mark.usefixtures("filters")
+def test_no_chain_of_links_leads_out(links: list[tuple[str, str]], tmp_path: Path) -> None:
     with pytest.raises(tarfile.TarError, match="leads out"):
-        unpacking.unpack(made, str(tmp_path / "in"))
+        unpacking.unpack(archive_of(*links), str(tmp_path / "in"))
     assert not (tmp_path / "x").exists()
 
 

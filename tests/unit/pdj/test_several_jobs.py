@@ -88,8 +88,8 @@ class Cluster:
 
 def session(cluster: Cluster, **options: Any) -> Session:
     """A command's, with this cluster for the real one."""
-    given = {"namespace": "team", "wait": False, "timeout": None, "replace": False, **options}
-    made = Session(Namespace(**given))
+    usual = {"namespace": "team", "wait": False, "timeout": None, "replace": False}
+    made = Session(Namespace(**usual | {"dry_run": "none", "output": None} | options))
     made.__dict__["client"] = cluster
     return made
 
@@ -122,11 +122,10 @@ def test_what_fails_for_all_is_told_once() -> None:
 
 def test_an_api_that_is_only_about_to_be_served_is_told() -> None:
     cluster = Cluster(new=error_from_status(404, {}, None))
-    options = {"dry_run": "none", "output": None}
     with pytest.raises(
         NoOperator, match=r"^HTTP 404, no Status: the API server has just begun to serve"
     ):
-        submit.create_jobs(session(cluster, **options), [{"metadata": {"name": "new"}}])
+        submit.create_jobs(session(cluster), [{"metadata": {"name": "new"}}])
     with pytest.raises(NoOperator, match="has just begun to serve"):
         get_job(cluster, "team", "new")  # type: ignore[arg-type]
 
@@ -134,8 +133,7 @@ def test_an_api_that_is_only_about_to_be_served_is_told() -> None:
 def test_the_jobs_after_one_that_exists_are_submitted(capsys: pytest.CaptureFixture[str]) -> None:
     cluster = Cluster("old")
     jobs = [{"metadata": {"name": name}, "spec": {}} for name in ("new", "old", "newer")]
-    options = {"dry_run": "none", "output": None}
-    assert submit.create_jobs(session(cluster, **options), jobs) == 1
+    assert submit.create_jobs(session(cluster), jobs) == 1
     assert cluster.changed == ["new", "newer"]
     told = capsys.readouterr()
     assert told.out.splitlines() == ["team/new created", "team/newer created"]
@@ -150,9 +148,8 @@ def test_submit_replaces_a_job_of_the_same_name_if_asked_to(
 ) -> None:
     monkeypatch.setattr(restart, "wait_until_gone", lambda *_: None)
     cluster = Cluster("old")
-    options = {"dry_run": "none", "output": None, "replace": True}
     job = {"metadata": {"name": "old"}, "spec": {"suspend": True}}
-    assert submit.create_jobs(session(cluster, **options), [job]) == 0
+    assert submit.create_jobs(session(cluster, replace=True), [job]) == 0
     assert cluster.changed == ["old", "old"]  # deleted and created
     assert capsys.readouterr().out == "team/old replaced\n"
 
@@ -176,7 +173,7 @@ def test_a_refusal_names_the_job_of_several(
 ) -> None:
     cluster = Cluster(bad=Invalid(refusal))
     jobs = [{"metadata": {"name": name}, "spec": {}} for name in ("bad", "good")]
-    assert submit.create_jobs(session(cluster, dry_run="none", output=None), jobs) == 1
+    assert submit.create_jobs(session(cluster), jobs) == 1
     assert cluster.changed == ["good"]
     assert capsys.readouterr().err == told
 
@@ -228,7 +225,7 @@ def test_a_job_whose_logs_cannot_be_followed_is_waited_for(
     monkeypatch.setattr(logs, "LiveJob", lambda *_: Live("Running"))
     monkeypatch.setattr(wait, "LiveJob", lambda *_, **__: Live("Completed"))
     job = {"metadata": {"name": "new"}, "spec": {}}
-    made = session(Cluster(), dry_run="none", output=None, wait=True)
+    made = session(Cluster(), wait=True)
     assert submit.create_jobs(made, [job]) == 0
     why = "more than 0 logs at once" if has_right else "no pods/log"
     assert why in capsys.readouterr().err
