@@ -151,7 +151,10 @@ def spec_rules() -> Raw:
             for name in ("elastic", "podFailurePolicy", "startingDeadlineSeconds", "managedBy")
         ),
         *(
-            _rule(f"has(self.{role}) == has(oldSelf.{role})", f"spec.{role} cannot come or go")
+            _rule(
+                f"has(self.{role}) == has(oldSelf.{role})",
+                f"spec.{role} cannot be added or removed",
+            )
             for role in (Role.PS, Role.HETER)
         ),
     )

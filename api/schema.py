@@ -242,9 +242,9 @@ def _lifecycle() -> Raw:
     clean = list(CleanPodPolicy)
     return {
         "cleanPodPolicy": an_enum(
-            "Whether pods and Services go when the job has ended: Always, Never, OnFailure, or "
-            "OnCompletion, when it has succeeded. Unset: OnCompletion. When a job fails, pods "
-            "that still run are deleted unless it is Never.",
+            "Whether pods and Services are deleted when the job has ended: Always, Never, "
+            "OnFailure, or OnCompletion, when it has succeeded. Unset: OnCompletion. When a job "
+            "fails, pods that still run are deleted unless it is Never.",
             clean,
         ),
         "cleanPolicy": an_enum("Another spelling of cleanPodPolicy.", clean),

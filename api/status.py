@@ -85,7 +85,7 @@ class JobCondition:
     message: str = text_field("Why, in a sentence for people.", 32768)
     last_transition_time: str = time_field("When status last changed.")
     observed_generation: int = typed_field(
-        a_long("The generation of the spec that the condition speaks of."), 0
+        a_long("The generation of the spec that the condition is about."), 0
     )
 
 
@@ -110,10 +110,10 @@ class Failure:
     )
     reason: str = text_field("Why, in one word.")
     message: str = text_field(
-        "Why, in its first line, and the last lines of its log; or what the node said."
+        "The cause in the first line, then the last lines of the log; or the node's message."
     )
     time: str = time_field("When.")
-    ending: str = text_field("How the pod ended, where the message does not say so.")
+    ending: str = text_field("How the pod ended, if the message does not say so.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +156,14 @@ class JobStatus:
         "Completing, Completed, Failed or Terminating."
     )
     mode: str = text_field("How the job trains: PS, Collective, Heter or Single.")
-    reason: str = text_field(
-        "The reason of the condition that says most about where the job stands."
-    )
+    reason: str = text_field("The reason of the most informative condition.")
     message: str = text_field("The first words of that condition's message.")
     conditions: tuple[JobCondition, ...] = list_field(
         "What is true of the job, since when and why.", _CONDITION, MAX_ENTRIES, **_BY_TYPE
     )
     waiting: Waiting = field(default_factory=Waiting, metadata=_WAITING)
     observed_generation: int = typed_field(
-        a_long("The generation of the spec that this status speaks of."), 0
+        a_long("The generation of the spec that this status is about."), 0
     )
     start_time: str = time_field("When the job started, or was last resumed.")
     completion_time: str = time_field("When the job ended, well or not.")
@@ -175,7 +173,7 @@ class JobStatus:
     attempt: int = count_field("Which start of the whole gang this is, from 1.")
     restart_count: int = count_field("How many times the gang has started anew.")
     quick_restarts: int = count_field(
-        "Restarts since an attempt last ran for 10 minutes; the back-off."
+        "Restarts since an attempt last ran for 10 minutes; they determine the back-off."
     )
     fruitless_restarts: int = count_field(
         "Restarts since the pods last ran for a minute that do not count against backoffLimit; "
@@ -193,11 +191,11 @@ class JobStatus:
         "Nodes where the job failed; new pods prefer others.", {"type": "string"}, MAX_ENTRIES
     )
     lost_since: str = time_field(
-        "Since when nothing trains, after an attempt ended; until all pods run."
+        "Since when nothing has trained, after an attempt ended; unset once all pods run."
     )
     lost_reason: str = text_field("Why that attempt ended.")
     lost_seconds: int = count_field(
-        "Seconds since startTime in which nothing was trained, or what was trained again later."
+        "Seconds since startTime without training, or with training that had to be repeated."
     )
     progress: TrainingProgress = field(default_factory=TrainingProgress, metadata=_PROGRESS)
     resume_step: int = typed_field(

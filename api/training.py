@@ -123,7 +123,7 @@ def training_schema() -> Raw:
                     MIN_STALL_SECONDS,
                 ),
                 "firstStepSeconds": an_integer(
-                    "The same until the first step of an attempt. "
+                    "The same limit until the first step of an attempt. "
                     f"Unset: {FIRST_STEP_FACTOR} times afterSeconds.",
                     MIN_STALL_SECONDS,
                 ),

@@ -159,7 +159,7 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("leader-elect", "false", led, _truth, nargs="?", const=True)
     lease = "where the Lease is; empty: the operator's own"
     add("leader-election-namespace", "", lease, _namespace)
-    end = "end of the Lease's name; empty: the scope"
+    end = "suffix of the Lease's name; empty: made from the namespaces"
     add("leader-election-id", "", end, _lease_id)
     add("log-format", "auto", "auto, json or text; auto: json in a cluster", _one_of(FORMATS))
     add("log-level", "info", ", ".join(LEVELS), _one_of(LEVELS))
@@ -186,7 +186,7 @@ def _add_job_flags(add: Callable[..., None]) -> None:
     add("config-error-after", "60", wrong, _seconds, dest="config_error_grace_seconds")
     absent = "seconds until an image that cannot be pulled, or a missing object, fails the job"
     add("image-error-after", "600", absent, _seconds, dest="image_pull_grace_seconds")
-    held = "seconds until a job with room for only some of its pods deletes these; 0: never"
+    held = "seconds until a job with room for only some of its pods deletes them; 0: never"
     add("give-back-after", "300", held, _seconds, dest="give_back_after_seconds")
     clean = "cleanPodPolicy of jobs that do not set it: Always, Never, OnFailure, OnCompletion"
     add(

@@ -73,7 +73,8 @@ ALERTS = (
         f'max {BY}, name) (leader_election_master_status{{name=~"paddlejob-operator-.+"}}) < 1',
         2 * MINUTE,
         "No replica of the PaddleJob operator leads",
-        "Nobody has held the Lease {{ $labels.name }} for two minutes: no job is worked on.",
+        "Nobody has held the Lease {{ $labels.name }} for two minutes: no operator works on the "
+        "jobs.",
     ),
     Alert(
         "PaddleJobWatchSilent",
@@ -91,7 +92,8 @@ ALERTS = (
         f"max {BY}, instance) (abs(paddlejob_clock_ahead_seconds)) > {{limit}}",
         2 * MINUTE,
         "The clock of {{ $labels.instance }} differs from the API server's",
-        "By {{ $value | humanizeDuration }}. The operator counts by the API server's meanwhile.",
+        "The difference is {{ $value | humanizeDuration }}. The operator uses the API server's "
+        "time meanwhile.",
         count=5,
     ),
     Alert(
@@ -104,7 +106,7 @@ ALERTS = (
         10 * MINUTE,
         "Reconciles of PaddleJobs fail",
         "A large share of the passes has failed for ten minutes, {{ $value | humanize }} a second. "
-        "They are tried again.",
+        "They are retried.",
         (("window", 5 * MINUTE),),
         0.1,
     ),
@@ -128,8 +130,8 @@ ALERTS = (
         f"{_burns(14.4, '5m', '1h')} or {_burns(6, '30m', '6h')}",
         2 * MINUTE,
         "The PaddleJob operator is late",
-        "{{ $value | humanizePercentage }} of the passes come more than a second late. In five "
-        "days or less this would be as many as the aim allows in 30.",
+        "{{ $value | humanizePercentage }} of the passes come more than a second late. At this rate "
+        "five days or less use up what the aim allows in 30.",
         count=AIM,
     ),
     Alert(
@@ -138,7 +140,7 @@ ALERTS = (
         f'max {BY}, reason) (paddlejob_longest_wait_seconds{{reason!="Queued"}}) > {{limit}}',
         MINUTE,
         "A PaddleJob has waited for too long: {{ $labels.reason }}",
-        "The first of them has waited for {{ $value | humanizeDuration }}.",
+        "The longest wait is {{ $value | humanizeDuration }}.",
         (("limit", HOUR),),
     ),
     Alert(
@@ -147,7 +149,7 @@ ALERTS = (
         f'max {BY}) (paddlejob_longest_wait_seconds{{reason="Queued"}}) > {{limit}}',
         MINUTE,
         "A PaddleJob has waited for quota for too long",
-        "The first of them has waited in its queue of Kueue for {{ $value | humanizeDuration }}.",
+        "The longest wait in a queue of Kueue is {{ $value | humanizeDuration }}.",
         (("limit", DAY),),
     ),
     Alert(
@@ -157,8 +159,8 @@ ALERTS = (
         '{reason=~"NoOutput|NoNewStep"})) > {limit}',
         MINUTE,
         "PaddleJobs have stalled: {{ $labels.reason }}",
-        "{{ $value }} jobs hold their nodes and do not train: their logs stand still for as long "
-        "as their stallPolicy says.",
+        "{{ $value }} jobs occupy their nodes and do not train: their logs have shown nothing "
+        "new for as long as their stallPolicy says.",
         count=0,
     ),
     Alert(
@@ -169,8 +171,8 @@ ALERTS = (
         f"    > 3 * sum {BY}) (rate(paddlejob_failed_total[{{usual}}]))",
         5 * MINUTE,
         "PaddleJobs fail more often than usual",
-        "{{ $value | humanize }} jobs have failed in an hour, three times as many as on the last "
-        "day's average.",
+        "{{ $value | humanize }} jobs have failed in an hour, more than three times the last day's "
+        "average.",
         (("window", HOUR), ("usual", DAY)),
         3,
     ),
@@ -181,7 +183,7 @@ ALERTS = (
         f'(paddlejob_namespace_longest_wait_seconds{{reason!="Queued"}}) > {{limit}}',
         MINUTE,
         "A PaddleJob of {{ $labels.job_namespace }} has waited for too long: {{ $labels.reason }}",
-        "The first of them has waited for {{ $value | humanizeDuration }}.",
+        "The longest wait is {{ $value | humanizeDuration }}.",
         (("limit", HOUR),),
     ),
     Alert(
@@ -225,8 +227,8 @@ ALERTS = (
         f"sum {BY}, cause) (increase(paddlejob_events_dropped_total[{{window}}])) > {{limit}}",
         0,
         "Kubernetes Events of PaddleJobs are dropped: {{ $labels.cause }}",
-        "{{ $value | humanize }} in a quarter of an hour. Jobs go on, but their Events do not tell "
-        "all.",
+        "{{ $value | humanize }} in a quarter of an hour. Jobs go on, but some of their Events "
+        "are missing.",
         (("window", 15 * MINUTE),),
         0,
     ),

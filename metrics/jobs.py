@@ -63,7 +63,11 @@ class JobMetrics:
             Counter(f"paddlejob_{name}_total", text, ["mode", "reason"], registry=registry)
             for name, text in (
                 ("lost_seconds", "Time without training after attempts ended"),
-                ("lost_gpu_seconds", "The same, times the accelerators that the jobs ask for"),
+                (
+                    "lost_gpu_seconds",
+                    "Time without training after attempts ended, times the accelerators that the "
+                    "jobs ask for",
+                ),
             )
         )
         self._seconds = {
@@ -75,7 +79,7 @@ class JobMetrics:
                 ("creation_to_completion", "From creation to the end", _TO_COMPLETION_BUCKETS),
                 (
                     "stall_to_detection",
-                    "From the last step until it was noticed",
+                    "From the last step until the stall was noticed",
                     _TO_DETECTION_BUCKETS,
                 ),
             )

@@ -60,7 +60,7 @@ class ReconcileMetrics:
         """A worker begins a reconcile."""
         self.set_workers = make(Gauge, "max_concurrent_reconciles", "Worker threads").set
         """How many worker threads there are."""
-        text = "Failures that no retry can mend"
+        text = "Failures that no retry can fix"
         self.refused = make(Counter, "terminal_reconcile_errors_total", text).inc
         """The API server refused a child for good."""
         text = "Reconciles ended by an unexpected exception"

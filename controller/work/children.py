@@ -95,7 +95,7 @@ class ChildWriter:
             return None
         if LABEL_JOB_UID not in labels_of(there):
             return self._delete_unseen(owner, there)
-        return Transient(f"{resource.kind} {name} lives, though the cache does not show it")
+        return Transient(f"{resource.kind} {name} exists, although the cache does not show it")
 
     def _examine_namesake(
         self, owner: Owner, resource: Resource, name: str, taken: AlreadyExists
@@ -104,7 +104,7 @@ class ChildWriter:
         try:
             there = self._client.get(resource.path(owner.key.namespace, name))
         except NotFound:
-            return FormerJob(f"{resource.kind} {name} is just going")
+            return FormerJob(f"{resource.kind} {name} is being deleted")
         except ApiError as error:
             return error
         if owner.controls(there):

@@ -43,7 +43,7 @@ _ENV["items"]["properties"]["name"] |= VARIABLE_NAME
 
 
 POD = (
-    Value("env", [], _ENV, "Further environment variables of the operator."),
+    Value("env", [], _ENV, "More environment variables of the operator."),
     Value("envFrom", [], _container("envFrom"), "ConfigMaps and Secrets to take variables from."),
     Value(
         "replicas",
@@ -60,17 +60,21 @@ POD = (
         "How an upgrade replaces pods; empty: Kubernetes' own default. Recreate where "
         "operator.leaderElect is off.",
     ),
-    Value("revisionHistoryLimit", 10, whole(0), "Former ReplicaSets that are kept."),
+    Value("revisionHistoryLimit", 10, whole(0), "How many former ReplicaSets are kept."),
     Value("podAnnotations", {}, ANNOTATIONS, "Annotations of the pods."),
     Value("podLabels", {}, LABELS, "Labels of the pods."),
-    Value("nodeSelector", {}, LABELS, "Labels that a node must have."),
-    Value("tolerations", [], pod_schema("tolerations"), "Taints that a node may have."),
-    Value("affinity", {}, pod_schema("affinity"), "Rules about nodes and other pods."),
+    Value("nodeSelector", {}, LABELS, "Labels that a node must have to run the operator."),
+    Value(
+        "tolerations", [], pod_schema("tolerations"), "Taints of nodes that the operator tolerates."
+    ),
+    Value(
+        "affinity", {}, pod_schema("affinity"), "Affinity of the pods to nodes and to other pods."
+    ),
     Value(
         "topologySpreadConstraints",
         [],
         pod_schema("topologySpreadConstraints"),
-        "How replicas are spread over the cluster.",
+        "Constraints for spreading the replicas over the cluster.",
     ),
     Value("priorityClassName", "", NAME_OR_EMPTY, "Priority of the pods."),
     Value("hostNetwork", False, SWITCH, "Use the node's network and address."),
@@ -78,10 +82,10 @@ POD = (
         "dnsPolicy",
         "",
         {"enum": ["", "ClusterFirst", "ClusterFirstWithHostNet", "Default"]},
-        "How names are resolved; empty: Kubernetes' own default, or ClusterFirstWithHostNet with "
+        "DNS policy of the pods; empty: Kubernetes' own default, or ClusterFirstWithHostNet with "
         "hostNetwork.",
     ),
-    Value("terminationGracePeriodSeconds", 30, whole(1), "Seconds that the pods have to end."),
+    Value("terminationGracePeriodSeconds", 30, whole(1), "Seconds that the pods have to stop."),
     Value(
         "podSecurityContext",
         POD_SECURITY_CONTEXT | SECCOMP,
@@ -89,7 +93,10 @@ POD = (
         "Fits Pod Security `restricted`. Set runAsUser and runAsGroup to null on OpenShift.",
     ),
     Value(
-        "securityContext", SECURITY_CONTEXT, _container("securityContext"), "That of the container."
+        "securityContext",
+        SECURITY_CONTEXT,
+        _container("securityContext"),
+        "Security context of the container.",
     ),
     Value("livenessProbe", LIVENESS_SECONDS, probe(), "Timings of the probe of /healthz."),
     Value(
@@ -102,21 +109,26 @@ POD = (
         "extraVolumes",
         [],
         named(pod_schema("volumes"), "metrics-certificate"),
-        "Further volumes of the pods.",
+        "More volumes of the pods.",
     ),
-    Value("extraVolumeMounts", [], _container("volumeMounts"), "Where the operator mounts them."),
+    Value(
+        "extraVolumeMounts",
+        [],
+        _container("volumeMounts"),
+        "Mounts of these volumes in the operator's container.",
+    ),
     Value(
         "sidecars",
         [],
         named(pod_schema("containers"), "manager"),
-        "Further containers of the pods.",
+        "More containers of the pods.",
     ),
     Section(
         "serviceAccount",
         "The account under which the operator runs.",
         (
-            Value("create", True, SWITCH, "Create it; otherwise `name` is one that exists."),
-            Value("name", "", NAME_OR_EMPTY, "Its name; empty: that of all objects."),
+            Value("create", True, SWITCH, "Create it; otherwise `name` must be one that exists."),
+            Value("name", "", NAME_OR_EMPTY, "Its name; empty: the name of all objects."),
             Value("annotations", {}, ANNOTATIONS, "Its annotations."),
         ),
         {
@@ -126,11 +138,21 @@ POD = (
     ),
     Section(
         "podDisruptionBudget",
-        "Keeps drains from taking all replicas at once.",
+        "A PodDisruptionBudget: a drain of nodes does not stop all replicas at once.",
         (
             Value("enabled", False, SWITCH, "Create it."),
-            Value("minAvailable", "", AMOUNT, "Replicas to keep; empty: `maxUnavailable` counts."),
-            Value("maxUnavailable", 1, AMOUNT, "Replicas to lose, where `minAvailable` is empty."),
+            Value(
+                "minAvailable",
+                "",
+                AMOUNT,
+                "Replicas that must stay; empty: `maxUnavailable` decides.",
+            ),
+            Value(
+                "maxUnavailable",
+                1,
+                AMOUNT,
+                "Replicas that can be stopped at once, if `minAvailable` is empty.",
+            ),
         ),
     ),
 )

@@ -55,9 +55,14 @@ def monitor(name: str, what: str) -> Section:
         f"{what} of the Prometheus operator.",
         (
             Value("enabled", False, SWITCH, f"Create a {what}."),
-            Value("labels", {}, LABELS, "Its labels, by which a Prometheus may select it."),
+            Value("labels", {}, LABELS, "Its labels, by which Prometheus may select it."),
             Value("interval", "", INTERVAL, "How often to scrape; empty: Prometheus' own default."),
-            Value("scrapeTimeout", "", INTERVAL, "For how long; empty: Prometheus' own default."),
+            Value(
+                "scrapeTimeout",
+                "",
+                INTERVAL,
+                "Timeout of a scrape; empty: Prometheus' own default.",
+            ),
             Value("relabelings", [], listed(RELABELING), "Relabelings of targets."),
             Value("metricRelabelings", [], listed(RELABELING), "Relabelings of samples."),
         ),
@@ -69,8 +74,8 @@ NAMES = (
         "fullnameOverride",
         NAME,
         {"type": "string", "maxLength": 40, "pattern": "^([a-z]([-a-z0-9]*[a-z0-9])?)?$"},
-        "Name of all objects. The same for every release, so that Helm itself refuses a second one "
-        "with rights in the same place. Empty: made of the release's name.",
+        "Name of all objects. It does not depend on the release, so Helm itself refuses a second "
+        "release with permissions in the same place. Empty: made from the release's name.",
     ),
     Value("commonLabels", {}, LABELS, "Labels of all objects."),
     Section(
@@ -81,13 +86,13 @@ NAMES = (
                 "registry",
                 "",
                 {"type": "string", "pattern": "^([^/@\\s]+(/[^:/@\\s]+)*)?$"},
-                "Its registry, which is put before the repository; empty: the repository says it.",
+                "Its registry, put before the repository; empty: `repository` has it already.",
             ),
             Value(
                 "repository",
                 REPOSITORY,
                 {"type": "string", "pattern": "^([^/@\\s]+/)?[^:@\\s]+$"},
-                "Where it is, without tag and digest.",
+                "Its repository, without tag and digest.",
             ),
             Value(
                 "tag",
@@ -99,7 +104,7 @@ NAMES = (
                 "digest",
                 "",
                 {"type": "string", "pattern": "^(sha256:[0-9a-f]{64})?$"},
-                "Its digest, `sha256:...`, which wins over the tag.",
+                "Its digest, `sha256:...`, which overrides the tag.",
             ),
             Value(
                 "pullPolicy",
@@ -111,7 +116,7 @@ NAMES = (
                 "pullSecrets",
                 [],
                 pod_schema("imagePullSecrets"),
-                "Secrets of the registry: `- name: ...`.",
+                "Secrets with the login to the registry: `- name: ...`.",
             ),
         ),
     ),
@@ -119,7 +124,8 @@ NAMES = (
 SCOPE = (
     Section(
         "scope",
-        "Whose jobs are run. The rights follow: a ClusterRole for all namespaces, Roles otherwise.",
+        "The namespaces whose jobs are run. They determine the permissions: a ClusterRole for all "
+        "namespaces, Roles otherwise.",
         (
             Value(
                 "kind",
@@ -136,7 +142,7 @@ SCOPE = (
         "extraArgs",
         [],
         listed({"type": "string", "pattern": FLAG_ARGUMENT}),
-        "Further arguments, after those of `operator`.",
+        "More arguments, after those of `operator`.",
     ),
 )
 SURROUNDINGS = (
@@ -148,13 +154,13 @@ SURROUNDINGS = (
                 "create",
                 True,
                 SWITCH,
-                "Create its roles and their bindings; otherwise they must be there.",
+                "Create its roles and their bindings; otherwise they must exist.",
             ),
         ),
     ),
     Section(
         "userRoles",
-        "What people may do with jobs.",
+        "Permissions of users on jobs.",
         (
             Value(
                 "aggregate",
@@ -173,14 +179,14 @@ SURROUNDINGS = (
                 "keep",
                 True,
                 SWITCH,
-                "Keep it, and all jobs, when the release or its GitOps application goes.",
+                "Keep it, and all jobs, when the release or its GitOps application is deleted.",
             ),
-            Value("annotations", {}, ANNOTATIONS, "Further annotations of it."),
+            Value("annotations", {}, ANNOTATIONS, "More annotations of the CRD."),
         ),
     ),
     Section(
         "metrics",
-        "How Prometheus finds the operator, and what it needs to read it.",
+        "How Prometheus finds the operator, and the permissions that it needs.",
         (
             Value(
                 "secure",
@@ -194,14 +200,14 @@ SURROUNDINGS = (
                 "",
                 NAME_OR_EMPTY,
                 "A Secret of type kubernetes.io/tls with the certificate, read again when it "
-                "changes; empty: the operator makes one of its own.",
+                "changes; empty: the operator makes a self-signed one.",
             ),
             Value(
                 "tlsConfig",
                 {"insecureSkipVerify": True},
                 TLS,
-                "Of ServiceMonitor and PodMonitor: how Prometheus checks the certificate. Nobody "
-                "can check one that the operator has made.",
+                "TLS of ServiceMonitor and PodMonitor: how Prometheus checks the certificate. A "
+                "self-signed one cannot be checked.",
             ),
             Section(
                 "tokenSecret",
@@ -211,9 +217,11 @@ SURROUNDINGS = (
                         "name",
                         "",
                         NAME_OR_EMPTY,
-                        "The Secret; empty: the account of Prometheus has it.",
+                        "The Secret; empty: Prometheus uses the token of its own account.",
                     ),
-                    Value("key", "token", TEXT | {"minLength": 1}, "Its key in it."),
+                    Value(
+                        "key", "token", TEXT | {"minLength": 1}, "The token's key in the Secret."
+                    ),
                 ),
             ),
             Section(
@@ -225,7 +233,7 @@ SURROUNDINGS = (
                         "type",
                         "ClusterIP",
                         {"enum": ["ClusterIP", "NodePort", "LoadBalancer"]},
-                        "Who reaches it: the cluster, or others too.",
+                        "Type of the Service: reachable in the cluster only, or from outside too.",
                     ),
                     Value("annotations", {}, ANNOTATIONS, "Its annotations."),
                 ),
@@ -237,18 +245,18 @@ SURROUNDINGS = (
                 "The alerts of docs/alerts.md, as a PrometheusRule of the Prometheus operator.",
                 (
                     Value("enabled", False, SWITCH, "Create it."),
-                    Value("labels", {}, LABELS, "Its labels, by which a Prometheus may select it."),
+                    Value("labels", {}, LABELS, "Its labels, by which Prometheus may select it."),
                     Value(
                         "runbook",
                         RUNBOOK,
                         TEXT | {"minLength": 1},
-                        "Where that page can be read: the alerts link to paragraphs of it.",
+                        "The address of that page: each alert links to its paragraph there.",
                     ),
                     Value(
                         "limits",
                         LIMITS,
                         ALERT_LIMITS,
-                        "Above what each of these fires: seconds, shares of the passes "
+                        "The limit above which each of these fires: seconds, shares of the passes "
                         "(…ReconcileErrors, …PassesLate), jobs in an hour (…Failing, …Fails), jobs "
                         "now (…Stalled, …WritesRefused), and restarts and Events in 15 minutes.",
                     ),
@@ -274,7 +282,8 @@ SURROUNDINGS = (
     ),
     Section(
         "flowSchema",
-        "Puts the operator's Lease where its own creates cannot delay it.",
+        "A FlowSchema for requests about the Lease, so that the operator's creates cannot delay "
+        "them.",
         (
             Value(
                 "enabled",
@@ -286,34 +295,44 @@ SURROUNDINGS = (
     ),
     Section(
         "networkPolicy",
-        "Who reaches the operator's ports. Probes come from nodes, and are let in.",
+        "Who may connect to the operator's ports. Probes come from nodes, and are allowed.",
         (
             Value("enabled", False, SWITCH, "Create it."),
             Value("metricsFrom", [], listed(PEER), "Peers that may read /metrics; empty: all."),
             Value(
-                "egress", [], listed(EGRESS), "Rules of where it may connect to; empty: anywhere."
+                "egress",
+                [],
+                listed(EGRESS),
+                "Egress rules: where the operator may connect to; empty: anywhere.",
             ),
         ),
     ),
     Section(
         "kueue",
         "Quota by Kueue: docs/kueue.md.",
-        (Value("enabled", False, SWITCH, "Hold jobs with a queue's label until it admits them."),),
+        (
+            Value(
+                "enabled", False, SWITCH, "Hold jobs with a queue's label until Kueue admits them."
+            ),
+        ),
     ),
     Section(
         "progress",
         "The training's progress in the status: docs/progress.md.",
         (
             Value(
-                "enabled", False, SWITCH, "Read the logs of running jobs, with a right to pods/log."
+                "enabled",
+                False,
+                SWITCH,
+                "Read the logs of running jobs; grants the permission for pods/log.",
             ),
-            Value("reads", 5, READS, "Logs read a second, of all jobs together."),
+            Value("reads", 5, READS, "Logs read per second, for all jobs together."),
         ),
     ),
     Section(
         "elasticEtcd",
-        "The meeting point of elastic jobs: docs/elastic.md.",
-        (Value("namespaces", [], NAMESPACES, "The namespaces to have one; they must exist."),),
+        "The etcd through which the launchers of elastic jobs meet: docs/elastic.md.",
+        (Value("namespaces", [], NAMESPACES, "The namespaces that get an etcd; they must exist."),),
     ),
 )
 EXTRA = (
@@ -321,7 +340,7 @@ EXTRA = (
         "extraObjects",
         [],
         listed(OBJECT),
-        "Further objects of the release; templates in them are rendered.",
+        "More objects of the release; templates in them are rendered.",
     ),
 )
 VALUES = (*NAMES, *SCOPE, *POD, *SURROUNDINGS, *EXTRA)

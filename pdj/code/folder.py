@@ -36,7 +36,7 @@ def find_files(folder: Path, say: Say) -> list[str]:
     _refuse([name for name in names if _is_secret(name)], "may be a secret and is never sent")
     _refuse([name for name in names if not name.isprintable()], "is a name that cannot be sent")
     if not names:
-        raise Problem(f"{folder}: there is no file in it that is not ignored")
+        raise Problem(f"{folder}: every file in it is ignored")
     return sorted(names)
 
 

@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Options of `convert`."""
     add_files(parser)
     parser.add_argument("-o", "--output", choices=("yaml", "json"), default="yaml")
-    strict = "exit code 1 where a field is dropped or guessed"
+    strict = "exit code 1 if a field is dropped or guessed"
     parser.add_argument("--strict", action="store_true", help=strict)
 
 

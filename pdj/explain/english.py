@@ -27,9 +27,9 @@ OUT_OF_MEMORY = Text(
     Who.USER,
 )
 KILLED = Text(
-    "A trainer, or a process of it, was killed by SIGKILL, most often for want of memory.",
-    "Ask for more memory (resources.requests and limits), or let the program use less; if that "
-    "is not it, see what the node's log and the program's say of that time.",
+    "A trainer, or a process of it, was killed by SIGKILL, most often because memory ran out.",
+    "Ask for more memory (resources.requests and limits), or let the program use less; if memory "
+    "is not the cause, read what the logs of the node and of the program say about that time.",
     Who.USER,
 )
 SHARED_MEMORY_FULL = Text(
@@ -41,8 +41,8 @@ SHARED_MEMORY_FULL = Text(
 )
 DISK_FULL = Text(
     "A file system is full: the last lines name the file that could not be written.",
-    "Enlarge or clear the volume below which that file lies; for one in the container itself or in "
-    "an emptyDir, raise resources.limits.ephemeral-storage or sizeLimit; for /dev/shm, mount an "
+    "Enlarge or clear the volume that has the file; for a file in the container itself or in an "
+    "emptyDir, raise resources.limits.ephemeral-storage or sizeLimit; for /dev/shm, mount an "
     "emptyDir with medium: Memory.",
     Who.USER,
 )
@@ -56,15 +56,15 @@ NOT_SET_UP = Text(
 )
 SILENT = Text(
     "Every pod runs, but the first worker has written nothing for a while: the training may hang.",
-    "See who wrote last and what with `kubectl pdj logs --tail 1 --timestamps`; if it hangs, begin "
-    "a new attempt with `kubectl pdj restart`. An intended pause can be announced "
+    "See with `kubectl pdj logs --tail 1 --timestamps` which worker wrote last, and what; if it "
+    "hangs, begin a new attempt with `kubectl pdj restart`. An intended pause can be announced "
     "(docs/progress.md).",
     Who.USER,
 )
 FORMING = Text(
     "Every pod runs, but the launchers form their group again and again, without a step.",
     "See in the log with `kubectl pdj logs` why the group ends each time: a program that fails, or "
-    "a worker that the others do not reach. Then begin a new attempt with `kubectl pdj restart`.",
+    "a worker that the others cannot reach. Then begin a new attempt with `kubectl pdj restart`.",
     Who.USER,
 )
 PROGRESS = {
@@ -82,7 +82,7 @@ PROGRESS = {
     "output": "last output {} ago",
     "ahead": "last output {} in the future: the node's clock is ahead",
     "forming": "the launchers form their group again and again, without a step",
-    "first": "{} wrote last at {}, the others until {}",
+    "first": "{} fell silent first, at {}; the others wrote until {}",
 }
 LABELS = {
     "neverFits": "each pod of {} asks for {} {}, but no node has more than {}: it never fits",
@@ -191,7 +191,7 @@ TEXTS: Texts = {
     Reason.PARTLY_PLACED: Text(
         "Some pods hold nodes or quota, but there is no room for the others. Until all pods are "
         "placed, no program of the job starts.",
-        "Nothing at once: after --give-back-after the operator deletes the pods, so that other "
+        "Nothing for now: after --give-back-after the operator deletes the pods, so that other "
         "jobs can use the room, and creates all of them again later. No restart is counted. End "
         "other jobs or ask for less; a gang scheduler places the whole job or nothing.",
         Who.OPERATOR,
@@ -204,7 +204,7 @@ TEXTS: Texts = {
     Reason.QUOTA_EXCEEDED: Text(
         "A ResourceQuota of the namespace refuses a pod or another child of the job.",
         "End other jobs of the namespace, ask for less, or have the quota raised; the operator "
-        "tries again by itself.",
+        "retries by itself.",
         Who.USER,
     ),
     **kueue.ENGLISH_REASONS,
@@ -237,7 +237,7 @@ TEXTS: Texts = {
     Reason.DELETE_REFUSED: Text(
         "The API server refuses to let the operator delete a child: a webhook, or rights that the "
         "operator lacks.",
-        "Have the webhook or the operator's rights corrected; the operator tries again by itself.",
+        "Have the webhook or the operator's rights corrected; the operator retries by itself.",
         Who.ADMIN,
     ),
     Reason.NAME_CONFLICT: Text(
@@ -314,7 +314,7 @@ TEXTS: Texts = {
     ),
     Reason.ELASTIC_UNTRAINED: Text(
         "An elastic launcher exited 0 without having met enough peers to train.",
-        "If it repeats: check that all workers get nodes, and that etcd is reached.",
+        "If it repeats: check that all workers get nodes, and that etcd can be reached.",
         Who.OPERATOR,
     ),
     Reason.RESTART_REQUESTED: Text(

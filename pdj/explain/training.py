@@ -5,8 +5,8 @@ from pdj.explain.texts import Text, Texts, Who
 
 ENGLISH: Texts = {
     Reason.TRAINED_ALONE: Text(
-        "The launcher of worker 0 knew of one node: each worker has trained by itself, and perhaps "
-        "overwritten the others' files.",
+        "The launcher of worker 0 knew only one node: each worker has trained by itself, and "
+        "perhaps overwritten the others' files.",
         "Start the launcher without its own --nnodes, --master and --ips, and see what "
         "`kubectl pdj lint` says.",
         Who.USER,
@@ -27,19 +27,19 @@ ENGLISH: Texts = {
         Who.USER,
     ),
     Reason.TRAINS_AGAIN: Text(
-        "The training stood still, and goes on.",
+        "The training had stalled, and goes on again.",
         "Nothing; if it happens often, look at what it waited for: data, or a checkpoint.",
         Who.NOBODY,
     ),
     Reason.TRAINING_STALLED: Text(
-        "The training stood still for as long as spec.stallPolicy says, so its attempt was ended.",
-        "Look in status.failures at the worker that fell silent first, and at its node; where it "
-        "is another one each time, at the network between them (NCCL_DEBUG=INFO).",
+        "The training had stalled for as long as spec.stallPolicy says, so its attempt was ended.",
+        "Check the worker that fell silent first (see status.failures) and its node; if it is a "
+        "different one each time, check the network between them (NCCL_DEBUG=INFO).",
         Who.USER,
     ),
     Reason.LOG_NOT_READ: Text(
-        "The operator does not read the log of the first worker, so the status says nothing of the "
-        "progress, and no stall is noticed.",
+        "The operator does not read the log of the first worker, so the status shows no progress, "
+        "and no stall is noticed.",
         "Print shorter lines, or move large values of the template into a ConfigMap; a right that "
         "is missing is the administrator's (docs/progress.md).",
         Who.USER,

@@ -53,8 +53,8 @@ def find_untrained(view: View) -> Incident | None:
     if together >= least:
         return None
     message = (
-        f"{ended[0].name} exited 0 while {together} of at least {least} workers "
-        "were there: it waited for its peers and did not train"
+        f"{ended[0].name} exited 0 without training: it waited for its peers, but only {together} "
+        f"of at least {least} workers were there"
     )
     return Incident(Reason.ELASTIC_UNTRAINED, message, is_charged=False)
 

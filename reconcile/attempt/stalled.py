@@ -118,7 +118,7 @@ def _describe(view: View, reading: Reading, reason: Reason) -> str:
         told = f"no output{_since(progress.last_output_time)}"
         if first := _first_of(view, reading):
             worker, (own, last) = _short(view, first[0]), map(clock_time, first[1:])
-            told += f"; {worker} wrote last at {own}, the others until {last}"
+            told += f"; {worker} fell silent first, at {own}; the others wrote until {last}"
         return told
     if progress.step is None:
         told = "no step in the log"

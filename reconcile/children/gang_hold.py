@@ -22,8 +22,8 @@ UNSERVED_RETRY_SECONDS = 5.0
 
 _INSTALL = {
     GangKind.VOLCANO: "have it installed, or leave out schedulingPolicy and schedulerName: volcano",
-    GangKind.KUBERNETES: "have GenericWorkload and GangScheduling set in API server, scheduler and "
-    "controller-manager",
+    GangKind.KUBERNETES: "have the feature gates GenericWorkload and GangScheduling enabled in API "
+    "server, scheduler and controller-manager",
 }
 
 
@@ -51,7 +51,7 @@ def _ungrouped(view: View, gang: Gang) -> Hold | None:
     if gang.exists or left <= 0 or not names_volcano(view):
         return None
     cause = f'waiting for a PodGroup named "{view.job.name}" before making one'
-    next_step = f"nothing, one is made after {USER_POD_GROUP_WAIT_SECONDS:.0f} s"
+    next_step = f"nothing, the operator makes one after {USER_POD_GROUP_WAIT_SECONDS:.0f} s"
     return _hold(Reason.POD_GROUP_PENDING, cause, next_step, left)
 
 

@@ -99,7 +99,7 @@ def _explain(view: View, refusal: Refusal) -> Hold:
         return Hold(Reason.PODS_TERMINATING, cause, "the job goes on once it is gone")
     if refusal.reason == YOUNG_KIND:
         cause = f"the API server does not let a PaddleJob own {child} yet"
-        next_step = "nothing, it looks for new kinds every 30 s"
+        next_step = "nothing, the API server looks for new kinds every 30 s"
         return Hold(Reason.WAITING_FOR_PODS, cause, next_step)
     if refusal.reason == OWNERLESS:
         cause = f"{child} of a former job of this name has no owner, as after a restore"

@@ -56,7 +56,7 @@ def _gated(view: View) -> Hold | None:
     gated = [each for each in told if each.get("reason") == GATED]
     if not gated or not any(places_pods(view.workload, role) for role in view.job.spec.roles):
         return None
-    cause = f"Kueue has still to choose nodes for {count(len(gated), 'pod')}"
+    cause = f"Kueue has yet to choose nodes for {count(len(gated), 'pod')}"
     return Hold(Reason.QUEUED, cause, "nothing; if this lasts, check that Kueue runs")
 
 

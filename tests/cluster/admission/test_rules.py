@@ -99,11 +99,11 @@ FORBIDDEN_CHANGES: dict[str, tuple[Raw, Raw, str]] = {
     "starting-deadline": (PS, {"startingDeadlineSeconds": 5}, "spec.startingDeadlineSeconds"),
     "failure-policy": (PS, {"podFailurePolicy": {"rules": []}}, "spec.podFailurePolicy cannot"),
     "scheduling": (PS, {"schedulingPolicy": {"queue": "q"}}, "spec.schedulingPolicy may change"),
-    "ps-goes": (PS, {"ps": None}, "spec.ps cannot come or go"),
+    "ps-goes": (PS, {"ps": None}, "spec.ps cannot be added or removed"),
     "heter-comes": (
         PS,
         {"heter": {"replicas": 1, "template": a_template()}},
-        "spec.heter cannot come or go",
+        "spec.heter cannot be added or removed",
     ),
     "worker-goes": (PS, {"worker": None}, "Required"),
 }

@@ -125,7 +125,7 @@ def test_a_stopped_worker_is_named_and_its_job_resumes(lab: Lab) -> None:
     status = lab.status("sums")
     (record,) = status["failures"]
     assert (record["reason"], record["pod"]) == ("TrainingStalled", "sums-worker-1")
-    assert "; worker-1 wrote last at" in record["message"]
+    assert "; worker-1 fell silent first, at" in record["message"]
     assert status["failureCount"] == 1
     step = status["resumeStep"]
     assert step >= 2

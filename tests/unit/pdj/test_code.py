@@ -164,7 +164,7 @@ def test_a_folder_that_has_become_a_link_is_sent_as_one_or_not_at_all(
 
 
 def test_too_many_and_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "no file in it" in refusal(tmp_path)
+    assert "every file in it is ignored" in refusal(tmp_path)
     monkeypatch.setattr("pdj.code.folder.MAX_FILES", 3)
     assert "more than 3 files" in refusal(write(tmp_path, *"abcd"))
 

@@ -219,7 +219,7 @@ def test_who_was_silent_first_is_named() -> None:
     assert training
     assert training.first_silent == ("worker-1", at(-33), at(0))
     assert describe_training(training)[-1] == (
-        "worker-1 wrote last at 03:03:32Z, the others until 03:04:05Z"
+        "worker-1 fell silent first, at 03:03:32Z; the others wrote until 03:04:05Z"
     )
 
 

@@ -167,7 +167,7 @@ def test_topology_that_templates_ask_for_is_asked_of_kueue(
     told = world.condition("Pending")
     assert (told["reason"], told["message"].partition(";")[0]) == (
         "Queued",
-        "Kueue has still to choose nodes for 2 pods",
+        "Kueue has yet to choose nodes for 2 pods",
     )
 
 

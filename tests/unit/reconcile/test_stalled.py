@@ -171,7 +171,8 @@ def test_tells_once_who_fell_silent_first(world: World, kubelet: Kubelet) -> Non
     assert (found.reason, found.seconds) == (Reason.NO_OUTPUT, 130.0)
     (message,) = [each.message for each in world.told if each.reason == Reason.NO_OUTPUT]
     assert message == (
-        "no output since 03:11:55Z; worker-1 wrote last at 03:11:22Z, the others until 03:11:55Z"
+        "no output since 03:11:55Z; worker-1 fell silent first, at 03:11:22Z; the others wrote "
+        "until 03:11:55Z"
     )
     assert world.status()["reason"] == Reason.NO_OUTPUT
 
@@ -193,7 +194,9 @@ def test_the_first_that_fell_silent_is_named(
     read(world, silent=130 + ago[0], ago=ago)
     world.settle()
     (message,) = [each.message for each in world.told if each.reason == Reason.NO_OUTPUT]
-    assert ("wrote last" in message, f"; {first} wrote last" in message) == (bool(first),) * 2
+    assert ("silent first" in message, f"; {first} fell silent first" in message) == (
+        bool(first),
+    ) * 2
 
 
 def test_goes_on_and_the_time_from_the_last_step_is_lost(world: World, kubelet: Kubelet) -> None:
