@@ -247,7 +247,9 @@ FAILURE_REASONS: Final = (
 )
 """The reasons with which a job may fail: the values of a metric's label."""
 ATTEMPT_ENDS: Final = _reasons(Reason.POD_FAILED, Reason.RESTART_REQUESTED)
-"""The reasons with which an attempt may end and another follow: the same of another metric."""
+"""The reasons with which an attempt may end and another one follow: the values of another metric's
+label.
+"""
 STALLS: Final = (Reason.NO_OUTPUT, Reason.NO_NEW_STEP)
 """The reasons of the condition TrainingStalled while it is true."""
 WAITS: Final = (

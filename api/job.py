@@ -42,7 +42,7 @@ class PaddleJob:
     restarted_at: str = ""
     """The value of the annotation by which the user asks for a restart."""
     static_rendezvous: bool = True
-    """Whether the annotation allows the launcher to be given its peers' list."""
+    """Whether the annotation allows a fixed list of peers for the launcher."""
     keeps_logs: bool = False
     """Whether the annotation asks for the ends of failed pods' logs to be kept."""
     labels: dict[str, str] = field(default_factory=dict)

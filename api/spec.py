@@ -60,7 +60,7 @@ class JobSpec:
 
     roles: dict[Role, RoleSpec]
     clean_pod_policy: CleanPodPolicy | None
-    """None where neither spelling is set: the operator's flag says what holds then."""
+    """None if neither spelling is set; then the operator's flag decides."""
     intranet: Intranet
     scheduling_policy: SchedulingPolicy | None
     with_gloo: int = 1

@@ -36,7 +36,7 @@ COUNTERS = (
     "givenBack",
 )
 CLOCK_SKEW = timedelta(seconds=5)
-"""How far ahead a status may be: another leader wrote it, by another clock."""
+"""How far in the future times of a status may be: another leader wrote them, by another clock."""
 MAX_MESSAGE_CHARACTERS = 1024
 """A condition's message is cut to this; metav1.Condition allows 32768."""
 MAX_HEADLINE_CHARACTERS = 100

@@ -63,7 +63,7 @@ class CertificateFiles:
         self._pair = self._read()
         self._context, self._ends_at = self._load(*self._pair)
         self._refused = ""
-        """Why the last ones were; empty when they were not."""
+        """Why the last files were refused; empty if they were not."""
 
     def context(self) -> ssl.SSLContext:
         """The TLS of the next connection."""

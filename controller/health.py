@@ -25,7 +25,7 @@ MAX_HEAD_BYTES = 8192
 REQUEST_SECONDS = 5.0
 """The time from the connection to the end of the answer, even while the client still sends."""
 GRACE_SECONDS = 0.002
-"""A connection as young as this makes room for no other: its request may be on the way."""
+"""A connection younger than this is not closed to make room: its request may be on the way."""
 DISABLED = "0"
 _BACKLOG = 4096
 """The listen queue. If it is full, the client's kernel retries a second later, which is late for a

@@ -41,12 +41,13 @@ MAX_TRANSITIONS = 2**31 - 1
 STANDBY_PERIOD_SECONDS = 1.0
 """Bounds how long a released lease lies free."""
 PATIENCE_MARGIN_SECONDS = 2.0
-"""A standby sees a renewal up to a period late. It waits so much less than the lease lasts, and so
-leads within the lease's time after a kill. The leader has stopped writing long before."""
+"""A standby sees a renewal up to a period late, so it waits this much less than the lease lasts, in
+order to lead within the lease's duration after a kill. The leader has stopped writing long before.
+"""
 REQUEST_TIMEOUT_SECONDS = 3.0
 """The timeout of a request, so that a hung one leaves time for another before the deadline."""
 RELEASE_SECONDS = 5.0
-"""How long a release that failed is tried again: a successor waits for the expiry otherwise."""
+"""How long a failed release is retried; without it, a successor waits until the lease expires."""
 RELEASE_PERIOD_SECONDS = 0.5
 
 

@@ -13,13 +13,13 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 MAX_DIFFERENCE = timedelta(seconds=5)
-"""The difference to this machine's clock from which the API server's counts."""
+"""If the API server's clock differs by more than this, it is used instead of this machine's."""
 _PROMPT_SECONDS = 1.0
-"""An answer that took longer does not say what time it is."""
+"""Answers that took longer are not used to compare clocks."""
 _BLUR = timedelta(seconds=2)
 """`Date` has whole seconds, and an answer takes up to one, so a smaller difference is ignored."""
 _VALID_SECONDS = 60.0
-"""For this long an answer wins over others that are further from this machine's clock."""
+"""For this long, an answer is preferred to others that are further from this machine's clock."""
 
 
 class Clock:

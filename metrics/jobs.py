@@ -23,7 +23,7 @@ _TO_COMPLETION_BUCKETS = (
     *(days * _DAY for days in (1, 2, 4, 7, 14, 30)),
 )
 _SECONDS = {"running": "creation_to_running", "stalled": "stall_to_detection"}
-"""The histogram of a kind that is no end of a job."""
+"""The histograms of the kinds of outcomes that do not end a job."""
 Counts = Mapping[tuple[str, str], float]
 
 

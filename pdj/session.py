@@ -22,7 +22,7 @@ class Session:
     options: argparse.Namespace
     screen: Screen = field(default_factory=Screen)
     notes: Screen = field(default_factory=lambda: Screen(sys.stderr))
-    """For people: what a program that reads the output must not meet."""
+    """Messages for people, kept apart from output that programs read."""
     clock: Clock = field(default_factory=Clock)
 
     @cached_property

@@ -91,15 +91,16 @@ POLICIES: tuple[tuple[Policy, State], ...] = (
 )
 """Every policy with the states in which it is asked, in order.
 
-The first move decides. Without one, creates stop where a hold says so, the next look is the
-earliest of the holds', and the job names the first of them that has a reason.
+The first move decides. Without one, creates stop if a hold says so, the next pass is at the
+earliest of the holds' times, and the job reports the first hold that has a reason.
 """
 
 STATUS_INTERVAL_SECONDS = 2.0
-"""Changes of counts alone are written at most this often: pods come up one by one."""
+"""If only counts change, they are written at most this often: pods start one by one."""
 CAUSE_SECONDS = 5.0
-"""A first status that says what holds the pods up is deferred no longer, for its user looks for
-that. Some causes, such as a gang that is about to be admitted, are gone by then."""
+"""The longest deferral of a first status that says what delays the pods, because its user waits for
+that. Some causes, such as a gang that is about to be admitted, are gone by then.
+"""
 NOUNS = {Role.PS: "server", Role.WORKER: "worker", Role.HETER: "heter worker"}
 _TROUBLE = (
     *(Condition.RUNNING, Condition.PENDING),

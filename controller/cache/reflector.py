@@ -75,7 +75,7 @@ soon reaches the version seen last, and a watch from there misses all changes be
 RELIST_SECONDS = 30.0
 """A list that expires sooner than this is not followed by another at once."""
 STEADY_SECONDS = 2.0
-"""A watch that stands for this long is a success, even if nothing happens that it could bring."""
+"""A watch that stays open for this long is a success, even without events."""
 _MAX_SKIPPED = 1000
 
 
@@ -138,7 +138,7 @@ class Reflector:
         """When the stream that is being read was opened."""
         self._events = 0
         self._lists_asked = 0
-        """By any thread; the loop answers with a list that it begins afterwards."""
+        """How many lists were asked for, by any thread; the loop begins one after each request."""
         self._lists_answered = 0
         self._skipped: LRUCache[Key, str] = LRUCache(_MAX_SKIPPED)
         """For each object that could not be read, the version that was logged."""

@@ -65,7 +65,7 @@ class Credentials:
         self._period = period_seconds
         self.clock = clock
         self._lock = threading.Lock()
-        """Guards all that follows; but a reader that is late writes _header when it likes."""
+        """Guards all that follows, except that a late reader writes _header without it."""
         self._reader: threading.Thread | None = None
         self._header = read()
         self._read_at = clock.monotonic()

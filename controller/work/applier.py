@@ -41,11 +41,12 @@ MAX_PARALLEL = 16
 MAX_BATCH = 32
 """Small enough that a small job's pods do not wait long behind a wide job's batch."""
 MAX_CREATES = 500
-"""In one pass."""
+"""The most creates in one pass."""
 BACKLOGGED_CREATES = 16
-"""While others of its namespace wait for a worker, a job creates one child after the other, and
-waits in line again after this many. A wide job then takes little more of the API server than each
-small one."""
+"""While other jobs of its namespace wait for a worker, a job creates its children one after the
+other, and is queued again after this many. So a wide job uses little more of the API server than a
+small one.
+"""
 _CRD_IS_OLDER = "the CRD of PaddleJob drops fields of the status: apply the CRD of this release"
 """A status write that succeeded and changed nothing: the CRD has none of the written fields."""
 _REFUSED = (Invalid, Forbidden, NotFound, AlreadyExists)

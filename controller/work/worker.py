@@ -29,16 +29,18 @@ from reconcile.model.plan import Observed, Plan, Settings
 Decide = Callable[[Observed, datetime, Settings], Plan]
 
 LEAST_WAIT_SECONDS = 1.0
-"""After a pass that failed, a deadline brings the next one no sooner than this."""
+"""After a failed pass, even a deadline leads to the next one only after this time."""
 BATCH_SECONDS = 0.1
-"""The least rest after a pass: events come in bursts while pods come up, and the next pass sees
-them all. A job that moves, creates on or has failed does not wait. docs/performance.md says why."""
+"""The least rest after a pass: events come in bursts while pods start, and the next pass sees them
+all. A job that moves to another state, has more to create or has failed does not rest.
+docs/performance.md says why.
+"""
 REST_FACTOR = 10.0
 """A job rests ten times as long as reading and deciding took: it takes a tenth of one thread."""
 CONFLICT_SECONDS = 1.0
-"""The change that made a plan out of date wakes the job; it is looked at after this anyway."""
+"""The change that made a plan outdated wakes the job; it gets a pass after this time anyway."""
 LARGE_BYTES = 128 << 10
-"""As the store packs a job; a usual one takes a few thousand."""
+"""The size of a large job as the store packs it; a usual one has a few thousand bytes."""
 LARGE_WAIT_SECONDS = 1.0
 """How long a large job waits, without a worker, while another of its namespace has its pass."""
 

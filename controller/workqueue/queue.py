@@ -84,11 +84,13 @@ class WorkQueue:
         self._due: dict[Key, float] = {}
         """When a key is to be added."""
         self._timers: list[tuple[float, Key]] = []
-        """A heap of the times in _due and _rested. One that is in neither is out of date; when
-        most are, they go, for the deadline of a busy job would leave one behind at every pass."""
+        """A heap of the times in _due and _rested. An entry that is in neither is outdated; when
+        most are, they are removed, because each pass of a job with a deadline leaves one behind.
+        """
         self._timekeeper: object | None = None
-        """Stands for the waiting worker that wakes for the next timer, the leader of Java's
-        DelayQueue; None where the next worker that waits is to become it."""
+        """Stands for the waiting worker that wakes for the next timer, like the leader in Java's
+        DelayQueue; None if the next worker that waits should become it.
+        """
         self._backlogged: TTLCache[str, bool] = TTLCache(
             _MAX_NAMESPACES, BACKLOG_LASTS_SECONDS, timer=clock.monotonic
         )

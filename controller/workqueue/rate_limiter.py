@@ -16,7 +16,7 @@ RETRY_USUAL_SECONDS = 30.0
 RETRY_MAX_SECONDS = 300.0
 """The shared limit for keys that fail in their thousands."""
 RECONNECT_SECONDS = 3.0
-"""The longest delay while nobody answers: jobs must not wait long after somebody does."""
+"""The longest delay while the API server does not answer, so that jobs go on soon after it does."""
 RETRY_RATE = 10.0
 RETRY_BURST = 100
 MAX_DEBT_SECONDS = 1.0

@@ -21,7 +21,9 @@ _PATHS = ("certificate-authority", "client-certificate", "client-key", "tokenFil
 _SECTIONS = {"clusters": "cluster", "users": "user", "contexts": "context"}
 
 INSECURE = "insecure-skip-tls-verify"
-"""Of a cluster; as text it would turn verification off whatever it says."""
+"""A cluster's field; as text instead of a boolean it would turn verification off, whatever the text
+says.
+"""
 
 
 @dataclass(frozen=True, slots=True)

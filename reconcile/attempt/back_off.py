@@ -9,7 +9,7 @@ from reconcile.model.hold import Hold, Stop, clock_time
 from reconcile.model.view import View
 
 _AT_ONCE = (Reason.RESTART_REQUESTED, Reason.EVICTED)
-"""Nothing has failed."""
+"""Reasons without a back-off, because nothing has failed."""
 
 
 def await_back_off(view: View) -> Hold | None:

@@ -38,8 +38,9 @@ HETER_STAGES = 2
 """Stage 1 is the workers', stage 2 the heter trainers'."""
 
 _UNBUFFERED: Raw = {"name": "PYTHONUNBUFFERED", "value": "1"}
-"""Else the launcher's log has a trainer's lines 8 KB late, and the last ones before a kill never.
-A template's own entry wins."""
+"""Otherwise a trainer's lines reach the launcher's log only after 8 KB, and the last ones before a
+kill never do. A template's own entry wins.
+"""
 
 
 def owned_variables(view: View) -> frozenset[str]:

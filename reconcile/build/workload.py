@@ -29,7 +29,9 @@ from reconcile.model.workload import has_quota, is_admitted, is_set, priority_cl
 
 _ALPHABET = "0123456789"
 MAX_DIGITS = 18
-"""Of a number: more are no integer of JSON, and these are too large for the API server."""
+"""The most digits of a number: a longer one is no integer in JSON, and too large for the API
+server.
+"""
 
 
 def uses_kueue(view: View) -> bool:

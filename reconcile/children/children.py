@@ -22,8 +22,9 @@ SERVICES_AHEAD = 32
 """Services are created for this many pods at a time: if a quota refuses pods, more are useless."""
 
 MAX_PLANNED = 1000
-"""Pods that one plan creates: more than one pass sends. To list ten thousand at every pass takes
-30 ms; thirty such jobs whose pauses end together kept the interpreter from all others."""
+"""The most pods that one plan creates, which is more than one pass can send. Listing ten thousand
+in every pass takes 30 ms; thirty such jobs at once kept the interpreter busy.
+"""
 
 
 def change_children(view: View, stop: Stop) -> Plan:

@@ -36,12 +36,15 @@ from reconcile.model.workload import (
 REQUEUED_AT_ONCE = ("Preempted", "NodeFailures")
 """After these evictions the job is queued again at once; after others, Kueue says when."""
 INACTIVE = "Deactivated"
-"""Requeued has this reason alone, without the cause that Evicted adds to it: Kueue queues no other
-job again that is made active."""
+"""The reason of Requeued, without the cause that Evicted adds to it: only with exactly this reason
+does Kueue queue a job again that is made active.
+"""
 TIME_IS_UP = "MaximumExecutionTimeExceeded"
 DEACTIVATION = "DeactivationTarget"
-"""Kueue's note to itself to make a Workload inactive. It writes it again while pods stop, and would
-stop the job again as soon as its user has resumed it, so it goes with the quota."""
+"""The condition by which Kueue plans to make a Workload inactive. Kueue writes it again while pods
+stop, and would stop the job again as soon as its user has resumed it, so it is removed with the
+quota.
+"""
 
 
 def workload_deletes(view: View) -> tuple[Delete, ...]:

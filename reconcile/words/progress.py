@@ -25,10 +25,12 @@ MAX_LINE_CHARACTERS = 500
 NUMBER_LINES = 5
 """The last lines with a step, which are searched for numbers."""
 FORMINGS = 3
-"""So many in a row are again and again."""
+"""A group that forms this many times in a row forms again and again."""
 MAX_QUIET_SECONDS = 6 * 3600
 YEARS = range(1970, 2200)
-"""Of a clock, however wrong. Times at either end of the calendar can't be reckoned with."""
+"""The years that a wrong clock may show. Arithmetic on times at either end of the calendar would
+fail.
+"""
 SAME_MOMENT = timedelta(seconds=0.2)
 """Lines this close come together: PaddlePaddle's launcher copies a log every 2 s."""
 _COUNT = re.compile(tools.COUNT, re.ASCII)
