@@ -62,7 +62,7 @@ class PaddleJob:
 
     @property
     def owner(self) -> Owner:
-        """The job as `owner_of` returns it for a child."""
+        """The job as the owner of its children."""
         return Owner(Key(self.namespace, self.name), self.uid)
 
     def owner_reference(self) -> Raw:

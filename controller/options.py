@@ -154,7 +154,7 @@ def build_parser(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     add("metrics-by-namespace", "false", each, _truth, nargs="?", const=True)
     files = "folder with tls.crt and tls.key for it; empty: a self-signed certificate"
     add("metrics-cert-dir", "", files)
-    add("health-probe-bind-address", ":8081", "of /healthz, /readyz; 0: none", _address)
+    add("health-probe-bind-address", ":8081", "address of /healthz and /readyz; 0: none", _address)
     led = "write only while holding a Lease"
     add("leader-elect", "false", led, _truth, nargs="?", const=True)
     lease = "where the Lease is; empty: the operator's own"

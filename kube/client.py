@@ -294,7 +294,9 @@ def read_parts(
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Every complete line that is not empty. A line of a megabyte comes in a hundred chunks."""
+    """Every complete line that is not empty. Long lines, which come in many chunks, are copied only
+    once.
+    """
     begun: list[bytes] = []
     for chunk in chunks:
         first, *others = chunk.split(b"\n")

@@ -118,8 +118,9 @@ class _Answer(HTTPResponse):
         self.will_close = is_last or not (self.chunked or self.length is not None)
 
     def _read_length(self) -> int | None:
-        """The body's length, if the head has it. Two are an error (RFC 9112, 6.3), because the rest
-        of a body could be taken for the next answer."""
+        """The body's length, if the head has it. More than one is an error (RFC 9112, 6.3), because
+        the rest of a body could be taken for the next answer.
+        """
         lengths = {each.strip() for each in self.headers.get("content-length", "").split(",")}
         length = lengths.pop()
         if lengths or not (length.isdecimal() or not length):
@@ -168,7 +169,7 @@ class _Connection:
         answer = self._answer = _Answer(self._socket, method=request.method)
         answer.begin()
         if answer.status < HTTPStatus.OK:  # another answer follows
-            raise HTTPException(f"an interim answer: {answer.status}")
+            raise HTTPException(f"an unexpected interim answer: {answer.status}")
         return answer
 
     @property

@@ -56,7 +56,7 @@ def _bases() -> dict[str, str]:
 
 
 def main() -> int:
-    """Write what is stale, or with --check fail on it."""
+    """Write files that are stale, or with --check fail if there are any."""
     parser = argparse.ArgumentParser(prog="python -m manifests", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if stale")
     check = parser.parse_args().check

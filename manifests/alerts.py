@@ -130,8 +130,8 @@ ALERTS = (
         f"{_burns(14.4, '5m', '1h')} or {_burns(6, '30m', '6h')}",
         2 * MINUTE,
         "The PaddleJob operator is late",
-        "{{ $value | humanizePercentage }} of the passes come more than a second late. At this rate "
-        "five days or less use up what the aim allows in 30.",
+        "{{ $value | humanizePercentage }} of the passes come more than a second late. At this "
+        "rate five days or less use up what the aim allows in 30.",
         count=AIM,
     ),
     Alert(

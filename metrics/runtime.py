@@ -125,12 +125,12 @@ class ClientMetrics:
         self._clock_ahead = gauge("paddlejob_clock_ahead_seconds", text)
         self._watch_age = gauge(
             "paddlejob_watch_last_event_age_seconds",
-            "Seconds since a watch last brought anything, bookmarks included",
+            "Seconds since a watch last received anything, including bookmarks",
             ["kind"],
         )
         self._ages: dict[str, list[Callable[[], float]]] = {}
         self._relists = counter(
-            "paddlejob_watch_relists_total", "Full lists, the first one included", ["kind"]
+            "paddlejob_watch_relists_total", "Full lists, including the first one", ["kind"]
         )
         self._unreadable = counter(
             "paddlejob_unreadable_objects_total",

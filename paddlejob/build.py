@@ -99,5 +99,5 @@ def files_of(
     if not isinstance(program, str):
         return pack_function(program, args)
     if code is None:
-        raise NotSendable(f"{program}: code= names the folder that it is in")
+        raise NotSendable(f"{program}: pass the folder that contains it as code=")
     return pack_reference(program, Path(code), args)

@@ -166,7 +166,7 @@ def _refuse_names(function: FunctionType, node: ast.FunctionDef, before: int) ->
         if isinstance(each, ast.ImportFrom) and each.level:
             raise NotSendable(
                 f"{function.__name__}, line {before + each.lineno}: a relative import, "
-                "which has no package in the job: import it by its whole name"
+                "which has no package in the job: import it by its full name"
             )
     program = compile(
         ast.Module([node], []), "", "exec", __future__.annotations.compiler_flag, True

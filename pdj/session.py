@@ -45,7 +45,7 @@ class Session:
         return str(self.options.namespace or self.target.namespace)
 
     def note(self, text: str) -> None:
-        """A line for people."""
+        """Print a message for people."""
         self.notes.write(plain(text))
 
     @property

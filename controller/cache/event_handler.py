@@ -41,7 +41,7 @@ class EventHandler:
         return pack(self.resource, trim(self.resource, obj), self._store.accelerators)
 
     def replace(self, entries: list[Entry], version: str) -> None:
-        """A full list was read."""
+        """Handle a full list."""
         for entry in self._store.replace(self.resource, entries, version, self._namespace):
             self._wake(entry)
         # A child that came and went between two lists is in neither.
@@ -49,7 +49,7 @@ class EventHandler:
             self._wake_job(job)
 
     def put(self, obj: Raw) -> None:
-        """An object is new or changed."""
+        """Handle a new or changed object."""
         entry = self.pack(obj)
         before = self._store.put(self.resource, entry)
         if before is not None and before.owner != entry.owner:
@@ -57,19 +57,19 @@ class EventHandler:
         self._wake(entry)
 
     def remove(self, obj: Raw) -> None:
-        """An object is gone."""
+        """Handle the end of an object."""
         entry = self.pack(obj)
         self._store.remove(self.resource, entry.key, entry.version)
         self._wake(entry)
 
     def discard(self, key: Key, version: str) -> None:
-        """An object has become unreadable: drop it, rather than keep an old version."""
+        """Drop an object that has become unreadable, rather than keep an old version."""
         before = self._store.remove(self.resource, key, parse_version(version))
         if before is not None:
             self._wake(before)
 
     def advance(self, version: str) -> None:
-        """Every change up to this version has been seen."""
+        """Note that every change up to this version has been seen."""
         self._store.advance(self.resource, version, self._namespace)
 
     def _wake(self, entry: Entry) -> None:

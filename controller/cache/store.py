@@ -210,7 +210,7 @@ class Store:
             return self._remove_locked(resource, key)
 
     def advance(self, resource: Resource, version: str, namespace: str = "") -> None:
-        """Every change in a namespace up to this version has been seen: a bookmark says so."""
+        """Note that every change in a namespace up to this version has been seen, by a bookmark."""
         with self._lock:
             self._advance_locked(resource, namespace, parse_version(version))
 

@@ -44,7 +44,7 @@ class Watches:
         }
 
     def start(self, start_thread: Callable[[str, Callable[[], None]], None]) -> None:
-        """Start a thread for each, by its name."""
+        """Start a named thread for each watch."""
         for group in self._groups.values():
             for resource, reflector in group.items():
                 waits = resource is PADDLE_JOB and self._is_list

@@ -163,7 +163,7 @@ def decode(data: bytes) -> Raw:
 
 
 def _decode_kind(kind: str, data: bytes) -> Raw:
-    """Lists are read item by item: one that cannot be read does not hide the others."""
+    """Decode lists item by item, so that an unreadable item does not hide the others."""
     if kind.endswith(_LIST):
         page = _parse(_LIST, data)
         items = [_decode_kind(kind.removesuffix(_LIST), item) for item in page.items]

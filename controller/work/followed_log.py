@@ -58,12 +58,14 @@ class FollowedLog:
         self._reported_at = 0.0
 
     def ask_fewer(self) -> bool:
-        """The lines were too long: request fewer from now on. Returns whether that is possible."""
+        """Request fewer lines from now on: they were too long. Returns whether that is possible."""
         before, self.lines = self.lines, max(1, self.lines // FEWER)
         return self.lines < before
 
     def fail(self) -> None:
-        """The log could not be read: its silence is unknown until the next read that succeeds."""
+        """Note that the log could not be read: its silence is unknown until the next successful
+        read.
+        """
         self._read_at = -math.inf
 
     def take(self, log: bytes, at: float, now: datetime, broken_at: float = -math.inf) -> Reading:

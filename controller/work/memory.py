@@ -113,7 +113,7 @@ class JobMemory:
         return [f"no right to patch paddlejobs/status in namespace {denied[0].namespace}"]
 
     def forget(self, job: Key) -> None:
-        """The job is gone."""
+        """Forget a job that is gone."""
         with self._lock:
             if self._denied and self._denied[0] == job:
                 self._denied = None
@@ -123,14 +123,14 @@ class JobMemory:
     # Own writes
 
     def await_written(self, job: Key, resource: Resource, obj: Raw) -> None:
-        """An object was created or patched; `obj` is the API server's answer."""
+        """Note that an object was created or patched; `obj` is the API server's answer."""
         version = version_of(obj)
         with self._lock:
             written = self._awaiting_locked(job).written
             written[resource] = max(version, written.get(resource, 0))
 
     def await_deleted(self, job: Key, resource: Resource, name: str, uid: str) -> None:
-        """The deletion of an object was accepted."""
+        """Note that the deletion of an object was accepted."""
         with self._lock:
             deleted = self._awaiting_locked(job).deleted
             deleted[(resource, Key(job.namespace, name))] = uid
@@ -204,7 +204,7 @@ class JobMemory:
         return Lesson(is_new, reports and not self.awaits_writes(job))
 
     def note_status_written(self, job: Key, uid: str) -> None:
-        """This process has just written the job's status."""
+        """Note that this process has just written the job's status."""
         with self._lock:
             self._denied = None
             self._of_uid_locked(job, uid).status_written_at = self._clock.now()
@@ -217,7 +217,7 @@ class JobMemory:
                 self._of_uid_locked(job, uid).training = pod_uid, reading
 
     def note_status_denied(self, job: Key) -> None:
-        """Writing the job's status was forbidden.
+        """Note that writing the job's status was forbidden.
 
         If admission refused it, only this job is affected, and the operator stays ready.
         """

@@ -40,7 +40,7 @@ class PortRanges:
         return decide(observed)
 
     def forget(self, job: Key) -> None:
-        """The job is gone."""
+        """Forget a job that is gone."""
         with self._lock:
             self._given.pop(job, None)
 

@@ -66,7 +66,7 @@ class LargePasses:
             return self._jobs.setdefault(job.namespace, job) == job
 
     def leave(self, job: Key) -> None:
-        """The pass is over."""
+        """Note that the pass is over."""
         with self._lock:
             if self._jobs.get(job.namespace) == job:
                 del self._jobs[job.namespace]

@@ -106,7 +106,7 @@ class WorkQueue:
             self._is_open = True
 
     def add(self, key: Key) -> None:
-        """The key needs work, once it has rested."""
+        """Add a key that needs work; if it rests, it waits until the rest is over."""
         with self._changed:
             self._add_locked(key)
 
@@ -128,7 +128,7 @@ class WorkQueue:
         self.add_after(key, self._limiter.next_delay(key, asked_seconds, most))
 
     def forget(self, key: Key) -> None:
-        """The pass has seen everything: failures and delays from before it no longer count."""
+        """Forget failures and delays from before the pass, which has seen everything."""
         self._limiter.forget(key)
         with self._changed:
             self._due.pop(key, None)
@@ -150,7 +150,7 @@ class WorkQueue:
             return None
 
     def done(self, key: Key, rest_seconds: float = 0.0) -> None:
-        """The worker has finished the key, which now rests, for MAX_REST_SECONDS at most."""
+        """Return a key that the worker has finished; it now rests, for MAX_REST_SECONDS at most."""
         with self._changed:
             now = self._clock.monotonic()
             self._metrics.worked(now - self._working.pop(key))
@@ -163,7 +163,7 @@ class WorkQueue:
                 self._changed.notify_all()
 
     def file(self, key: Key, filing: Filing) -> None:
-        """The worker has finished the key, which comes back as the filing says."""
+        """Return a key that the worker has finished; it comes back as the filing says."""
         if filing.is_settled:
             self.forget(key)
         if filing.is_failed:

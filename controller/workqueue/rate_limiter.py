@@ -94,7 +94,7 @@ class RetryLimiter:
         return max(min(most_seconds, wanted), bucket.reserve(MAX_DEBT_SECONDS))
 
     def forget(self, key: Key) -> None:
-        """The key succeeded: its next failure is the first."""
+        """Note that the key succeeded: its next failure counts as the first."""
         with self._lock:
             if self._failures.pop(key, None) is None:
                 return

@@ -31,7 +31,7 @@ from trainer import Trainer
 def run(make_role_maker: Callable[[], Any]) -> None:
     """Run as the server or worker that Fleet's role maker assigns, to the end.
 
-    `make_role_maker` makes it; it knows who the other processes are, too.
+    `make_role_maker` creates the role maker, which also knows the other processes.
     """
     if not hasattr(paddle.base.core, "DistFleetWrapper"):
         sys.exit(f"PaddlePaddle {paddle.__version__} has no parameter servers: use 2.6.2")

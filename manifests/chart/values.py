@@ -166,7 +166,8 @@ SURROUNDINGS = (
                 "aggregate",
                 True,
                 SWITCH,
-                "Add reading jobs to the ClusterRole view, and writing them to edit and admin.",
+                "Extend the ClusterRole view with reading jobs, and edit and admin with writing "
+                "them.",
             ),
         ),
     ),

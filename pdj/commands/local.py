@@ -63,7 +63,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=program,
     )
     group.add_argument(
-        "--requirements", metavar="FILE", help="packages for pip of these programs, or of --code"
+        "--requirements",
+        metavar="FILE",
+        help="requirements file for pip, for these programs or for --code",
     )
 
 

@@ -32,7 +32,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     assignment = "change a field, e.g. spec.worker.replicas=4 (repeatable)"
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help=assignment)
     add_code(parser)
-    parser.add_argument("--requirements", metavar="FILE", help="packages for pip beside --code")
+    parser.add_argument(
+        "--requirements", metavar="FILE", help="requirements file for pip, with --code"
+    )
     add_dry_run(parser)
     add_replace(parser)
     add_output(parser)

@@ -99,7 +99,7 @@ def _proxy(part: Part) -> Found:
     if not set_ or is_alone or kept is None or (not kept and part.trainer.get("envFrom")):
         return
     if not any("/" in each or each.strip() == "*" for each in kept.split(",")):
-        message = f"{set_[0]} is set, and no_proxy has no range of pods: peers may not be reached"
+        message = f"{set_[0]} is set, but no_proxy has no range of pods: peers may be unreachable"
         yield (*part.trainer_place, "env"), message
 
 

@@ -93,7 +93,7 @@ _ROWS = (
     ("activate", "Deactivated",
         "The job's Workload was made inactive.", "该作业的 Workload 被设为不活动。"),
     ("activate", "RequeuingLimitExceeded",
-        "Its pods were not ready in time too often, so Kueue has stopped it.",
+        "Kueue has stopped it, because its pods were too often not ready in time.",
         "pod 多次未能及时就绪，Kueue 已停止该作业。"),
     ("activate", "MaximumExecutionTimeExceeded",
         "The job has run for as long as its label max-exec-time-seconds allows.",

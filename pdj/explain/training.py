@@ -40,8 +40,8 @@ ENGLISH: Texts = {
     Reason.LOG_NOT_READ: Text(
         "The operator does not read the log of the first worker, so the status shows no progress, "
         "and no stall is noticed.",
-        "Print shorter lines, or move large values of the template into a ConfigMap; a right that "
-        "is missing is the administrator's (docs/progress.md).",
+        "Print shorter lines, or move large values of the template into a ConfigMap; if a right is "
+        "missing, ask the administrator (docs/progress.md).",
         Who.USER,
     ),
 }

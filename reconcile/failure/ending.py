@@ -96,7 +96,7 @@ def _cause(view: View, pod: PodView, end: ContainerEnd) -> str:
 
 
 def _says_enough(end: ContainerEnd) -> bool:
-    """Whether how it ended explains something by itself; a plain exit code does not."""
+    """Whether the way it ended explains the failure by itself; a plain exit code does not."""
     return end.signal is not None or end.reason not in PLAIN_REASONS
 
 

@@ -66,7 +66,7 @@ def count_loss(view: View, status: JobStatus) -> tuple[Outcome, ...]:
 
 
 def add_loss(view: View, status: JobStatus) -> JobStatus:
-    """The status with the lost time that ends with it, and with the time until all pods first ran.
+    """The status plus the lost time that it ends; at the first start, the time until all pods ran.
 
     `kubectl pdj status` shows the rest, as the share of the time in which the job has trained.
     """

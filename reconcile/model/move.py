@@ -50,7 +50,7 @@ def complete_job(view: View, message: str) -> Move:
 
 
 def fail_job(view: View, reason: Reason, message: str, status: JobStatus | None = None) -> Move:
-    """Fail the job; `status` replaces the stored one as the status before the end."""
+    """Fail the job, starting from the stored status, or from `status` if it is given."""
     return _end_job(view, status or view.job.status, Phase.FAILED, reason, message)
 
 

@@ -139,7 +139,7 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"function": "fit:main"}, "code= names the folder"),
+        ({"function": "fit:main"}, "pass the folder that contains it as code="),
         ({"function": fit, "code": "/no/such/folder"}, "no such folder"),
         (
             {"function": fit, "requirements": "einops"},
