@@ -33,10 +33,10 @@ def _describe(training: "Training", words: dict[str, str]) -> Iterator[str]:
         return
     if progress.epoch is not None:
         yield words["epoch"].format(_of(progress.epoch, progress.epochs))
-    if progress.step is None:
-        yield words["none"]
-    else:
+    if progress.step is not None:
         yield words["step"].format(_of(progress.step, progress.total)) + _percent(training)
+    elif progress.epoch is None:
+        yield words["none"]
     for name, number in progress.metrics:
         if name.lower() in SHOWN_METRICS:
             yield f"{name.lower()} {number}"

@@ -161,6 +161,10 @@ ODD: dict[str, tuple[bytes | Exception, str]] = {
     "node-away": (Transient("no answer"), "progress unknown: no answer"),
     "rotated-away": (b"", "no output yet"),
     "kubelets-own-words": (b"failed to watch file\n", "no output yet"),
+    "epochs-alone": (
+        log((99, "Epoch 3/10, Loss: 0.3")),
+        "epoch 3/10  loss 0.3  last output 1s ago",
+    ),
     "no-step": (log((99, "loading data")), "no step in the last lines  last output 1s ago"),
     "silent": (log((-900, "step 7/9")), "step 7/9 (77 %)  this step for 16m  last output 16m ago"),
     "one-step-for-ever": (
