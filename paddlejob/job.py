@@ -121,7 +121,7 @@ class Job:
                 wait_for(session, self.name, self._has_ended, lambda _raw: None)
                 raw = self._look().raw
         except NotInTime as error:
-            raise NotInTime(f"{error} ({_headline(self.raw) or self.phase})") from None
+            raise NotInTime(f"{error} ({_headline(self.raw) or self.phase or 'New'})") from None
         if raw["status"]["phase"] == Phase.FAILED:
             raise _failure(raw)
         return self
