@@ -7,6 +7,7 @@ pods of others are none of its business here. The Service of the webhooks names 
 import base64
 import contextlib
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import yaml
 
 from localcluster import Cluster
+from localcluster.cluster.components import API_SERVER
 from localcluster.commands.manifests import install
 from localcluster.machine import clock
 from localcluster.machine.ports import HOST, claim_port
@@ -34,6 +36,21 @@ VERSION = f"{GROUP}/v1beta2"
 API = f"/apis/{VERSION}"
 NAME = "kueue"
 FRAMEWORK = "PaddleJob.v1.batch.paddlepaddle.org"
+VISIBILITY = "apiservice_v1beta2.yaml"
+VIEWERS = ("workload", "localqueue", "pending_workloads_lq")
+"""What they may see goes to the built-in roles of users."""
+CERTIFICATES = Path("/visibility")
+"""Where Kueue makes the certificate of its visibility API; it cannot be told another place."""
+AGGREGATION = {
+    API_SERVER: [
+        *("--requestheader-client-ca-file=ca.crt", "--requestheader-allowed-names=localcluster"),
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        *("--proxy-client-cert-file=server.crt", "--proxy-client-key-file=server.key"),
+    ]
+}
+"""Without it the visibility API is not told who asks, and refuses."""
 READY_SECONDS = 180.0
 SLEEP = "sleep 3600"
 
@@ -115,6 +132,25 @@ class Kueue:
         """Run it with other settings."""
         self.cluster.stop(NAME)
         self.start(**settings)
+
+    @contextlib.contextmanager
+    def visible(self) -> Iterator[None]:
+        """Run it with its visibility API and the roles of those who may see it."""
+        folder, (port, claim) = Path(CONFIG) / "components", claim_port()
+        service = yaml.safe_load((folder / "visibility" / VISIBILITY).read_text())
+        service["spec"]["service"] = {"name": SERVICE, "namespace": NAMESPACE, "port": port}
+        texts = [(folder / "rbac" / f"{each}_viewer_role.yaml").read_text() for each in VIEWERS]
+        served = {"bindAddress": HOST, "bindPort": port}
+        self.restart(featureGates={"VisibilityOnDemand": True}, visibilityServer=served)
+        try:
+            install(self.cluster, stdin="\n---\n".join([yaml.safe_dump(service), *texts]))
+            yield
+        finally:
+            # One that is not there would keep namespaces from being deleted.
+            self.cluster.kubectl("delete", "apiservice", service["metadata"]["name"])
+            claim.close()
+            shutil.rmtree(CERTIFICATES, ignore_errors=True)
+        self.restart()
 
     def _is_ready(self) -> bool:
         """It is ready once it has its certificates, which a kubelet would mount."""

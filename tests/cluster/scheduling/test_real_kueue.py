@@ -1,6 +1,7 @@
 """Jobs in queues of real Kueue, with its webhooks: docs/kueue.md says with which one."""
 
 import json
+import os
 import signal
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,8 +14,11 @@ from localcluster import Cluster, ClusterConfig
 from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.kueue import (
+    AGGREGATION,
     API,
+    CERTIFICATES,
     FRAMEWORK,
+    NAME,
     SLEEP,
     VERSION,
     Kueue,
@@ -32,6 +36,8 @@ from tests.live.kueue import (
 )
 from tests.live.lab import CORE, Lab, shell
 from tests.live.operated import operator_beside, run_operator
+from tests.live.pdj import explain, run_pdj
+from tests.live.tenant import JOBS, Tenant
 
 pytestmark = [needs_kueue, pytest.mark.timeout(900)]
 Raw = dict[str, Any]
@@ -44,7 +50,8 @@ FREE_SECONDS = 6.0
 @pytest.fixture(scope="module")
 def kueue() -> Iterator[Kueue]:
     """One node, Kueue, and the rights of an operator with the flag."""
-    with Cluster(ClusterConfig(nodes=1)) as running, prepare(running) as kueue:
+    config = ClusterConfig(nodes=1, component_arguments=AGGREGATION)
+    with Cluster(config) as running, prepare(running) as kueue:
         kueue.start()
         yield kueue
 
@@ -271,6 +278,48 @@ def test_operator_that_was_away_goes_on(kueue: Kueue, state: str) -> None:
                 lab.wait(lambda: condition(lab, "job", "Finished").get("status"), "finished")
             (only,) = lab.items(API, "workloads")
             assert only["metadata"]["uid"] == uid
+
+
+def test_jobs_run_on_while_kueue_is_away(kueue: Kueue, lab: Lab) -> None:
+    """A gang restarts, and a new job says that it waits; both go on once Kueue is back."""
+    submit(lab, flavor(), *queue(lab, "away", 4))
+    submit(lab, queued("runs", "away"))
+    lab.wait(lambda: condition(lab, "runs", "PodsReady").get("status") == "True", "it runs")
+    kueue.cluster.stop(NAME)
+    lab.kubectl("delete", "pod", "runs-worker-0", "--wait=false")
+    lab.wait(lambda: lab.status("runs").get("attempt") == 2, "another attempt")
+    lab.wait_phase("runs", "Running")
+    submit(lab, queued("held", "away"))
+    lab.wait(lambda: "webhook" in lab.condition("held", "Pending").get("message", ""), "it says so")
+    assert not lab.pods("held")
+    kueue.start()
+    lab.wait_phase("held", "Running")
+    assert lab.status("runs")["attempt"] == 2
+
+
+@pytest.mark.skipif(
+    CERTIFICATES.exists() or not os.access("/", os.W_OK),
+    reason=f"Kueue keeps certificates in {CERTIFICATES}, which is there or cannot be made",
+)
+def test_user_sees_the_place_in_the_queue_and_who_has_its_quota(kueue: Kueue, lab: Lab) -> None:
+    tenant = Tenant(lab.cluster, lab.namespace, JOBS)
+    holder, places = f"seen <- PaddleJob {lab.namespace}/first", ("seen: 1 of 2", "seen: 2 of 2")
+
+    def are_told() -> bool:
+        """Whether a user who may do what `edit` allows is told of both jobs."""
+        asked, config = ("-n", lab.namespace, "explain"), str(tenant.kubeconfig)
+        told = [run_pdj(*asked, name, kubeconfig=config).out for name in ("second", "third")]
+        return all(holder in each for each in told) and all(p in "".join(told) for p in places)
+
+    with kueue.visible():
+        submit(lab, flavor(), *queue(lab, "seen", 2))
+        submit(lab, queued("first", "seen"))
+        lab.wait_phase("first", "Running")
+        submit(lab, queued("second", "seen"), queued("third", "seen"))
+        for name in ("second", "third"):
+            lab.wait(is_queued(lab, name), f"{name} waits")
+        lab.wait(are_told, "both have a place")
+        assert holder in explain(lab, "second", "en"), "an administrator, of all namespaces"
 
 
 def test_job_whose_pods_are_not_ready_in_time_is_requeued(kueue: Kueue, lab: Lab) -> None:

@@ -460,6 +460,21 @@ def test_label_that_changes_moves_a_held_job(world: World, kueue: Kueue) -> None
     assert kueue.workload["spec"]["queueName"] == "team-b"
 
 
+def test_label_that_changes_while_running_counts_when_the_job_is_queued_again(
+    world: World, kubelet: Kubelet, kueue: Kueue
+) -> None:
+    run(world, kubelet, kueue, a_queued_job())
+    labels = {"kueue.x-k8s.io/queue-name": "team-b"}
+    world.change("PaddleJob", "train", lambda job: job["metadata"].update(labels=labels))
+    world.settle()
+    assert (world.phase(), kueue.workload["spec"]["queueName"]) == ("Running", "team-a")
+    kueue.evict()
+    world.settle()
+    kubelet.let_go()
+    world.settle()
+    assert (kueue.holds_quota, kueue.workload["spec"]["queueName"]) == (False, "team-b")
+
+
 def test_label_that_goes_starts_a_held_job_but_keeps_the_quota_of_another(
     world: World, kubelet: Kubelet, kueue: Kueue
 ) -> None:
