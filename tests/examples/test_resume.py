@@ -25,7 +25,7 @@ SETTINGS = {
     # Its launcher takes the port on all addresses of the machine, the other's servers among them.
     "resnet": {
         "SAMPLES": "2048",
-        "EPOCHS": "3",
+        "EPOCHS": "2",
         "CHECKPOINT_EVERY": "2",
         "PADDLE_PORT": "37000",
     },
