@@ -1,6 +1,7 @@
 """The command line: `python -m localcluster up | down | images | run FILE... | kubeconfig`."""
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from localcluster.machine import clock
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.statefolder import DEFAULT_NAME
 
+NAME_VARIABLE = "LOCALCLUSTER_NAME"
 FIELDS = {
     "nodes": "nodes",
     "capacity": "node_capacity",
@@ -56,8 +58,9 @@ def _parser() -> argparse.ArgumentParser:
         description="A Kubernetes cluster of plain processes, for this machine alone.",
     )
     named, sized = (argparse.ArgumentParser(add_help=False) for _ in range(2))
-    of = "the cluster's name (%(default)s)"
-    named.add_argument("--name", type=_name, default=DEFAULT_NAME, help=of)
+    of = f"the cluster's name (%(default)s); {NAME_VARIABLE} sets it for all commands"
+    name = os.environ.get(NAME_VARIABLE) or DEFAULT_NAME
+    named.add_argument("--name", type=_name, default=name, help=of)
     _add_cluster_options(sized)
     add = parser.add_subparsers(required=True, metavar="COMMAND").add_parser
     start = "start a cluster in the background"
