@@ -27,6 +27,10 @@ class Backoff:
         self._next = first_seconds
         self._last_at = clock.monotonic()
 
+    def reset(self) -> None:
+        """Have the pauses start over."""
+        self._next = self._first
+
     def next_delay(self) -> float:
         """The seconds to wait after one more failure."""
         now = self._clock.monotonic()

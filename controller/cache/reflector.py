@@ -7,7 +7,7 @@ watch resumes from the last version seen, bookmarks included. How it ends decide
     the server ended it             the next watch, at once
     nothing came for 70 s           a new list: bookmarks come each minute, so it was dead, or the
                                     server knows no such version yet: its etcd was restored
-    cut, garbage, refused, ERROR    the next watch, after a growing pause
+    cut, garbage, refused, ERROR    the next watch, after a pause that grows until a watch lasts
     nobody answers                  the next watch, after two seconds at most: no watch brings
                                     anything then, and a try costs nobody anything
     no watch for two seconds        a new list: etcd may have been restored meanwhile
@@ -76,6 +76,8 @@ RELIST_SECONDS = 30.0
 """A list that expires sooner than this is not followed by another at once."""
 STEADY_SECONDS = 2.0
 """A watch that stays open for this long is a success, even without events."""
+LASTING_SECONDS = 10.0
+"""After a watch that stood this long the pauses start over: load balancers cut idle ones."""
 _MAX_SKIPPED = 1000
 
 
@@ -304,6 +306,8 @@ class Reflector:
             stream.release()
             if self._is_steady():
                 self._failing_since = None
+            if self._is_steady(LASTING_SECONDS):
+                self._backoff.reset()
             self._opened_at, self._left_at = None, self._clock.monotonic()
         lasted = self._clock.monotonic() - started
         if lasted < SHORT_WATCH_SECONDS and self._events == events_before:
@@ -325,10 +329,10 @@ class Reflector:
         self._opened_at = self._clock.monotonic()
         return stream
 
-    def _is_steady(self) -> bool:
+    def _is_steady(self, seconds: float = STEADY_SECONDS) -> bool:
         """Whether a stream has been open long enough to count as a success."""
         opened = self._opened_at
-        return opened is not None and self._clock.monotonic() - opened >= STEADY_SECONDS
+        return opened is not None and self._clock.monotonic() - opened >= seconds
 
     def _take(self, event: Raw) -> None:
         kind, obj = event.get("type"), event.get("object")

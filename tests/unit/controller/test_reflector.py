@@ -16,6 +16,7 @@ from controller.cache import reflector, store
 from controller.cache.event_handler import EventHandler
 from controller.cache.reflector import (
     FAILING_SECONDS,
+    LASTING_SECONDS,
     RELIST_SECONDS,
     SILENT_SECONDS,
     STEADY_SECONDS,
@@ -402,6 +403,21 @@ def test_a_watch_that_broke_after_it_had_stood_begins_to_fail_anew(running, serv
     running.start(reply(200, page()), stream(), half_an_event)
     eventually(lambda: len(clock.waits) == 2 and len(server.seen) > 3)
     assert running.reflector.is_healthy
+
+
+def test_watches_that_are_cut_after_a_while_are_resumed_soon(running, server, clock):
+    """As by a load balancer that cuts what is idle for half a minute."""
+
+    def stand_then_break(handler) -> None:
+        eventually(lambda: running.reflector._opened_at is not None)
+        clock.step(LASTING_SECONDS + 1)
+        drop(handler)
+
+    running.start(reply(200, page()), *[stream(end=stand_then_break)] * 8)
+    eventually(lambda: len(watches(server)) > 8)
+    assert len(clock.waits) == 8
+    assert max(clock.waits) < 2
+    assert len(lists(server)) == 1
 
 
 PLAIN = reply(404, b"default backend - 404")
