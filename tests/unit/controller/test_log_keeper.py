@@ -7,6 +7,8 @@ import pytest
 from api.constants import ANNOTATION_KEEP_LOGS
 from api.job import parse_job
 from api.objects import Raw
+from controller.cache.store import pack
+from controller.client.resources import PADDLE_JOB
 from controller.work.log_keeper import BURST, LINES, LogKeeper
 from controller.workqueue.rate_limiter import TokenBucket
 from kube.errors import ApiError, Forbidden, NotFound, Transient
@@ -124,3 +126,7 @@ def test_nothing_is_kept_unless_the_job_asks(api: Api) -> None:
     assert keep_log(view, view.pods[POD]) is None
     running = view_of(job(), a_pod(job()).running().build())
     assert keep_log(running, running.pods[POD]) is None
+
+
+def test_what_the_job_asks_is_in_the_store() -> None:
+    assert parse_job(pack(PADDLE_JOB, job()).unpack()).keeps_logs
