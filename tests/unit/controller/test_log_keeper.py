@@ -7,7 +7,7 @@ import pytest
 from api.constants import ANNOTATION_KEEP_LOGS
 from api.job import parse_job
 from api.objects import Raw
-from controller.cache.store import pack
+from controller.cache.trim import trim
 from controller.client.resources import PADDLE_JOB
 from controller.work.log_keeper import BURST, LINES, LogKeeper
 from controller.workqueue.rate_limiter import TokenBucket
@@ -129,4 +129,4 @@ def test_nothing_is_kept_unless_the_job_asks(api: Api) -> None:
 
 
 def test_what_the_job_asks_is_in_the_store() -> None:
-    assert parse_job(pack(PADDLE_JOB, job()).unpack()).keeps_logs
+    assert parse_job(trim(PADDLE_JOB, job())).keeps_logs
