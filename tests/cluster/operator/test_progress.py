@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from api.constants import Reason
+from api.constants import ANNOTATION_KEEP_LOGS, Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import operator_that_reads_logs
-from tests.live.pdj import assert_explained
+from tests.live.pdj import Tool, assert_explained
 
 Raw = dict[str, Any]
 PERIOD_SECONDS = 45
@@ -52,3 +52,18 @@ def test_status_says_how_far_a_bar_is(lab: Lab) -> None:
     assert (seen["step"], seen["path"]) == (30, "out/checkpoint-30")
     assert "estimatedEndTime" in progress()
     assert_explained(lab, "large", Reason.LOG_NOT_READ)
+
+
+@pytest.mark.timeout(200)
+def test_the_log_of_a_failed_attempt_is_kept(lab: Lab) -> None:
+    fails_once = "seq 1000; if [ $ATTEMPT = 1 ]; then exit 1; fi; sleep 600"
+    attempt = "metadata.labels['batch.paddlepaddle.org/attempt']"
+    variable = {"name": "ATTEMPT", "valueFrom": {"fieldRef": {"fieldPath": attempt}}}
+    template = shell(fails_once, env=[variable])
+    job = paddle_job("kept", {"worker": (1, template)}, backoffLimit=1)
+    job["metadata"]["annotations"] = {ANNOTATION_KEEP_LOGS: "true"}
+    lab.submit(job)
+    lab.wait(lambda: lab.job("kept").get("status", {}).get("attempt") == 2, "it is restarted")
+    lab.wait_phase("kept", "Running")
+    kept = Tool(lab).run("logs", "kept", "--attempt", "1")
+    assert kept.out.split()[-200:] == [str(number) for number in range(801, 1001)], kept

@@ -14,7 +14,6 @@ import pytest
 from localcluster import Cluster, ClusterConfig
 from localcluster.commands.manifests import install
 from localcluster.machine import clock
-from manifests.rbac import KUEUE_RULES
 from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
@@ -25,7 +24,7 @@ from tests.live.operated import (
     run_operator,
 )
 from tests.live.processes import listening_ports
-from tests.live.rights import Right, granted, used
+from tests.live.rights import QUEUES, Right, granted, used
 from tests.live.scrape import scrape
 
 ASKED_BY_ADMISSION = {("batch.paddlepaddle.org", "paddlejobs/finalizers", "update")}
@@ -34,7 +33,6 @@ IN_VOLCANO = "podgroups.scheduling.volcano.sh"
 IN_TREE = "podgroups.scheduling.k8s.io"
 CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
 IN_KUEUE = "workloads.kueue.x-k8s.io"
-QUEUES = {(group, resource, verb) for group, resource, verbs in KUEUE_RULES for verb in verbs}
 Raw = dict[str, Any]
 
 

@@ -129,7 +129,17 @@ def test_crowd_keeps_to_its_quota_and_higher_priority_goes_first(lab: Lab) -> No
         "status": {"capacity": size, "allocatable": size},
     }
     submit(lab, node, flavor("simulated", nodeLabels={"pool": "simulated"}))
-    submit(lab, *queue(lab, "crowd", f"{10 * MOST_PODS}m", "simulated", stopPolicy="Hold"))
+    submit(
+        lab,
+        *queue(
+            lab,
+            "crowd",
+            f"{10 * MOST_PODS}m",
+            "simulated",
+            stopPolicy="Hold",
+            queueingStrategy="StrictFIFO",
+        ),
+    )
     template = shell("what runs on a simulated node", **SMALL)
     jobs = [
         queued(f"{level}-{number}", "crowd", PODS, priority=level, template=template)
