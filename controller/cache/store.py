@@ -37,11 +37,15 @@ intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A job and everything it controls at one moment, and the PodGroup with its name."""
+    """A job and everything it controls at one moment, and the PodGroup with its name.
+
+    `former_pods` names the pods of former jobs of that name.
+    """
 
     job: Raw
     children: dict[Resource, tuple[Raw, ...]]
     named_pod_group: Raw | None
+    former_pods: tuple[str, ...] = ()
 
 
 class Facts(NamedTuple):
@@ -175,7 +179,8 @@ class Store:
         self._lock = threading.Lock()
         """Guards all that follows."""
         self._tables: dict[Resource, dict[Key, Entry]] = {r: {} for r in resources}
-        self._by_owner: dict[Owner, dict[tuple[Resource, Key], Entry]] = {}
+        self._owned: dict[Key, dict[tuple[Resource, Key], Entry]] = {}
+        """What belongs to a job of this name, be it there or a former one."""
         self._versions: dict[tuple[Resource, str], int] = {}
         """Versions by kind and watched namespace, which is empty if all are watched."""
         self._room = Room()
@@ -241,15 +246,20 @@ class Store:
             job = self._tables[PADDLE_JOB].get(key)
             if job is None:
                 return None
-            owned = list(self._by_owner.get(Owner(key, job.uid), {}).items())
+            owned, owner = list(self._owned.get(key, {}).items()), Owner(key, job.uid)
             named = self._tables.get(VOLCANO_POD_GROUP, {}).get(key)
         children: dict[Resource, list[Raw]] = {}
-        for (resource, _), entry in owned:
-            children.setdefault(resource, []).append(entry.unpack())
+        former_pods = []
+        for (resource, (_, name)), entry in owned:
+            if entry.owner == owner:
+                children.setdefault(resource, []).append(entry.unpack())
+            elif resource == POD:
+                former_pods.append(name)
         return Family(
             job.unpack(),
             {resource: tuple(objects) for resource, objects in children.items()},
             named.unpack() if named else None,
+            tuple(sorted(former_pods)),
         )
 
     def _put_locked(self, resource: Resource, entry: Entry) -> Entry | None:
@@ -257,7 +267,7 @@ class Store:
         entry = self._room.admit(resource, entry)
         self._tables[resource][entry.key] = entry
         if entry.owner is not None:
-            self._by_owner.setdefault(entry.owner, {})[(resource, entry.key)] = entry
+            self._owned.setdefault(entry.owner.key, {})[(resource, entry.key)] = entry
         return before
 
     def _remove_locked(self, resource: Resource, key: Key) -> Entry | None:
@@ -265,10 +275,10 @@ class Store:
         if before is not None:
             self._room.release(resource, before)
         if before is not None and before.owner is not None:
-            owned = self._by_owner[before.owner]
+            owned = self._owned[before.owner.key]
             del owned[(resource, key)]
             if not owned:
-                del self._by_owner[before.owner]
+                del self._owned[before.owner.key]
         return before
 
     def _advance_locked(self, resource: Resource, namespace: str, version: int) -> None:

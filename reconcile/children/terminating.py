@@ -53,10 +53,27 @@ class _Leaver:
 
 
 def await_leavers(view: View) -> Hold | None:
-    """Wait for children that are being deleted: of a deleted job, or of the last attempt."""
+    """Wait for what is being deleted: children of a deleted job, pods of the last attempt or of a
+    former job of this name.
+    """
     if view.job.is_deleting:
         return _await_children(view)
-    return _await_previous(view) if view.previous_pods else None
+    if view.previous_pods:
+        return _await_previous(view)
+    former = view.observed.former_pods
+    return _await_former(former) if former else None
+
+
+def _await_former(pods: tuple[str, ...]) -> Hold:
+    """Wait for the pods of a former job, by name.
+
+    A kubelet keeps an immutable ConfigMap for as long as one of its pods names it. So a pod that
+    starts beside one of a former job would find that job's ConfigMap for as long as it lives.
+    """
+    others = and_more(len(pods) - 1)
+    cause = f"Pod {pods[0]} of a former job of this name is still there{others}"
+    next_step = "the job goes on once it is gone"
+    return Hold(Reason.PODS_TERMINATING, cause, next_step, stops=Stop.PODS)
 
 
 def _await_children(view: View) -> Hold:

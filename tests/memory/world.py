@@ -248,6 +248,7 @@ class World:
         observed = Observed(
             job=job,
             pods=children[POD],
+            former_pods=self._former_pods(job),
             services=children[SERVICE],
             config_maps=children[CONFIG_MAP],
             pod_groups=children[VOLCANO_POD_GROUP],
@@ -264,6 +265,11 @@ class World:
             **facts._asdict(),
         )
         return replace(observed, training=self.training)
+
+    def _former_pods(self, job: Raw) -> tuple[str, ...]:
+        owner = Owner(self._key(name_of(job)), uid_of(job))
+        pods = (each for (kind, _), each in self.objects.items() if kind == "Pod")
+        return tuple(sorted(name_of(pod) for pod in pods if owner.has_inherited(pod)))
 
     def _prebuilt(self, job: Raw, own: tuple[Raw, ...]) -> dict[Place, Raw]:
         place = (WORKLOAD.kind, parse_prebuilt(job))
