@@ -3,7 +3,8 @@
 Any worker may call. The reads are limited to a rate, and a job goes on without if one fails.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import BoundedSemaphore
 
 from api.objects import uid_of
 from api.ownership import Owner
@@ -19,6 +20,8 @@ LINES = (200, 40, 1)
 """How many lines to ask for; fewer if they are too long together."""
 RATE, BURST = 5.0, 20
 """Logs a second, so that tenants whose jobs fail in their thousands do not set the pace."""
+MAX_AT_ONCE = 2
+"""How many workers may read at once, so that nodes that do not answer leave workers to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,18 @@ class LogKeeper:
     client: ApiClient
     pace: TokenBucket
     log: Log
+    slots: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_AT_ONCE))
 
     def keep(self, owner: Owner, item: KeepLog) -> None:
-        """Keep it, and delete the oldest that is kept."""
-        if not self.pace.try_take():
-            return
+        """Keep it, and delete the oldest that is kept, unless too much is being read."""
+        if self.slots.acquire(blocking=False):
+            try:
+                if self.pace.try_take():
+                    self._keep(owner, item)
+            finally:
+                self.slots.release()
+
+    def _keep(self, owner: Owner, item: KeepLog) -> None:
         try:
             body = item.build(self._read(owner, item))
             self.client.create(CONFIG_MAP.path(owner.key.namespace), body)

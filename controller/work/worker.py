@@ -180,7 +180,7 @@ class Worker:
 
 
 def _not_at_once(seconds: float | None) -> float | None:
-    """The filing of a failed pass with a delay; otherwise it would be retried at once."""
+    """The delay of a failed pass: the deadline's, if that is not too soon."""
     return None if seconds is None else max(seconds, LEAST_WAIT_SECONDS)
 
 

@@ -9,7 +9,7 @@ from api.job import parse_job
 from api.objects import Raw
 from controller.cache.trim import trim
 from controller.client.resources import PADDLE_JOB
-from controller.work.log_keeper import BURST, LINES, LogKeeper
+from controller.work.log_keeper import BURST, LINES, MAX_AT_ONCE, LogKeeper
 from controller.workqueue.rate_limiter import TokenBucket
 from kube.errors import ApiError, Forbidden, NotFound, Transient
 from kube.logs import MAX_BYTES
@@ -118,6 +118,19 @@ def test_jobs_that_fail_in_their_thousands_do_not_set_the_pace(api: Api, keeper:
     for _ in range(2 * BURST):
         keeper.keep(OWNER, item())
     assert len(api.asked) == BURST
+
+
+def test_nodes_that_do_not_answer_leave_workers_to_others(api: Api, keeper: LogKeeper) -> None:
+    def read_log(*_: object) -> bytes:
+        if len(reads) < 2 * MAX_AT_ONCE:  # as if another worker came while this one waits
+            reads.append(None)
+            keeper.keep(OWNER, item())
+        return b""
+
+    reads: list[None] = []
+    api.read_log = read_log  # type: ignore[method-assign]
+    keeper.keep(OWNER, item())
+    assert len(reads) == MAX_AT_ONCE
 
 
 def test_nothing_is_kept_unless_the_job_asks(api: Api) -> None:
