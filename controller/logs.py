@@ -3,32 +3,44 @@
 JSON in a cluster, columns in a terminal. The logger is built here and passed on. Only one thing is
 global: warnings that libraries send to the standard logging module are forwarded to it.
 
-Values are cut to a maximum size, because an API server's message may repeat a whole object.
+Values are cut to a maximum size, because an API server's message may repeat a whole object. A
+warning that repeats is counted and not written, for a minute.
 """
 
 import json
 import logging
 import os
 import sys
+import threading
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any, TextIO
 
 import structlog
+from cachetools import LRUCache
+
+from kube.clock import Clock
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("auto", "json", "text")
 
 MAX_VALUE_BYTES = 1000
 MAX_TRACEBACK_BYTES = 2000
+REPEAT_SECONDS = 60.0
+MAX_WARNINGS = 1000
+"""How many warnings are remembered."""
+VARYING = {"pass_id", "retry_after_seconds"}
+"""What differs between two of the same."""
 _MOST_BYTES_PER_CHARACTER = 12
 """The most bytes of one character in ASCII JSON: two escaped surrogates."""
 
 Log = structlog.typing.FilteringBoundLogger
 
 
-def build_log(format_: str, level: str, stream: TextIO = sys.stderr) -> Log:
+def build_log(
+    format_: str, level: str, stream: TextIO = sys.stderr, clock: Clock | None = None
+) -> Log:
     """A logger that writes to the stream. `auto` means JSON inside a cluster, else text."""
     is_json = format_ == "json" or (format_ == "auto" and "KUBERNETES_SERVICE_HOST" in os.environ)
     renderer: structlog.typing.Processor = (
@@ -41,6 +53,7 @@ def build_log(format_: str, level: str, stream: TextIO = sys.stderr) -> Log:
     log: Log = structlog.wrap_logger(
         structlog.PrintLogger(stream),
         processors=[
+            _Repeats(clock or Clock()).count,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
             structlog.processors.format_exc_info,
@@ -51,6 +64,28 @@ def build_log(format_: str, level: str, stream: TextIO = sys.stderr) -> Log:
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
     )
     return log
+
+
+class _Repeats:
+    """Drops a warning that repeats; when it is written again, it says how often it was dropped."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock, self._lock = clock, threading.Lock()
+        self._seen: LRUCache[int, tuple[float, int]] = LRUCache(MAX_WARNINGS)
+        """When a warning was written, and how often it was dropped since, by its hash."""
+
+    def count(self, _log: Any, method: str, event: structlog.typing.EventDict) -> Any:
+        if method != "warning":
+            return event
+        warning = hash(frozenset((k, str(v)) for k, v in event.items() if k not in VARYING))
+        now = self._clock.monotonic()
+        with self._lock:
+            written_at, dropped = self._seen.get(warning, (-REPEAT_SECONDS, 0))
+            is_due = now - written_at >= REPEAT_SECONDS
+            self._seen[warning] = (now, 0) if is_due else (written_at, dropped + 1)
+        if not is_due:
+            raise structlog.DropEvent
+        return {**event, "repeated": dropped} if dropped else event
 
 
 def _bound_values(_log: Any, _method: str, event: structlog.typing.EventDict) -> Any:

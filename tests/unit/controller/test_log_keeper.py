@@ -128,7 +128,7 @@ def test_nodes_that_do_not_answer_leave_workers_to_others(api: Api, keeper: LogK
         return b""
 
     reads: list[None] = []
-    api.read_log = read_log  # type: ignore[method-assign]
+    api.read_log = read_log  # type: ignore[method-assign, assignment]
     keeper.keep(OWNER, item())
     assert len(reads) == MAX_AT_ONCE
 

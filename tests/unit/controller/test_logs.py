@@ -9,6 +9,7 @@ import pytest
 from controller.logs import (
     MAX_TRACEBACK_BYTES,
     MAX_VALUE_BYTES,
+    REPEAT_SECONDS,
     build_log,
     forward_library_warnings,
 )
@@ -121,3 +122,28 @@ def test_warnings_of_libraries_come_out_alike():
         logging.root.setLevel(level)
     line = json.loads(stream.getvalue())
     assert (line["logger"], line["message"]) == ("urllib3", "pool is full")
+
+
+def test_a_warning_that_repeats_is_counted(clock):
+    stream = io.StringIO()
+    log = build_log("json", "info", stream, clock)
+    for seconds in (0, 4, 8, REPEAT_SECONDS):
+        log.warning("watch_failed", kind="pods", error="away", retry_after_seconds=seconds)
+        log.info("listed")
+        clock.step(4)
+    lines = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [line["event"] for line in lines].count("listed") == 4
+    assert [line.get("repeated", 0) for line in lines if line["event"] == "watch_failed"] == [0]
+    clock.step(REPEAT_SECONDS)
+    log.warning("watch_failed", kind="pods", error="away", retry_after_seconds=1)
+    assert json.loads(stream.getvalue().splitlines()[-1])["repeated"] == 3
+
+
+@pytest.mark.parametrize("other", [{"kind": "nodes"}, {"error": "forbidden"}], ids=str)
+def test_another_warning_is_no_repetition(clock, other):
+    stream = io.StringIO()
+    log = build_log("json", "info", stream, clock)
+    first = {"kind": "pods", "error": "away"}
+    for values in (first, first | other):
+        log.warning("watch_failed", **values)
+    assert len(stream.getvalue().splitlines()) == 2
