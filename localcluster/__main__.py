@@ -1,4 +1,4 @@
-"""The command line: `python -m localcluster up | down | images | run FILE... | kubeconfig`."""
+"""The command line: `python -m localcluster up | down | images | run | kubeconfig | prune`."""
 
 import argparse
 import os
@@ -12,6 +12,7 @@ from typing import Any
 from kube.errors import ApiError
 from localcluster.build.binaries import ensure_binaries
 from localcluster.build.images import ImageTable
+from localcluster.build.prune import prune
 from localcluster.cluster.cluster import check_platform
 from localcluster.cluster.config import ClusterConfig
 from localcluster.commands import background, ownimages
@@ -84,6 +85,11 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(command=_run)
     path = "print the path of its kubeconfig"
     add("kubeconfig", help=path, parents=[named]).set_defaults(command=_kubeconfig)
+    unused = "remove builds and environments from the cache that were not used for a while"
+    old = add("prune", help=unused, description=unused)
+    days = "for how many days they were not used (%(default)s)"
+    old.add_argument("--days", type=_days, default=30, help=days)
+    old.set_defaults(command=_prune)
     return parser
 
 
@@ -132,6 +138,12 @@ def _add_cluster_options(parser: argparse.ArgumentParser) -> None:
     add("--images", type=Path, metavar="FILE", help=images, **many)
     add("--nfs-root", type=Path, metavar="FOLDER", help=nfs)
     add("--host-path-root", type=Path, metavar="FOLDER", help=host_path)
+
+
+def _days(text: str) -> float:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"not a number of days: {text}")
+    return float(text)
 
 
 def _count(text: str) -> int:
@@ -189,6 +201,15 @@ def _up(options: argparse.Namespace) -> int:
         _tell(f"cluster {options.name} is already running (process {pid})")
     print(f"export KUBECONFIG={background.kubeconfig_of(options.name)}")
     print(f"export PATH={binaries}:$PATH")
+    return 0
+
+
+def _prune(options: argparse.Namespace) -> int:
+    freed = 0
+    for name, size in prune(options.days):
+        _tell(f"removed {name}, {size / 1e6:,.0f} MB")
+        freed += size
+    _tell(f"freed {freed / 1e6:,.0f} MB")
     return 0
 
 

@@ -113,6 +113,7 @@ def ensure_installed(path: Path, recipe: Recipe, report: Report) -> Path:
         with FileLock(path.parent / f"{path.name}.lock"):
             if not (path / READY_MARK).exists():
                 _make(path, recipe, report)
+    os.utime(path)  # used today: prune.py
     return path
 
 

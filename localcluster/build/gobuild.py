@@ -79,6 +79,7 @@ def ensure_built(pins: Pins, report: Report = print) -> Path:
         _build_missing(pins, folder, report)
     if missing := [path for path in pins.files if not pins.file(path).exists()]:
         _copy(pins, missing, _module_folder(pins, report))
+    os.utime(pins.home())  # used today: prune.py
     return folder
 
 
