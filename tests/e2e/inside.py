@@ -18,8 +18,8 @@ TESTS = ("tests/e2e", "tests/cluster/node")
 ALONE = (
     "tests/e2e/test_starts.py",
     "tests/e2e/test_peer.py",
-    "tests/e2e/test_code.py",
     "tests/e2e/test_disturbances.py",
+    "tests/e2e/test_code.py",
     "tests/e2e/test_kueue.py",
     "tests/cluster/node/test_registration.py",
 )
