@@ -400,6 +400,21 @@ def test_public_names_are_documented() -> None:
     assert not bare
 
 
+def test_a_text_on_lines_of_its_own_is_documentation() -> None:
+    """A sentence without its parentheses ends with its first line, and no tool says so."""
+    stray = [
+        f"{relative(path)}:{node.lineno}"
+        for path in modules(*PACKAGES)
+        for lines in [path.read_text().splitlines()]
+        for node in ast.walk(syntax(path))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        and '"""' not in lines[node.lineno - 1]
+    ]
+    assert not stray
+
+
 def public(node: ast.Module | ast.ClassDef) -> Iterator[ast.FunctionDef | ast.ClassDef]:
     """Public functions and classes of a module, and the public methods of those classes."""
     for child in node.body:

@@ -41,8 +41,10 @@ WEB_PORTS = (80, API_PORT)
 NAMES_PORT = 53
 NAMES_SECONDS = 10.0
 SERVER_FAILURE = b"\x81\x82"
-NOT_HERE = "pods share this machine's network, so one job runs at a time: this machine does not "
-"allow networks for pods"
+NOT_HERE = (
+    "pods share this machine's network, so one job runs at a time: this machine does not "
+    "allow networks for pods"
+)
 
 
 class Forwarder:
