@@ -76,11 +76,12 @@ def test_the_uid_alone_makes_no_child(store, resource, forged):
     assert family_of(store).children == {}
 
 
-def test_a_child_that_changes_hands_leaves_its_family(store):
+@pytest.mark.parametrize("name", ["train", "other"])
+def test_a_child_that_changes_hands_leaves_its_family(store, name):
     job = a_job()
     put(store, PADDLE_JOB, job)
     put(store, POD, a_pod("p", job))
-    put(store, POD, a_pod("p", a_job(uid="other"), version=3))
+    put(store, POD, a_pod("p", a_job(name, uid="other"), version=3))
     assert pods_of(store) == []
 
 
