@@ -153,6 +153,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="manual-") as name:
         folder = Path(name)
         prepare(folder)
+        say("The manual runs jobs in paddle-system, the only namespace that operator.yaml serves.")
+        say("In a cluster of your own keep jobs out of it: docs/security.md says why.\n")
         try:
             with start_cluster(folder) as cluster:
                 walk = Walk(cluster, folder, show=say)
