@@ -46,6 +46,12 @@ DISK_FULL = Text(
     "emptyDir。",
     Who.USER,
 )
+NO_MODULE = Text(
+    "程序导入了镜像中没有的模块。",
+    "请把这个包加入镜像；若代码由 --code 发送，请写入 --requirements 的文件；若是自己的模块，"
+    "请把 workingDir 或 PYTHONPATH 设为其目录。",
+    Who.USER,
+)
 FAULTS = faults.CHINESE
 """按程序所说的内容。"""
 NOT_SET_UP = Text(

@@ -46,6 +46,12 @@ DISK_FULL = Text(
     "emptyDir with medium: Memory.",
     Who.USER,
 )
+NO_MODULE = Text(
+    "The program imports a module that its image does not have.",
+    "Add the package to the image, or to the file of --requirements if the code is sent by --code; "
+    "for a module of your own, set workingDir or PYTHONPATH to its folder.",
+    Who.USER,
+)
 FAULTS = faults.ENGLISH
 """Texts by the kind of fault in the program's log."""
 NOT_SET_UP = Text(

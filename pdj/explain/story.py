@@ -34,6 +34,8 @@ MAX_EVENTS = 200
 MAX_LAST_LINES = 10
 _DISK_FULL = "No space left on device"
 """ENOSPC, in the words of the C library."""
+_NO_MODULE = "No module named "
+"""Python's, of a module or a package."""
 _BUS_ERROR = re.compile("bus error", re.IGNORECASE)
 """SIGBUS, in those of a shell, of Python and of PaddlePaddle's DataLoader."""
 EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -147,6 +149,7 @@ def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Wh
     text = why.text
     last = job.status.failures[-1] if job.status.failures else None
     if why.reason in _OF_FAILURES and last is not None:
+        first = last.message.partition("\n")[0]
         if last.reason == OUT_OF_MEMORY:
             text = texts.OUT_OF_MEMORY
         elif last.signal == SIGKILL:
@@ -155,7 +158,9 @@ def _narrow(why: Why, job: PaddleJob, warned: set[str], texts: ModuleType) -> Wh
             text = texts.SHARED_MEMORY_FULL
         elif _DISK_FULL in last.message:
             text = texts.DISK_FULL
-        elif fault := fault_of(last.message.partition("\n")[0]):
+        elif _NO_MODULE in first:
+            text = texts.NO_MODULE
+        elif fault := fault_of(first):
             text = texts.FAULTS[fault]
     elif why.reason == Reason.WAITING_FOR_PODS and warned & _SET_UP:
         text = texts.NOT_SET_UP

@@ -85,6 +85,8 @@ def next_step(job: Raw, language: str, *events: Raw) -> Text:
         ({"exitCode": 1, "message": "OSError: CUDA error(214), uncorrectable ECC"}, "HARDWARE"),
         ({"exitCode": 1, "message": "fine\nCUDA error(214)"}, ""),
         ({"exitCode": 1, "message": "OSError: [Errno 28] No space left on device"}, "DISK_FULL"),
+        ({"exitCode": 1, "message": "ModuleNotFoundError: No module named 'nlp'"}, "NO_MODULE"),
+        ({"exitCode": 1, "message": "/usr/bin/python: No module named train"}, "NO_MODULE"),
     ],
 )
 def test_want_of_memory_is_no_error_of_the_program(
