@@ -43,7 +43,7 @@ from controller.workqueue.rate_limiter import TokenBucket
 from kube.client import Connection
 from kube.clock import MAX_DIFFERENCE, Clock
 from kube.logs import READ_SECONDS
-from metrics import Metrics
+from metrics import Census, Metrics, NamespaceCensus
 from metrics.runtime import QueueMetrics
 
 SYNC_SECONDS = 120.0
@@ -116,10 +116,12 @@ class Manager:
         """Start everything in order; False if something is not ready in time or a stop comes."""
         options, threads = self._base.options, self._threads
         self._base.metrics.jobs.preset(FAILURE_REASONS, ATTEMPT_ENDS)
-        self._base.metrics.count_state(lambda: take_census(self._store, self._base.clock.now()))
+        store, now, leads = self._store, self._base.clock.now, self._leads
+        # The leader alone, or a sum over all replicas would count each job more than once.
+        self._base.metrics.count_state(lambda: take_census(store, now()) if leads() else Census())
         if options.metrics_by_namespace:
             self._base.metrics.count_namespaces(
-                lambda: take_namespace_census(self._store, self._base.clock.now())
+                lambda: take_namespace_census(store, now()) if leads() else NamespaceCensus()
             )
         self._base.metrics.client.watch_clock(lambda: self._base.clock.ahead().total_seconds())
         if self._gate is not None:
@@ -342,6 +344,9 @@ class Manager:
             HealthServer(address, own, base.clock, encryption if "/metrics" in own else None)
             for address, own in routes.items()
         ]
+
+    def _leads(self) -> bool:
+        return self._elector is None or self._elector.acquired.is_set()
 
     def _dead_threads(self) -> list[str]:
         return [f"thread {name} has ended" for name in self._threads.dead()]

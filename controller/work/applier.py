@@ -188,6 +188,7 @@ class Applier:
             return False
         self._memory.await_written(key, PADDLE_JOB, written)
         self._memory.note_status_written(key, task.owner.uid)
+        result.is_status_written = True
         return True
 
     def _report(self, task: _Task) -> None:

@@ -19,7 +19,8 @@ class Result:
     until somebody fixes their cause. `created` and `deleted` are the successes. `is_partial`: the
     plan was too long for one pass, and the rest follows at once. `is_outdated`: the job has changed
     since the plan was made, or is gone, so its status was not written. `is_hopeless`: the namespace
-    is being deleted, and takes no new objects. `seconds`: how long the writes took.
+    is being deleted, and takes no new objects. `is_status_written`: the plan's status
+    was. `seconds`: how long the writes took.
     """
 
     errors: list[ApiError] = field(default_factory=list)
@@ -30,6 +31,7 @@ class Result:
     is_partial: bool = False
     is_outdated: bool = False
     is_hopeless: bool = False
+    is_status_written: bool = False
     seconds: float = 0.0
 
     @property

@@ -145,6 +145,7 @@ class Worker:
         if lesson.is_reported:
             _, plan = self._decide(key, family, is_report=True)
             self.applier.report(owner, family, plan, result)
+        self._log_writes(result, log)
         self._log_trouble(result, lesson.is_new, log)
         filing = _file(plan, result, lesson.is_reported)
         return replace(filing, rest_seconds=_rest(plan, result, decided - started))
@@ -156,6 +157,13 @@ class Worker:
             observed = replace(observed, is_backlogged=False)
         plan = self.ports.decide(observed, lambda seen: self.decide(seen, now, self.settings))
         return observed, plan
+
+    def _log_writes(self, result: Result, log: Log) -> None:
+        for event, children in (("deleted", result.deleted), ("created", result.created)):
+            for kind, name in sorted(children):
+                log.debug(event, kind=kind, name=name)
+        if result.is_status_written:
+            log.debug("status_written")
 
     def _log_trouble(self, result: Result, is_new: bool, log: Log) -> None:
         if result.refusals:

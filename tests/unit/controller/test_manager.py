@@ -385,6 +385,17 @@ def test_a_standby_looks_at_no_job_and_writes_nothing(api, start, server):
     assert api.writes == []
 
 
+def test_of_all_replicas_the_leader_alone_counts_the_jobs(api, start):
+    api.put(LEASE, a_lease("another"))
+    operator = start(*ELECTED, "--metrics-by-namespace")
+    eventually(operator.is_ready)
+    assert "paddlejob_jobs{" not in operator.ask("/metrics")[1]
+    assert "paddlejob_namespace_jobs{" not in operator.ask("/metrics")[1]
+    api.put(LEASE, a_lease(""))
+    eventually(lambda: 'paddlejob_jobs{mode="Single",phase=' in operator.ask("/metrics")[1])
+    assert "paddlejob_namespace_jobs{" in operator.ask("/metrics")[1]
+
+
 def test_a_leader_whose_lease_is_taken_ends_the_process_and_writes_no_more(api, start):
     operator = start(*ELECTED)
     eventually(lambda: have_pods(api))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from api.objects import Raw, name_of
 from api.ownership import Key
@@ -160,6 +161,18 @@ def test_a_usual_job_does_not_wait_for_a_large_one(bench):
     assert bench.worker.large.enter(Key(KEY.namespace, "other"), LARGE_BYTES + 1)
     assert bench.run() is None
     assert len(bench.observed) == 1
+
+
+def test_each_write_is_a_line_for_who_debugs(bench):
+    bench.plan = replace(CREATE, status=STATUS)
+    put(bench.store, PADDLE_JOB, bench.api.put(PADDLE_JOB.path(*KEY), JOB))
+    with capture_logs() as lines:
+        bench.run()
+    told = [(line["log_level"], line["event"], line["job"], line.get("name")) for line in lines]
+    assert told == [
+        ("debug", "created", "ns/train", "a"),
+        ("debug", "status_written", "ns/train", None),
+    ]
 
 
 def test_own_writes_hold_the_job_back_until_they_are_seen(bench):
