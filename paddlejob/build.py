@@ -22,6 +22,7 @@ KINDS: dict[Any, str] = {
     Path: "a path",
     bool: "True or False",
     int: "a whole number from 0 on",
+    float: "a number from 0 on",
     Callable: "a function",
     Iterable: "a list of texts",
     Mapping: "a mapping with texts as keys",
@@ -44,8 +45,8 @@ def check(function: Callable[..., Any], given: Mapping[str, Any]) -> argparse.Na
 def _fits(value: Any, kinds: tuple[Any, ...]) -> bool:
     if isinstance(value, bool):
         return bool in kinds
-    if isinstance(value, int):
-        return int in kinds and value >= 0
+    if isinstance(value, int | float):
+        return bool({float, type(value)} & {*kinds}) and value >= 0
     parts = value if isinstance(value, list | tuple | set | Mapping) else ()
     return isinstance(value, kinds) and all(isinstance(each, str) for each in parts)
 

@@ -102,9 +102,8 @@ def translate(
         kube.Transient: NoCluster,
     }
     kind = next((to for of, to in kinds.items() if isinstance(error, of)), None)
-    cause = error.__cause__
-    if kind is None and isinstance(cause, kube.ApiError):
-        kind = type(translate(cause))
+    if kind is None and isinstance(error.__cause__, kube.ApiError):
+        kind = type(translate(error.__cause__))
     text = str(error) if isinstance(error, pdj.Problem) else explain(error)
-    helps = getattr(error, "by_argument", "")
-    return (kind or otherwise)(one_line(f"{text}: {helps}" if helps else text))
+    parts = (*getattr(error, "__notes__", ()), text, getattr(error, "by_argument", ""))
+    return (kind or otherwise)(one_line(": ".join(filter(None, parts))))

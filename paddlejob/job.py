@@ -1,7 +1,7 @@
 """A job in a cluster: its state, the reasons for it, and the actions on it."""
 
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ from api.constants import Phase, Reason
 from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
 from api.status import JobStatus
 from kube.errors import NotFound
+from paddlejob.build import check
 from paddlejob.errors import ImageFailed, JobFailed, NotInTime, PaddleJobError, translating
 from paddlejob.picture import draw
 from pdj import actions
@@ -154,8 +155,9 @@ class Job:
             actions.scale(self._client.api, self._look().raw, workers)
 
     def restart(self) -> None:
-        """Begin a new attempt, which does not count against backoffLimit; an ended job is created
-        again.
+        """Begin a new attempt, which does not count against backoffLimit; an ended job is deleted
+        and created again. If it cannot be created, the error names a file with it, for
+        `client.submit`.
         """
         with translating():
             raw, session = self._look().raw, self._session(wait=False)
@@ -169,14 +171,13 @@ class Job:
         """Delete the job and everything that it owns; with `wait`, return when it is gone."""
         session = self._session(timeout=timeout)
         with translating():
-            try:
+            with suppress(NotFound):
                 actions.delete(session.client, self._look().raw)
-            except NotFound:
-                return
             if wait:
                 wait_until_gone(session, self.name, self._uid)
 
     def _session(self, **options: Any) -> Session:
+        check(Job.logs, options)
         return self._client.session(self.name, **{"namespace": self.namespace, **options})
 
     def _look(self) -> JobPicture:

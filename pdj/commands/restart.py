@@ -5,6 +5,7 @@ import json
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from tempfile import NamedTemporaryFile
 
 from api.objects import Raw, format_micro_time, name_of, namespace_of, uid_of
 from kube.client import STRICT
@@ -67,7 +68,8 @@ def submit_again(session: Session, raw: Raw) -> None:
 def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
     """Delete a job and create another with its name; returns the created object.
 
-    Nothing is deleted unless the API server would accept the new one.
+    Nothing is deleted unless the API server would accept the new one. If it is deleted and not
+    created, the new one is printed, and a note of the error names a file that has it.
     """
     name, namespace = name_of(old), namespace_of(old)
     path = jobs_path(namespace)
@@ -82,12 +84,25 @@ def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
             return session.client.create(path, job, STRICT)
     except (ApiError, Problem, KeyboardInterrupt) as error:
         if is_asked or isinstance(error, Transient | KeyboardInterrupt):
-            session.screen.write(json.dumps(job, indent=2))
-            deleted = "is deleted" if is_asked else "may be deleted"
-            session.notes.write(
-                f"{plain(name)} {deleted} and could not be created again; it is printed above"
+            text, deleted = (
+                json.dumps(job, indent=2),
+                "is deleted" if is_asked else "may be deleted",
             )
+            try:
+                session.screen.write(text)
+            finally:  # the terminal may be closed
+                kept = _keep(name, text)
+            note = f"{plain(name)} {deleted} and could not be created again; it is kept in {kept}"
+            error.add_note(note)
+            session.notes.write(note)
         raise
+
+
+def _keep(name: str, text: str) -> str:
+    """Write a job to a new file; returns its path."""
+    with NamedTemporaryFile("w", prefix=f"{name}-", suffix=".json", delete=False) as file:
+        file.write(text)
+    return file.name
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import re
 
 from api.constants import API_VERSION, KIND, TRAINER_CONTAINER, CleanPodPolicy, Intranet, Role
 from api.objects import Raw
+from api.rules import NAME_MESSAGE, NAME_PATTERN
 from pdj.commands import local
 from pdj.commands.code import add_code, read_bundle
 from pdj.commands.options import natural
@@ -106,6 +107,8 @@ def build_job(options: argparse.Namespace) -> Raw:
     if Role.WORKER not in spec:
         raise Usage("a job without workers trains nothing", "--workers 1", "workers=1")
     name = options.name or name_from(options.image)
+    if not re.fullmatch(NAME_PATTERN, name):
+        raise Usage(f"the name {name!r} {NAME_MESSAGE}")
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
 
 

@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import pytest
 import yaml
 
 import paddlejob
-from paddlejob import Client
+from api.objects import Raw
+from kube.errors import Forbidden
+from paddlejob import Client, Job
 from paddlejob.build import build_training, check, files_of, pack
 from paddlejob.errors import translate
 from paddlejob.functions import MAIN
@@ -25,6 +28,7 @@ from pdj.errors import Problem
 from pdj.gather.jobs import NO_OPERATOR, JobPicture, NoOperator
 from pdj.text.terminal import Screen
 from tests.live.lab import paddle_job, shell
+from tests.unit.pdj.test_code import JOBS, Cluster, placed
 
 CHECKOUT = Path(__file__).parents[3]
 IMPORT_CPU_SECONDS = 0.15
@@ -41,6 +45,11 @@ def given(function: Any = None, **words: Any) -> argparse.Namespace:
     of_train = inspect.signature(Client.train).parameters.values()
     defaults = {each.name: each.default for each in of_train}
     return check(Client.train, {**defaults, "function": function, "image": "paddle:3", **words})
+
+
+def read_logs(job: Job, timeout: Any) -> list[str]:
+    """All lines of a job."""
+    return list(job.logs(timeout=timeout))
 
 
 def 训练() -> None:
@@ -156,6 +165,7 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
         ({"function": fit, "backoff_limit": 1.5}, "backoff_limit: 1.5 is not a whole"),
         ({"function": fit, "launcher": 0}, "launcher: 0 is not True or False"),
         ({"function": fit, "name": 7}, "name: 7 is not text"),
+        ({"function": fit, "name": "Not Valid"}, "^the name 'Not Valid' must be .* last$"),
         ({"function": fit, "image": ""}, "image: '' is not an image"),
         ({"function": fit, "queue": ["q"]}, "queue: .* is not text"),
         ({"function": fit, "code": 7}, "code: 7 is not text or a path"),
@@ -218,6 +228,68 @@ def test_a_picture_is_escaped() -> None:
     shown = draw(JobPicture(raw, (pod,), EVIL), None)
     assert "<script" not in shown
     assert shown.count("&lt;script&gt;") == 6
+
+
+@pytest.mark.parametrize(
+    ("call", "timeout"),
+    [
+        *((each, "x") for each in (Job.wait, Job.watch, Job.delete, read_logs)),
+        *((Job.wait, each) for each in (-1, float("nan"), True)),
+    ],
+)
+def test_a_timeout_is_a_number(call: Callable[..., object], timeout: object) -> None:
+    job = Job(Client("default", kubeconfig="/no/such/kubeconfig"), placed())
+    with pytest.raises(paddlejob.NotSendable, match=f"timeout: {timeout!r} is not a number from 0"):
+        call(job, timeout=timeout)
+
+
+class Full(Cluster):
+    """A cluster that admits no further job."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error: BaseException | None = error
+
+    def create(self, path: str, body: Raw, query: Any = None) -> Raw:
+        if "dryRun" in query:
+            return body
+        if self.error:
+            raise self.error
+        return super().create(path, body, query)
+
+    def close(self) -> None:
+        """It has no connections."""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (Forbidden("exceeded quota: none"), paddlejob.QuotaExceeded),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+    ],
+    ids=["refused", "interrupted"],
+)
+def test_an_ended_job_that_is_not_created_again_can_be_submitted(
+    error: BaseException,
+    kind: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("pdj.commands.restart.wait_until_gone", lambda *_: None)
+    cluster, raw = Full(error), {**placed(), "status": {"phase": "Failed"}}
+    raw["metadata"]["uid"] = "1"
+    cluster.objects[f"{JOBS}/mine"] = raw
+    client = Client("default")
+    client._session.client = cluster
+    with client, pytest.raises(kind) as caught:
+        Job(client, raw).restart()
+    assert not cluster.objects
+    (file,) = tmp_path.iterdir()
+    assert str(file) in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    cluster.error = None
+    client.submit(file)
+    assert cluster.get(f"{JOBS}/mine")["spec"] == raw["spec"]
 
 
 def test_packages_go_alone() -> None:

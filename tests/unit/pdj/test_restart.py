@@ -1,7 +1,9 @@
-"""`restart --submit-again`: a job that is deleted and not created again is printed, no other."""
+"""`restart --submit-again`: a job that is lost with it is printed and kept in a file, no other."""
 
+import json
 import os
 import signal
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,13 +22,18 @@ class Refusing(Cluster):
         raise Forbidden(path)
 
 
-def ended_by(cluster: Cluster, error: type[BaseException]) -> list[str]:
-    """What the command prints that ends so."""
+def closed(_text: str) -> None:
+    """What a closed terminal does with output."""
+    raise BrokenPipeError
+
+
+def ended_by(cluster: Cluster, error: type[BaseException], is_closed: bool = False) -> list[str]:
+    """What the command prints that ends so; its terminal may be closed."""
     cluster.create = lambda path, body, *_: body  # type: ignore[method-assign]
     cluster.objects[f"{JOBS}/mine"] = {**placed(), "kind": "PaddleJob"}
     cluster.objects[f"{JOBS}/mine"]["metadata"]["uid"] = "1"
     printed: list[str] = []
-    out = SimpleNamespace(write=printed.append)
+    out = SimpleNamespace(write=closed if is_closed else printed.append)
     session = SimpleNamespace(client=cluster, note=print, screen=out, notes=out)
     with pytest.raises(error):
         replace_job(session, cluster.get(f"{JOBS}/mine"), placed())  # type: ignore[arg-type]
@@ -35,8 +42,10 @@ def ended_by(cluster: Cluster, error: type[BaseException]) -> list[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_job_is_printed_if_the_command_is_ended(
-    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
     def wait(*_: Any) -> None:
         os.kill(os.getpid(), number)
 
@@ -47,9 +56,23 @@ def test_a_job_is_printed_if_the_command_is_ended(
         assert signal.getsignal(number) is signal.SIG_DFL
     finally:
         signal.signal(number, before)
-    assert '"name": "mine"' in job
-    assert "is deleted" in note
+    (file,) = tmp_path.iterdir()
+    assert json.loads(job) == json.loads(file.read_text()) == placed()
+    assert "is deleted" in note and str(file) in note
 
 
 def test_a_job_that_may_not_be_deleted_is_not_said_to_be() -> None:
     assert ended_by(Refusing(), Forbidden) == []
+
+
+def test_a_job_is_kept_if_it_cannot_be_printed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def wait(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("pdj.commands.restart.wait_until_gone", wait)
+    ended_by(Cluster(), BrokenPipeError, is_closed=True)
+    (file,) = tmp_path.iterdir()
+    assert json.loads(file.read_text()) == placed()
