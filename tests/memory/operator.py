@@ -114,6 +114,9 @@ class Log:
     def bind(self, **_values: object) -> "Log":
         return self
 
+    def debug(self, _event: str, **_values: object) -> None:
+        """Every write is."""
+
     def warning(self, _event: str, **_values: object) -> None:
         """Refusals and lost writes are meant."""
 
