@@ -38,7 +38,8 @@ ROOT = Path(__file__).parents[2]
 NEEDED = ("cryptography", "kubernetes", "yaml", "orjson")
 NO_CHECKOUT = (
     "a cluster on this machine needs the project's own folder and its packages: in a checkout of "
-    "it, pip install --editable '.[localcluster]'"
+    "it, pip install --editable '.[localcluster]', and pip uninstall paddlejob if the wheel is "
+    "installed too"
 )
 ENDED = "the local cluster has ended by itself"
 END_SECONDS = 60.0

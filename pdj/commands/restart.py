@@ -84,10 +84,8 @@ def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
             return session.client.create(path, job, STRICT)
     except (ApiError, Problem, KeyboardInterrupt) as error:
         if is_asked or isinstance(error, Transient | KeyboardInterrupt):
-            text, deleted = (
-                json.dumps(job, indent=2),
-                "is deleted" if is_asked else "may be deleted",
-            )
+            deleted = "is deleted" if is_asked else "may be deleted"
+            text = json.dumps(job, indent=2)
             try:
                 session.screen.write(text)
             finally:  # the terminal may be closed

@@ -56,6 +56,16 @@ def test_the_wheel_is_imported_and_refuses_what_cannot_be_sent(
     assert said.startswith("fit, line 6: uses RATE, which it neither defines nor imports")
 
 
+def test_a_local_cluster_needs_an_environment_without_the_wheel(
+    python: Path, tmp_path: Path
+) -> None:
+    words = (
+        "import paddlejob as p\ntry: p.Client(local=True)\nexcept p.PaddleJobError as e: print(e)"
+    )
+    said = run(python, "-c", words, cwd=tmp_path).stdout
+    assert said.endswith("and pip uninstall paddlejob if the wheel is installed too\n")
+
+
 def test_the_wheel_brings_the_command(python: Path, tmp_path: Path) -> None:
     said = run(python.with_name("kubectl-pdj"), "version", "--client", cwd=tmp_path).stdout
     assert said.startswith("kubectl-pdj   ")
