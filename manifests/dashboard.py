@@ -103,6 +103,11 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             _quantiles("paddlejob_creation_to_running_seconds"),
         ),
         Panel(
+            "The same without suspension and queue",
+            "s",
+            _quantiles("paddlejob_start_to_running_seconds"),
+        ),
+        Panel(
             "From creation to the end", "s", _quantiles("paddlejob_creation_to_completion_seconds")
         ),
         _panel(

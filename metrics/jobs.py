@@ -22,7 +22,11 @@ _TO_COMPLETION_BUCKETS = (
     *(hours * _HOUR for hours in (1, 3, 6, 12)),
     *(days * _DAY for days in (1, 2, 4, 7, 14, 30)),
 )
-_SECONDS = {"running": "creation_to_running", "stalled": "stall_to_detection"}
+_SECONDS = {
+    "running": "creation_to_running",
+    "started": "start_to_running",
+    "stalled": "stall_to_detection",
+}
 """The histograms of the kinds of outcomes that do not end a job."""
 Counts = Mapping[tuple[str, str], float]
 
@@ -76,6 +80,7 @@ class JobMetrics:
             )
             for kind, text, buckets in (
                 ("creation_to_running", "From creation until all pods run", _TO_RUNNING_BUCKETS),
+                ("start_to_running", "From the start until all pods run", _TO_RUNNING_BUCKETS),
                 ("creation_to_completion", "From creation to the end", _TO_COMPLETION_BUCKETS),
                 (
                     "stall_to_detection",
@@ -103,10 +108,11 @@ class JobMetrics:
     def record(
         self, kind: str, mode: str, reason: str = "", seconds: float | None = None, gpus: int = 0
     ) -> None:
-        """Count created, running, completed, failed, restarted, lost or stalled.
+        """Count created, running, started, completed, failed, restarted, lost or stalled.
 
-        `seconds` is the time since the job's creation; for `lost`, the time for which `gpus` did
-        not train; for `stalled`, the time since the last output or step.
+        `seconds` is the time since the job's creation; for `started`, since its start; for `lost`,
+        the time for which `gpus` did not train; for `stalled`, the time since the last output or
+        step.
         """
         if kind == "lost":
             self._lost.labels(mode, reason).inc(seconds or 0.0)

@@ -5,13 +5,13 @@ children match the current state. Its decisions follow from the observation alon
 so a pass may be repeated, interrupted and resumed at any point.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from enum import Flag, auto
 
 from api.constants import Condition, Phase, Reason, Role
-from api.objects import Raw
+from api.objects import Raw, parse_time
 from api.status import JobCondition, JobStatus, diff_status
 from reconcile.attempt.adoption import adopt, leave_alone, take_pods
 from reconcile.attempt.back_off import await_back_off
@@ -308,10 +308,18 @@ def _news(
         text = f"all {view.job.spec.total_replicas} pods run"
         message = f"{_describe(view)}: {text}" if is_new else text
         events.append(EmitEvent("Normal", Reason.ALL_PODS_RUNNING, message))
-        seconds = view.age_seconds if status.restart_count == 0 else None
-        outcomes.append(Outcome("running", mode, seconds=seconds))
+        outcomes += _first_run(view, status)
     events += _trouble_events(view, status, told)
     return tuple(events), (*outcomes, *count_loss(view, status), *count_stall(view, status))
+
+
+def _first_run(view: View, status: JobStatus) -> Iterator[Outcome]:
+    """How long the first attempt took to run, since the job's creation and since its start."""
+    start = parse_time(status.start_time)
+    if status.restart_count == 0 and start:
+        yield Outcome("running", view.job.spec.mode, seconds=view.age_seconds)
+        seconds = (view.now - start).total_seconds()
+        yield Outcome("started", view.job.spec.mode, seconds=seconds)
 
 
 def _describe(view: View) -> str:

@@ -91,9 +91,10 @@ class EmitEvent:
 class Outcome:
     """Something that metrics count once, after the status write that records it.
 
-    `kind` is one of created, running, completed, failed, restarted, lost, stalled; `seconds` is
-    the time since the job's creation, if the kind has a histogram, the time that was lost, or for
-    how long a training stood still until that was noticed; `reason` comes from a bounded list.
+    `kind` is one of created, running, started, completed, failed, restarted, lost, stalled;
+    `seconds` is the time since the job's creation, if the kind has a histogram, for `started` since
+    the job's start, the time that was lost, or for how long a training stood still until that was
+    noticed; `reason` comes from a bounded list.
     `gpus` is the job's number of GPUs, if time was lost.
     """
 

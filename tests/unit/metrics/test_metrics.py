@@ -33,6 +33,7 @@ KNOWN = [
     'paddlejob_created_total{mode="PS"}',
     'paddlejob_completed_total{mode="Collective"}',
     'paddlejob_creation_to_running_seconds_count{mode="PS"}',
+    'paddlejob_start_to_running_seconds_count{mode="PS"}',
     'paddlejob_creation_to_completion_seconds_count{mode="Single"}',
     'paddlejob_stall_to_detection_seconds_count{mode="Collective"}',
     'paddlejob_events_dropped_total{cause="buffer_full"}',
@@ -71,6 +72,7 @@ def test_an_outcome_counts_once(metrics, kind, series):
     ("kind", "series"),
     [
         ("running", "paddlejob_creation_to_running_seconds_sum"),
+        ("started", "paddlejob_start_to_running_seconds_sum"),
         ("completed", "paddlejob_creation_to_completion_seconds_sum"),
         ("failed", "paddlejob_creation_to_completion_seconds_sum"),
         ("stalled", "paddlejob_stall_to_detection_seconds_sum"),

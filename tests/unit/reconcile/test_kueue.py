@@ -63,6 +63,17 @@ def test_job_is_held_with_one_workload(world: World, kueue: Kueue) -> None:
     assert "startTime" not in world.status()
 
 
+def test_wait_for_quota_is_counted_apart_from_the_start(
+    world: World, kubelet: Kubelet, kueue: Kueue
+) -> None:
+    world.begin(a_queued_job())
+    world.advance(3600)
+    run(world, kubelet, kueue)
+    seconds = {each.kind: each.seconds for each in world.counted}
+    assert seconds["running"] == pytest.approx(3600, abs=60)
+    assert seconds["started"] == pytest.approx(0, abs=60)
+
+
 @pytest.mark.parametrize("reason", NEXT_STEPS)
 def test_held_job_says_kueues_words_and_what_to_do(world: World, kueue: Kueue, reason: str) -> None:
     world.begin(a_queued_job())

@@ -37,7 +37,7 @@ def test_start_of_a_job_costs_no_more_than_it_must(world: World, kubelet: Kubele
     assert verbs.count("status") <= 3
     assert set(verbs) == {"create", "status"}
     assert [event.reason for event in world.told] == ["Created", "AllPodsRunning"]
-    assert [outcome.kind for outcome in world.counted] == ["created", "running"]
+    assert [outcome.kind for outcome in world.counted] == ["created", "running", "started"]
 
 
 @pytest.mark.parametrize("stage", ["Pending", "Running", "Completed", "Failed", "Suspended"])
