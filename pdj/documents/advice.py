@@ -71,6 +71,19 @@ def _image_tag(part: Part) -> Found:
             yield place, f"{image!r} names no fixed version: a restart may run another program"
 
 
+def _image_name(part: Part) -> Found:
+    for at, container in enumerate(part.containers):
+        image = str(container.get("image") or "")
+        registry, _, path = image.partition("@")[0].partition("/")
+        if not path or not ({".", ":"} & set(registry) or registry == "localhost"):
+            path = image.partition("@")[0]
+        folders, slash, name = path.rpartition("/")
+        repository = folders + slash + name.partition(":")[0]
+        if repository != repository.lower():
+            place = (*part.place, "containers", at, "image")
+            yield place, f"{repository!r} has capital letters, which nodes refuse in a repository"
+
+
 def _no_checkpoint(part: Part) -> Found:
     limit = part.spec.get("backoffLimit")
     kept = ("persistentVolumeClaim", "nfs", "hostPath", "cephfs", "csi", "glusterfs", "ephemeral")
@@ -138,6 +151,7 @@ def _no_command(part: Part) -> Found:
 RULES: dict[str, Rule] = {
     "no-resources": _no_resources,
     "image-tag": _image_tag,
+    "image-name": _image_name,
     "no-checkpoint": _no_checkpoint,
     "shared-memory": _shared_memory,
     "proxy": _proxy,

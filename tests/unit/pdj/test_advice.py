@@ -66,6 +66,8 @@ RULES: dict[str, tuple[JobBuilder, str]] = {
         workers(command=["python", "tools/train.py"], resources=GPUS, volumeMounts=[SHM],
                 pod={"volumes": [{"name": "shm", "emptyDir": {}}]}), "no-launcher"),
     "a file": (workers(command=["python", "train.py"]), ""),
+    "a repository in capitals": (workers(image="Paddle/train:1"), "image-name"),
+    "a tag and a host in capitals": (workers(image="R.example.com:5000/train:V1@sha256:A"), ""),
     "too many processes": (
         workers(command=[*LAUNCH, "--nproc_per_node=21", "a.py"]), "processes"),
     "a process for each port": (workers(command=[*LAUNCH, "--nproc_per_node=20", "a.py"]), ""),
