@@ -27,6 +27,8 @@ NUMBER_LINES = 5
 FORMINGS = 3
 """A group that forms this many times in a row forms again and again."""
 MAX_QUIET_SECONDS = 6 * 3600
+MAX_REMAINING_SECONDS = 10 * 365 * 86400
+"""A longer time to the end is unknown."""
 YEARS = range(1970, 2200)
 """The years that a wrong clock may show. Arithmetic on times at either end of the calendar would
 fail.
@@ -38,10 +40,10 @@ _UNITS = {"k": 1000, "m": 1_000_000}
 _PATH = re.compile(rf"[ -~]{{1,{MAX_PATH}}}")
 _COUNTS = re.compile(
     r"(?:\w{1,40}_)?(?:steps?|iters?|iterations?|batch|epochs?|total|(?:batch|epoch)_id)"
-    r"|eta|it|progress|quiet|rank",
+    r"|eta|it|progress|quiet|rank|checkpoint|samples_per_second",
     re.IGNORECASE,
 )
-"""Names of counts, which are not metrics."""
+"""Names of counts, and of the rate, which are not metrics."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +95,12 @@ class Progress:
     @property
     def remaining_seconds(self) -> float | None:
         """Seconds from the last step to the end, at the pace of the steps that were read."""
-        if self.step is None or self.total is None or self.first_step is None:
-            return None
-        if self.first_step_time is None or self.last_step_time is None:
+        first, step = self.first_step or 0, self.step or 0
+        if not self.total or not self.first_step_time or not self.last_step_time or step <= first:
             return None
         seconds = (self.last_step_time - self.first_step_time).total_seconds()
-        steps = self.step - self.first_step
-        return (self.total - self.step) * seconds / steps if steps > 0 and seconds >= 1 else None
+        remaining = (self.total - step) * seconds / (step - first)
+        return remaining if seconds >= 1 and remaining < MAX_REMAINING_SECONDS else None
 
     def moved(self, shift: timedelta) -> "Progress":
         """The same progress with all times moved to a clock that is this much ahead."""
@@ -149,14 +150,11 @@ class ProgressReader:
                 last = line.time
         # Only the latest numbers are searched for: that takes most of the time.
         texts = self._texts[: -NUMBER_LINES - 1 : -1]
-        metrics = next(filter(None, (_metrics(_pairs(text)) for text in texts)), ())
+        metrics = next(filter(None, map(_metrics, map(_pairs, texts))), None)
         rate = next(filter(None, map(_rate, texts)), None)
         self._texts.clear()
-        self.progress = replace(
-            self.progress,
-            last_output_time=last,
-            metrics=metrics or self.progress.metrics,
-            samples_per_second=rate or self.progress.samples_per_second,
+        self.progress = _with_known(
+            self.progress, last_output_time=last, metrics=metrics, samples_per_second=rate
         )
         progress = self.marked_progress or self.progress
         return replace(progress, last_output_time=last, forming_since=self._forming_since(progress))
@@ -214,9 +212,7 @@ class ProgressReader:
             total = _counts(of_all)["total"]
         elif is_per_epoch and total is not None:
             step, total = _of_all_epochs(step, total, epoch, epochs)
-        if (epoch, epochs) != (before.epoch, before.epochs):
-            before = replace(before, epoch=epoch, epochs=epochs)
-        after = _after_step(before, time, step, total)
+        after = _after_step(before, time, step, total, epoch=epoch, epochs=epochs)
         if self._saving and step > self._saving.step:
             after, self._saving = replace(after, checkpoint=self._saving), None
         self.progress = after
@@ -235,9 +231,17 @@ def _of_all_epochs(
     return (epoch - 1) * total + step, epochs * total
 
 
-def _after_step(before: Progress, time: datetime, step: int, total: int | None) -> Progress:
+def _with_known(progress: Progress, **values: Any) -> Progress:
+    """The progress with those of the values that are known."""
+    known = {name: value for name, value in values.items() if value not in (None, ())}
+    return replace(progress, **known)
+
+
+def _after_step(
+    before: Progress, time: datetime, step: int, total: int | None, **changes: Any
+) -> Progress:
     total = before.total if total is None else total
-    changes: dict[str, Any] = {"step": step, "total": total if total and step <= total else None}
+    changes |= {"step": step, "total": total if total and step <= total else None}
     if step != before.step:
         changes["last_step_time"] = time
         began = before.first_step_time
@@ -249,27 +253,20 @@ def _after_step(before: Progress, time: datetime, step: int, total: int | None) 
 
 
 def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> Progress:
-    step, total = _count(values.get("step")), _count(values.get("total"))
+    names = ("step", "total", "checkpoint", "quiet")
+    step, total, saved, quiet = (_count(values.get(name)) for name in names)
     after = before if step is None else _after_step(before, time, step, total)
-    saved, quiet = _count(values.get("checkpoint")), _count(values.get("quiet"))
     if saved is not None and (before.checkpoint is None or saved != before.checkpoint.step):
-        after = replace(
-            after, checkpoint=Checkpoint(saved, _shown_path(values.get("path", "")), time)
-        )
+        path = _shown_path(values.get("path", ""))
+        after = replace(after, checkpoint=Checkpoint(saved, path, time))
     epoch, _, epochs = values.get("epoch", "").partition("/")
-    return replace(
-        after,
-        epoch=before.epoch if _count(epoch) is None else _count(epoch),
-        epochs=before.epochs if _count(epochs) is None else _count(epochs),
-        metrics=_metrics(
-            (name, value)
-            for name, value in values.items()
-            if name not in ("checkpoint", "samples_per_second")
-        )
-        or before.metrics,
-        samples_per_second=_shown_number(values.get("samples_per_second", ""))
-        or before.samples_per_second,
-        quiet_until=time + timedelta(seconds=min(quiet, MAX_QUIET_SECONDS)) if quiet else None,
+    quiet_until = time + timedelta(seconds=min(quiet, MAX_QUIET_SECONDS)) if quiet else None
+    return _with_known(
+        replace(after, quiet_until=quiet_until),
+        epoch=_count(epoch),
+        epochs=_count(epochs),
+        metrics=_metrics(values.items()),
+        samples_per_second=_shown_number(values.get("samples_per_second", "")),
     )
 
 
