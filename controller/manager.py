@@ -31,8 +31,8 @@ from controller.threads import Threads
 from controller.work.applier import MAX_PARALLEL, Applier
 from controller.work.events import EventRecorder
 from controller.work.log_keeper import BURST, RATE, LogKeeper
+from controller.work.log_reader import LOG_RATE, LogReader
 from controller.work.log_reader import THREADS as READERS
-from controller.work.log_reader import LogReader
 from controller.work.memory import JobMemory
 from controller.work.node_rests import NodeRests
 from controller.work.observer import Observer
@@ -311,6 +311,7 @@ class Manager:
             add=self._queue.add,
             record=self._recorder.record,
             pace=TokenBucket(options.progress_reads, 1, base.clock),
+            complaints=TokenBucket(LOG_RATE, 1, base.clock),
             clock=base.clock,
             log=base.log,
             # Its figures are not shown: that logs wait for the pace is usual. One thread is for

@@ -39,13 +39,12 @@ class FollowedLog:
 
     def __init__(self, pod_uid: str, attempt: int, known: TrainingProgress) -> None:
         """`known` is what the job's status says, which another process may have read."""
-        self.pod_uid = pod_uid
-        self._known = known
+        self.pod_uid, self.attempt = pod_uid, attempt
+        self._known = known if known.attempt == attempt else TrainingProgress()
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None
         self.is_telling = False
-        self._attempt = attempt
         self._reader = ProgressReader()
         self._last: Line | None = None
         """The last line that was read, as the node wrote it."""
@@ -75,9 +74,9 @@ class FollowedLog:
         when a read of any log last failed for a reason that holds for all.
         """
         lines = self._new_of(read_lines(log))
-        is_known = self._read_at > broken_at
-        gap = at - self._read_at if is_known else 0.0
-        before = self.reading or Reading(Progress(), self._attempt)
+        gap = at - self._read_at if self._read_at > broken_at else 0.0
+        stepped_before = self._known.step is not None
+        before = self.reading or Reading(Progress(), self.attempt, stepped_before=stepped_before)
         progress = self._read(lines, now) if lines else before.progress
         old = before.progress
         has_stepped = (progress.epoch, progress.step) != (old.epoch, old.step)

@@ -12,7 +12,7 @@ from controller.client.api import ApiClient
 from controller.client.resources import CONFIG_MAP, POD
 from controller.logs import Log
 from controller.workqueue.rate_limiter import TokenBucket
-from kube.errors import ApiError, TooLarge
+from kube.errors import ApiError
 from kube.logs import read_tail
 from reconcile.model.plan import KeepLog
 
@@ -54,13 +54,8 @@ class LogKeeper:
     def _read(self, owner: Owner, item: KeepLog) -> bytes:
         """The last lines, without their times."""
         path = POD.path(owner.key.namespace, item.pod, "log")
-        for lines in LINES:
-            try:
-                log = read_tail(self.client, path, item.container, lines)
-                return b"".join(line.partition(b" ")[2] for line in log.splitlines(keepends=True))
-            except TooLarge as error:
-                too_large = error
-        raise too_large
+        log = read_tail(self.client, path, item.container, LINES)
+        return b"".join(line.partition(b" ")[2] for line in log.splitlines(keepends=True))
 
     def _drop(self, owner: Owner, name: str) -> None:
         path = CONFIG_MAP.path(owner.key.namespace, name)

@@ -8,6 +8,7 @@ the same UID. No exception leaves this module's loop.
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from api.constants import LABEL_ATTEMPT, STALLS, Reason, Role
@@ -16,7 +17,7 @@ from api.objects import Raw, labels_of, uid_of
 from api.ownership import Key, Owner
 from api.spec import parse_stall_policy
 from api.trainer import container_status, trainer_name
-from api.training import StallPolicy, TrainingProgress, parse_progress
+from api.training import StallPolicy, parse_progress
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.logs import Log
@@ -32,7 +33,7 @@ from kube.logs import MAX_BYTES, read_tail
 from reconcile.model.plan import EmitEvent
 from reconcile.model.stall import find_stall
 from reconcile.model.training import READ_PHASES, Tail
-from reconcile.words.progress import read_lines
+from reconcile.words.progress import Line, read_lines
 
 THREADS = 4
 """Several threads, because one may wait for a node that hangs."""
@@ -48,26 +49,23 @@ FORBIDDEN_SECONDS = 300.0
 BUSY_SECONDS = 5.0
 MAX_BUSY_SECONDS = 60.0
 """The longest pause that we make because an API server asks for it."""
-LOG_SECONDS = 60.0
-"""The time between two log lines about logs that could not be read."""
+LOG_RATE = 1 / 60
+"""Log lines per second about logs that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The pod to read: the first worker of a job in an attempt. `workers` is how many there are.
+    """The log to read: that of a job's first worker. `workers` is how many there are.
 
-    `known` is the progress in the status, perhaps written by another leader; `is_stalled`: so
-    does the status say.
+    `is_stalled`: so does the status say.
     """
 
     owner: Owner
-    attempt: int
-    pod_uid: str
+    log: FollowedLog
     node: str
     container: str
     workers: int
     policy: StallPolicy | None
-    known: TrainingProgress
     is_stalled: bool
 
 
@@ -76,7 +74,7 @@ class LogReader:
     """The loops that the threads run.
 
     `queue` has the jobs that run: each is read, and comes back when its log is due again. `add`
-    gives a job a pass, `record` an Event; `pace` limits the reads.
+    gives a job a pass, `record` an Event; `pace` limits the reads, `complaints` what is logged.
     """
 
     client: Client
@@ -85,6 +83,7 @@ class LogReader:
     add: Callable[[Key], None]
     record: Callable[[Raw, EmitEvent], None]
     pace: TokenBucket
+    complaints: TokenBucket
     clock: Clock
     log: Log
     queue: WorkQueue
@@ -96,11 +95,10 @@ class LogReader:
     """No log is read until then: the API server is busy or away. Any thread sets these two."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     """Guards the fields below; a log in the table belongs to the thread that took its job."""
-    _running: set[Key] = field(default_factory=set)
-    _logs: dict[Key, FollowedLog] = field(default_factory=dict)
+    _logs: dict[Key, FollowedLog | None] = field(default_factory=dict)
+    """All jobs that run; None before the first read."""
     _reported: set[Key] = field(default_factory=set)
     """The jobs that have an Event about their log that is not read."""
-    _complained_at: float = float("-inf")
 
     def watch(self) -> None:
         """Follow which jobs run, until the stop."""
@@ -113,8 +111,8 @@ class LogReader:
         facts = self.store.facts(PADDLE_JOB)
         running = {key for key, each in facts if each.phase in READ_PHASES}
         with self._lock:
-            begun, self._running = running - self._running, running
-            self._logs = {key: log for key, log in self._logs.items() if key in running}
+            begun = running - self._logs.keys()
+            self._logs = {key: self._logs.get(key) for key in running}
             self._reported &= running
         for key in begun:
             self.queue.add(key)
@@ -132,7 +130,7 @@ class LogReader:
     def _read(self, key: Key) -> float | None:
         """Read a job's log; returns the seconds until the next read, None if the job has ended."""
         with self._lock:
-            if key not in self._running:
+            if key not in self._logs:
                 return None
         if (rest := self._paused_until - self.clock.monotonic()) > 0:
             return rest
@@ -148,10 +146,11 @@ class LogReader:
         entry = self.store.entry(PADDLE_JOB, key)
         if entry is None or entry.is_deleting:
             return None
+        owner = Owner(key, entry.uid)
         if len(entry.packed) > MAX_JOB_BYTES:
-            self._report(Owner(key, entry.uid), f"the job is larger than {MAX_JOB_BYTES >> 10} KiB")
+            self._report(owner, f"the job is larger than {MAX_JOB_BYTES >> 10} KiB")
             return None
-        job, owner = entry.unpack(), Owner(key, entry.uid)
+        job = entry.unpack()
         spec: Raw = job.get("spec") or {}
         status: Raw = job.get("status") or {}
         attempt = int(status.get("attempt", 0))
@@ -160,16 +159,13 @@ class LogReader:
         pod = self._pod(owner, attempt, first_worker(key).name)
         if pod is None or "running" not in (container_status(pod, container).get("state") or {}):
             return None
-        known = parse_progress(status.get("progress") or {})
         return Target(
             owner=owner,
-            attempt=attempt,
-            pod_uid=uid_of(pod),
+            log=self._follow(key, uid_of(pod), attempt, status),
             node=pod["spec"].get("nodeName", ""),
             container=container,
             workers=worker.get("replicas", 1),
             policy=parse_stall_policy(spec.get("stallPolicy")),
-            known=known if known.attempt == attempt else TrainingProgress(),
             is_stalled=entry.facts is not None and entry.facts.waits_for in STALLS,
         )
 
@@ -181,9 +177,18 @@ class LogReader:
         pod = entry.unpack()
         return pod if labels_of(pod).get(LABEL_ATTEMPT) == str(attempt) else None
 
+    def _follow(self, key: Key, pod_uid: str, attempt: int, status: Raw) -> FollowedLog:
+        """The log of this pod, from where it was last read; at first, from what the status says."""
+        with self._lock:
+            found = self._logs.get(key)
+            if found is None or found.pod_uid != pod_uid:
+                known = parse_progress(status.get("progress") or {})
+                found = self._logs[key] = FollowedLog(pod_uid, attempt, known)
+            return found
+
     def _visit(self, target: Target) -> float:
         """Read a pod's log, unless its node rests; returns the seconds until the next read."""
-        followed, policy = self._followed(target), target.policy
+        followed, policy = target.log, target.policy
         if rest := self.nodes.seconds(target.node):
             followed.fail()
             return rest
@@ -202,38 +207,31 @@ class LogReader:
             followed.fail()
             return self._note_failure(target, error)
         self.nodes.note(target.node, True)
-        there = self.store.entry(POD, first_worker(target.owner.key))
-        if there is None or there.uid != target.pod_uid:  # the log may be another's
-            return 0.0
         reading = followed.take(log, at, now, self._broken_at)
-        stall = find_stall(policy, reading, now, target.known.step is not None) if policy else None
+        stall = find_stall(policy, reading, now) if policy else None
         if stall is Reason.NO_OUTPUT and not reading.tails:
             reading = replace(reading, tails=tuple(self._read_tails(target)))
             followed.reading = reading
-        self.memory.note_training(target.owner.key, target.owner.uid, target.pod_uid, reading)
+        # No pass gets it once another pod has taken the name, whose log this may have been.
+        self.memory.note_training(target.owner.key, target.owner.uid, followed.pod_uid, reading)
         if followed.is_telling or stall or target.is_stalled:
             self.add(target.owner.key)
         return PERIOD_SECONDS
-
-    def _followed(self, target: Target) -> FollowedLog:
-        with self._lock:
-            found = self._logs.get(target.owner.key)
-            if found is None or found.pod_uid != target.pod_uid:
-                found = FollowedLog(target.pod_uid, target.attempt, target.known)
-                self._logs[target.owner.key] = found
-            return found
 
     def _get(self, target: Target, worker: int, lines: int, max_bytes: int) -> bytes:
         """The last lines of a worker. Raises ApiError, TooLarge if they are too long."""
         namespace, name = target.owner.key
         path = POD.path(namespace, pod_name(name, Role.WORKER, worker), "log")
-        return read_tail(self.client, path, target.container, lines, max_bytes)
+        return read_tail(self.client, path, target.container, (lines,), max_bytes)
 
     def _note_failure(self, target: Target, error: ApiError) -> float:
         """Log why a log was not read, and pause reads of its node, or all reads, depending on the
         error.
         """
-        self._complain(target, error)
+        if self.complaints.try_take():
+            event = "logs_forbidden" if isinstance(error, Forbidden) else "log_not_read"
+            job = "/".join(target.owner.key)
+            self.log.warning(event, job=job, node=target.node, error=error.message)
         if isinstance(error, Forbidden):
             self._report(target.owner, error.message)
             return FORBIDDEN_SECONDS
@@ -256,29 +254,16 @@ class LogReader:
         message = f"progress and stalls are unknown, since the log is not read: {why}"
         self.record(job, EmitEvent("Warning", Reason.LOG_NOT_READ, message))
 
-    def _complain(self, target: Target, error: ApiError) -> None:
-        with self._lock:
-            now = self.clock.monotonic()
-            if now - self._complained_at < LOG_SECONDS:
-                return
-            self._complained_at = now
-        job = "/".join(target.owner.key)
-        event = "logs_forbidden" if isinstance(error, Forbidden) else "log_not_read"
-        self.log.warning(event, job=job, node=target.node, error=error.message)
-
     def _read_tails(self, target: Target) -> Iterator[Tail]:
         """The last line of each of the first workers, which shows who fell silent first."""
         for index in range(min(MAX_TAILS, target.workers)):
             name = pod_name(target.owner.key.name, Role.WORKER, index)
-            pod = self._pod(target.owner, target.attempt, name)
+            pod = self._pod(target.owner, target.log.attempt, name)
             if pod is None:
                 continue
-            if self._stopped.is_set() or self.nodes.seconds(pod["spec"].get("nodeName", "")):
-                yield name, None, ""
-                continue
-            self.clock.wait(self._stopped, self.pace.reserve())
-            try:
-                lines = read_lines(self._get(target, index, 1, MAX_TAIL_BYTES))
-            except ApiError:
-                lines = []
+            lines: list[Line] = []
+            if not (self._stopped.is_set() or self.nodes.seconds(pod["spec"].get("nodeName", ""))):
+                self.clock.wait(self._stopped, self.pace.reserve())
+                with suppress(ApiError):
+                    lines = read_lines(self._get(target, index, 1, MAX_TAIL_BYTES))
             yield (name, lines[-1].time, lines[-1].text) if lines else (name, None, "")

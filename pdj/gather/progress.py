@@ -4,11 +4,10 @@ A running job costs one GET, any other none, because the job has the names of th
 container. If the log is silent, one GET for each of the first workers finds who stopped first.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 from api.constants import Role
 from api.job import PaddleJob, pod_name
@@ -17,7 +16,7 @@ from api.trainer import trainer_name
 from api.training import TrainingProgress
 from kube.client import Client
 from kube.clock import Clock
-from kube.errors import ApiError, Forbidden, TooLarge
+from kube.errors import ApiError, Forbidden
 from kube.logs import read_tail
 from pdj.errors import Problem
 from pdj.gather.jobs import read_job
@@ -45,8 +44,6 @@ MAX_WORKERS = 16
 TALKING = timedelta(seconds=120)
 """A worker that fell silent this long before the first worker did is not the cause."""
 _UNKNOWN = Progress()
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ def read_training(
     if job.status.phase not in READ_PHASES or Role.WORKER not in job.spec.roles:
         return None
     try:
-        lines = _read_lines(client, job, 0)
+        lines = _read_lines(client, job, 0, MAX_LINES, 1)
     except ApiError as error:
         known = job.status.progress
         if isinstance(error, Forbidden) and 0 < known.attempt == job.status.attempt:
@@ -111,7 +108,8 @@ def read_trainings(client: Client, jobs: Iterable[Raw], clock: Clock) -> list[Tr
         except Problem:  # of a version that cannot be read
             return None
 
-    return _in_parallel(read, jobs)
+    with ThreadPoolExecutor(THREADS, "progress") as pool:
+        return list(pool.map(read, jobs))
 
 
 class TrainingReader:
@@ -159,23 +157,17 @@ def _of_status(known: TrainingProgress) -> Progress:
     )
 
 
-def _read_lines(client: Client, job: PaddleJob, worker: int, count: int = MAX_LINES) -> list[Line]:
-    """The last lines of a worker, including the very last one."""
+def _read_lines(client: Client, job: PaddleJob, worker: int, *counts: int) -> list[Line]:
+    """The last lines of a worker, as many as one of these counts."""
     path = log_path(job.namespace, pod_name(job.name, Role.WORKER, worker))
     container = trainer_name(job.spec.roles[Role.WORKER].pod_spec)
-    try:
-        return read_lines(read_tail(client, path, container, count))
-    except TooLarge:
-        if count == 1:
-            raise
-        return _read_lines(client, job, worker, 1)
+    return read_lines(read_tail(client, path, container, counts))
 
 
 def _first_silent(
     client: Client, job: PaddleJob, lines: list[Line]
 ) -> tuple[str, datetime, datetime] | None:
     """Finds out who stopped first among the workers that wrote while the first one did."""
-    since = min(lines[0].time, lines[-1].time - TALKING)
 
     def last_time(worker: int) -> datetime | None:
         try:
@@ -185,10 +177,7 @@ def _first_silent(
         return last[-1].time if last else None
 
     others = range(1, min(MAX_WORKERS, job.spec.roles[Role.WORKER].replicas))
-    times = [lines[-1].time, *_in_parallel(last_time, others)]
-    return first_silent(((f"{Role.WORKER}-{at}", time) for at, time in enumerate(times)), since)
-
-
-def _in_parallel(read: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    with ThreadPoolExecutor(THREADS, thread_name_prefix="progress") as pool:
-        return list(pool.map(read, items))
+    with ThreadPoolExecutor(THREADS, "progress") as pool:
+        times = [lines[-1].time, *pool.map(last_time, others)]
+    lead = max(TALKING, lines[-1].time - lines[0].time)
+    return first_silent([(f"{Role.WORKER}-{at}", time) for at, time in enumerate(times)], lead)

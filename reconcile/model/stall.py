@@ -1,6 +1,6 @@
 """Whether a training has stalled, by what this process has seen of its log."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from api.constants import Reason
@@ -12,18 +12,16 @@ LEAST_LEAD = timedelta(seconds=1)
 """Workers whose last lines are closer than this fell silent together."""
 
 
-def find_stall(
-    policy: StallPolicy, reading: Reading, now: datetime, has_stepped: bool = False
-) -> Reason | None:
+def find_stall(policy: StallPolicy, reading: Reading, now: datetime) -> Reason | None:
     """NoOutput or NoNewStep if the training has stalled, else None.
 
-    `has_stepped` says whether the attempt is known to have done a step that `reading` lacks. An
-    elastic gang that forms again and again never falls silent, so it is judged by steps meanwhile.
+    An elastic gang that forms again and again never falls silent, so it is judged by steps
+    meanwhile.
     """
     progress = reading.progress
     if progress.quiet_until is not None and now < progress.quiet_until:
         return None
-    has_stepped |= progress.step is not None
+    has_stepped = reading.stepped_before or progress.step is not None
     limit = policy.after_seconds if has_stepped else policy.first_step_seconds
     if reading.silent_seconds >= limit:
         return Reason.NO_OUTPUT
@@ -42,13 +40,17 @@ def forms_again(policy: StallPolicy, progress: Progress) -> bool:
 
 
 def first_silent(
-    times: Iterable[tuple[str, datetime | None]], since: datetime
+    times: Sequence[tuple[str, datetime | None]], lead: timedelta
 ) -> tuple[str, datetime, datetime] | None:
     """The worker that wrote its last line before all others, when, and when the last of them wrote.
 
-    None if there is no such worker. Workers that have written nothing after `since` are left out.
+    None if there is no such worker. Workers that fell silent by `lead` before the first of `times`
+    did are left out: they are not the cause.
     """
-    talking = sorted((time, name) for name, time in times if time is not None and time > since)
+    since = times[0][1] if times else None
+    if since is None:
+        return None
+    talking = sorted((time, name) for name, time in times if time and since - time < lead)
     if len(talking) < 2 or talking[1][0] - talking[0][0] < LEAST_LEAD:
         return None
     return talking[0][1], talking[0][0], talking[-1][0]

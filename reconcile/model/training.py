@@ -20,7 +20,8 @@ class Reading:
     could not read the log; `stepless_seconds` is the same since the step changed, or since the
     first reading if it has not. Both begin at 0, so that a new leader judges nobody too early.
     `tails` has the name, the time of the last line and that line of each worker whose log was
-    read because a stall is suspected.
+    read because a stall is suspected. `stepped_before` is whether the status already had a step of
+    the attempt at the first reading: its line may no longer be in the log.
     """
 
     progress: Progress
@@ -28,3 +29,4 @@ class Reading:
     silent_seconds: float = 0.0
     stepless_seconds: float = 0.0
     tails: tuple[Tail, ...] = ()
+    stepped_before: bool = False

@@ -14,6 +14,7 @@ from reconcile.model.indexes import parse_indexes
 from reconcile.model.plan import Observed, Settings
 from reconcile.model.pods import PodState, PodView, view_pod
 from reconcile.model.skew import follow_clock
+from reconcile.model.training import Reading
 from reconcile.model.workload import find_workload, limit_replicas
 
 
@@ -30,6 +31,12 @@ class View:
     def attempt(self) -> int:
         """The current attempt, from status, or from the pods if status is empty."""
         return self.job.status.attempt or max((1, *(pod.attempt for pod in self.all_pods)))
+
+    @property
+    def training(self) -> Reading | None:
+        """What this process has read of the attempt's log."""
+        reading = self.observed.training
+        return reading if reading is not None and reading.attempt == self.attempt else None
 
     @property
     def clean_pod_policy(self) -> CleanPodPolicy:

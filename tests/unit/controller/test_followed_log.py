@@ -144,3 +144,10 @@ def test_a_new_leader_goes_on_with_the_silence_that_another_saw():
     assert see(same, 1, 1, 2) == (200, 300)
     assert see(same, 2, 1, 2) == (230, 330)
     assert see(later, 1, 1, 2, 3) == (0, 0)
+
+
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_new_leader_knows_of_a_step_whose_line_is_gone(attempt: int):
+    followed = FollowedLog("uid", attempt, TrainingProgress(1, 2))
+    reading = followed.take(log_of(b"evaluating"), 30.0, NOW + timedelta(seconds=30))
+    assert (reading.progress.step, reading.stepped_before) == (None, attempt == 1)

@@ -13,6 +13,7 @@ from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.log_reader import (
     FORBIDDEN_SECONDS,
+    LOG_RATE,
     MAX_BUSY_SECONDS,
     PERIOD_SECONDS,
     THREADS,
@@ -55,6 +56,7 @@ class Cluster:
             add=self.told.append,
             record=self._record,
             pace=TokenBucket(RATE, 1, clock),
+            complaints=TokenBucket(LOG_RATE, 1, clock),
             clock=clock,
             log=log,
             queue=an_open_queue(clock, Metrics(), THREADS),
@@ -275,7 +277,9 @@ def test_another_pod_of_the_name_is_not_taken_for_the_one_that_was_read(cluster)
 
     cluster.meanwhile = replace_the_pod
     cluster.run(0.1)
-    assert cluster.reading(key).progress.step == 2
+    assert cluster.reading(key) is None
+    cluster.run(PERIOD_SECONDS)
+    assert (cluster.reading(key).progress.step, cluster.reading(key).progress.first_step) == (2, 2)
 
 
 def test_what_was_read_of_a_former_pod_is_no_fact(cluster):

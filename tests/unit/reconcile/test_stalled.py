@@ -26,6 +26,7 @@ def read(
     stepless: float = 0.0,
     attempt: int = 1,
     ago: tuple[float, ...] = (0, 33, 1),
+    before: bool = False,
     **progress: Any,
 ) -> None:
     """The log was read now: it is silent for so long, and without a new step for so long.
@@ -48,7 +49,8 @@ def read(
         )
         for index, each in enumerate(ago)
     )
-    world.training = Reading(known, attempt, silent, max(stepless, silent), tails if silent else ())
+    stepless, tails = max(stepless, silent), tails if silent else ()
+    world.training = Reading(known, attempt, silent, stepless, tails, before)
 
 
 def run(world: World, kubelet: Kubelet, policy: Raw | None, **spec: object) -> None:
@@ -77,6 +79,11 @@ JUDGED: dict[str, tuple[Raw | None, Raw, tuple[str, str]]] = {
     "silent, by steps": (STEPS, {"silent": 120}, NO_OUTPUT),
     "before the first step": ({"afterSeconds": 120}, {"silent": 479, "step": None}, NOT),
     "no first step": ({"afterSeconds": 120}, {"silent": 480, "step": None}, NO_OUTPUT),
+    "a step that left the log": (
+        {"afterSeconds": 120},
+        {"silent": 120, "step": None, "before": True},
+        NO_OUTPUT,
+    ),
     "a first step of its own": (
         {"afterSeconds": 120, "firstStepSeconds": 150},
         {"silent": 150, "step": None},
