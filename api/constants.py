@@ -207,6 +207,7 @@ class Reason(StrEnum):
     POD_EVICTED = "PodEvicted"  # the cluster ended a pod: evicted, preempted or refused by its node
     POD_VANISHED = "PodVanished"  # somebody deleted a pod
     ADDRESS_CHANGED = "AddressChanged"  # a pod has another address than the one that its peers have
+    STALE_CONFIG_MAP = "StaleConfigMap"  # a pod's node gives it the ConfigMap of a former job
     NODE_LOST = "NodeLost"  # a pod's node is gone or does not answer
     TRAINER_ASKED_RESTART = "TrainerAskedRestart"  # a trainer exited with 101 or 102; see below
     FAILURE_POLICY_IGNORE = "FailurePolicyIgnore"  # a rule of podFailurePolicy does not charge it

@@ -258,6 +258,12 @@ TEXTS: Texts = {
     Reason.ADDRESS_CHANGED: Text(
         "一个 Pod 的地址与其他 Pod 所知的不同。", "无需操作；整组以新地址重新开始。", Who.OPERATOR
     ),
+    Reason.STALE_CONFIG_MAP: Text(
+        "Pod 所在的节点给了它同名旧作业的 ConfigMap：kubelet 要等旧 Pod 清理完才放手。"
+        "这次重启不计数。",
+        "无需操作；下一次尝试的 ConfigMap 有自己的名字。",
+        Who.OPERATOR,
+    ),
     Reason.NODE_LOST: Text(
         "Pod 所在的节点消失或没有响应。这次重启不计数。",
         "作业无需操作；请管理员检查该节点。",

@@ -303,6 +303,12 @@ TEXTS: Texts = {
         "Nothing; the gang starts anew with the new addresses.",
         Who.OPERATOR,
     ),
+    Reason.STALE_CONFIG_MAP: Text(
+        "A pod's node gives it the ConfigMap of a former job of this name, which a kubelet keeps "
+        "until its last pod is cleaned up. The restart is not charged.",
+        "Nothing; the next attempt's ConfigMap has a name of its own.",
+        Who.OPERATOR,
+    ),
     Reason.NODE_LOST: Text(
         "A pod's node is gone or does not answer. The restart is not charged.",
         "Nothing for the job; have an administrator check the node.",

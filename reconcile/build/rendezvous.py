@@ -21,7 +21,7 @@ from api.constants import (
 )
 from api.job import PaddleJob, config_map_name
 from api.objects import Raw
-from api.trainer import trainer_of
+from api.trainer import trainer_of, waiting_states
 from reconcile.build.addresses import (
     endpoints_of,
     format_endpoint,
@@ -213,3 +213,15 @@ def _server_variables(view: View) -> dict[str, str]:
         variables["PADDLE_GLOO_RENDEZVOUS"] = GLOO_RENDEZVOUS_HTTP
         variables["PADDLE_GLOO_HTTP_ENDPOINT"] = format_endpoint(hosts[0], port)
     return variables
+
+
+def has_stale_config_map(view: View, pod: PodView) -> bool:
+    """Whether its kubelet has the ConfigMap of a former job of this name in place of this one.
+
+    A kubelet never reads an immutable ConfigMap again while one of its pods names it. A pod that
+    has ended does so until its volumes are gone, some seconds (SyncTerminatedPod in kubelet.go).
+    """
+    if view.config_map is None or not pod.is_live:
+        return False
+    key = rendezvous_key(view.job)
+    return any(key in message for _, _, message in waiting_states(pod.raw))

@@ -15,7 +15,6 @@ from api.constants import Reason
 from api.job import config_map_name
 from api.objects import condition_of, parse_time
 from api.trainer import waiting_states
-from reconcile.build.rendezvous import rendezvous_key
 from reconcile.model.hold import (
     CONFIG_FLAG,
     IMAGE_FLAG,
@@ -146,7 +145,7 @@ def _is_normal_wait(view: View, text: str) -> bool:
     if view.config_map is None and not view.job.spec.is_elastic:
         return True
     name = config_map_name(view.job.name, view.attempt)
-    return f'"{name}" not found' in text or rendezvous_key(view.job) in text
+    return f'"{name}" not found' in text
 
 
 def _config_map_made_at(view: View) -> datetime | None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from api.constants import EXIT_CODE_ELASTIC_RESTART, EXIT_CODE_RELAUNCH, Reason
 from api.objects import condition_of, format_time, parse_time
 from api.status import Failure, JobStatus
-from reconcile.build.rendezvous import has_moved, moved_pods
+from reconcile.build.rendezvous import has_moved, has_stale_config_map, moved_pods
 from reconcile.failure.blame import find_culprit, seconds_to_blame, tells_of_lost_peer
 from reconcile.failure.ending import (
     OUT_OF_MEMORY,
@@ -212,7 +212,9 @@ def record_time(view: View, pod: PodView | None) -> str:
 
 
 def _find_loss(view: View) -> Incident | None:
-    """The incident of a pod that is gone, being deleted, or moved (peers have its old address)."""
+    """The incident of a pod that is gone, being deleted, moved (peers have its old address), or
+    kept from its start by a former job's ConfigMap.
+    """
     going = [
         _vanishing(view, pod)
         for pod in view.pods.values()
@@ -228,6 +230,10 @@ def _find_loss(view: View) -> Incident | None:
     if moved:
         message = f"{_some(moved)} came back with a different address than its peers have"
         return Incident(Reason.ADDRESS_CHANGED, message, False)
+    stale = next((p for p in view.pods.values() if has_stale_config_map(view, p)), None)
+    if stale:
+        message = f"{stale.name}'s node {stale.node} has the ConfigMap of a former job of this name"
+        return Incident(Reason.STALE_CONFIG_MAP, message, False, name=stale.name)
     return None
 
 

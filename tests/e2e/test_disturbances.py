@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from api.constants import Reason
 from tests.e2e.jobs import SLEEP, template
 from tests.e2e.node import CONTAINERD, KUBELET, RealNode
 from tests.e2e.test_starts import killed_sandbox, running, wait_running
-from tests.live.lab import Lab, paddle_job
+from tests.live.lab import CORE, Lab, paddle_job
 from tests.live.operated import DEPLOYMENT, NAMESPACE
+from tests.live.pdj import assert_explained
 
 UNTIL_TOLD = "trap 'exit 1' TERM; until [ -e /end ]; do sleep 0.2; done"
 
@@ -77,6 +79,23 @@ def test_sandbox_dies_under_on_failure(node: RealNode, lab: Lab) -> None:
     assert len(running(lab, "sandbox", 2)) == 4
     tell(lab, "sandbox")
     lab.wait_completed("sandbox")
+
+
+def test_node_keeps_the_config_map_of_a_former_job(lab: Lab) -> None:
+    """A kubelet reads an immutable ConfigMap once for all pods that name it; this one stays."""
+    job = paddle_job("again", {"worker": (2, template("echo done"))}, cleanPodPolicy="Never")
+    lab.submit(job)
+    source = {"configMapRef": {"name": "again"}}
+    holder = template(SLEEP, envFrom=[source]) | {"metadata": {"name": "holder"}}
+    lab.cluster.client.create(f"{CORE}/namespaces/{lab.namespace}/pods", holder)
+    lab.kubectl("wait", "pod/holder", "--for=condition=Ready", "--timeout=60s")
+    lab.wait_completed("again")
+    lab.kubectl("delete", "pdj", "again")
+    lab.wait(lambda: not lab.pods("again"), "its pods are gone")
+    lab.submit(job)
+    status = lab.wait_completed("again")
+    assert (status["attempt"], status["failureCount"]) == (2, 0)
+    assert_explained(lab, "again", Reason.STALE_CONFIG_MAP)
 
 
 def on_failure(script: str) -> dict:

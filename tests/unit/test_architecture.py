@@ -139,6 +139,7 @@ READERS = {
     "reconcile/children/refusals.py: is_over_quota",  # the API server's
     "reconcile/children/startup_errors.py: _find_error",  # the kubelet's
     "reconcile/children/startup_errors.py: _is_normal_wait",  # the kubelet's
+    "reconcile/build/rendezvous.py: has_stale_config_map",  # the kubelet's
     "reconcile/failure/ending.py: _cause",  # the container runtime's
     "pdj/actions.py: create",  # the API server's
     "pdj/explain/story.py: _narrow",  # programs'

@@ -254,6 +254,7 @@ ELSEWHERE = {
     "operator/test_stalled.py": {
         *(Reason.TRAINING_STALLED, Reason.NO_OUTPUT, Reason.NO_NEW_STEP, Reason.TRAINS_AGAIN),
     },
+    "../e2e/test_disturbances.py": {Reason.STALE_CONFIG_MAP},
     "operator/test_altered.py": {Reason.ENDPOINTS_TOO_LONG, Reason.ADOPTED, Reason.RESTART_LOOP},
 }
 """The live tests that bring a reason about and have it explained, besides those of the tool."""

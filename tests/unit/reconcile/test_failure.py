@@ -200,6 +200,15 @@ def test_address_that_peers_were_not_told_ends_the_attempt(
     assert (incident and incident.reason) == reason
 
 
+def test_former_job_s_config_map_on_a_node_ends_the_attempt() -> None:
+    job = a_job().with_workers(1).build()
+    text = "couldn't find key PADDLE_RENDEZVOUS_0123abcd_uid in ConfigMap default/train"
+    pod = a_pod(job).bound().with_address("10.0.1.1").waiting("CreateContainerConfigError", text)
+    assert find_incident(view_of(job, pod)) is None
+    incident = incident_of(view_of(job, pod, config_maps=(config_map(),)))
+    assert (incident.reason, incident.is_charged) == (Reason.STALE_CONFIG_MAP, False)
+
+
 @pytest.mark.parametrize(
     ("told", "policy", "reason", "is_charged"),
     [

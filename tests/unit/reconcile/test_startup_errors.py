@@ -89,11 +89,6 @@ NORMAL_WAITS = {
         'configmap "train" not found',
         (config_map(),),
     ),
-    "not-tried-since-the-namesake-went": (
-        "CreateContainerConfigError",
-        "couldn't find key PADDLE_RENDEZVOUS_0123abcd_uid in ConfigMap default/train",
-        (config_map(),),
-    ),
 }
 
 
