@@ -4,24 +4,28 @@ A kubelet that found a ConfigMap missing tries again after 10 to 15 s, but at on
 annotations change (`podsDifferSemantically` in its config.go). So each waiting pod gets an
 annotation. The kubelet may see the ConfigMap later than we do, so a pod that still waits gets
 another one. This does no harm to a pod that waits for something else, such as a Secret.
+
+If a container could not start after the pod's init containers, the kubelet says so only when it
+tries again. So a pod whose init containers ended a while ago is called once without that.
 """
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 from api.constants import ANNOTATION_WOKEN
-from api.objects import format_time, parse_time
+from api.objects import condition_of, format_time, parse_time
 from api.trainer import waiting_states
 from reconcile.model.plan import ObjectReference, Patch
 from reconcile.model.pods import PodView
 from reconcile.model.view import View
 
-WAITING = "CreateContainerConfigError"
+WAITING, AFTER_INIT = "CreateContainerConfigError", "PodInitializing"
 MAX_CALLS = 3
 """A kubelet that misses three of them tries again by itself soon after."""
 CALL_SECONDS = 2.0
 """The time between two calls of a pod."""
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _VALUE = re.compile(r"attempt=\d+,call=(\d),at=(\S+Z)")
 
 
@@ -40,12 +44,24 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
     if view.config_map is None:
         return
     for pod in view.pods.values():
-        if pod.is_live and any(reason == WAITING for _, reason, _ in waiting_states(pod.raw)):
-            count, called_at = _last_call(pod)
+        count, called_at = _last_call(pod)
+        waits_since, calls = _wait(pod)
+        since = called_at or waits_since
+        if since is not None and count < calls:
             # abs: a clock that was set back does not make the pod wait until it has caught up.
-            waited = abs((view.now - called_at).total_seconds()) if called_at else CALL_SECONDS
-            if count < MAX_CALLS:
-                yield pod, count + 1, max(0.0, CALL_SECONDS - waited)
+            waited = abs((view.now - since).total_seconds())
+            yield pod, count + 1, max(0.0, CALL_SECONDS - waited)
+
+
+def _wait(pod: PodView) -> tuple[datetime | None, int]:
+    """When the pod began to wait, or None if it does not; and how often to call it."""
+    reasons = {reason for _, reason, _ in waiting_states(pod.raw)} if pod.is_live else set()
+    if WAITING in reasons:
+        return _LONG_AGO, MAX_CALLS
+    condition = condition_of(pod.raw, "Initialized") or {}
+    if AFTER_INIT in reasons and condition.get("status") == "True":
+        return parse_time(condition.get("lastTransitionTime")), 1
+    return None, 0
 
 
 def _last_call(pod: PodView) -> tuple[int, datetime | None]:

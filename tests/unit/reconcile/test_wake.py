@@ -34,6 +34,12 @@ def called(times: int, seconds: float = 0.0) -> Raw:
     return told(f"attempt=1,call={times},at={stamp(seconds)}")
 
 
+def initialized(seconds: float, status: str = "True") -> Raw:
+    """The worker, whose init containers ended then."""
+    condition = {"type": "Initialized", "status": status, "lastTransitionTime": stamp(seconds)}
+    return worker("PodInitializing").with_status(conditions=[condition]).build()
+
+
 def seen(pod: PodBuilder | Raw, seconds: float = LATER, *, published: bool = True) -> View:
     """The job with a server that runs and this worker."""
     config_maps = (CONFIG_MAP,) if published else ()
@@ -51,6 +57,9 @@ def seen(pod: PodBuilder | Raw, seconds: float = LATER, *, published: bool = Tru
         pytest.param(seen(called(1)), True, id="still-waits"),
         pytest.param(seen(called(1), LATER - 1), False, id="was-just-called"),
         pytest.param(seen(called(MAX_CALLS)), False, id="was-called-in-vain"),
+        pytest.param(seen(initialized(0)), True, id="init-containers-ended-a-while-ago"),
+        pytest.param(seen(initialized(1)), False, id="init-containers-have-just-ended"),
+        pytest.param(seen(initialized(0, "False")), False, id="an-init-container-runs"),
         pytest.param(seen(called(1, 9_999)), True, id="the-clock-was-set-back"),
         pytest.param(seen(told("me")), True, id="somebody-wrote-there"),
         pytest.param(seen(told("attempt=1,call=3,at=9999-99-99T99:99:99Z")), True, id="no-time"),
