@@ -199,7 +199,9 @@ class Reason(StrEnum):
     NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's
     STATUS_UNREADABLE = "StatusUnreadable"  # the operator cannot go on from what another tool wrote
     NO_FREE_PORTS = "NoFreePorts"  # with intranet Host: every port range is held by another job
-    PODS_TERMINATING = "PodsTerminating"  # pods of the last attempt or of a former job stay yet
+    PODS_TERMINATING = (
+        "PodsTerminating"  # pods of the last attempt or children of a former job stay
+    )
     CHILDREN_TERMINATING = "ChildrenTerminating"  # the job is being deleted, and a child stays
     BACK_OFF = "BackOff"  # the next attempt waits for its back-off to pass
     # What ends an attempt

@@ -39,13 +39,13 @@ intern = str.__str__ if sys.version_info[:2] == (3, 12) else sys.intern
 class Family:
     """A job and everything it controls at one moment, and the PodGroup with its name.
 
-    `former_pods` names the pods of former jobs of that name.
+    `former_children` names the pods and ConfigMaps of former jobs of that name.
     """
 
     job: Raw
     children: dict[Resource, tuple[Raw, ...]]
     named_pod_group: Raw | None
-    former_pods: tuple[str, ...] = ()
+    former_children: tuple[str, ...] = ()
 
 
 class Facts(NamedTuple):
@@ -249,17 +249,17 @@ class Store:
             owned, owner = list(self._owned.get(key, {}).items()), Owner(key, job.uid)
             named = self._tables.get(VOLCANO_POD_GROUP, {}).get(key)
         children: dict[Resource, list[Raw]] = {}
-        former_pods = []
+        former = []
         for (resource, (_, name)), entry in owned:
             if entry.owner == owner:
                 children.setdefault(resource, []).append(entry.unpack())
-            elif resource == POD:
-                former_pods.append(name)
+            elif resource in (POD, CONFIG_MAP):
+                former.append(f"{resource.kind} {name}")
         return Family(
             job.unpack(),
             {resource: tuple(objects) for resource, objects in children.items()},
             named.unpack() if named else None,
-            tuple(sorted(former_pods)),
+            tuple(sorted(former)),
         )
 
     def _put_locked(self, resource: Resource, entry: Entry) -> Entry | None:

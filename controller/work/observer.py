@@ -69,7 +69,7 @@ class Observer:
         return Observed(
             job=job,
             pods=pods,
-            former_pods=family.former_pods,
+            former_children=family.former_children,
             services=children.get(SERVICE, ()),
             config_maps=children.get(CONFIG_MAP, ()),
             pod_groups=volcano + gang,

@@ -53,25 +53,25 @@ class _Leaver:
 
 
 def await_leavers(view: View) -> Hold | None:
-    """Wait for what is being deleted: children of a deleted job, pods of the last attempt or of a
-    former job of this name.
+    """Wait for what is being deleted: children of a deleted job, pods of the last attempt, pods and
+    ConfigMaps of a former job of this name.
     """
     if view.job.is_deleting:
         return _await_children(view)
     if view.previous_pods:
         return _await_previous(view)
-    former = view.observed.former_pods
+    former = view.observed.former_children
     return _await_former(former) if former else None
 
 
-def _await_former(pods: tuple[str, ...]) -> Hold:
-    """Wait for the pods of a former job, by name.
+def _await_former(children: tuple[str, ...]) -> Hold:
+    """Wait for the pods and ConfigMaps of a former job, by kind and name.
 
     A kubelet keeps an immutable ConfigMap for as long as one of its pods names it. So a pod that
-    starts beside one of a former job would find that job's ConfigMap for as long as it lives.
+    starts beside these of a former job would find that job's ConfigMap for as long as it lives.
     """
-    others = and_more(len(pods) - 1)
-    cause = f"Pod {pods[0]} of a former job of this name is still there{others}"
+    others = and_more(len(children) - 1)
+    cause = f"{children[0]} of a former job of this name is still there{others}"
     next_step = "the job goes on once it is gone"
     return Hold(Reason.PODS_TERMINATING, cause, next_step, stops=Stop.PODS)
 

@@ -180,7 +180,7 @@ class Observed:
     """Everything that a pass reads, from one moment of the store. Every object is read-only.
 
     `pods`, `services`, `config_maps` and `pod_groups` are controlled by the job (UID checked).
-    `former_pods` names those of deleted jobs of the same name that have not gone yet.
+    `former_children` names pods and ConfigMaps of deleted jobs of that name that are still there.
     `named_pod_group` is the PodGroup with the job's own name, whoever made it.
     `volcano_served` and `gang_served` say whether the API server serves PodGroups of
     scheduling.volcano.sh/v1beta1 and scheduling.k8s.io/v1alpha2.
@@ -210,7 +210,7 @@ class Observed:
 
     job: Raw
     pods: tuple[Raw, ...] = ()
-    former_pods: tuple[str, ...] = ()
+    former_children: tuple[str, ...] = ()
     services: tuple[Raw, ...] = ()
     config_maps: tuple[Raw, ...] = ()
     pod_groups: tuple[Raw, ...] = ()

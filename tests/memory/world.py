@@ -45,6 +45,8 @@ from tests.memory.client import RESOURCES, WorldClient
 
 GRACE_SECONDS = 30.0
 MAX_PASSES = 40
+FORMER = ("Pod", "ConfigMap")
+"""The kinds of a former job's children that its successor waits for."""
 CHILDREN = ("Pod", "Service", "ConfigMap", "PodGroup", "Workload")
 
 Place = tuple[str, str]
@@ -248,7 +250,7 @@ class World:
         observed = Observed(
             job=job,
             pods=children[POD],
-            former_pods=self._former_pods(job),
+            former_children=self._former_children(job),
             services=children[SERVICE],
             config_maps=children[CONFIG_MAP],
             pod_groups=children[VOLCANO_POD_GROUP],
@@ -266,10 +268,11 @@ class World:
         )
         return replace(observed, training=self.training)
 
-    def _former_pods(self, job: Raw) -> tuple[str, ...]:
+    def _former_children(self, job: Raw) -> tuple[str, ...]:
         owner = Owner(self._key(name_of(job)), uid_of(job))
-        pods = (each for (kind, _), each in self.objects.items() if kind == "Pod")
-        return tuple(sorted(name_of(pod) for pod in pods if owner.has_inherited(pod)))
+        there = self.objects.items()
+        found = [p for p, child in there if p[0] in FORMER and owner.has_inherited(child)]
+        return tuple(sorted(" ".join(place) for place in found))
 
     def _prebuilt(self, job: Raw, own: tuple[Raw, ...]) -> dict[Place, Raw]:
         place = (WORKLOAD.kind, parse_prebuilt(job))

@@ -40,7 +40,7 @@ def test_pods_of_a_former_job_of_the_same_name_are_not_the_new_ones(store):
     put(store, POD, a_pod("old", a_job(uid="former")))
     put(store, PADDLE_JOB, a_job(uid="present"))
     assert pods_of(store) == []
-    assert family_of(store).former_pods == ("old",)
+    assert family_of(store).former_children == ("Pod old",)
 
 
 @pytest.mark.parametrize(

@@ -81,14 +81,14 @@ def test_foreign_object_is_left_alone(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "reason"),
+    ("owner", "phase", "reason"),
     [
-        pytest.param(None, "NameConflict", id="a-users"),
-        pytest.param("old-uid", "WaitingForPods", id="a-former-jobs"),  # it will soon be gone
+        pytest.param(None, "Starting", "NameConflict", id="a-users"),
+        pytest.param("old-uid", "Pending", "PodsTerminating", id="a-former-jobs"),
     ],
 )
 def test_no_trainer_starts_with_a_namesakes_config_map(
-    world: World, kubelet: Kubelet, owner: str | None, reason: str
+    world: World, kubelet: Kubelet, owner: str | None, phase: str, reason: str
 ) -> None:
     if owner is None:
         world.put({"kind": "ConfigMap", "metadata": {"name": "train"}, "data": {"MINE": "1"}})
@@ -97,7 +97,7 @@ def test_no_trainer_starts_with_a_namesakes_config_map(
         kubelet.vanish("train-worker-0")
         world.forget("PaddleJob", "train")
     run_job(world, kubelet, a_job(uid="new-uid").with_workers(1))
-    assert world.phase() == "Starting"
+    assert world.phase() == phase
     assert world.condition("Pending")["reason"] == reason
     world.remove("ConfigMap", "train")
     world.advance(10)

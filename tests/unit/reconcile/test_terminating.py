@@ -105,11 +105,11 @@ def test_pod_of_the_last_attempt_that_stays_is_named() -> None:
     assert wait.cause == f"{usual.cause}: Pod train-worker-0 on node-1 since 03:04:05Z"
 
 
-def test_no_pod_starts_beside_one_of_a_former_job() -> None:
+def test_no_pod_starts_beside_children_of_a_former_job() -> None:
     job = a_job().with_workers(2).build()
-    seen = Observed(job, former_pods=("train-worker-0", "train-worker-1"))
+    seen = Observed(job, former_children=("ConfigMap train", "Pod train-worker-1"))
     plan = reconcile(seen, at(0), Settings())
     assert not plan.creates
     assert plan.status is not None
-    assert "Pod train-worker-0 of a former job of this name" in plan.status["status"]["message"]
+    assert "ConfigMap train of a former job of this name" in plan.status["status"]["message"]
     assert reconcile(Observed(job), at(0), Settings()).creates
