@@ -29,8 +29,7 @@ def note_progress(view: View, status: JobStatus) -> JobStatus:
     is_due = (
         (old.attempt, old.percent, old.checkpoint) != (new.attempt, new.percent, new.checkpoint)
         or _news(view.job.status) != _news(status)
-        or _seconds_between(old.last_output_time, new.last_output_time) >= WRITE_SECONDS
-        or new.silent_seconds - old.silent_seconds >= WRITE_SECONDS
+        or abs(_read_until(new) - _read_until(old)) >= WRITE_SECONDS
     )
     return replace(status, progress=new) if is_due else status
 
@@ -40,12 +39,10 @@ def _news(status: JobStatus) -> list[tuple[str, bool, str]]:
     return [(each.type, each.status, each.reason) for each in status.conditions]
 
 
-def _seconds_between(old: str, new: str) -> float:
-    """Seconds between two times; 0 if the new one is unknown, infinite if only the old one is."""
-    before, after = parse_time(old), parse_time(new)
-    if after is None:
-        return 0.0
-    return abs((after - before).total_seconds()) if before else float("inf")
+def _read_until(progress: TrainingProgress) -> float:
+    """The time until which the log is known, in seconds since 1970 by the node's clock."""
+    last = parse_time(progress.last_output_time)
+    return (last.timestamp() if last else 0.0) + progress.silent_seconds
 
 
 def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
