@@ -10,16 +10,14 @@ READ_SECONDS = 5.0
 MAX_BYTES = 64 << 10
 
 
-def read_tail(
-    client: Client, path: str, container: str, counts: Sequence[int], max_bytes: int = MAX_BYTES
-) -> bytes:
-    """The last lines with their times: the first of these counts that fits into `max_bytes`.
+def read_tail(client: Client, path: str, container: str, counts: Sequence[int]) -> bytes:
+    """The last lines with their times: the first of these counts that fits into 64 KiB.
 
     Raises TooLarge if none does.
     """
-    query = {"container": container, "timestamps": "true", "limitBytes": max_bytes}
+    query = {"container": container, "timestamps": "true", "limitBytes": MAX_BYTES}
     for lines in counts:
         log = client.read_log(path, query | {"tailLines": lines}, READ_SECONDS)
-        if len(log) < max_bytes:
+        if len(log) < MAX_BYTES:
             return log
-    raise TooLarge(f"the last line is longer than {max_bytes >> 10} KiB")
+    raise TooLarge(f"the last line is longer than {MAX_BYTES >> 10} KiB")

@@ -6,7 +6,6 @@ plainly wrong.
 """
 
 import math
-from collections import deque
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,7 +13,6 @@ from api.objects import format_time
 from api.training import TrainingProgress
 from reconcile.model.training import Reading
 from reconcile.words.progress import (
-    MAX_LINE_CHARACTERS,
     MAX_LINES,
     Line,
     Progress,
@@ -30,8 +28,6 @@ FEWER = 4
 """The number of lines is divided by this when they are too long together."""
 SHORT_BYTES = 8192
 """After an answer this short, more lines are requested."""
-PACE_READS = 20
-"""The pace of the steps is computed over this many reads, about ten minutes."""
 
 
 class FollowedLog:
@@ -53,7 +49,6 @@ class FollowedLog:
         self._seen_at: datetime | None = None
         self._shift = timedelta()
         """The difference from the node's clock to the API server's."""
-        self._steps: deque[tuple[int, datetime]] = deque(maxlen=PACE_READS)
         self._reported_at = 0.0
 
     def ask_fewer(self) -> bool:
@@ -115,36 +110,17 @@ class FollowedLog:
     def _read(self, lines: list[Line], now: datetime) -> Progress:
         """The progress after these new lines, by the API server's clock."""
         progress = self._reader.read(lines)
-        last = self._last = _end_of(lines[-1])
+        last = self._last = lines[-1]
         shown = min(last.time + self._shift, now)
         if self._seen_at is not None:  # it was written since
             shown = max(shown, self._seen_at - SLACK)
         self._shift = shown - last.time
-        return self._at_pace(progress.moved(self._shift))
+        return progress.moved(self._shift)
 
     def _new_of(self, lines: list[Line]) -> list[Line]:
         """The lines that are new, or have become longer since they were last read."""
         last = self._last
         for index in range(len(lines) - 1, -1, -1):
             if last is not None and lines[index].time == last.time:
-                return lines[index + (_end_of(lines[index]) == last) :]
+                return lines[index + (lines[index] == last) :]
         return lines
-
-    def _at_pace(self, progress: Progress) -> Progress:
-        """The progress with only the steps of the last minutes, from which the pace is computed."""
-        if progress.step is None or progress.last_step_time is None:
-            return progress
-        began = progress.first_step_time
-        while self._steps and began and self._steps[0][1] < began - SLACK:
-            self._steps.popleft()  # the steps have begun anew since
-        if not self._steps or self._steps[-1][0] != progress.step:
-            self._steps.append((progress.step, progress.last_step_time))
-        if len(self._steps) < PACE_READS:
-            return progress
-        step, time = self._steps[0]
-        return replace(progress, first_step=step, first_step_time=time)
-
-
-def _end_of(line: Line) -> Line:
-    """The line, cut to the length that is parsed."""
-    return replace(line, text=line.text[-MAX_LINE_CHARACTERS:])

@@ -29,7 +29,7 @@ from controller.workqueue.rate_limiter import TokenBucket
 from kube.client import Client
 from kube.clock import Clock
 from kube.errors import ApiError, Forbidden, Throttled, TooLarge, Transient, Unreachable
-from kube.logs import MAX_BYTES, read_tail
+from kube.logs import read_tail
 from reconcile.model.plan import EmitEvent
 from reconcile.model.stall import find_stall
 from reconcile.model.training import READ_PHASES, Tail
@@ -42,7 +42,6 @@ PERIOD_SECONDS = 30.0
 SCAN_SECONDS = 2.0
 """How often the list of running jobs is updated."""
 MAX_TAILS = 16
-MAX_TAIL_BYTES = 8 << 10
 MAX_JOB_BYTES = 128 << 10
 """A larger job is not read: it would take thirty times as much memory each time."""
 FORBIDDEN_SECONDS = 300.0
@@ -55,16 +54,12 @@ LOG_RATE = 1 / 60
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The log to read: that of a job's first worker. `workers` is how many there are.
-
-    `is_stalled`: so does the status say.
-    """
+    """The log to read: that of a job's first worker. `is_stalled`: so does the status say."""
 
     owner: Owner
     log: FollowedLog
     node: str
     container: str
-    workers: int
     policy: StallPolicy | None
     is_stalled: bool
 
@@ -164,7 +159,6 @@ class LogReader:
             log=self._follow(key, uid_of(pod), attempt, status),
             node=pod["spec"].get("nodeName", ""),
             container=container,
-            workers=worker.get("replicas", 1),
             policy=parse_stall_policy(spec.get("stallPolicy")),
             is_stalled=entry.facts is not None and entry.facts.waits_for in STALLS,
         )
@@ -195,7 +189,7 @@ class LogReader:
         try:
             self.clock.wait(self._stopped, self.pace.reserve())
             at, now = self.clock.monotonic(), self.clock.now()
-            log = self._get(target, 0, followed.lines, MAX_BYTES)
+            log = self._get(target, 0, followed.lines)
         except TooLarge as error:
             self.nodes.note(target.node, True)
             if followed.ask_fewer():
@@ -218,11 +212,11 @@ class LogReader:
             self.add(target.owner.key)
         return PERIOD_SECONDS
 
-    def _get(self, target: Target, worker: int, lines: int, max_bytes: int) -> bytes:
+    def _get(self, target: Target, worker: int, lines: int) -> bytes:
         """The last lines of a worker. Raises ApiError, TooLarge if they are too long."""
         namespace, name = target.owner.key
         path = POD.path(namespace, pod_name(name, Role.WORKER, worker), "log")
-        return read_tail(self.client, path, target.container, (lines,), max_bytes)
+        return read_tail(self.client, path, target.container, (lines,))
 
     def _note_failure(self, target: Target, error: ApiError) -> float:
         """Log why a log was not read, and pause reads of its node, or all reads, depending on the
@@ -256,7 +250,7 @@ class LogReader:
 
     def _read_tails(self, target: Target) -> Iterator[Tail]:
         """The last line of each of the first workers, which shows who fell silent first."""
-        for index in range(min(MAX_TAILS, target.workers)):
+        for index in range(MAX_TAILS):
             name = pod_name(target.owner.key.name, Role.WORKER, index)
             pod = self._pod(target.owner, target.log.attempt, name)
             if pod is None:
@@ -265,5 +259,5 @@ class LogReader:
             if not (self._stopped.is_set() or self.nodes.seconds(pod["spec"].get("nodeName", ""))):
                 self.clock.wait(self._stopped, self.pace.reserve())
                 with suppress(ApiError):
-                    lines = read_lines(self._get(target, index, 1, MAX_TAIL_BYTES))
+                    lines = read_lines(self._get(target, index, 1))
             yield (name, lines[-1].time, lines[-1].text) if lines else (name, None, "")

@@ -33,6 +33,8 @@ YEARS = range(1970, 2200)
 """The years that a wrong clock may show. Arithmetic on times at either end of the calendar would
 fail.
 """
+PACE_TIME, PACE_STEPS = timedelta(minutes=5), 10
+"""The pace is computed over at least so long and so many steps, and about twice that at most."""
 SAME_MOMENT = timedelta(seconds=0.2)
 """Lines this close come together: PaddlePaddle's launcher copies a log every 2 s."""
 _COUNT = re.compile(tools.COUNT, re.ASCII)
@@ -67,8 +69,9 @@ class Checkpoint:
 class Progress:
     """The progress that the lines report. None means that no line reports it.
 
-    `metrics` has at most 8 pairs of a name and a number, as text. `first_step` and its time
-    are from when the steps began to only grow; `last_step_time` is when the step last changed.
+    `metrics` has at most 8 pairs of a name and a number, as text. `last_step_time` is when the step
+    last changed. The pace is computed from `first_step` and its time: from when the steps began to
+    only grow, or some minutes ago. `later_step` takes its place when that is long ago.
     `forming_since` is from when elastic launchers have formed their group three times, without a
     step or a checkpoint.
     """
@@ -85,6 +88,8 @@ class Progress:
     last_step_time: datetime | None = None
     first_step: int | None = None
     first_step_time: datetime | None = None
+    later_step: int | None = None
+    later_step_time: datetime | None = None
     forming_since: datetime | None = None
 
     @property
@@ -113,14 +118,15 @@ class Progress:
 
 
 def read_lines(log: bytes) -> list[Line]:
-    """The lines of a log with timestamps. Those without a possible one are dropped."""
+    """The ends of a log's lines, which begin with timestamps. Those without one are dropped."""
     lines = []
     for each in log.split(b"\n"):
         stamp, _, text = each.partition(b" ")
         with suppress(ValueError, OverflowError):
             time = datetime.fromisoformat(stamp.decode())
             if time.tzinfo is not None and time.year in YEARS:
-                lines.append(Line(time.astimezone(UTC), text.decode(errors="replace")))
+                end = text.decode(errors="replace")[-MAX_LINE_CHARACTERS:]
+                lines.append(Line(time.astimezone(UTC), end))
     return lines
 
 
@@ -145,7 +151,7 @@ class ProgressReader:
         """The progress with these lines added, which follow those that were read before."""
         last = self.progress.last_output_time
         for line in list(lines)[-MAX_LINES:]:
-            for text in clean(line.text[-MAX_LINE_CHARACTERS:]):
+            for text in clean(line.text):
                 self._read_text(line.time, text)
                 last = line.time
         # Only the latest numbers are searched for: that takes most of the time.
@@ -244,11 +250,16 @@ def _after_step(
     changes |= {"step": step, "total": total if total and step <= total else None}
     if step != before.step:
         changes["last_step_time"] = time
-        began = before.first_step_time
-        if began and time - began < SAME_MOMENT and step > (before.step or 0):
-            changes["first_step"] = step
-        elif before.step is None or step < before.step:
+        began, later = before.first_step_time, before.later_step_time
+        begins = not began or time < began or step < (before.step or 0)
+        if begins or not began or not later:
             changes |= {"first_step": step, "first_step_time": time}
+            changes |= {"later_step": step, "later_step_time": time}
+        elif time - began < SAME_MOMENT:
+            changes |= {"first_step": step, "later_step": step}
+        elif time - later >= PACE_TIME and step - (before.later_step or 0) >= PACE_STEPS:
+            changes |= {"first_step": before.later_step, "first_step_time": later}
+            changes |= {"later_step": step, "later_step_time": time}
     return replace(before, **changes)
 
 

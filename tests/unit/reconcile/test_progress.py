@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from reconcile.words.progress import Line, Progress, read_lines, read_progress
+from reconcile.words.progress import Line, Progress, ProgressReader, read_lines, read_progress
 from reconcile.words.step_patterns import STEP_PATTERNS
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -220,6 +220,18 @@ def test_the_end_is_reckoned_from_the_steps_own_times(ahead: timedelta) -> None:
     assert progress.remaining_seconds == 80
     assert progress.last_step_time == START + ahead + timedelta(seconds=10)
     assert progress.last_output_time == START + ahead + timedelta(seconds=20)
+
+
+def test_the_pace_is_that_of_the_last_minutes_and_steps() -> None:
+    """After steps in a second, steps in a minute, and after those a few that take an hour."""
+    quick, slow, slowest = 1000 * [1], 30 * [60], 5 * [3600]
+    reader, time, left = ProgressReader(), START, []
+    for step, seconds in enumerate(quick + slow + slowest):
+        time += timedelta(seconds=seconds)
+        left.append((reader.read([Line(time, f"step {step}/2000")]), 2000 - step))
+    pace = [(each.remaining_seconds or 0) / steps for each, steps in left]
+    assert (pace[999], pace[1029]) == (1, 60)
+    assert 60 < pace[-1] < 3600
 
 
 def test_lines_that_come_together_say_nothing_of_the_pace() -> None:
