@@ -28,8 +28,8 @@ from reconcile.words.progress import (
     Checkpoint,
     Line,
     Progress,
+    ProgressReader,
     read_lines,
-    read_progress,
 )
 
 PERIOD_SECONDS = 4.0
@@ -93,7 +93,7 @@ def read_training(
         if isinstance(error, Forbidden) and 0 < known.attempt == job.status.attempt:
             return Training(clock.now(), _of_status(known), is_reported=True)
         return Training(clock.now(), problem=error.message)
-    training = Training(clock.now(), read_progress(lines))
+    training = Training(clock.now(), ProgressReader().read(lines))
     if with_others and training.silent_seconds > SILENT_SECONDS:
         training = replace(training, first_silent=_first_silent(client, job, lines))
     return training

@@ -34,9 +34,8 @@ def answer_stall(view: View) -> Move | None:
     if reading is None or find_stall(policy, reading, view.now) is None:
         return None
     record = _record(view, policy, reading, known.message)
-    return answer_incident(
-        view, Incident(Reason.TRAINING_STALLED, known.message, True, record=record)
-    )
+    stall = Incident(Reason.TRAINING_STALLED, known.message, True, record=record)
+    return answer_incident(view, stall)
 
 
 def note_stall(view: View, status: JobStatus) -> JobStatus:

@@ -130,13 +130,11 @@ def read_lines(log: bytes) -> list[Line]:
     return lines
 
 
-def read_progress(lines: Iterable[Line]) -> Progress:
-    """The progress that the last 40 of these lines report, oldest line first."""
-    return ProgressReader().read(lines)
-
-
 class ProgressReader:
-    """Reads lines in order; after one in the operator's own format, it ignores those of tools."""
+    """Reads lines in order, oldest first: the last 40 of those that it gets at once.
+
+    After a line in the operator's own format, it ignores those of tools.
+    """
 
     def __init__(self) -> None:
         self.progress = Progress()
@@ -251,15 +249,13 @@ def _after_step(
     if step != before.step:
         changes["last_step_time"] = time
         began, later = before.first_step_time, before.later_step_time
-        begins = not began or time < began or step < (before.step or 0)
-        if begins or not began or not later:
-            changes |= {"first_step": step, "first_step_time": time}
-            changes |= {"later_step": step, "later_step_time": time}
+        here = {"later_step": step, "later_step_time": time}
+        if not began or not later or time < began or step < (before.step or 0):
+            changes |= here | {"first_step": step, "first_step_time": time}
         elif time - began < SAME_MOMENT:
             changes |= {"first_step": step, "later_step": step}
         elif time - later >= PACE_TIME and step - (before.later_step or 0) >= PACE_STEPS:
-            changes |= {"first_step": before.later_step, "first_step_time": later}
-            changes |= {"later_step": step, "later_step_time": time}
+            changes |= here | {"first_step": before.later_step, "first_step_time": later}
     return replace(before, **changes)
 
 

@@ -1,16 +1,22 @@
 """What the lines of a log say of the training: the tools' formats, and what a tenant may write."""
 
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
 
-from reconcile.words.progress import Line, Progress, ProgressReader, read_lines, read_progress
+from reconcile.words.progress import Line, Progress, ProgressReader, read_lines
 from reconcile.words.step_patterns import STEP_PATTERNS
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 BAR = "|███████      | "
+
+
+def read_progress(lines: Iterable[Line]) -> Progress:
+    """Of lines that are read at once."""
+    return ProgressReader().read(lines)
 
 
 def read(*texts: str, start: datetime = START) -> Progress:
