@@ -44,9 +44,9 @@ def _calls(view: View) -> Iterator[tuple[PodView, int, float]]:
     if view.config_map is None:
         return
     for pod in view.pods.values():
-        count, called_at = _last_call(pod)
-        waits_since, calls = _wait(pod)
-        since = called_at or waits_since
+        began, calls = _wait(pod)
+        count, called_at = _last_call(pod) if calls else (0, None)
+        since = called_at or began
         if since is not None and count < calls:
             # abs: a clock that was set back does not make the pod wait until it has caught up.
             waited = abs((view.now - since).total_seconds())
