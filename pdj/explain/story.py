@@ -215,6 +215,7 @@ _ONLY_EVENTS = frozenset({Reason.LOG_NOT_READ, Reason.OWNED_VARIABLE, Reason.FOR
 def text_of(reason: str, texts: ModuleType) -> Text:
     """The text of a reason; for one of a newer operator, that it is not known."""
     known: dict[str, Text] = {str(each): text for each, text in texts.TEXTS.items()}
+    known[OUT_OF_MEMORY] = texts.OUT_OF_MEMORY  # of failure records alone
     unknown: Text = texts.UNKNOWN
     return known.get(reason, unknown)
 

@@ -114,6 +114,15 @@ def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_mor
     assert shown[start + 10] == f"  more: {command}"
 
 
+@pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
+def test_want_of_memory_is_known_in_the_history_too(language: str, texts: ModuleType) -> None:
+    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "reason": "OOMKilled"}
+    job = a_job().with_workers(1).with_status(phase="Failed", failures=[record])
+    job.with_condition("Failed", True, reason=Reason.POD_FAILED)
+    story = build_story(cast("Client", Events()), JobPicture(job.build()), language)
+    assert [each.text for each in story.history] == [texts.OUT_OF_MEMORY]
+
+
 def test_a_role_that_is_none_stays_out_of_the_command_for_more() -> None:
     """Whoever may write the status may write it, and the command is there to be copied."""
     record = {"attempt": 1, "pod": "p", "role": "worker; touch /tmp/x", "reason": "PodFailed"}
