@@ -6,4 +6,5 @@ kernel kills that namespace, and with it every container.
 
 The modules here connect the packages: they may import all of them, and no package imports these.
 `pod` imports `volume`, `network`, `spec` and `runtime`; of those only `volume` imports others.
+`stream` imports `runtime`.
 """

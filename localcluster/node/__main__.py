@@ -84,7 +84,7 @@ def run_node(folder: Path, runtime: Runtime) -> None:
     events.start()
     hosts.start()
     pods.start()
-    server.start(pods)
+    server.start(pods, runtime)
     _follow(client, pods, hosts)
     address, port = addresses.node_address, server.server_port
     registration = Registration(client, config, folder.name, address, port, capacity)

@@ -78,10 +78,14 @@ class PodManager:
             uid = self._uids.get((namespace, pod))
         return None if uid is None else self._folder / uid / "logs"
 
+    def find(self, namespace: str, pod: str) -> PodWorker | None:
+        """The worker of a pod that has not ended."""
+        with self._lock:
+            return self._workers.get(self._uids.get((namespace, pod), ""))
+
     def is_log_complete(self, namespace: str, pod: str, path: Path) -> bool:
         """Whether nothing more will be written to this log of the pod's."""
-        with self._lock:
-            worker = self._workers.get(self._uids.get((namespace, pod), ""))
+        worker = self.find(namespace, pod)
         return worker is None or worker.is_log_complete(path)
 
     def _is_mine(self, pod: Raw) -> bool:

@@ -26,6 +26,9 @@ HEALTHY = (
     ("Ready", "True", "KubeletReady"),
 )
 
+DECLARED = ["ExtendWebSocketsToKubelet"]
+"""The API server passes a client's WebSocket on to the node, instead of speaking SPDY to it."""
+
 
 @dataclass
 class Registration:
@@ -101,6 +104,7 @@ class Registration:
             "capacity": self.capacity,
             "allocatable": self.capacity,
             "conditions": keep_times(conditions, before, now),
+            "declaredFeatures": DECLARED,
             "daemonEndpoints": {"kubeletEndpoint": {"Port": self.port}},
             "nodeInfo": {
                 "architecture": platform.machine(),

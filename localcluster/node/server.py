@@ -1,4 +1,4 @@
-"""The node's HTTPS server: the part of a kubelet's server that `kubectl logs` needs.
+"""The node's HTTPS server: the parts of a kubelet's that logs, exec, cp and port-forward need.
 
 It answers only clients with a certificate of the cluster's authority, such as the API server.
 """
@@ -8,7 +8,7 @@ import re
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,9 +19,17 @@ from localcluster.client.pki import Authority
 from localcluster.machine import clock
 from localcluster.node.manager import PodManager
 from localcluster.node.runtime.logs import LogQuery, read_log, timestamp
+from localcluster.node.runtime.runtime import Runtime
+from localcluster.node.stream import exec, forward
+from localcluster.node.stream.channel import Channel
+from localcluster.node.stream.exec import Exec
+from localcluster.node.stream.forward import Forward
 
 LOGS = re.compile(r"/containerLogs/(?P<namespace>[^/]+)/(?P<pod>[^/]+)/(?P<container>[^/]+)")
-LOGS_ONLY = b"this node serves container logs only"
+EXEC = re.compile(r"/exec/(?P<namespace>[^/]+)/(?P<pod>[^/]+)/(?P<container>[^/]+)")
+FORWARD = re.compile(r"/portForward/(?P<namespace>[^/]+)/(?P<pod>[^/]+)")
+SERVED = b"this node serves logs, exec and port-forward only"
+WEBSOCKET_ONLY = b"this node serves exec and port-forward by WebSocket only"
 
 
 class KubeletServer(ThreadingHTTPServer):
@@ -32,14 +40,16 @@ class KubeletServer(ThreadingHTTPServer):
 
     daemon_threads = True
     pods: PodManager
+    runtime: Runtime
 
     def __init__(self, address: str, folder: Path, client_authority: str | None) -> None:
         super().__init__((address, 0), _Handler)
         self._tls = _tls_context(address, folder, client_authority)
 
-    def start(self, pods: PodManager) -> None:
-        """Start serving the logs of these pods in a thread."""
+    def start(self, pods: PodManager, runtime: Runtime) -> None:
+        """Start serving these pods in a thread."""
         self.pods = pods
+        self.runtime = runtime
         threading.Thread(target=self.serve_forever, name="server", daemon=True).start()
 
     def get_request(self) -> tuple[socket.socket, Any]:
@@ -77,13 +87,41 @@ class _Handler(BaseHTTPRequestHandler):
         elif match := LOGS.fullmatch(address.path):
             query = {name: values[-1] for name, values in parse_qs(address.query).items()}
             self._serve_log(match, query)
+        elif match := EXEC.fullmatch(address.path):
+            self._exec(match, parse_qs(address.query, keep_blank_values=True))
+        elif match := FORWARD.fullmatch(address.path):
+            self._forward(match)
         else:
-            self._answer(404, LOGS_ONLY)
+            self._answer(404, SERVED)
 
     def do_POST(self) -> None:
-        """Refuse exec, attach and port-forward; kubectl prints the message."""
+        """SPDY, by which kubectl tries again after a refusal; it prints what is answered here."""
         self.close_connection = True
-        self._answer(501, LOGS_ONLY)
+        self.do_GET()
+
+    def _exec(self, match: re.Match[str], query: dict[str, list[str]]) -> None:
+        worker = self.server.pods.find(match["namespace"], match["pod"])
+        container = worker.process_of(match["container"]) if worker else None
+        if container is None:
+            self._answer(404, f'container not found ("{match["container"]}")'.encode())
+        elif channel := self._upgrade(exec.SUBPROTOCOLS):
+            Exec(channel, self.server.runtime, container, query).serve()
+
+    def _forward(self, match: re.Match[str]) -> None:
+        worker = self.server.pods.find(match["namespace"], match["pod"])
+        if worker is None:
+            self._answer(404, f'pod "{match["pod"]}" does not run'.encode())
+        elif channel := self._upgrade(forward.SUBPROTOCOLS):
+            Forward(channel, worker.connect).serve()
+
+    def _upgrade(self, subprotocols: Sequence[str]) -> Channel | None:
+        """Turn the connection into a WebSocket; None after a refusal."""
+        self.close_connection = True
+        if self.headers.get("Upgrade", "").lower() != "websocket":
+            self._answer(501, WEBSOCKET_ONLY)
+            return None
+        channel = Channel(self.connection, self.headers.items(), subprotocols)
+        return channel if channel.is_open else None
 
     def _serve_log(self, match: re.Match[str], query: dict[str, str]) -> None:
         folder = self.server.pods.log_folder(match["namespace"], match["pod"])

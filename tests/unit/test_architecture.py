@@ -51,7 +51,9 @@ ROOMS = {
         *("localcluster.machine", "localcluster.client", "localcluster.build"),
         *("localcluster.cluster", "localcluster.node.pod", "localcluster.node.volume"),
         *("localcluster.node.network", "localcluster.node.spec", "localcluster.node.runtime"),
+        "localcluster.node.stream",
     },
+    "localcluster.node.stream": {"localcluster.node.runtime"},
     "localcluster.node.pod": {
         *("localcluster.machine", "localcluster.client", "localcluster.build"),
         *("localcluster.cluster", "localcluster.node.volume"),

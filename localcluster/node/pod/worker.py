@@ -6,6 +6,7 @@ kubelet. Only this thread changes the containers. When it ends, no process of th
 """
 
 import contextlib
+import socket
 import threading
 import traceback
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from localcluster.node.pod.starter import Sandbox, Starter
 from localcluster.node.pod.status import TERMINAL, StatusWriter, decide_phase, delete_pod, pod_path
 from localcluster.node.pod.stopper import Stopper
 from localcluster.node.runtime.podnetwork import build_resolver
-from localcluster.node.runtime.runtime import StartFailed
+from localcluster.node.runtime.runtime import Process, StartFailed
 from localcluster.node.volume.tokens import Tokens
 from localcluster.node.volume.volumes import VolumeError, Volumes
 
@@ -102,6 +103,22 @@ class PodWorker:
     def address(self) -> str:
         """The pod's IP address."""
         return self._sandbox.facts.pod_ip
+
+    def process_of(self, container: str) -> Process | None:
+        """The process of a container that runs."""
+        return next((each.process for each in self._all if each.name == container), None)
+
+    def connect(self, port: int) -> socket.socket:
+        """Connect to a port of the pod's loopback interface, as it sees it. Raises OSError."""
+        if not self._node.has_network(self._pod):
+            return socket.create_connection((self.address, port))
+        there = self._node.runtime.open_socket(self._pod["metadata"]["uid"])
+        try:
+            there.connect(("127.0.0.1", port))
+        except OSError:
+            there.close()
+            raise
+        return there
 
     def is_log_complete(self, path: Path) -> bool:
         """Whether nothing more will be written to this log."""

@@ -6,10 +6,12 @@ container. Single-threaded; forked from the spawner.
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
 import signal
+import termios
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -76,17 +78,22 @@ def _start_main(spec: ContainerSpec, out: int, err: int, report: int) -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, (*FORWARDED, KILL_TREE))
     child = os.fork()
     if child == 0:
-        exec_program(spec.argv, spec.env, out, err, report)
+        null = os.open(os.devnull, os.O_RDONLY)
+        exec_program(spec.argv, spec.env, [null, out, err], report)
     return child
 
 
-def exec_program(argv: list[str], env: dict[str, str], out: int, err: int, report: int) -> NoReturn:
-    """Replace this process by the program; if that is impossible, `report` gets the error."""
+def exec_program(argv: list[str], env: dict[str, str], streams: list[int], report: int) -> NoReturn:
+    """Replace this process by the program with these as stdin, stdout and stderr.
+
+    If that is impossible, `report` gets the error.
+    """
     try:
         os.setsid()
-        null = os.open(os.devnull, os.O_RDWR)
-        for source, target in ((null, 0), (out, 1), (err, 2)):
+        for target, source in enumerate(streams):
             os.dup2(source, target)
+        if os.isatty(0):
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         os.set_inheritable(report, False)
         os.closerange(3, report)
         os.closerange(report + 1, os.sysconf("SC_OPEN_MAX"))

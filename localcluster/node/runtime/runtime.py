@@ -104,11 +104,9 @@ class Runtime:
 
     def run(self, container: Process, argv: list[str], timeout_seconds: float) -> tuple[int, bytes]:
         """Run a command in a container; return its exit code and output. Raises TimeoutError."""
-        process = self._new_process(lambda: None)
         out_read, out_write = os.pipe()
-        report_read, report_write = os.pipe()
-        pipes, where = [out_write, report_write], container.identifier
-        self._send("exec", pipes, id=process.identifier, container=where, argv=argv)
+        null = os.open(os.devnull, os.O_RDONLY)
+        process, report_read = self.exec(container, argv, [null, out_write, out_write])
         os.close(report_read)
         try:
             if not process.ended.wait(timeout_seconds):
@@ -123,6 +121,29 @@ class Runtime:
             return process.end.exit_code if process.end else 126, output
         finally:
             os.close(out_read)
+
+    def exec(self, container: Process, argv: list[str], streams: list[int]) -> tuple[Process, int]:
+        """Start a command in a container with these as stdin, stdout and stderr, and close them.
+
+        Also returns a descriptor: it has the error if the command cannot be started, and ends with
+        the command. Raises StartFailed.
+        """
+        process = self._new_process(lambda: None)
+        report_read, report_write = os.pipe()
+        where = container.identifier
+        pipes = [*streams, report_write]
+        self._send("exec", pipes, id=process.identifier, container=where, argv=argv)
+        return process, report_read
+
+    def open_socket(self, network: str) -> socket.socket:
+        """A socket in a pod's network, which this process cannot enter. Raises OSError."""
+        ours, theirs = socket.socketpair()
+        with ours:
+            self._send("socket", [theirs.detach()], network=network)
+            message, descriptors = receive(ours)
+        if message is None:
+            raise OSError("the pod has no network")
+        return socket.socket(fileno=descriptors[0])
 
     def kill(self, process: Process, number: int) -> None:
         """Send a signal to a container's main process; SIGKILL takes all of the container."""
@@ -157,7 +178,7 @@ class Runtime:
         except OSError as error:
             raise StartFailed("StartError", f"the node is ending: {error}") from error
         finally:
-            for descriptor in descriptors:
+            for descriptor in {*descriptors}:
                 os.close(descriptor)
 
     def _listen(self) -> None:

@@ -78,6 +78,7 @@ class Spawner:
             "tmpfs": self._mount_tmpfs,
             "network": self._make_network,
             "leave": self._leave_network,
+            "socket": self._open_socket,
             "remove": self._remove,
         }
         try:
@@ -118,7 +119,7 @@ class Spawner:
         self._channel.close()
 
     def _exec(self, message: dict[str, Any], descriptors: list[int]) -> None:
-        """Run another program in a container; `descriptors` are for stdout and a start error."""
+        """Run another program in a container; `descriptors`: its streams, and one for an error."""
         container = self._children.get(message["container"])
         if container is None:
             self._tell_end(message["id"], 126, False)
@@ -133,15 +134,22 @@ class Spawner:
         self, container: int, message: dict[str, Any], descriptors: list[int]
     ) -> NoReturn:
         """Join the container's namespaces; a second fork is needed to join its PID namespace."""
-        out, report = descriptors
+        *streams, report = descriptors
+        parent = 0 if self._isolated else os.getpid()  # as the program sees it
         status = 126
         with contextlib.suppress(OSError):
             environment = _environment_of(container)
+            # The container's first process stays in its working directory.
+            folder = os.open(f"/proc/{container}/cwd", os.O_PATH)
             if self._isolated:
                 _join(container)
+            os.fchdir(folder)
             child = os.fork()
             if child == 0:
-                exec_program(message["argv"], environment, out, out, report)
+                die_with_parent(parent)
+                exec_program(message["argv"], environment, streams, report)
+            for descriptor in streams:
+                os.close(descriptor)
             status = exit_code(os.waitpid(child, 0)[1])
         os._exit(status)
 
@@ -176,6 +184,19 @@ class Spawner:
             report_failure(report, "FailedCreatePodSandBox", str(error))
         finally:
             linux.setns(self._own_network, linux.CLONE_NEWNET)
+
+    def _open_socket(self, message: dict[str, Any], descriptors: list[int]) -> None:
+        """Open a socket in a pod's network; the node gets it over the channel in `descriptors`."""
+        network = self._networks.get(message["network"], -1)
+        if network < 0:
+            return
+        linux.setns(network, linux.CLONE_NEWNET)
+        try:
+            opened = socket.socket()
+        finally:
+            linux.setns(self._own_network, linux.CLONE_NEWNET)
+        with opened, socket.socket(fileno=os.dup(descriptors[0])) as channel:
+            send(channel, {}, [opened.fileno()])
 
     def _leave_network(self, message: dict[str, Any], _: list[int]) -> None:
         """Release the namespace; it disappears with the last process in it."""

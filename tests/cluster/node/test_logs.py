@@ -106,10 +106,10 @@ def test_a_long_silence_does_not_end_it(pods: Pods) -> None:
 def test_what_the_node_cannot_do_is_said_in_a_line(pods: Pods) -> None:
     pods.create("closed", shell("sleep 60"))
     pods.wait_ready("closed")
-    command = ("-n", pods.namespace, "exec", "closed", "--", "ls")
+    command = ("-n", pods.namespace, "attach", "closed")
     done = pods.cluster.kubectl(*command, check=False)
     assert done.returncode != 0
-    assert "this node serves container logs only" in done.stderr
+    assert "this node serves logs, exec and port-forward only" in done.stderr
     assert "<" not in done.stderr
 
 

@@ -87,8 +87,11 @@ def run_container(allowed: str, folder: Path) -> None:
         assert runtime.isolated == (allowed == "namespaces")
         log = LogFile(folder / "log")
         container = runtime.start(spec_of(folder), log, lambda: None)
-        code, output = runtime.run(container, ["sh", "-c", NAMESPACE], SECONDS)
-        assert (code, output.decode().strip()) == (0, str(Path("/proc/self/ns/net").readlink()))
+        code, output = runtime.run(container, ["sh", "-c", f"{NAMESPACE}; pwd"], SECONDS)
+        assert (code, output.decode().split()) == (
+            0,
+            [str(Path("/proc/self/ns/net").readlink()), "/usr"],
+        )
         runtime.kill(container, 9)
         assert container.ended.wait(SECONDS)
         assert container.end is not None
@@ -108,7 +111,7 @@ def spec_of(folder: Path) -> ContainerSpec:
     return ContainerSpec(
         argv=["sleep", "3600"],
         env={"PATH": os.environ["PATH"]},
-        workdir="/",
+        workdir="/usr",
         hostname="pod",
         scratch=str(scratch),
         etc=str(etc),

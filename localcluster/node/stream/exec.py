@@ -1,0 +1,101 @@
+"""`kubectl exec`: a command in a container, whose streams are channels of one WebSocket.
+
+The first byte of a message is the channel. The last message to the client is the command's status.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import termios
+import threading
+from collections.abc import Callable
+
+from localcluster.node.runtime.runtime import Process, Runtime
+from localcluster.node.stream.channel import PIECE_BYTES, Channel
+
+SUBPROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+STDIN, STDOUT, STDERR, STATUS, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
+OUTPUT_SECONDS = 1.0
+"""How long output may come after the command's end: a process that it has left may write on."""
+
+
+class Exec:
+    """One command, until it has ended or the client has left; `query` is the request's."""
+
+    def __init__(
+        self, channel: Channel, runtime: Runtime, container: Process, query: dict[str, list[str]]
+    ) -> None:
+        self._channel = channel
+        self._runtime = runtime
+        if query.get("tty") == ["1"]:
+            terminal, theirs = os.openpty()
+            stdin_end = os.dup(terminal)
+            outputs, streams = {STDOUT: terminal}, [theirs] * 3
+        else:
+            (stdin, stdin_end), (out, stdout), (err, stderr) = os.pipe(), os.pipe(), os.pipe()
+            outputs, streams = {STDOUT: out, STDERR: err}, [stdin, stdout, stderr]
+        self._stdin = os.fdopen(stdin_end, "wb", buffering=0)
+        self._process, report = runtime.exec(container, query.get("command", []), streams)
+        if query.get("input") != ["1"]:
+            self._stdin.close()
+        self._outputs = [_start(self._copy, *each) for each in outputs.items()]
+        _start(self._finish, report)
+
+    def serve(self) -> None:
+        """Pass on what the client sends until it leaves, as it does once it has the status."""
+        try:
+            for message in self._channel.messages():
+                # A command may read no more, and a client may write after the end.
+                with contextlib.suppress(OSError, ValueError):
+                    self._take(message)
+        finally:
+            self._runtime.kill(self._process, signal.SIGKILL)
+            self._stdin.close()
+
+    def _take(self, message: bytes) -> None:
+        channel, data = message[0], message[1:]
+        if channel == STDIN:
+            while data:
+                data = data[self._stdin.write(data) :]
+        elif message == bytes([CLOSE, STDIN]):
+            self._stdin.close()
+        elif channel == RESIZE:
+            size = json.loads(data)
+            termios.tcsetwinsize(self._stdin.fileno(), (size["Height"], size["Width"]))
+
+    def _copy(self, channel: int, output: int) -> None:
+        # A terminal that no process has open any more ends with an error.
+        with os.fdopen(output, "rb", buffering=0) as stream, contextlib.suppress(OSError):
+            while data := stream.read(PIECE_BYTES):
+                self._channel.send(bytes([channel]) + data)
+
+    def _finish(self, report: int) -> None:
+        """Send the status when the command has ended."""
+        with os.fdopen(report, "rb") as file:
+            failure = file.read()
+        for output in self._outputs:
+            output.join(OUTPUT_SECONDS)
+        self._process.ended.wait()
+        assert self._process.end is not None
+        status = build_status(self._process.end.exit_code, failure)
+        with contextlib.suppress(OSError):  # the client has left
+            self._channel.send(bytes([STATUS]) + json.dumps(status).encode())
+            self._channel.close()
+
+
+def _start(target: Callable[..., None], *arguments: object) -> threading.Thread:
+    thread = threading.Thread(target=target, args=arguments, name="exec", daemon=True)
+    thread.start()
+    return thread
+
+
+def build_status(exit_code: int, failure: bytes) -> dict[str, object]:
+    """The Status that kubectl reads: of a command that has ended, or was never started."""
+    if failure:
+        message = f"error executing command in container: {json.loads(failure)['message']}"
+        return {"status": "Failure", "reason": "InternalError", "message": message}
+    if exit_code == 0:
+        return {"status": "Success"}
+    cause = {"reason": "ExitCode", "message": str(exit_code)}
+    return {"status": "Failure", "reason": "NonZeroExitCode", "details": {"causes": [cause]}}

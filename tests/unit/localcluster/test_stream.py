@@ -1,0 +1,249 @@
+"""What kubectl's streams are made of: WebSocket messages, and frames of SPDY in them."""
+
+import contextlib
+import socket
+import struct
+import threading
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection, BytesMessage, Ping, Pong, RejectConnection, Request
+
+from localcluster.node.stream import forward, spdy
+from localcluster.node.stream.channel import Channel
+from localcluster.node.stream.exec import build_status
+from localcluster.node.stream.forward import Forward
+
+SECONDS = 30.0
+SYN_REPLY = 0x8003 << 16 | spdy.SYN_REPLY
+SENT = bytes(range(256)) * 4096
+"""More than the buffers of a connection hold."""
+
+
+class Client:
+    """The other end of a channel: sends and receives messages."""
+
+    def __init__(self, *subprotocols: str) -> None:
+        self.socket, self._theirs = socket.socketpair()
+        self.socket.settimeout(SECONDS)
+        self._protocol = WSConnection(ConnectionType.CLIENT)
+        self._subprotocols = [*subprotocols]
+        self._events: list[Any] = []
+
+    def connect(self, served: tuple[str, ...]) -> Channel:
+        """A channel that serves these subprotocols."""
+        request = self._protocol.send(Request("node", "/", subprotocols=self._subprotocols))
+        lines = request.decode().split("\r\n")[1:-2]
+        headers = [(name, value) for name, _, value in (line.partition(": ") for line in lines)]
+        channel = Channel(self._theirs, headers, served)
+        self.answer = self.receive()
+        return channel
+
+    def receive(self) -> Any:
+        """The next event."""
+        while not self._events:
+            self._protocol.receive_data(self.socket.recv(65536))
+            self._events += self._protocol.events()
+        return self._events.pop(0)
+
+    def send(self, event: Any) -> None:
+        self.socket.sendall(self._protocol.send(event))
+
+    def close(self) -> None:
+        self.socket.close()
+        self._theirs.close()
+
+
+@contextlib.contextmanager
+def connected(*subprotocols: str) -> Iterator[tuple[Client, Channel]]:
+    client = Client(*subprotocols)
+    try:
+        yield client, client.connect(("new", "old"))
+    finally:
+        client.close()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "chosen"), [(("old", "new"), "new"), (("old",), "old"), (("other",), None)]
+)
+def test_the_first_subprotocol_that_both_know_is_chosen(
+    wanted: tuple[str, ...], chosen: str | None
+) -> None:
+    with connected(*wanted) as (client, channel):
+        assert channel.is_open == (chosen is not None)
+        if chosen:
+            assert isinstance(client.answer, AcceptConnection)
+            assert client.answer.subprotocol == chosen
+        else:
+            assert isinstance(client.answer, RejectConnection)
+            assert client.answer.status_code == 400
+
+
+def test_the_parts_of_a_message_are_one() -> None:
+    with connected("new") as (client, channel):
+        messages = channel.messages()
+        client.send(BytesMessage(b"one ", message_finished=False))
+        client.send(BytesMessage(b"message"))
+        client.send(BytesMessage(b"another"))
+        assert [next(messages), next(messages)] == [b"one message", b"another"]
+
+
+def test_a_ping_is_answered() -> None:
+    with connected("new") as (client, channel):
+        client.send(Ping(b"there?"))
+        client.send(BytesMessage(b"after it"))
+        next(channel.messages())
+        answer = client.receive()
+        assert isinstance(answer, Pong)
+        assert answer.payload == b"there?"
+
+
+def test_messages_end_with_the_client() -> None:
+    with connected("new") as (client, channel):
+        client.socket.close()
+        assert [*channel.messages()] == []
+
+
+def test_nothing_is_sent_after_the_end() -> None:
+    with connected("new") as (_, channel):
+        channel.close()
+        with pytest.raises(OSError, match="closed"):
+            channel.send(b"late")
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "failure", "reason"),
+    [(0, b"", None), (3, b"", "NonZeroExitCode"), (128, b'{"message": "no"}', "InternalError")],
+)
+def test_a_status_says_how_a_command_ended(
+    exit_code: int, failure: bytes, reason: str | None
+) -> None:
+    status: Any = build_status(exit_code, failure)
+    assert status.get("reason") == reason
+    if reason == "NonZeroExitCode":
+        assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
+
+
+def test_the_dictionary_is_that_of_the_protocol() -> None:
+    assert zlib.adler32(spdy.DICTIONARY) == 0xE3C6A7C2  # as each stream of headers names it
+
+
+class Kubectl:
+    """The client's side of port-forward, over a channel."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._deflate = zlib.compressobj(9, zdict=spdy.DICTIONARY)
+        self._inflate = zlib.decompressobj(zdict=spdy.DICTIONARY)
+        self._left = b""
+
+    def send(self, frame: bytes) -> None:
+        self.client.send(BytesMessage(frame))
+
+    def open(self, stream: int, kind: str, port: int) -> None:
+        """Open a stream, and see it accepted."""
+        pairs = [("Streamtype", kind), ("Port", str(port)), ("Requestid", "0")]
+        words = [each.encode() for name, value in pairs for each in (name.lower(), value)]
+        plain = struct.pack(">I", len(pairs)) + b"".join(len(w).to_bytes(4) + w for w in words)
+        block = self._deflate.compress(plain) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
+        self.send(spdy.control(spdy.SYN_STREAM, struct.pack(">IIH", stream, 0, 0) + block))
+        word, _, body = self.receive()
+        assert (word, int.from_bytes(body[:4])) == (SYN_REPLY, stream)
+        assert self._inflate.decompress(body[4:]) == bytes(4)
+
+    def receive(self) -> tuple[int, bool, bytes]:
+        """The next frame: its first word, whether it is the stream's last, and its body."""
+        while len(self._left) < 8 or len(self._left) < 8 + self._length():
+            event = self.client.receive()
+            assert isinstance(event, BytesMessage)
+            self._left += event.data
+        end = 8 + self._length()
+        word, is_last = int.from_bytes(self._left[:4]), bool(self._left[4] & spdy.FIN)
+        body, self._left = self._left[8:end], self._left[end:]
+        return word, is_last, body
+
+    def _length(self) -> int:
+        return int.from_bytes(self._left[5:8])
+
+
+@pytest.fixture
+def kubectl() -> Iterator[Kubectl]:
+    """With a node that connects to the machine's own ports."""
+    client = Client(*forward.SUBPROTOCOLS)
+    channel = client.connect(forward.SUBPROTOCOLS)
+    serving = Forward(channel, lambda port: socket.create_connection(("127.0.0.1", port)))
+    thread = threading.Thread(target=serving.serve)
+    thread.start()
+    yield Kubectl(client)
+    client.socket.close()
+    thread.join(SECONDS)
+    client.close()
+    assert not thread.is_alive()
+
+
+def test_bytes_go_both_ways_until_both_ends_have_ended(kubectl: Kubectl) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as pod:
+        port = pod.getsockname()[1]
+        echo = threading.Thread(target=send_back, args=[pod])
+        echo.start()
+        kubectl.open(1, "error", port)
+        kubectl.open(3, "data", port)
+        send = threading.Thread(target=send_all, args=[kubectl])
+        send.start()
+        received = {1: b"", 3: b""}
+        ended: set[int] = set()
+        while ended != {1, 3}:
+            stream, is_last, body = kubectl.receive()
+            received[stream] += body
+            ended |= {stream} if is_last else set()
+        for thread in (echo, send):
+            thread.join(SECONDS)
+        assert received == {1: b"", 3: SENT}
+
+
+def send_back(pod: socket.socket) -> None:
+    connection, _ = pod.accept()
+    with connection:
+        while data := connection.recv(65536):
+            connection.sendall(data)
+
+
+def send_all(kubectl: Kubectl) -> None:
+    for start in range(0, len(SENT), 32768):
+        kubectl.send(spdy.data(3, SENT[start : start + 32768]))
+    kubectl.send(spdy.data(3, b"", is_last=True))
+
+
+def test_a_refused_connection_is_an_error_of_its_own(kubectl: Kubectl) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    kubectl.open(1, "error", port)
+    kubectl.open(3, "data", port)
+    stream, is_last, body = kubectl.receive()
+    assert (stream, is_last) == (1, True)
+    assert f"port {port} of the pod".encode() in body
+    assert b"refused" in body
+    assert kubectl.receive() == (3, True, b"")
+
+
+def test_a_stream_that_is_reset_leaves_the_pod(kubectl: Kubectl) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as pod:
+        pod.settimeout(SECONDS)
+        port = pod.getsockname()[1]
+        kubectl.open(1, "error", port)
+        kubectl.open(3, "data", port)
+        connection, _ = pod.accept()
+        with connection:
+            connection.settimeout(SECONDS)
+            kubectl.send(spdy.control(spdy.RESET, struct.pack(">II", 3, 5)))
+            assert connection.recv(1) == b""
+
+
+def test_a_ping_of_spdy_comes_back(kubectl: Kubectl) -> None:
+    ping = spdy.control(spdy.PING, (1).to_bytes(4))
+    kubectl.send(ping[:5])
+    kubectl.send(ping[5:])
+    assert kubectl.receive() == (0x8003 << 16 | spdy.PING, False, (1).to_bytes(4))
