@@ -108,6 +108,7 @@ LABELS = {
     "queue": "队列",
     "etcd": "etcd",
     "peers": "其他 Pod 的最后几行",
+    "peersGone": "已随 Pod 删除；下一个作业设置 spec.cleanPodPolicy: Never 即可保留",
     "noEtcd": "命名空间 {1} 中没有 Service {0}，launcher 无法会合："
     "kubectl -n {1} create -f manifests/elastic/etcd.yaml",
     "hidden": "无权查看",

@@ -110,6 +110,7 @@ LABELS = {
     "queue": "Queue",
     "etcd": "etcd",
     "peers": "The last lines of the others",
+    "peersGone": "gone with their pods; in the next job spec.cleanPodPolicy: Never keeps them",
     "noEtcd": "there is no Service {0} in namespace {1}, so launchers cannot meet: "
     "kubectl -n {1} create -f manifests/elastic/etcd.yaml",
     "hidden": "not allowed to see",

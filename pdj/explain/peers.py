@@ -1,5 +1,8 @@
 """The last lines of the other pods, for a pod that failed because they did not come."""
 
+from types import ModuleType
+
+from api.constants import TERMINAL_PHASES
 from api.objects import Raw, name_of
 from api.status import Failure
 from api.trainer import container_status, has_started, trainer_name
@@ -17,9 +20,16 @@ def waited_in_vain(failure: Failure) -> bool:
     return fault_of(failure.message.partition("\n")[0]) is Fault.PEER
 
 
-def peer_lines(client: Client, picture: JobPicture, failure: Failure) -> list[str]:
-    """The last log lines of each pod that exists, by name. Raises ApiError."""
+def peer_lines(
+    client: Client, picture: JobPicture, failure: Failure, texts: ModuleType
+) -> list[str]:
+    """The last log lines of each pod that exists, by name. Raises ApiError.
+
+    If a job has ended and no such pod is left, how to keep them.
+    """
     others = [pod for pod in picture.pods if name_of(pod) != failure.pod and _has_log(pod)]
+    if not others and picture.job.status.phase in TERMINAL_PHASES:
+        return [str(texts.LABELS["peersGone"])]
     return [line for pod in others[:MAX_PODS] for line in _tail(client, picture, pod)]
 
 

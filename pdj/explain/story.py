@@ -285,7 +285,7 @@ def _facts(
         last = job.status.failures[-1]
         yield "lastLines", _last_lines(job, last, texts)
         if waited_in_vain(last):
-            yield "peers", _seen(lambda: peer_lines(client, picture, last), texts)
+            yield "peers", _seen(lambda: peer_lines(client, picture, last, texts), texts)
     if reasons & _PLACES:
         yield "nodes", _seen(lambda: node_lines(client, job, texts), texts)
     if reasons & _QUOTAS:

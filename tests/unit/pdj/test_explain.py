@@ -185,7 +185,10 @@ class Logs(Events):
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
-def test_who_waited_in_vain_is_shown_beside_the_others(language: str, texts: ModuleType) -> None:
+@pytest.mark.parametrize("are_kept", [True, False])
+def test_who_waited_in_vain_is_shown_beside_the_others(
+    are_kept: bool, language: str, texts: ModuleType
+) -> None:
     message = "RuntimeError: [/gloo/unbound_buffer.cc:86] TIMEOUT self_rank = none pair_rank = -1"
     record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
     job = a_job().with_workers(3)
@@ -193,11 +196,11 @@ def test_who_waited_in_vain_is_shown_beside_the_others(language: str, texts: Mod
     job.with_condition("Failed", True, reason=Reason.POD_FAILED)
     built = job.build()
     pods = [a_pod(built, index=0).ended(1), a_pod(built, index=1).ended(143), a_pod(built, index=2)]
-    picture = JobPicture(built, tuple(pod.build() for pod in pods))
+    picture = JobPicture(built, tuple(pod.build() for pod in (pods if are_kept else pods[:1])))
     story = build_story(cast("Client", Logs()), picture, language)
     assert story.whys[0].text == texts.FAULTS[Fault.PEER]
     said = [f"train-worker-1: train-worker-1 says {number}" for number in (6, 7, 8)]
-    assert story.facts["peers"] == said
+    assert story.facts["peers"] == (said if are_kept else [texts.LABELS["peersGone"]])
 
 
 class Services(Events):
