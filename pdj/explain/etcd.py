@@ -1,33 +1,67 @@
 """Whether the etcd that an elastic job's launchers use exists."""
 
+import contextlib
 from types import ModuleType
 
+from api.constants import Reason
 from api.job import PaddleJob
 from api.objects import Raw
 from api.trainer import trainer_of
 from kube.client import Client
-from kube.errors import NotFound
+from kube.errors import ApiError, NotFound
+from pdj.explain.texts import Text, Who
 from pdj.gather.jobs import JobPicture
 from pdj.gather.paths import core_path
 
 SERVICE = "paddle-elastic-etcd"
 """That of manifests/elastic, in the job's namespace."""
 VARIABLE = "PADDLE_MASTER"
+ENGLISH = Text(
+    "The launchers of an elastic job meet in etcd, and there is no etcd where they look for it.",
+    "Create it with the command below; the next attempt finds it. If the job has ended, submit it "
+    "again.",
+    Who.USER,
+)
+CHINESE = Text(
+    "弹性作业的启动器在 etcd 中会合，而它们所用的 etcd 不存在。",
+    "请用下面的命令创建它，下一次尝试就能找到；如果作业已结束，请重新提交。",
+    Who.USER,
+)
+_FAILURES = frozenset({Reason.POD_FAILED, Reason.BACKOFF_LIMIT_EXCEEDED, Reason.RESTART_LOOP})
+"""Those of a program that may say the word."""
+
+
+def narrow(client: Client, picture: JobPicture, reason: str, text: Text, language: str) -> Text:
+    """The text about a missing etcd, if that may be why the last attempt ended."""
+    job = picture.job
+    said = job.status.failures[-1].message.lower() if job.status.failures else ""
+    is_meant = reason == Reason.TRAINER_ASKED_RESTART or (reason in _FAILURES and "etcd" in said)
+    name, namespace = _service(picture)
+    if not (job.spec.is_elastic and is_meant and name):
+        return text
+    with contextlib.suppress(ApiError):
+        if _is_missing(client, name, namespace):
+            return CHINESE if language == "zh" else ENGLISH
+    return text
 
 
 def etcd_lines(client: Client, picture: JobPicture, texts: ModuleType) -> list[str]:
     """Which Service is missing, and the command that makes it; nothing if it exists.
 
-    An etcd outside of the cluster is not checked.
+    An etcd outside of the cluster is not checked. Raises ApiError.
     """
     name, namespace = _service(picture)
-    if not name:
+    if not name or not _is_missing(client, name, namespace):
         return []
+    return [str(texts.LABELS["noEtcd"]).format(name, namespace)]
+
+
+def _is_missing(client: Client, name: str, namespace: str) -> bool:
     try:
         client.get(core_path(namespace, "services", name))
     except NotFound:
-        return [str(texts.LABELS["noEtcd"]).format(name, namespace)]
-    return []
+        return True
+    return False
 
 
 def _service(picture: JobPicture) -> tuple[str, str]:

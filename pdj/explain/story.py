@@ -17,8 +17,7 @@ from api.signals import SIGBUS, SIGKILL
 from api.status import Failure, JobCondition, JobStatus, headline_condition, telling_conditions
 from kube.client import Client
 from kube.errors import ApiError, Forbidden
-from pdj.explain import chinese, english, kueue
-from pdj.explain.etcd import etcd_lines
+from pdj.explain import chinese, english, etcd, kueue
 from pdj.explain.peers import peer_lines, waited_in_vain
 from pdj.explain.room import node_lines, quota_lines
 from pdj.explain.texts import Text
@@ -93,6 +92,10 @@ def build_story(
     whys = [
         replace(each, text=kueue.narrow(client, job, each.reason, each.text, language))
         for each in (_narrow(why, job, warned, texts) for why in _whys(job, events, texts))
+    ]
+    whys = [
+        replace(each, text=etcd.narrow(client, picture, each.reason, each.text, language))
+        for each in whys
     ]
     if training and training.is_suspicious:
         doubt = texts.FORMING if training.progress.forming_since else texts.SILENT
@@ -279,7 +282,7 @@ def _facts(
     """Facts about the job's surroundings that matter for the reasons."""
     job = picture.job
     missed_peers = job.spec.is_elastic and bool(job.status.failures)
-    if missed_peers and (lines := _seen(lambda: etcd_lines(client, picture, texts), texts)):
+    if missed_peers and (lines := _seen(lambda: etcd.etcd_lines(client, picture, texts), texts)):
         yield "etcd", lines
     if reasons & _OF_FAILURES and job.status.failures:
         last = job.status.failures[-1]

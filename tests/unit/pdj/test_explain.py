@@ -11,7 +11,7 @@ from api.constants import Reason
 from api.objects import Raw
 from kube.client import Client
 from kube.errors import Forbidden, NotFound
-from pdj.explain import chinese, english, kueue
+from pdj.explain import chinese, english, etcd, kueue
 from pdj.explain.story import build_story, language_module
 from pdj.explain.texts import Text, Who
 from pdj.gather.jobs import JobPicture
@@ -244,6 +244,22 @@ def test_an_etcd_that_is_not_there_is_named(master: str, asked: str) -> None:
     assert f"there is no Service {name} in namespace {namespace}" in facts["etcd"][0]
     there = cast("Client", Services(asked))
     assert "etcd" not in build_story(there, picture, "en").facts
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", etcd.ENGLISH), ("zh", etcd.CHINESE)])
+@pytest.mark.parametrize("reason", [Reason.TRAINER_ASKED_RESTART, Reason.POD_FAILED])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_who_misses_an_etcd_is_asked_to_create_it(
+    reason: Reason, is_there: bool, language: str, text: Text
+) -> None:
+    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
+    record |= {"reason": reason, "message": "etcd connection failed"}
+    job = a_job().with_elastic_workers(2, 1, 3).with_status(attempt=2, failures=[record])
+    job.with_status(phase="Restarting").with_condition("Restarting", True, reason=reason)
+    client = cast("Client", Services("default/paddle-elastic-etcd" if is_there else ""))
+    (why,) = build_story(client, JobPicture(job.build()), language).whys
+    expected = language_module(language).TEXTS[reason] if is_there else text
+    assert why.text == expected
 
 
 ELSEWHERE = {
