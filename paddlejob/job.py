@@ -72,8 +72,7 @@ class Job:
     def progress(self) -> Progress | None:
         """The progress of its training, from its first worker's log; None unless it runs."""
         with translating():
-            job = self._look().job
-            training = read_training(self._client.api, job, self._session().clock)
+            training = read_training(self._client.api, self._look().job, self._session().clock)
         return training.progress if training and not training.problem else None
 
     def explain(self, lang: str = "en") -> str:

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 
 from api.constants import ANNOTATION_CODE, LABEL_CODE_OF, Role
 from api.objects import Raw, labels_of, name_of
+from api.rules import NAME_MESSAGE, NAME_PATTERN
 from api.trainer import trainer_of
 from pdj.code.archive import MAX_BYTES, Archive
 from pdj.errors import Problem, Usage
@@ -49,10 +50,12 @@ class Bundle:
         return digest_of(self._content())
 
     def config_map_name(self, job: Raw) -> str:
-        """The ConfigMap's name for this job. Raises Usage if the job has only generateName."""
-        name = job["metadata"].get("name")
-        if not name or not isinstance(name, str):
-            raise Usage("code can only be sent with a job that has metadata.name")
+        """The ConfigMap's name for this job. Raises Usage if the job has no name, or none that is
+        valid.
+        """
+        name = str(job["metadata"].get("name") or "")
+        if not re.fullmatch(NAME_PATTERN, name):
+            raise Usage(f"code needs a job with metadata.name, which {NAME_MESSAGE}")
         return f"{name}-code-{self.digest[:8]}"
 
     def config_map(self, job: Raw) -> Raw:

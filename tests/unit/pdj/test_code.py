@@ -31,7 +31,7 @@ from pdj.code.ignore import parse_pattern
 from pdj.code.store import code_of, find_orphans, held, sent, settle
 from pdj.commands import backup
 from pdj.commands.code import describe
-from pdj.errors import Problem
+from pdj.errors import Problem, Usage
 from tests.live.wheel import write_wheel
 from tests.memory.builders import a_job
 
@@ -407,6 +407,14 @@ def test_a_template_that_takes_no_code_is_refused(
     job["spec"]["worker"]["template"]["spec"]["containers"][0][field] = value
     with pytest.raises(Problem, match=says):
         a_bundle(tmp_path, b"x").attach(job)
+
+
+@pytest.mark.parametrize("name", ["Not Valid", "", None, 7])
+def test_code_needs_a_job_with_a_valid_name(name: object, tmp_path: Path) -> None:
+    with pytest.raises(
+        Usage, match=r"^code needs a job with metadata.name, which must be .* last$"
+    ):
+        a_bundle(tmp_path, b"x").attach({"metadata": {"name": name}, "spec": {}})
 
 
 class Cluster(Client):
