@@ -3,6 +3,7 @@
 import json
 import threading
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -233,11 +234,15 @@ def test_a_job_whose_logs_cannot_be_followed_is_waited_for(
 
 @pytest.mark.parametrize("why", [KeyboardInterrupt(), TimedOut("late"), Forbidden("no", code=403)])
 def test_a_job_that_is_deleted_and_not_created_anew_is_not_lost(
-    why: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    why: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     def never_gone(*_arguments: Any) -> None:
         raise why
 
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(restart, "wait_until_gone", never_gone)
     cluster = Cluster("a")
     raw = {**cluster.get(f"{JOBS}/a"), "spec": {"worker": {"replicas": 2}}}
