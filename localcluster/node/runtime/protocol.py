@@ -4,7 +4,9 @@ A message is one packet. A container's specification may be larger than a packet
 hold 128 KiB), so it travels as a file in the container's scratch folder.
 """
 
+import errno
 import json
+import os
 import pickle
 import socket
 from collections.abc import Mapping, Sequence
@@ -66,8 +68,14 @@ class ContainerSpec:
 def send(
     channel: socket.socket, message: Mapping[str, object], descriptors: Sequence[int] = ()
 ) -> None:
-    """Send one message with descriptors; the sender still has to close these."""
-    socket.send_fds(channel, [json.dumps(message).encode()], [*descriptors])
+    """Send one message with descriptors; the sender still has to close these.
+
+    Raises OSError for one that is too long: the other side would get a part of it, and end.
+    """
+    packet = json.dumps(message).encode()
+    if len(packet) > MAX_PACKET_BYTES:
+        raise OSError(errno.EMSGSIZE, os.strerror(errno.EMSGSIZE))
+    socket.send_fds(channel, [packet], [*descriptors])
 
 
 def receive(channel: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:

@@ -13,6 +13,8 @@ DATA, SYN_STREAM, SYN_REPLY, RESET, PING = 0, 1, 2, 3, 6
 CONTROL = 0x8003 << 16
 FIN = 1
 HEADER_BYTES = 8
+MAX_BLOCK_BYTES = 65536
+"""Of the headers of one stream; a few hundred are usual."""
 NAMES = (
     "options head post put delete trace accept accept-charset accept-encoding accept-language "
     "accept-ranges age allow authorization cache-control connection content-base content-encoding "
@@ -76,7 +78,9 @@ class Spdy:
 
     def _headers(self, block: bytes) -> dict[str, str]:
         """After their number: each name and value, with its length before it."""
-        plain = self._inflate.decompress(block)[4:]
+        plain = self._inflate.decompress(block, MAX_BLOCK_BYTES)[4:]
+        if self._inflate.unconsumed_tail:
+            raise ValueError(f"headers of more than {MAX_BLOCK_BYTES >> 10} KiB")
         words = []
         while plain:
             end = 4 + int.from_bytes(plain[:4])

@@ -11,7 +11,7 @@ import pytest
 
 from localcluster.node.runtime import linux, spawner
 from localcluster.node.runtime.logs import LogFile
-from localcluster.node.runtime.protocol import ContainerSpec, send
+from localcluster.node.runtime.protocol import ContainerSpec, receive, send
 from localcluster.node.runtime.runtime import Runtime
 
 ROOT = Path(__file__).parents[3]
@@ -77,6 +77,15 @@ def test_a_pods_network_that_is_asked_for_again_is_the_same(
     (network,) = made
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(network)
+
+
+def test_command_that_is_too_long_for_a_packet_leaves_the_spawner() -> None:
+    node, spawner_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with node, spawner_end:
+        with pytest.raises(OSError, match="too long"):
+            send(node, {"op": "exec", "argv": ["\x01" * 20000]})
+        send(node, {"op": "exec"})
+        assert receive(spawner_end)[0] == {"op": "exec"}
 
 
 def run_container(allowed: str, folder: Path) -> None:

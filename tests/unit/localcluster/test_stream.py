@@ -131,6 +131,13 @@ def test_the_dictionary_is_that_of_the_protocol() -> None:
     assert zlib.adler32(spdy.DICTIONARY) == 0xE3C6A7C2  # as each stream of headers names it
 
 
+def test_headers_that_grow_without_end_are_refused() -> None:
+    deflate = zlib.compressobj(zdict=spdy.DICTIONARY)
+    block = deflate.compress(bytes(1 << 20)) + deflate.flush(zlib.Z_SYNC_FLUSH)
+    with pytest.raises(ValueError, match="more than 64 KiB"):
+        list(spdy.Spdy().receive(spdy.control(spdy.SYN_STREAM, bytes(10) + block)))
+
+
 class Kubectl:
     """The client's side of port-forward, over a channel."""
 
