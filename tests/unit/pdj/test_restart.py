@@ -23,18 +23,19 @@ class Refusing(Cluster):
 
 
 def closed(_text: str) -> None:
-    """What a closed terminal does with output."""
+    """What a closed terminal, or a pipe that nobody reads, does with output."""
     raise BrokenPipeError
 
 
 def ended_by(cluster: Cluster, error: type[BaseException], is_closed: bool = False) -> list[str]:
-    """What the command prints that ends so; its terminal may be closed."""
+    """What the command prints that ends so; its output may be closed."""
     cluster.create = lambda path, body, *_: body  # type: ignore[method-assign]
     cluster.objects[f"{JOBS}/mine"] = {**placed(), "kind": "PaddleJob"}
     cluster.objects[f"{JOBS}/mine"]["metadata"]["uid"] = "1"
     printed: list[str] = []
-    out = SimpleNamespace(write=closed if is_closed else printed.append)
-    session = SimpleNamespace(client=cluster, note=print, screen=out, notes=out)
+    notes = SimpleNamespace(write=printed.append)
+    screen = SimpleNamespace(write=closed) if is_closed else notes
+    session = SimpleNamespace(client=cluster, note=print, screen=screen, notes=notes)
     with pytest.raises(error):
         replace_job(session, cluster.get(f"{JOBS}/mine"), placed())  # type: ignore[arg-type]
     return printed
@@ -73,6 +74,7 @@ def test_a_job_is_kept_if_it_cannot_be_printed(
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("pdj.commands.restart.wait_until_gone", wait)
-    ended_by(Cluster(), BrokenPipeError, is_closed=True)
+    (note,) = ended_by(Cluster(), BrokenPipeError, is_closed=True)
     (file,) = tmp_path.iterdir()
+    assert str(file) in note
     assert json.loads(file.read_text()) == placed()
