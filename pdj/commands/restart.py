@@ -90,7 +90,9 @@ def replace_job(session: Session, old: Raw, job: Raw) -> Raw:
                 session.screen.write(text)
             finally:  # the terminal may be closed
                 kept = _keep(name, text)
-                note = f"{plain(name)} {deleted} and could not be created again; it is kept in {kept}"
+                note = (
+                    f"{plain(name)} {deleted} and could not be created again; it is kept in {kept}"
+                )
                 error.add_note(note)
                 session.notes.write(note)
         raise
