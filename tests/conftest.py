@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 from xdist.remote import Producer
 
+from kube.errors import NotFound, Transient
 from localcluster import Cluster, ClusterConfig
 from localcluster.build.binaries import ensure_binaries
+from localcluster.client.rest import Client
 from localcluster.machine import clock
 from tests.e2e.node import RealNode
 from tests.e2e.shared import node_of
@@ -171,4 +173,15 @@ def new_namespace(cluster: Cluster) -> Iterator[str]:
     account = f"{path}/serviceaccounts/default"
     assert clock.wait_until(lambda: client.find(account) is not None, WAIT_SECONDS), account
     yield name
-    client.delete(path)
+    # A test of large objects leaves an API server that has no answer for half a minute.
+    assert clock.wait_until(lambda: _is_deleted(client, path), WAIT_SECONDS), path
+
+
+def _is_deleted(client: Client, path: str) -> bool:
+    try:
+        client.delete(path)
+    except NotFound:
+        return True
+    except Transient:
+        return False
+    return True
