@@ -31,7 +31,7 @@ from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw, paddle_job
 pytestmark = pytest.mark.timeout(1200)
 
 STARTS = int(os.environ.get("STARTS", "3"))
-"""How often each job starts; docs/performance.md has five."""
+"""How often each job starts; docs/performance.md has ten."""
 IMAGE = {"2.6.2": EXAMPLES, "3.3.1": EXAMPLES_3}[os.environ.get("PADDLE", "2.6.2")]
 PROGRAM = Path(__file__).with_name("first_step.py")
 PHASES = random.Random(1)
