@@ -199,9 +199,7 @@ class Reason(StrEnum):
     NAME_CONFLICT = "NameConflict"  # a child's name is taken by an object that is not this job's
     STATUS_UNREADABLE = "StatusUnreadable"  # the operator cannot go on from what another tool wrote
     NO_FREE_PORTS = "NoFreePorts"  # with intranet Host: every port range is held by another job
-    PODS_TERMINATING = (
-        "PodsTerminating"  # pods of the last attempt or children of a former job stay
-    )
+    PODS_TERMINATING = "PodsTerminating"  # the last attempt's pods or a former job's children stay
     CHILDREN_TERMINATING = "ChildrenTerminating"  # the job is being deleted, and a child stays
     BACK_OFF = "BackOff"  # the next attempt waits for its back-off to pass
     # What ends an attempt

@@ -30,6 +30,7 @@ def note_progress(view: View, status: JobStatus) -> JobStatus:
         (old.attempt, old.percent, old.checkpoint) != (new.attempt, new.percent, new.checkpoint)
         or _news(view.job.status) != _news(status)
         or abs(_read_until(new) - _read_until(old)) >= WRITE_SECONDS
+        or old.silent_seconds - new.silent_seconds >= WRITE_SECONDS  # it writes again
     )
     return replace(status, progress=new) if is_due else status
 

@@ -115,6 +115,8 @@ def test_silence_is_written_every_five_minutes(job: Job) -> None:
         job.read(READ, seconds=200.0 + seconds, silent_seconds=seconds)
     assert job.writes == 1 + 3
     assert job.progress["silentSeconds"] == 900
+    job.read(replace(READ, last_output_time=at(1120)), seconds=1200.0)  # it writes again
+    assert "silentSeconds" not in job.progress
 
 
 def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
