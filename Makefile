@@ -9,8 +9,8 @@ TEST_PROCESSES ?= $(if $(shell unshare --net true 2>/dev/null && echo yes),3,0)
 PYTEST = $(BIN)/pytest --numprocesses=$(TEST_PROCESSES) --dist=loadfile --no-loadscope-reorder --durations=40
 # What goes wrong around the operator: twelve minutes.
 RESILIENCE := tests/cluster/tenants tests/cluster/surroundings tests/faults
-# What compares times with those of a calm machine.
-CALM := tests/cluster/tenants/test_neighbours.py
+# What compares times with those of a calm machine, or fills half of its memory.
+CALM := tests/cluster/tenants/test_neighbours.py tests/cluster/tenants/test_large_objects.py
 
 .PHONY: help
 help: ## List every target

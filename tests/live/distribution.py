@@ -17,7 +17,6 @@ from xdist.workermanage import WorkerController
 
 ROOT = Path(__file__).parents[2]
 LONGEST = (
-    "tests/cluster/tenants/test_large_objects.py",
     "tests/cluster/surroundings/test_process.py",
     "tests/manuals/test_guide.py",
     "tests/cluster/operator/test_stalled.py",

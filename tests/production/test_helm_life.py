@@ -21,7 +21,8 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 Raw = dict[str, Any]
 COORDINATION = "/apis/coordination.k8s.io/v1"
 LEASE = "paddlejob-operator-all"
-MAX_GAP_SECONDS = 2.0
+MAX_GAP_SECONDS = 8.0
+"""A Lease that was not released stands for 15."""
 PATIENT = "--timeout=5m"
 TWO = "--set=replicas=2"
 

@@ -43,9 +43,9 @@ LOOK_SECONDS = 15.0
 CLIENTS = 4
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def plane() -> Iterator[Cluster]:
-    """A control plane of this module's own: what it holds would slow the tests of others down."""
+    """A control plane of the test's own, which may come to hold ten gigabytes."""
     with Cluster(ClusterConfig(nodes=0)) as running:
         install_without_deployment(running)
         volcano.install_pod_groups(running)
