@@ -46,8 +46,8 @@ class Exec:
         """Pass on what the client sends until it leaves, as it does once it has the status."""
         try:
             for message in self._channel.messages():
-                # A command may read no more, and a client may write after the end.
-                with contextlib.suppress(OSError, ValueError):
+                # A command may read no more; a client may write after the end, or nonsense.
+                with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
                     self._take(message)
         finally:
             self._runtime.kill(self._process, signal.SIGKILL)

@@ -1,6 +1,7 @@
 """What kubectl's streams are made of: WebSocket messages, and frames of SPDY in them."""
 
 import contextlib
+import os
 import socket
 import struct
 import threading
@@ -9,12 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pytest_mock import MockerFixture
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, Ping, Pong, RejectConnection, Request
 
 from localcluster.node.stream import forward, spdy
 from localcluster.node.stream.channel import Channel
-from localcluster.node.stream.exec import build_status
+from localcluster.node.stream.exec import Exec, build_status
 from localcluster.node.stream.forward import Forward
 
 SECONDS = 30.0
@@ -125,6 +127,22 @@ def test_a_status_says_how_a_command_ended(
     assert status.get("reason") == reason
     if reason == "NonZeroExitCode":
         assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
+
+
+@pytest.mark.parametrize("nonsense", [b"", b"\4[]", b"\4{}", b"\4{", b"\0after the end"])
+def test_nonsense_does_not_end_a_command(nonsense: bytes, mocker: MockerFixture) -> None:
+    channel, runtime = mocker.Mock(), mocker.Mock()
+    channel.messages.return_value = iter([nonsense, nonsense])
+    runtime.exec.side_effect = lambda _, __, streams: (mocker.Mock(), open_report(streams))
+    Exec(channel, runtime, mocker.Mock(), {"input": ["1"]}).serve()
+    assert next(channel.messages.return_value, None) is None
+
+
+def open_report(streams: list[int]) -> int:
+    """What a command that has ended leaves: closed streams, and no error."""
+    for stream in streams:
+        os.close(stream)
+    return os.open(os.devnull, os.O_RDONLY)
 
 
 def test_the_dictionary_is_that_of_the_protocol() -> None:
