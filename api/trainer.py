@@ -1,11 +1,11 @@
-"""The containers of raw pods: which one is the trainer, what each asks for, and its status.
+"""Raw pods: which container is the trainer, what each asks for and its status; devices of nodes.
 
 Device plugins choose the names of accelerators. Some also offer a device's memory or cores, which
 do not count.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from api.constants import TRAINER_CONTAINER
@@ -19,6 +19,8 @@ ACCELERATORS = (
     *("metax-tech.com/*", "cambricon.com/mlu*", "enflame.com/gcu*", "habana.ai/gaudi"),
 )
 """Patterns of resource names, like those of file names: several vendors use `<vendor>/gpu`."""
+Devices = dict[str, int]
+"""How many of each device there are: of what has a slash in its name and a whole number."""
 _SHARE = re.compile("mem|core", re.IGNORECASE)
 _AMOUNT = re.compile("[0-9]{1,4}")
 """A number of devices. A quantity may have any number of digits, but no node has 10,000 devices."""
@@ -54,6 +56,40 @@ def count_accelerators(container: Raw, patterns: Sequence[str] = ACCELERATORS) -
 def _is_device(name: str, patterns: Sequence[str]) -> bool:
     is_ours = any(fnmatchcase(name, pattern) for pattern in patterns)
     return is_ours and not _SHARE.search(name.partition("/")[2])
+
+
+def devices_of(node: Raw) -> Devices:
+    """A node's devices that pods may have, in use or not."""
+    return _count_devices((node.get("status") or {}).get("allocatable") or {})
+
+
+def most_devices(nodes: Iterable[Mapping[str, int]]) -> Devices | None:
+    """The most of each device that one of these nodes has; None without nodes."""
+    most: Devices | None = None
+    for node in nodes:
+        most = most or {}
+        for name, amount in node.items():
+            most[name] = max(amount, most.get(name, 0))
+    return most
+
+
+def too_many_devices(pod_spec: Raw, most: Devices | None) -> list[tuple[str, int, int]]:
+    """(device, asked for, most) of each device of which no node has as many as the pod asks for."""
+    asked: Devices = {}
+    for container in pod_spec.get("containers") or ():
+        for name, amount in _count_devices(requests_of(container)).items():
+            asked[name] = asked.get(name, 0) + amount
+    found = () if most is None else asked.items()
+    return [(name, n, has) for name, n in found if n > (has := (most or {}).get(name, 0))]
+
+
+def _count_devices(amounts: Raw) -> Devices:
+    return {name: _number(amount) for name, amount in amounts.items() if "/" in name}
+
+
+def _number(amount: object) -> int:
+    text = str(amount)
+    return int(text) if text.isdecimal() and len(text) < 19 else 0
 
 
 def container_statuses(pod: Raw) -> Iterator[Raw]:

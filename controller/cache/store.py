@@ -25,8 +25,15 @@ from api.objects import (
     uid_of,
 )
 from api.ownership import Key, Owner, owner_of
-from api.trainer import ACCELERATORS, count_accelerators
-from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP, Resource
+from api.trainer import ACCELERATORS, count_accelerators, devices_of
+from controller.client.resources import (
+    CONFIG_MAP,
+    NODE,
+    PADDLE_JOB,
+    POD,
+    VOLCANO_POD_GROUP,
+    Resource,
+)
 
 MAX_CONFIG_MAP_BYTES = 16 << 20
 """The most bytes for the ConfigMaps of one namespace; further ones are kept without endpoints."""
@@ -49,12 +56,13 @@ class Family:
 
 
 class Facts(NamedTuple):
-    """A few facts about a job or a pod, kept next to the packed object.
+    """A few facts about a job, a pod or a node, kept next to the packed object.
 
     With them, ten thousand jobs are counted without unpacking one. `group` is a job's mode or a
     pod's role. `host_ports` are the job's ports, empty once it has ended. `waits_for` is the reason
     why the job waits or has stalled, else empty, and `waits_since` is when that began. `gpus` are
     the accelerators that a job that has not ended wants, holds and runs on, empty if it wants none.
+    `devices` are a node's.
     """
 
     phase: str
@@ -63,6 +71,7 @@ class Facts(NamedTuple):
     waits_for: str = ""
     waits_since: str = ""
     gpus: tuple[int, ...] = ()
+    devices: tuple[tuple[str, int], ...] = ()
 
 
 class Entry(NamedTuple):
@@ -101,6 +110,9 @@ def facts_of(
     if resource is POD:
         role = labels_of(obj).get(LABEL_ROLE, "")
         return Facts(intern(status.get("phase") or "Pending"), intern(role))
+    if resource is NODE:
+        devices = tuple((intern(name), number) for name, number in devices_of(obj).items())
+        return Facts("", "", devices=devices)
     return None
 
 
@@ -235,7 +247,7 @@ class Store:
         return entry.unpack() if entry else None
 
     def facts(self, resource: Resource) -> list[tuple[Key, Facts]]:
-        """The facts about every job, or about every pod."""
+        """The facts about every job, every pod or every node."""
         with self._lock:
             table = self._tables[resource].items()
             return [(key, entry.facts) for key, entry in table if entry.facts is not None]

@@ -32,6 +32,7 @@ from api.constants import (
 from api.job import config_map_name, pod_group_name, workload_name
 from api.objects import Raw, controller_of, is_deleting, labels_of
 from api.ownership import Owner, owner_of
+from api.trainer import devices_of
 from controller.client.resources import (
     CONFIG_MAP,
     GANG_POD_GROUP,
@@ -232,7 +233,10 @@ def _trim_node(obj: Raw) -> Raw:
     return {
         "metadata": _trim_metadata(obj),
         "spec": _pick(spec, ("unschedulable", "taints")),
-        "status": {"conditions": _pick_each(status.get("conditions"), _CONDITION)},
+        "status": {
+            "conditions": _pick_each(status.get("conditions"), _CONDITION),
+            "allocatable": devices_of(obj),
+        },
     }
 
 

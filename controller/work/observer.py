@@ -7,8 +7,9 @@ call.
 import contextlib
 from collections.abc import Callable, Iterator
 
-from api.objects import Raw, is_deleting, name_of, uid_of
+from api.objects import Raw, condition_of, is_deleting, name_of, uid_of
 from api.ownership import Key, Owner
+from api.trainer import Devices, most_devices
 from controller.cache.store import Family, Store
 from controller.cache.trim import trim
 from controller.client.resources import (
@@ -81,6 +82,7 @@ class Observer:
             workloads_forbidden=self._is_forbidden(WORKLOAD, key.namespace),
             unwatched_objects=dict(self._unwatched_objects(key, family)),
             nodes=self._nodes(pods),
+            most_devices=self._most_devices(pods),
             is_backlogged=self._is_backlogged(key.namespace),
             unseen_pods=tuple(self._unseen_pods(key, job, pods)),
             **self._memory.facts(key, uid)._asdict(),
@@ -118,3 +120,10 @@ class Observer:
         names = {pod["spec"].get("nodeName", "") for pod in pods if is_deleting(pod)}
         found = {name: self._store.get(NODE, Key("", name)) for name in names}
         return {name: node for name, node in found.items() if node is not None}
+
+    def _most_devices(self, pods: tuple[Raw, ...]) -> Devices | None:
+        waiting = (pod for pod in pods if not pod["spec"].get("nodeName"))
+        is_needed = any(condition_of(pod, "PodScheduled", "False") for pod in waiting)
+        if not is_needed or not self._is_served(NODE, ""):
+            return None
+        return most_devices(dict(facts.devices) for _, facts in self._store.facts(NODE))

@@ -5,7 +5,7 @@ from types import ModuleType
 
 from api.job import PaddleJob
 from api.objects import Raw, name_of
-from api.trainer import requests_of
+from api.trainer import devices_of, most_devices, too_many_devices
 from kube.client import Client
 from pdj.gather.paths import core_path
 
@@ -36,23 +36,17 @@ def quota_lines(client: Client, namespace: str) -> list[str]:
 
 def _never_fits(nodes: list[Raw], job: PaddleJob, texts: ModuleType) -> Iterator[str]:
     """A line for each role whose pods ask for more devices than any node has, used or not."""
+    most = most_devices(map(devices_of, nodes))
     for role, spec in job.spec.roles.items():
-        asked: dict[str, int] = {}
-        for container in spec.pod_spec.get("containers") or ():
-            for resource, amount in requests_of(container).items():
-                if "/" in resource:  # devices and hugepages' like are counted in whole numbers
-                    asked[resource] = asked.get(resource, 0) + _number(amount)
-        for resource, amount in asked.items():
-            most = max((_number(_allocatable(node).get(resource, 0)) for node in nodes), default=0)
-            if nodes and amount > most:
-                yield str(texts.LABELS["neverFits"]).format(role, resource, amount, most)
+        for found in too_many_devices(spec.pod_spec, most):
+            yield str(texts.LABELS["neverFits"]).format(role, *found)
 
 
 def _describe(node: Raw) -> str:
     status, spec = node.get("status") or {}, node.get("spec") or {}
     has = ", ".join(
         f"{key} {value}"
-        for key, value in _allocatable(node).items()
+        for key, value in (status.get("allocatable") or {}).items()
         if key in ("cpu", "memory") or "/" in key
     )
     ready = any(
@@ -63,14 +57,3 @@ def _describe(node: Raw) -> str:
     notes += ["cordoned"] if spec.get("unschedulable") else []
     notes += [f"taint {each.get('key')}" for each in spec.get("taints") or ()]
     return has + "".join(f"; {note}" for note in notes)
-
-
-def _allocatable(node: Raw) -> Raw:
-    found: Raw = (node.get("status") or {}).get("allocatable") or {}
-    return found
-
-
-def _number(amount: object) -> int:
-    """A whole number; 0 for a quantity with a unit."""
-    text = str(amount)
-    return int(text) if text.isdecimal() and len(text) < 19 else 0

@@ -7,7 +7,7 @@ from typing import Literal
 
 from api.constants import CleanPodPolicy
 from api.objects import Raw, is_deleting, name_of, uid_of
-from api.trainer import ACCELERATORS
+from api.trainer import ACCELERATORS, Devices
 from reconcile.model.training import Reading
 
 EventType = Literal["Normal", "Warning"]
@@ -191,6 +191,8 @@ class Observed:
     that do not exist; empty where the operator has no right to get one.
     `nodes` maps names to nodes that have pods being deleted; None if the operator has no
     permission to read nodes.
+    `most_devices` is the most of each device that any node has; gathered only for jobs with pods
+    that the scheduler cannot place, and None if the operator reads no nodes or there are none.
     `refusals` holds the children that previous passes could not create or delete, and why.
     `refused_times` counts refused creates in a row, 0 if the job itself has tried none;
     `refused_seconds` is how long ago the last one was noted.
@@ -222,6 +224,7 @@ class Observed:
     workloads_forbidden: bool = False
     unwatched_objects: dict[Child, Raw] = field(default_factory=dict)
     nodes: dict[str, Raw] | None = None
+    most_devices: Devices | None = None
     refusals: tuple[Refusal, ...] = ()
     refused_times: int = 0
     refused_seconds: float = 0.0

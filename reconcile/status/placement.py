@@ -4,7 +4,7 @@ import re
 
 from api.constants import Reason
 from api.objects import Raw, condition_of, parse_time
-from api.trainer import requests_of, waiting_states
+from api.trainer import requests_of, too_many_devices, waiting_states
 from reconcile.model.hold import MAX_CAUSE_CHARACTERS, Hold, clock_time, count
 from reconcile.model.pods import PodState, PodView
 from reconcile.model.view import View
@@ -102,6 +102,12 @@ def _make_room(view: View, pod: PodView, text: str) -> str:
     asked = [f"{each} {amount}" for each in wanted if (amount := _asked(pod_spec, each))]
     if not asked:
         return "compare selectors, affinity and tolerations with the nodes, or wait for one"
+    for device, number, most in too_many_devices(pod_spec, view.observed.most_devices):
+        if device in wanted:
+            return (
+                f"each pod asks for {device} {number}, but no node of the cluster has more than "
+                f"{most}: ask for less, or add larger nodes"
+            )
     return f"each pod asks for {', '.join(asked)}: ask for less, or wait for room"
 
 

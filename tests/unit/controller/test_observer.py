@@ -6,6 +6,7 @@ import pytest
 
 from api.ownership import Key
 from controller.cache.store import Store
+from controller.cache.trim import trim
 from controller.client.resources import GANG_POD_GROUP, NODE, PADDLE_JOB, POD, VOLCANO_POD_GROUP
 from controller.work.memory import JobMemory
 from controller.work.observer import Observer
@@ -92,8 +93,22 @@ def test_a_backlog_is_told(looks):
     assert looks.look().is_backlogged
 
 
-def a_node(name: str, version: int):
-    return {"metadata": {"name": name, "uid": f"uid-of-{name}", "resourceVersion": str(version)}}
+def a_node(name: str, version: int, **allocatable: str):
+    metadata = {"name": name, "uid": f"uid-of-{name}", "resourceVersion": str(version)}
+    return {"metadata": metadata, "status": {"allocatable": allocatable}}
+
+
+def test_most_devices_of_a_node_are_shown_while_a_pod_finds_no_room(looks):
+    for name, gpus in (("small", "4"), ("large", "16"), ("cpus", None)):
+        gpu = {"nvidia.com/gpu": gpus} if gpus else {}
+        put(looks.store, NODE, trim(NODE, a_node(name, version=5, cpu="8", **gpu)))
+    refused = {"type": "PodScheduled", "status": "False"}
+    put(looks.store, POD, a_pod("train-worker-0", a_job()) | {"status": {"conditions": [refused]}})
+    assert looks.look().most_devices is None
+    looks.served |= {NODE}
+    assert looks.look().most_devices == {"nvidia.com/gpu": 16}
+    put(looks.store, POD, a_pod("train-worker-0", a_job(), version=9))
+    assert looks.look().most_devices is None
 
 
 def test_pods_of_another_operator_are_asked_for_while_no_watch_shows_them(looks):

@@ -44,6 +44,25 @@ def test_taken_name_is_told_before_a_quota_which_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("most", "never_fits"),
+    [(None, False), ({}, True), ({"nvidia.com/gpu": 4}, True), ({"nvidia.com/gpu": 5}, False)],
+)
+def test_more_devices_than_any_node_has_are_not_waited_for(
+    most: dict[str, int] | None, never_fits: bool
+) -> None:
+    template = a_template()
+    (trainer,) = template["spec"]["containers"]
+    trainer["resources"] = {"limits": {"nvidia.com/gpu": "4", "cpu": "1"}}
+    loader = {"name": "loader", "resources": {"requests": {"nvidia.com/gpu": 1}}}
+    template["spec"]["containers"] = [trainer, loader]
+    job = a_job().with_workers(2, template).build()
+    pod = a_pod(job).with_condition("PodScheduled", "False", message=NO_GPU)
+    told = wait_of(view_of(job, pod, most_devices=most)).next_step
+    assert ("no node of the cluster" in told) == never_fits
+    assert ("wait for room" in told) != never_fits
+
+
+@pytest.mark.parametrize(
     ("scheduler", "is_seen", "is_told"),
     [("volcanoo", False, True), ("volcanoo", True, False), ("default-scheduler", False, False)],
 )

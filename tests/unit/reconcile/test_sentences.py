@@ -56,7 +56,7 @@ def waits(reason: str, message: str = "") -> Hold:
     return wait_of(view_of(JOB, *pods, config_maps=(config_map,)))
 
 
-def unscheduled(message: str) -> Hold:
+def unscheduled(message: str, **observed: Any) -> Hold:
     """What a job says two of whose pods have no node."""
     template = a_template()
     template["spec"]["containers"][0]["resources"] = GPU
@@ -65,7 +65,7 @@ def unscheduled(message: str) -> Hold:
         a_pod(job, index=index).with_condition("PodScheduled", "False", message=message)
         for index in range(2)
     ]
-    return wait_of(view_of(job, *pods))
+    return wait_of(view_of(job, *pods, **observed))
 
 
 def partly_placed(*refused: tuple[str, str], refusals: tuple[Refusal, ...] = ()) -> Hold:
@@ -178,6 +178,10 @@ KUBERNETES = Settings(scheduling="kubernetes")
 PROTECTION = "scheduling.k8s.io/podgroup-protection"
 SAID: dict[str, Callable[[], Hold]] = {
     "no room": lambda: unscheduled("0/3 nodes are available: 3 Insufficient nvidia.com/gpu. ..."),
+    "no such node": lambda: unscheduled(
+        "0/3 nodes are available: 3 Insufficient nvidia.com/gpu. ...",
+        most_devices={"nvidia.com/gpu": 2},
+    ),
     "no node": lambda: unscheduled("0/3 nodes are available: 3 node(s) didn't match Pod's ..."),
     "no claim": lambda: unscheduled(
         '0/3 nodes are available: persistentvolumeclaim "mine" not found. ...'
