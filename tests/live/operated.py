@@ -12,7 +12,7 @@ import yaml
 from localcluster import Cluster
 from localcluster.commands.manifests import install, without
 from localcluster.machine.process import Process
-from manifests.rbac import KUEUE_RULES, policy_rules
+from manifests.rbac import KUEUE_RULES, Table, policy_rules
 from tests.live.lab import Lab
 from tests.live.processes import http_get, listening_ports
 from tests.live.proxy import FaultProxy
@@ -56,16 +56,21 @@ def install_without_deployment(cluster: Cluster) -> None:
 
 def grant_queues(cluster: Cluster) -> None:
     """The operator's account gets the rights of --kueue."""
-    name, api = {"name": "queues"}, "rbac.authorization.k8s.io"
-    role = {"apiVersion": f"{api}/v1", "kind": "ClusterRole", "metadata": name}
+    grant(cluster, "queues", KUEUE_RULES)
+
+
+def grant(cluster: Cluster, name: str, rules: Table) -> None:
+    """The operator's account gets these rights in all namespaces, by a ClusterRole of this name."""
+    metadata, api = {"name": name}, "rbac.authorization.k8s.io"
+    role = {"apiVersion": f"{api}/v1", "kind": "ClusterRole", "metadata": metadata}
     account = {"kind": "ServiceAccount", "name": DEPLOYMENT, "namespace": NAMESPACE}
     binding = {
         **role,
         "kind": "ClusterRoleBinding",
-        "roleRef": {"apiGroup": api, "kind": "ClusterRole", "name": "queues"},
+        "roleRef": {"apiGroup": api, "kind": "ClusterRole", "name": name},
         "subjects": [account],
     }
-    for each in (role | {"rules": policy_rules(KUEUE_RULES)}, binding):
+    for each in (role | {"rules": policy_rules(rules)}, binding):
         install(cluster, stdin=json.dumps(each))
 
 

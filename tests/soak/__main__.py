@@ -18,6 +18,7 @@ from tests.soak.ledger import Ledger
 from tests.soak.place import OPERATORS, Place
 from tests.soak.record import Record, count_lines
 from tests.soak.run import Soak, Watching
+from tests.soak.trainings import Trainings
 
 LARGEST_SEED = 10**6
 EXIT_VIOLATED, EXIT_INTERRUPTED = 1, 130
@@ -81,6 +82,7 @@ def summarize(run: Soak) -> None:
         f"restarts of jobs: {run.ledger.restarts}",
         *count_lines("starts", place.starts),
         *count_lines("writes of the operators", run.writes.totals),
+        *count_hangs(run.trainings),
         f"versions witnessed: {run.watching.versions + run.watching.witness.versions}",
         f"checks: {record.checks}",
         f"calm after: {median(recoveries):.0f} s (median), {recoveries[-1]:.0f} s (most)",
@@ -90,6 +92,17 @@ def summarize(run: Soak) -> None:
     for line in lines:
         record.note(line)
         print(line)
+
+
+def count_hangs(trainings: Trainings) -> list[str]:
+    """How long hangs lasted until their restart, with one leader and with several."""
+    lines = []
+    for title, is_wanted in (("one leader", lambda n: not n), ("a change of the leader", bool)):
+        found = sorted(seconds for seconds, changes in trainings.seconds if is_wanted(changes))
+        told = f": {median(found):.0f} s (median), {found[-1]:.0f} s (most)" if found else ""
+        lines.append(f"hangs restarted with {title}: {len(found)}{told}")
+    lines.append(f"hangs that something else ended: {trainings.disturbed}")
+    return [*lines, f"logs rotated: {trainings.rotated}"]
 
 
 def conclude(record: Record, folder: Path, is_kept: bool) -> int:

@@ -92,6 +92,15 @@ def check_status(job: Raw, listing: Listing) -> Check:
     return [f"{_path(job)} {each}" for each in wrong]
 
 
+def check_read(job: Raw) -> Check:
+    """The log of a job that runs has been read: the first time, the status is written."""
+    status = job.get("status") or {}
+    read = (status.get("progress") or {}).get("attempt")
+    if status.get("phase") != RUNNING or read == status.get("attempt"):
+        return []
+    return [f"{_path(job)} runs, and its log was not read"]
+
+
 def check_nothing_to_do(job: Raw, listing: Listing, now: datetime, settings: Settings) -> Check:
     """A pass over what is listed now would write nothing, and no pod is still going."""
     observed = Observed(

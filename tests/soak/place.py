@@ -20,9 +20,10 @@ from localcluster.client.rest import Client, has_condition
 from localcluster.cluster.components import COMPONENTS, CONTROLLER_MANAGER
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.process import Process
+from manifests.rbac import PROGRESS_RULES
 from tests.live.certificates import write_certificate
 from tests.live.lab import CORE, PADDLE_JOBS
-from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, install_without_deployment
+from tests.live.operated import CHECKOUT, DEPLOYMENT, NAMESPACE, grant, install_without_deployment
 from tests.live.processes import status_of
 from tests.live.proxy import FaultProxy
 from tests.soak.checks import Listing
@@ -39,6 +40,7 @@ NODE_LOST_SECONDS = 12
 FORCE_SECONDS = 20
 FLAGS = (
     "--leader-elect",
+    "--progress",
     f"--leader-election-namespace={NAMESPACE}",
     f"--force-delete-after={FORCE_SECONDS}",
     "--metrics-bind-address=0",
@@ -115,6 +117,7 @@ class Place:
             self.client = Client(self.cluster.client.server, ANSWER_SECONDS)
             stack.callback(self.client.close)
             install_without_deployment(self.cluster)
+            grant(self.cluster, "logs", PROGRESS_RULES)
             for name in NAMESPACES:
                 self.cluster.kubectl("create", "namespace", name)
             self.binding = self.client.get(f"{BINDINGS}/{DEPLOYMENT}")

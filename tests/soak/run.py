@@ -24,6 +24,7 @@ from tests.soak.checks import (
     check_log,
     check_nothing_to_do,
     check_orphans,
+    check_read,
     check_rest,
     check_status,
     is_lost,
@@ -33,6 +34,14 @@ from tests.soak.foreign import PERMANENT, Foreign
 from tests.soak.place import FORCE_SECONDS, LEASES, NAMESPACES, OPERATORS, TROUBLE, Place
 from tests.soak.record import Record
 from tests.soak.sequence import Fault, Round, Submission, rounds
+from tests.soak.trainings import (
+    AFTER_SECONDS,
+    NOTICE_SECONDS,
+    UNREAD_SECONDS,
+    Trainings,
+    is_of_training,
+    is_training,
+)
 from tests.soak.witness import Witness
 
 Raw = dict[str, Any]
@@ -45,6 +54,8 @@ SETTLED_SECONDS = 3.0
 REST_SECONDS = 6.0
 SETTINGS = Settings(force_delete_after_seconds=FORCE_SECONDS)
 SHORT = 90
+ROUNDS_OF_PATIENCE = 3
+RESTARTED_SECONDS = AFTER_SECONDS + NOTICE_SECONDS + UNREAD_SECONDS
 ACCOUNT = f"system:serviceaccount:{NAMESPACE}:{DEPLOYMENT}"
 Action = Callable[[], None]
 
@@ -53,6 +64,7 @@ class Watching:
     """A witness with the watches that it looks through; `restart` when versions have gone back."""
 
     def __init__(self, place: Place) -> None:
+        self.trainings = Trainings(place)
         self._client = place.cluster.client
         self._note_lease = place.note_lease
         self._informers: list[Informer] = []
@@ -86,7 +98,11 @@ class Watching:
 
     def _informer(self, path: str, kind: str) -> Informer:
         listed = partial(self.witness.see_list, kind)
-        return Informer(self._client, path, listed, self.witness.see)
+        return Informer(self._client, path, listed, self._see)
+
+    def _see(self, type_: str, obj: Raw) -> None:
+        self.witness.see(type_, obj)
+        self.trainings.see(obj)
 
     def _see_leases(self, leases: list[Raw]) -> None:
         for lease in leases:
@@ -101,6 +117,8 @@ class Soak:
         self.ledger = scene.ledger
         self.writes = WriteLog(place.cluster.plane.audit_log, ACCOUNT)
         self.foreign = Foreign(place)
+        self.trainings = watching.trainings
+        self.trainings.begin()
         self._due: list[tuple[float, int, Action]] = []
         self._numbers = itertools.count()
         self._under_way: Counter[str] = Counter()
@@ -117,6 +135,8 @@ class Soak:
                 return
             self._play(each)
             self._calm()
+            if each.number % ROUNDS_OF_PATIENCE == 0:
+                self._await_restarts()
             self.record.rounds += 1
             self._clear()
 
@@ -147,6 +167,7 @@ class Soak:
         while self._due and self._due[0][0] <= now:
             heapq.heappop(self._due)[2]()
         self.place.tend()
+        self.trainings.tend(self.watching.witness.jobs())
         self.record.violations += self._witnessed()
         if clock.monotonic() - self._told_at > TOLD_SECONDS:
             self._told_at = clock.monotonic()
@@ -236,6 +257,7 @@ class Soak:
         wrong = self.ledger.missing_in(listing.jobs) + check_orphans(listing)
         for job, expected in self.ledger.jobs_in(listing.jobs):
             wrong += check_ends(job, expected) + check_status(job, listing)
+            wrong += check_read(job)
             self._is_lost |= is_lost(job, expected)
             wrong += check_nothing_to_do(job, listing, clock.utc_now(), SETTINGS)
         self.record.checks += 1
@@ -252,11 +274,21 @@ class Soak:
         self._pass_time(SETTLED_SECONDS)
         self.writes.take()
         self._pass_time(REST_SECONDS)
-        self.record.violate(check_rest(self.writes.take()))
+        writes = (each for each in self.writes.take() if not is_of_training(each))
+        self.record.violate(check_rest(writes))
         self.record.violate(self._wrong_in(self.place.listing()))
         self.record.violate(check_foreign(self.foreign.made, self.foreign.there()))
         for name in OPERATORS:
             self.record.violate(check_log(name, self.place.seats[name].new_log()))
+
+    def _await_restarts(self) -> None:
+        """Trainings that hang now are restarted while nothing fails, but for the leader."""
+        began, waiting = clock.monotonic(), self.trainings.hanging()
+        while clock.monotonic() < max(began, self.trainings.changed_at) + RESTARTED_SECONDS:
+            if not (waiting := [each for each in self.trainings.hanging() if each in waiting]):
+                return
+            self._tick()
+        self.record.violate([f"{each} hangs, and was not restarted" for each in waiting])
 
     def _pass_time(self, seconds: float) -> None:
         until = clock.monotonic() + seconds
@@ -268,9 +300,10 @@ class Soak:
         if self.record.violations:
             return
         there = self.place.jobs()
+        self.trainings.renew(there)
         self.ledger.close_round(there)
         for job in there:
-            if name_of(job) not in PERMANENT:
+            if name_of(job) not in PERMANENT and not is_training(name_of(job)):
                 path = self.place.job_path(namespace_of(job), name_of(job))
                 self.place.client.delete(path)
 

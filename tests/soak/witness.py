@@ -13,6 +13,7 @@ from api.constants import LABEL_ATTEMPT, LABEL_INDEX, LABEL_ROLE
 from api.objects import labels_of, name_of, namespace_of, uid_of
 from api.ownership import owner_of
 from tests.live.history import version_of
+from tests.soak.trainings import wrong_stall
 
 Raw = dict[str, Any]
 ENDED = ("Completed", "Failed")
@@ -67,6 +68,11 @@ class Witness:
         for obj in told:
             self.see("LISTED", obj)
 
+    def jobs(self) -> list[Raw]:
+        """The jobs that there are, as they were last seen."""
+        with self._lock:
+            return list(self._jobs.values())
+
     def take_violations(self) -> list[str]:
         """What has come to light since the last time."""
         with self._lock:
@@ -87,7 +93,9 @@ class Witness:
         before = (self._jobs.get(uid) or {}).get("status") or {}
         after = job.get("status") or {}
         self._jobs[uid] = job
-        self._violations += [f"{_path(job)}: {wrong}" for wrong in wrong_steps(before, after)]
+        self._violations += [
+            f"{_path(job)}: {wrong}" for wrong in wrong_steps(before, after) + wrong_stall(job)
+        ]
         if after.get("phase") in ENDED:
             self._ended_at.setdefault(uid, version_of(job))
 
