@@ -4,8 +4,12 @@ Processes that need the same one wait for each other. The name of an image's env
 user's cache depends on its lock file and its Python, so a changed lock file leads to a new one. An
 image with requirements of its own gets an environment on top of a shared one, which is not changed;
 its name also depends on the interpreter and on the requirements.
+
+A new environment starts as a copy of the most similar one, in which pip installs and removes the
+difference. The files of both are the same until pip replaces one: it never writes into a file.
 """
 
+import contextlib
 import hashlib
 import os
 import platform
@@ -16,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from localcluster.build.requirements import digest_requirements
+from localcluster.build.requirements import digest_requirements, plain_lines
 from localcluster.build.training import Interpreter, own, training, written
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.filelock import FileLock
@@ -29,6 +33,26 @@ READY_MARK = ".ready"
 BASE_FILE = "base.pth"
 WHEELS = ("--only-binary=:all:", "--no-binary=etcd3")
 """Nothing is compiled, so a Python without wheels fails at once. etcd3 is pure and has no wheel."""
+REMOVE_UNWANTED = """
+import subprocess, sys
+from importlib.metadata import distributions
+from pip._vendor.packaging.requirements import Requirement
+from pip._vendor.packaging.utils import canonicalize_name
+own = {canonicalize_name(each.name): each for each in distributions(path=[sys.argv[1]])}
+todo = [Requirement(line.partition(" --hash")[0]) for line in (*sys.argv[2:], "pip", "setuptools")]
+seen = set()
+while todo:
+    one = todo.pop()
+    name = canonicalize_name(one.name)
+    for extra in {"", *one.extras} if name in own else ():
+        if (name, extra) not in seen:
+            seen.add((name, extra))
+            needs = map(Requirement, own[name].requires or ())
+            todo += [n for n in needs if not n.marker or n.marker.evaluate({"extra": extra})]
+if gone := own.keys() - {name for name, _ in seen}:
+    sys.exit(subprocess.call([sys.executable, "-m", "pip", "uninstall", "--quiet", "--yes", *gone]))
+"""
+"""What nothing requires any more goes; arguments: the folder of the packages, the requirements."""
 UNREACHABLE = re.compile(r"Retrying .* after connection broken by '(\w+)")
 NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 
@@ -37,7 +61,8 @@ NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 class Recipe:
     """How to build an environment: pip's arguments and the folder in which it runs.
 
-    The packages of `base` are visible in it. `name` is shown to people; `python` builds it.
+    The packages of `base` are visible in it. `name` is shown to people; `python` builds it. `lines`
+    are the requirements, if they name packages alone: only these are compared with others.
     """
 
     name: str
@@ -45,6 +70,7 @@ class Recipe:
     base: Path | None = None
     folder: Path | None = None
     python: Interpreter = field(default_factory=own)
+    lines: Sequence[str] = ()
 
 
 def cache_folder() -> Path:
@@ -69,8 +95,9 @@ def is_ready(name: str) -> bool:
 def ensure_environment(name: str, report: Report = print) -> Path:
     """Build an image's environment if needed; return its folder. Raises LocalClusterError."""
     chosen = training()
-    wanted = [*WHEELS, "--require-hashes", "--requirement", str(CHECKOUT / chosen.paddle.lock)]
-    recipe = Recipe(name, wanted, python=chosen.python)
+    lock = CHECKOUT / chosen.paddle.lock
+    wanted = [*WHEELS, "--require-hashes", "--requirement", str(lock)]
+    recipe = Recipe(name, wanted, python=chosen.python, lines=plain_lines(lock))
     return ensure_installed(environment_path(name), recipe, report)
 
 
@@ -103,7 +130,8 @@ def ensure_packages(name: str, requirements: Path, report: Report = print) -> li
     file = requirements.resolve()
     path = packages_path(name, file)
     wanted = ["--requirement", str(file)]
-    recipe = Recipe(str(requirements), wanted, base, file.parent, training().python)
+    python, lines = training().python, plain_lines(file)
+    recipe = Recipe(str(requirements), wanted, base, file.parent, python, lines)
     return [ensure_installed(path, recipe, report), base]
 
 
@@ -131,18 +159,69 @@ def _make(path: Path, recipe: Recipe, report: Report) -> None:
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
-    (path / READY_MARK).touch()
+    (path / READY_MARK).write_text("\n".join(recipe.lines))
 
 
 def _install(path: Path, recipe: Recipe, report: Report) -> None:
-    _run([str(recipe.python.program), "-m", "venv", str(path)], recipe, report)
-    if recipe.base is not None:
-        shown = str(_site_packages(recipe.base))
-        (_site_packages(path) / BASE_FILE).write_text(f"import site; site.addsitedir({shown!r})\n")
-    pip = [str(path / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
-    _run([*pip, "--quiet", *recipe.wanted], recipe, report)
+    former = _similar(path, recipe)
+    try:
+        changed = _start_from(former, path, recipe) if former else []
+    except OSError:  # it was pruned, or this file system has no links
+        shutil.rmtree(path, ignore_errors=True)
+        former = None
+    venv = [str(recipe.python.program), "-m", "venv", *(["--without-pip"] if former else [])]
+    _run([*venv, str(path)], recipe, report)
+    if former is not None:
+        report(f"starting from {former}")
+        _take_programs(former / "bin", path / "bin")
+    elif recipe.base is not None:
+        (_site_packages(path) / BASE_FILE).write_text(_show(recipe.base))
+    python = str(path / "bin" / "python")
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    if former is not None and changed:
+        _run([*pip, "uninstall", "--yes", *changed], recipe, report)
+    _run([*pip, "install", *recipe.wanted], recipe, report)
+    if former is not None:
+        _run(
+            [python, "-c", REMOVE_UNWANTED, str(_site_packages(path)), *recipe.lines],
+            recipe,
+            report,
+        )
     if recipe.base is not None:
         _take_programs(recipe.base / "bin", path / "bin")
+
+
+def _similar(path: Path, recipe: Recipe) -> Path | None:
+    """The environment for this Python and base that has the most requirements of these."""
+    found: dict[int, Path] = {}
+    for mark in path.parent.glob(f"{path.name.rpartition('-')[0]}-{'?' * 12}/{READY_MARK}"):
+        with contextlib.suppress(OSError):
+            shared = len({*mark.read_text().splitlines()} & {*recipe.lines})
+            base = _site_packages(mark.parent) / BASE_FILE
+            is_ours = (base.read_text() if base.exists() else "") == _show(recipe.base)
+            python = (mark.parent / "bin" / "python").resolve()
+            if shared and is_ours and python == recipe.python.program.resolve():
+                found[shared] = mark.parent
+    return found[max(found)] if found else None
+
+
+def _start_from(former: Path, path: Path, recipe: Recipe) -> list[str]:
+    """Link the packages of an environment; returns the names of those that are to change."""
+    own = {"bin", "pyvenv.cfg", READY_MARK}  # these name the folder, or are written by venv
+    shutil.copytree(
+        former,
+        path,
+        symlinks=True,
+        copy_function=os.link,
+        ignore=lambda folder, names: own & {*names} if Path(folder) == former else (),
+    )
+    _site_packages(path).chmod(0o755)
+    lines = (former / READY_MARK).read_text().splitlines()
+    return [re.split(r"[^\w.-]", line)[0] for line in lines if line not in recipe.lines]
+
+
+def _show(base: Path | None) -> str:
+    return f"import site; site.addsitedir({str(_site_packages(base))!r})\n" if base else ""
 
 
 def _site_packages(path: Path) -> Path:

@@ -19,6 +19,7 @@ FILE_OPTION = re.compile(r"(?:-[rc]|--(?:requirement|constraint)(?=[\s=]))[\s=]*
 PLACE_OPTION = re.compile(r"(?:-[ef]|--(?:editable|find-links)(?=[\s=]))[\s=]*(.+)")
 AFTER_PLACE = re.compile(r"\s*;.*|\s--.*|\[[^]]*\]\s*$")
 ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
+PLAIN = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[^]]*\])?\s*(?:[=<>!~;].*|--hash.*)?")
 MADE_BY_BUILDS = ("build", "dist", "__pycache__")
 """Folders that a build leaves beside the sources: they must not change the digest."""
 
@@ -31,6 +32,17 @@ def digest_requirements(file: Path) -> str:
     for part in _parts(file, file.resolve().parent, set()):
         digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()
+
+
+def plain_lines(file: Path) -> list[str]:
+    """The lines of a file that only names packages; empty if it has anything else, such as a path
+    or an option.
+    """
+    text = CONTINUED.sub("", file.read_text(errors="replace"))
+    lines = [" ".join(COMMENT.sub("", line).split()) for line in text.splitlines()]
+    lines = [line for line in lines if line]
+    is_plain = all(PLAIN.fullmatch(line) and not line.endswith(ARCHIVES) for line in lines)
+    return lines if is_plain else []
 
 
 def _parts(file: Path, root: Path, seen: set[Path]) -> Iterator[bytes]:

@@ -1,0 +1,74 @@
+"""A changed requirement installs the difference: the rest is linked from the former environment."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from localcluster.build.environments import Recipe, ensure_installed
+from localcluster.build.requirements import plain_lines
+
+
+def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
+    """A wheel with one module and a program of that name."""
+    info = f"{name}-{version}.dist-info"
+    requires = f"Requires-Dist: {needs}\n" if needs else ""
+    files = {
+        f"{name}.py": f"version = {version!r}\n\ndef main():\n    print(version)\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n",
+        f"{info}/RECORD": "",
+    }
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """An environment, and one that was made after its requirements had changed."""
+    wheel(tmp_path, "kept", "1.0")
+    wheel(tmp_path, "changed", "1.0", needs="helper")
+    wheel(tmp_path, "changed", "2.0", needs='helper; extra == "more"')
+    wheel(tmp_path, "helper", "1.0")
+    wheel(tmp_path, "dropped", "1.0")
+    for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(tmp_path)}.items():
+        monkeypatch.setenv(f"PIP_{name}", value)
+    found = []
+    for number, text in enumerate(
+        ("kept\nchanged==1.0\ndropped\n", "kept  # as before\nchanged==2.0")
+    ):
+        file = tmp_path / "requirements.txt"
+        file.write_text(text)
+        recipe = Recipe("mine", ["--requirement", str(file)], lines=plain_lines(file))
+        path = tmp_path / "cache" / f"packages-{number:012}"
+        found.append(ensure_installed(path, recipe, lambda _said: None))
+    return found[0], found[1]
+
+
+def modules(environment: Path) -> dict[str, str]:
+    """The first lines of our modules in an environment."""
+    (folder,) = environment.glob("lib/python*/site-packages")
+    return {each.stem: each.read_text().splitlines()[0] for each in folder.glob("[cdhk]*.py")}
+
+
+def test_the_difference_alone_is_installed(made: tuple[Path, Path]) -> None:
+    former, new = made
+    assert modules(new) == {"kept": "version = '1.0'", "changed": "version = '2.0'"}
+    assert set(modules(former)) == {"kept", "changed", "helper", "dropped"}
+    assert modules(former)["changed"] == "version = '1.0'"
+    kept, as_before = (next(each.rglob("kept.py")) for each in made)
+    assert kept.samefile(as_before)
+    assert {each.name for each in (new / "bin").iterdir()} >= {"kept", "changed", "pip"}
+    for program in ("kept", "changed", "pip"):
+        assert str(former) not in (new / "bin" / program).read_text()
+    assert not (new / "bin" / "dropped").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["-r other.txt", "./one.whl", "one-1.0-py3-none-any.whl", "two @ file:///two", "-e ."]
+)
+def test_other_lines_are_not_compared(line: str, tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(f"one[extra]>=1 ; python_version > '3'\n{line}\n")
+    assert plain_lines(tmp_path / "requirements.txt") == []
