@@ -8,8 +8,10 @@ from api.training import StallPolicy, StallSign
 from reconcile.model.training import Reading
 from reconcile.words.progress import Progress
 
-LEAST_LEAD = timedelta(seconds=1)
-"""Workers whose last lines are closer than this fell silent together."""
+LEAST_LEAD = timedelta(seconds=2.5)
+"""Workers whose last lines are closer than this fell silent together: PaddlePaddle's launcher
+copies a log every 2 s.
+"""
 
 
 def find_stall(policy: StallPolicy, reading: Reading, now: datetime) -> Reason | None:

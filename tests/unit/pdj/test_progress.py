@@ -231,7 +231,7 @@ def test_who_was_silent_first_is_named() -> None:
     "seconds",
     [
         {"worker_0": 99, "worker_1": 0, "worker_2": 99},  # the first worker still writes
-        {"worker_0": 0, "worker_1": -0.5, "worker_2": 0.3},  # all at once
+        {"worker_0": 0, "worker_1": -2, "worker_2": -0.1},  # all at once, as launchers copy it
         {"worker_0": 0, "worker_1": -7000, "worker_2": -7000},  # these never write
         {"worker_0": 0},  # the others have no log
     ],

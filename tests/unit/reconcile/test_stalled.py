@@ -190,9 +190,14 @@ def test_tells_once_who_fell_silent_first(world: World, kubelet: Kubelet) -> Non
         ((0, 33, 1), "worker-1"),
         ((900, 5, 0), "worker-0"),
         ((0, 5000, 30), "worker-2"),
-        ((0, 0.5, 0.9), ""),
+        ((0, 2, 0.1), ""),
     ],
-    ids=["another", "the first one, and the others write on", "one never writes", "together"],
+    ids=[
+        "another",
+        "the first one, and the others write on",
+        "one never writes",
+        "together, as copied by launchers",
+    ],
 )
 def test_the_first_that_fell_silent_is_named(
     world: World, kubelet: Kubelet, ago: tuple[float, ...], first: str
