@@ -84,6 +84,14 @@ def _rank(item: pytest.Item) -> int:
     return next((at for at, name in enumerate(SLOW) if item.get_closest_marker(name)), len(SLOW))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what tests have measured."""
+    for outcome in ("passed", "xfailed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            for name, value in report.user_properties:
+                terminalreporter.write_line(f"{report.nodeid} {name}: {value}")
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Build what the tests need before their clock starts."""
     if any(item.get_closest_marker("cluster") for item in session.items):

@@ -9,14 +9,6 @@ from tests.e2e.node import RealNode
 from tests.live import rights
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show what tests have measured."""
-    for outcome in ("passed", "xfailed", "failed"):
-        for report in terminalreporter.getreports(outcome):
-            for name, value in report.user_properties:
-                terminalreporter.write_line(f"{report.nodeid} {name}: {value}")
-
-
 @pytest.fixture(scope="session")
 def cluster(node: RealNode) -> Cluster:
     """Its cluster."""
@@ -28,4 +20,4 @@ def operated(node: RealNode) -> Iterator[Cluster]:
     """The operator is installed there, in a namespace that takes restricted pods alone."""
     yield node.cluster
     if node.is_own:
-        rights.check_none_is_missing(node.cluster)
+        rights.check_none_is_missing(node.cluster, *rights.LOGS)

@@ -101,11 +101,16 @@ def operator_beside(
 def operator_that_reads_logs(cluster: Cluster, namespace: str) -> Iterator[Lab]:
     """An operator of the namespace with --progress, and with the right to read logs in it."""
     lab = Lab(cluster, namespace)
+    grant_logs(lab)
+    with operator_beside(cluster, namespace, "--progress"):
+        yield lab
+
+
+def grant_logs(lab: Lab) -> None:
+    """The operator's account may read the logs of a namespace."""
     lab.kubectl("create", "role", "logs", "--verb=get", "--resource=pods/log")
     account = f"--serviceaccount={NAMESPACE}:{DEPLOYMENT}"
     lab.kubectl("create", "rolebinding", "logs", "--role=logs", account)
-    with operator_beside(cluster, namespace, "--progress"):
-        yield lab
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from localcluster import Cluster
-from manifests.rbac import KUEUE_RULES
+from manifests.rbac import KUEUE_RULES, PROGRESS_RULES
 from tests.live.operated import DEPLOYMENT, MANIFESTS, NAMESPACE
 from tests.live.proxy import audit_entries
 
@@ -19,6 +19,7 @@ STAGES = ("ResponseStarted", "ResponseComplete")
 Right = tuple[str, str, str]
 Raw = dict[str, Any]
 QUEUES = {(group, resource, verb) for group, resource, verbs in KUEUE_RULES for verb in verbs}
+LOGS = {(group, resource, verb) for group, resource, verbs in PROGRESS_RULES for verb in verbs}
 QUEUE_ROLE = "/apis/rbac.authorization.k8s.io/v1/clusterroles/queues"
 """What `grant_queues` binds to the operator's account."""
 
@@ -53,9 +54,11 @@ def right_of(verb: str, what: Raw) -> Right:
     return (what.get("apiGroup", ""), resource, verb)
 
 
-def check_none_is_missing(cluster: Cluster) -> None:
-    """All that the operator has ever asked for here was granted, if only for --kueue."""
+def check_none_is_missing(cluster: Cluster, *more: Right) -> None:
+    """All that the operator has ever asked for here was granted, if only for --kueue, or is one of
+    `more`.
+    """
     asked = used(cluster)
     with_queues = cluster.client.find(QUEUE_ROLE) is not None
     assert asked, "the operator has asked for nothing: the log or the account's name is wrong"
-    assert asked - granted() - (QUEUES if with_queues else set()) == set()
+    assert asked - granted() - {*more} - (QUEUES if with_queues else set()) == set()

@@ -279,7 +279,7 @@ ELSEWHERE = {
     "scheduling/test_schedulers.py": {Reason.NO_FREE_PORTS},
     "jobs/test_kubectl.py": {Reason.CHILDREN_TERMINATING},
     "operator/test_progress.py": {Reason.LOG_NOT_READ},
-    "operator/test_stalled.py": {
+    "../live/stalls.py": {
         *(Reason.TRAINING_STALLED, Reason.NO_OUTPUT, Reason.NO_NEW_STEP, Reason.TRAINS_AGAIN),
     },
     "../e2e/test_disturbances.py": {Reason.STALE_CONFIG_MAP},
