@@ -18,10 +18,14 @@ from benchmarks.operators import (
     peer_operator,
 )
 from benchmarks.report import Run, build_page, write_report
+from benchmarks.scenarios.progress import measure_progress
 from benchmarks.scenarios.sidebyside import Turns, measure_side_by_side
 from benchmarks.series import FULL, QUICK, Series, Sizes, attempt, measure_series
 from localcluster.machine import clock
 from localcluster.machine.report import Report
+
+PROGRESS, QUICK_PROGRESS = (1000, 200, 6, 8.0), (60, 20, 1, 5.0)
+"""The jobs that run, the others of each turn, rounds, and seconds of rest."""
 
 
 def main() -> int:
@@ -34,6 +38,10 @@ def main() -> int:
     def report(text: str) -> None:
         print(f"{clock.monotonic() - started:6.1f} s  {text}", flush=True)
 
+    if arguments.progress:
+        asked = QUICK_PROGRESS if arguments.quick else PROGRESS
+        print(*measure_progress(*asked, report).lines(), sep="\n")
+        return 0
     operators, sizes = _operators(arguments), _sizes(arguments)
     for operator in operators:
         operator.adapter.prepare(report)
@@ -91,6 +99,7 @@ def _parse_arguments() -> argparse.Namespace:
     )
     peer = "measure an operator with another CRD, described by an adapter"
     burst = "jobs of a burst, in place of the usual ones; repeat for more sizes"
+    progress = "nothing but what the operator's own --progress costs, in eleven minutes"
     against = "nothing but bursts in turn with this project's operator of another checkout"
     add("--quick", action="store_true", help="small sizes, in less than two minutes")
     add("--check", action="store_true", help="fail on what does not depend on the machine")
@@ -98,6 +107,7 @@ def _parse_arguments() -> argparse.Namespace:
     add("--peer", type=Path, metavar="FILE", help=peer, **many)
     add("--burst", type=_parse_jobs, metavar="JOBS", help=burst, **many)
     add("--against", type=Path, metavar="FOLDER", help=against)
+    add("--progress", action="store_true", help=progress)
     add("--only-others", action="store_true", help="leave this project's operator out")
     add("--output", type=Path, metavar="FOLDER", help="where to write the results")
     arguments = parser.parse_args()

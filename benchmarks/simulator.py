@@ -4,10 +4,12 @@ It acts as the kubelets: a bound pod runs at once and has an address, a deleted 
 once, nodes send heartbeats. A simulated pod runs whether its ConfigMap exists or not.
 """
 
+import json
 from pathlib import Path
 
 from localcluster.build.gobuild import Pins
 from localcluster.client.rest import Raw
+from localcluster.machine.ports import HOST, claim_port
 from localcluster.machine.process import Command, Process
 
 MODULE = "sigs.k8s.io/kwok"
@@ -33,8 +35,12 @@ PODS_PER_NODE = 20_000
 ANNOTATION = "kwok.x-k8s.io/node"
 
 
-def start_simulator(kubeconfig: Path, log: Path) -> Process:
-    """Start kwok; it runs until it is stopped or the caller ends."""
+def start_simulator(kubeconfig: Path, log: Path, training_log: Path | None = None) -> Process:
+    """Start kwok; it runs until it is stopped or the caller ends.
+
+    With a `training_log` it serves this file, in the format of a container runtime, as the log of
+    every pod.
+    """
     arguments = [
         str(PINS.binaries_folder() / "kwok"),
         f"--kubeconfig={kubeconfig}",
@@ -43,8 +49,19 @@ def start_simulator(kubeconfig: Path, log: Path) -> Process:
         "--node-lease-duration-seconds=40",
         "--v=WARN",
         *(f"--config={PINS.file(stage)}" for stage in STAGES),
+        *(_serving(training_log) if training_log else ()),
     ]
     return Process(Command("kwok", arguments, log=log, folder=log.parent))
+
+
+def _serving(training_log: Path) -> list[str]:
+    port, claim = claim_port()
+    claim.close()
+    config = training_log.with_name("logs.yaml")
+    named = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "ClusterLogs"}
+    logs = {"logs": [{"logsFile": str(training_log)}]}
+    config.write_text(json.dumps({**named, "metadata": {"name": "all"}, "spec": logs}))
+    return [f"--config={config}", f"--node-ip={HOST}", f"--node-port={port}"]
 
 
 def build_nodes() -> list[Raw]:

@@ -52,13 +52,18 @@ _CHILDREN = {
 
 
 class Site:
-    """A running site; a context manager. `watch` follows the jobs of the current adapter."""
+    """A running site; a context manager. `watch` follows the jobs of the current adapter.
+
+    With `serves_logs`, the nodes answer for the logs of all pods, with the file `training_log`.
+    """
 
     watch: JobWatch
+    training_log: Path
 
-    def __init__(self, adapter: Adapter, report: Report) -> None:
+    def __init__(self, adapter: Adapter, report: Report, serves_logs: bool = False) -> None:
         self.adapter = adapter
         self.report = report
+        self._serves_logs = serves_logs
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -85,7 +90,9 @@ class Site:
             install(self._cluster, stdin=kept, verb=("apply", "--server-side"))
         for node in build_nodes():
             self.client.create("/api/v1/nodes", node)
-        self._simulator = enter(start_simulator(kubeconfig, self.logs / "kwok.log"))
+        self.training_log = self.logs / "training.log"
+        served = self.training_log if self._serves_logs else None
+        self._simulator = enter(start_simulator(kubeconfig, self.logs / "kwok.log", served))
         wait_for("the nodes are ready", self._are_nodes_ready, READY_SECONDS)
         self.turn_to(self.adapter)
 
@@ -148,26 +155,30 @@ class Site:
             wait_for(f"{path} shows what etcd has", is_shown, READY_SECONDS)
         wait_for("the API server rests", partial(rests, self.server_cpu), READY_SECONDS)
 
-    def clean(self) -> None:
-        """Delete all jobs and their children, and wait until all components have noticed.
+    def clean(self, names: str = "") -> None:
+        """Delete the jobs whose names begin so, all by default, and their children, and wait until
+        all components have noticed.
 
         Their names must not be used again: scheduler and simulator may mistake a new pod for the
         old one.
         """
         self.report("cleaning up")
         for prefix, kept in _CHILDREN.items():
-            delete_all(self.etcd_pid, prefix, kept and prefix + kept)
+            delete_all(self.etcd_pid, prefix + names, kept and prefix + kept)
         # Children first, of which a garbage collector would else go looking for each.
-        self._wait_until_empty(PODS)
-        delete_all(self.etcd_pid, etcd_prefix(self.adapter))
-        self._wait_until_empty(self.adapter.path)
+        self._wait_until_gone(PODS, names)
+        delete_all(self.etcd_pid, etcd_prefix(self.adapter) + names)
+        self._wait_until_gone(self.adapter.path, names)
         clock.wait_until(partial(rests, lambda: sum(self.cpu().values())), READY_SECONDS)
 
-    def _wait_until_empty(self, path: str) -> None:
-        def is_empty() -> bool:
-            return not self.client.get(path, {"limit": 1})["items"]
+    def _wait_until_gone(self, path: str, names: str) -> None:
+        query = {} if names else {"limit": 1}
 
-        wait_for(f"all below {path} is gone", is_empty, READY_SECONDS)
+        def is_gone() -> bool:
+            found = self.client.get(path, query)["items"]
+            return not any(each["metadata"]["name"].startswith(names) for each in found)
+
+        wait_for(f"all of {names} below {path} is gone", is_gone, READY_SECONDS)
 
     def _are_nodes_ready(self) -> bool:
         nodes = self.client.get("/api/v1/nodes")["items"]
