@@ -1,6 +1,7 @@
 """The control plane's binaries: built from their Go modules, or supplied by the user."""
 
 import os
+import subprocess
 from pathlib import Path
 
 from localcluster.build.gobuild import Pins, ensure_built
@@ -20,6 +21,15 @@ def ensure_binaries(report: Report = print) -> Path:
     if missing:
         raise BuildError(f"KUBEBUILDER_ASSETS={assets} lacks {missing}; unset it to build them")
     return Path(assets).absolute()
+
+
+def is_pinned_version(folder: Path) -> bool:
+    """Whether these binaries are of the pinned minor version; a user's may not be."""
+    if folder == PINS.binaries_folder():
+        return True
+    command = [str(folder / "kube-apiserver"), "--version"]
+    said = subprocess.run(command, capture_output=True, text=True).stdout
+    return parse_version(said)[:2] == parse_version(KUBERNETES_VERSION)[:2]
 
 
 def version_values() -> tuple[str, ...]:

@@ -29,14 +29,13 @@ rules:
 - level: Metadata
 """
 # EndpointSlices refuse the loopback addresses that pods have here.
-LEFT_OUT = (
-    "endpoints-controller",
-    "endpointslice-controller",
-    "endpointslice-mirroring-controller",
+LEFT_OUT = ("endpoint", "endpointslice", "endpointslicemirroring")
+# Gangs without a scheduler of their own: PodGroup in scheduling.k8s.io/v1alpha2, since 1.36. Other
+# versions, from KUBEBUILDER_ASSETS, do not start with these.
+GANG_FLAGS = (
+    "--feature-gates=GenericWorkload=true,GangScheduling=true",
+    "--runtime-config=scheduling.k8s.io/v1alpha2=true",
 )
-# Gangs without a scheduler of their own: PodGroup in scheduling.k8s.io/v1alpha2.
-FEATURE_GATES = "--feature-gates=GenericWorkload=true,GangScheduling=true"
-GANG_API = "scheduling.k8s.io/v1alpha2=true"
 SERVING = (
     "--bind-address=" + HOST,
     "--tls-cert-file=server.crt",
@@ -44,13 +43,19 @@ SERVING = (
 )
 
 
-def command_lines(ports: Mapping[str, int], audit_log: str) -> dict[str, list[str]]:
+def command_lines(
+    ports: Mapping[str, int], audit_log: str, *, has_gangs: bool = True
+) -> dict[str, list[str]]:
     """The command line of each component by name; all but etcd's have a port."""
+    gates = GANG_FLAGS[:1] if has_gangs else ()
     return {
         ETCD: _etcd(),
-        API_SERVER: _api_server(ports[API_SERVER], audit_log),
-        CONTROLLER_MANAGER: _controller_manager(ports[CONTROLLER_MANAGER]),
-        SCHEDULER: _controllers(SCHEDULER, ports[SCHEDULER]),
+        API_SERVER: [
+            *_api_server(ports[API_SERVER], audit_log),
+            *(GANG_FLAGS if has_gangs else ()),
+        ],
+        CONTROLLER_MANAGER: [*_controller_manager(ports[CONTROLLER_MANAGER]), *gates],
+        SCHEDULER: [*_controllers(SCHEDULER, ports[SCHEDULER]), *gates],
     }
 
 
@@ -99,8 +104,6 @@ def _api_server(port: int, audit_log: str) -> list[str]:
         "--audit-policy-file=audit-policy.yaml",
         f"--audit-log-path={audit_log}",
         "--audit-log-maxsize=10000",  # MB: one file, so that its readers see all of it
-        FEATURE_GATES,
-        f"--runtime-config={GANG_API}",
     ]
 
 
@@ -124,5 +127,4 @@ def _controllers(name: str, port: int) -> list[str]:
         "--leader-elect=false",
         "--kube-api-qps=1000",
         "--kube-api-burst=2000",
-        FEATURE_GATES,
     ]

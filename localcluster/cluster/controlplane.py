@@ -8,6 +8,7 @@ CPU from the API server.)
 import secrets
 from pathlib import Path
 
+from localcluster.build.binaries import is_pinned_version
 from localcluster.client.kubeconfig import write_kubeconfig, write_private
 from localcluster.client.pki import Authority
 from localcluster.client.rest import Client, Server
@@ -45,6 +46,7 @@ class ControlPlane:
         self, config: ClusterConfig, binaries: Path, state: StateFolder, processes: ProcessGroup
     ) -> None:
         self._binaries = binaries
+        self._is_pinned = is_pinned_version(binaries)
         self._more_arguments = config.component_arguments
         self.state = state
         self._processes = processes
@@ -80,7 +82,10 @@ class ControlPlane:
 
     def start_component(self, name: str) -> None:
         """Start a component, with the port and the data that it had before."""
-        program, *arguments = components.command_lines(self._ports, str(self.audit_log))[name]
+        lines = components.command_lines(
+            self._ports, str(self.audit_log), has_gangs=self._is_pinned
+        )
+        program, *arguments = lines[name]
         further = self._more_arguments.get(name, ())
         self._processes.start(
             Command(
@@ -116,7 +121,9 @@ class ControlPlane:
             return True  # the API server's readiness tells
         content = NAMESPACE_CONTENT if name == CONTROLLER_MANAGER else ()
         with Client(self._address_of(name), HEALTH_SECONDS) as client:
-            is_well = client.is_ok("/healthz" if name == CONTROLLER_MANAGER else "/readyz")
+            # The scheduler has no /readyz before 1.31.
+            is_ready = name == API_SERVER or (name == SCHEDULER and self._is_pinned)
+            is_well = client.is_ok("/readyz" if is_ready else "/healthz")
         return is_well and all(self.client.is_ok(path) for path in content)
 
     def _address_of(self, name: str, token: str = "") -> Server:
