@@ -8,6 +8,7 @@ import contextlib
 import signal
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -137,6 +138,15 @@ class Place:
             stack.callback(proxy.close)
             self.seats[name] = OperatorSeat(self.cluster, name, proxy, self.folder)
         self.tend()
+
+    @contextlib.contextmanager
+    def patience(self) -> Iterator[None]:
+        """While nothing fails, a busy machine may take its time to answer."""
+        hasty, self.client = self.client, self.cluster.client
+        try:
+            yield
+        finally:
+            self.client = hasty
 
     # What runs
 

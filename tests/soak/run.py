@@ -138,7 +138,8 @@ class Soak:
             if each.number % ROUNDS_OF_PATIENCE == 0:
                 self._await_restarts()
             self.record.rounds += 1
-            self._clear()
+            with self.place.patience():
+                self._clear()
 
     # A round
 
@@ -233,7 +234,8 @@ class Soak:
             return
         self.record.recoveries.append(clock.monotonic() - began)
         self.record.tell(f"calm after {self.record.recoveries[-1]:.0f} s")
-        self._see_rest()
+        with self.place.patience():
+            self._see_rest()
 
     def _note_change(self, wrong: list[str]) -> None:
         short = [each[:SHORT] for each in wrong]
