@@ -175,8 +175,8 @@ def _take_turn(site: Site, operator: Operator, name: str, others: int, *rests_fo
 def _rest_for(site: Site, process: RunningOperator, seconds: float) -> Rest:
     counts, cpu, began = site.counts(), process.cpu_seconds(), clock.monotonic()
     clock.sleep(seconds)
-    took, used = clock.monotonic() - began, process.cpu_seconds() - cpu
     more = site.counts() - counts
+    took, used = clock.monotonic() - began, process.cpu_seconds() - cpu
     return Rest(took, used, more[READ], more[STATUS])
 
 
