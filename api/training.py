@@ -85,7 +85,7 @@ class TrainingProgress:
     """The progress of the training. Times are those of the log's lines, by the node's clock.
 
     `silent_seconds` and `stepless_seconds` are as of the last write of the status: a new leader
-    goes on counting from them.
+    goes on counting from them. It also keeps to a pause whose line is no longer in the log.
     """
 
     attempt: int = count_field("The attempt whose log was read.")
@@ -108,6 +108,7 @@ class TrainingProgress:
     last_step_time: str = time_field("When the step last changed.")
     silent_seconds: int = count_field("For how long no new line was seen, as of this status.")
     stepless_seconds: int = count_field("For how long no new step was seen, as of this status.")
+    quiet_until: str = time_field("Until when the program has announced to pause.")
 
 
 def training_schema() -> Raw:

@@ -9,7 +9,7 @@ import math
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from api.objects import format_time
+from api.objects import format_time, parse_time
 from api.training import TrainingProgress
 from reconcile.model.training import Reading
 from reconcile.words.progress import (
@@ -42,6 +42,7 @@ class FollowedLog:
         self.reading: Reading | None = None
         self.is_telling = False
         self._reader = ProgressReader()
+        self._reader.progress = Progress(quiet_until=parse_time(self._known.quiet_until))
         self._last: Line | None = None
         """The last line that was read, as the node wrote it."""
         self._read_at = -math.inf
@@ -71,7 +72,9 @@ class FollowedLog:
         lines = self._new_of(read_lines(log))
         gap = at - self._read_at if self._read_at > broken_at else 0.0
         stepped_before = self._known.step is not None
-        before = self.reading or Reading(Progress(), self.attempt, stepped_before=stepped_before)
+        before = self.reading or Reading(
+            self._reader.progress, self.attempt, stepped_before=stepped_before
+        )
         progress = self._read(lines, now) if lines else before.progress
         old = before.progress
         has_stepped = (progress.epoch, progress.step) != (old.epoch, old.step)
@@ -84,7 +87,7 @@ class FollowedLog:
         )
         if self.reading is None:
             reading = self._go_on(reading)
-        has_moved = (progress.percent, progress.checkpoint) != (old.percent, old.checkpoint)
+        has_moved = _news(progress) != _news(old)
         is_due = at - self._reported_at >= REPORT_SECONDS
         self.is_telling = self.reading is None or has_moved or is_due
         self._reported_at = at if self.is_telling else self._reported_at
@@ -124,3 +127,8 @@ class FollowedLog:
             if last is not None and lines[index].time == last.time:
                 return lines[index + (lines[index] == last) :]
         return lines
+
+
+def _news(progress: Progress) -> tuple[object, ...]:
+    """What the status has to say soon."""
+    return progress.percent, progress.checkpoint, progress.quiet_until

@@ -36,7 +36,7 @@ PAUSING = {
     "evaluates": ("Output", f"{ANNOUNCED} sleep $((150 + i * 7 % 86))"),
     "tests": (
         "Step",
-        f"{ANNOUNCED} for n in $(seq $((15 + i % 9))); do echo test $n; sleep 10; done",
+        f"{ANNOUNCED} for n in $(seq $((75 + i % 40))); do echo test $n; sleep 2; done",
     ),
     "saves": ("Output", "echo saves; sleep 95; step checkpoint=$i"),
     "stores": ("Step", "for n in $(seq 9); do echo stores; sleep 10; done; step checkpoint=$i"),

@@ -63,6 +63,7 @@ FULL = JobStatus(
         last_step_time=stamp(4),
         silent_seconds=10,
         stepless_seconds=20,
+        quiet_until=stamp(600),
     ),
     resume_step=1000,
     given_back=2,

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from api.objects import format_time
 from api.training import TrainingProgress
 from controller.work.followed_log import REPORT_SECONDS, FollowedLog
 
@@ -151,3 +152,22 @@ def test_a_new_leader_knows_of_a_step_whose_line_is_gone(attempt: int):
     followed = FollowedLog("uid", attempt, TrainingProgress(1, 2))
     reading = followed.take(log_of(b"evaluating"), 30.0, NOW + timedelta(seconds=30))
     assert (reading.progress.step, reading.stepped_before) == (None, attempt == 1)
+
+
+@pytest.mark.parametrize("log", [b"", log_of(b"evaluating")], ids=["rotated", "scrolled"])
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_a_new_leader_keeps_to_a_pause_whose_line_is_gone(log: bytes, attempt: int):
+    until = NOW + timedelta(seconds=600)
+    followed = FollowedLog("uid", attempt, TrainingProgress(1, 2, quiet_until=format_time(until)))
+    for read in range(1, 4):
+        reading = followed.take(log, 30.0 * read, NOW + timedelta(seconds=30 * read))
+    assert reading.progress.quiet_until == (until if attempt == 1 else None)
+    over = log_of(b"paddlejob: step=3", first=12)
+    reading = followed.take(over, 120.0, NOW + timedelta(seconds=120))
+    assert reading.progress.quiet_until is None
+
+
+def test_an_announced_pause_is_told(followed):
+    followed.see(log_of(b"paddlejob: step=1"))
+    followed.see(log_of(b"paddlejob: step=1 quiet=600", first=3))
+    assert followed.is_telling

@@ -119,6 +119,14 @@ def test_silence_is_written_every_five_minutes(job: Job) -> None:
     assert "silentSeconds" not in job.progress
 
 
+def test_an_announced_pause_is_written_once(job: Job) -> None:
+    job.read(READ)
+    assert job.read(replace(READ, quiet_until=at(600)))["quietUntil"] == stamp(600)
+    job.read(replace(READ, quiet_until=at(630)))  # the rest of it, announced again
+    job.read(READ)
+    assert job.writes == 2
+
+
 def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
     job.read(replace(READ, checkpoint=SAVED))
     shown = {"step": 1000, "path": "out/checkpoint-1000", "time": stamp(50)}
