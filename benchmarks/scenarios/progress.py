@@ -27,6 +27,8 @@ READS_PER_SECOND = 5
 """What --progress-reads is without it."""
 PERIOD_SECONDS = 30
 """The least between two reads of a log."""
+LATER_SECONDS = 30.0
+"""For which the operator is watched once it has read all logs: CPU is counted in hundredths."""
 IDLE_SHARE = 0.1
 TIMEOUT_SECONDS = 180.0
 SAMPLE, TURN = "probe-sample", "turn"
@@ -105,7 +107,8 @@ def measure_progress(
         put_all(site.etcd_pid, (entry for entries in made for entry in entries))
         site.wait_until_shown()
         all_read = max(PERIOD_SECONDS, running / READS_PER_SECOND)
-        first = _take_turn(site, on, f"{TURN}-0", others, all_read, rest_seconds)
+        first = _take_turn(site, on, f"{TURN}-0", others, all_read, LATER_SECONDS)
+        report(f"first: {first}")
         pairs = []
         for number in range(1, rounds + 1):
             pair = {}
