@@ -12,13 +12,7 @@ from datetime import datetime, timedelta
 from api.objects import format_time, parse_time
 from api.training import TrainingProgress
 from reconcile.model.training import Reading
-from reconcile.words.progress import (
-    MAX_LINES,
-    Line,
-    Progress,
-    ProgressReader,
-    read_lines,
-)
+from reconcile.words.progress import MAX_LINES, Line, Progress, ProgressReader, read_lines
 
 REPORT_SECONDS = 300.0
 """A job's progress is reported at least this often, even if it has hardly changed."""
@@ -37,12 +31,13 @@ class FollowedLog:
         """`known` is what the job's status says, which another process may have read."""
         self.pod_uid, self.attempt = pod_uid, attempt
         self._known = known if known.attempt == attempt else TrainingProgress()
+        self._pause = parse_time(self._known.quiet_until)
+        """Another process has corrected it by the node's clock, which this one may not know yet."""
         self.lines = MAX_LINES
         """How many lines to ask for."""
         self.reading: Reading | None = None
         self.is_telling = False
         self._reader = ProgressReader()
-        self._reader.progress = Progress(quiet_until=parse_time(self._known.quiet_until))
         self._last: Line | None = None
         """The last line that was read, as the node wrote it."""
         self._read_at = -math.inf
@@ -73,7 +68,7 @@ class FollowedLog:
         gap = at - self._read_at if self._read_at > broken_at else 0.0
         stepped_before = self._known.step is not None
         before = self.reading or Reading(
-            self._reader.progress, self.attempt, stepped_before=stepped_before
+            Progress(quiet_until=self._pause), self.attempt, stepped_before=stepped_before
         )
         progress = self._read(lines, now) if lines else before.progress
         old = before.progress
@@ -118,7 +113,11 @@ class FollowedLog:
         if self._seen_at is not None:  # it was written since
             shown = max(shown, self._seen_at - SLACK)
         self._shift = shown - last.time
-        return progress.moved(self._shift)
+        progress, mark = progress.moved(self._shift), self._reader.marked_progress
+        if self._pause and (mark is None or mark.quiet_until):  # no line has ended it
+            until = max(self._pause, progress.quiet_until or self._pause)
+            return replace(progress, quiet_until=until)
+        return progress
 
     def _new_of(self, lines: list[Line]) -> list[Line]:
         """The lines that are new, or have become longer since they were last read."""

@@ -1,8 +1,8 @@
 """Writes `status.progress`: the training's progress, as read from the first worker's log.
 
-It is written when the percentage or the checkpoint changes, a pause is announced, or with another
-change of the job's conditions, else every five minutes. A checkpoint stays, over attempts too,
-because a resume uses it. It has only numbers, short names and one path.
+It is written when the percentage or the checkpoint changes, a pause is announced or ends early, or
+with another change of the job's conditions, else every five minutes. A checkpoint stays, over
+attempts too, because a resume uses it. It has only numbers, short names and one path.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from reconcile.words.progress import Progress
 
 WRITE_SECONDS = 300.0
 QUIET_SECONDS = 60.0
-"""A pause is written when it is announced to end so much later than was known."""
+"""A pause is written when this much more, or less, is left of it than was known."""
 MAX_STEP = 10**15
 """Larger numbers are not taken for steps; beyond 2**63 the API server would refuse the status."""
 
@@ -32,7 +32,7 @@ def note_progress(view: View, status: JobStatus) -> JobStatus:
         (old.attempt, old.percent, old.checkpoint) != (new.attempt, new.percent, new.checkpoint)
         or _news(view.job.status) != _news(status)
         or abs(_read_until(new) - _read_until(old)) >= WRITE_SECONDS
-        or _quiet_until(new) - _quiet_until(old) >= QUIET_SECONDS
+        or abs(_quiet_seconds(new, view.now) - _quiet_seconds(old, view.now)) >= QUIET_SECONDS
         or old.silent_seconds - new.silent_seconds >= WRITE_SECONDS  # it writes again
     )
     return replace(status, progress=new) if is_due else status
@@ -49,9 +49,9 @@ def _read_until(progress: TrainingProgress) -> float:
     return (last.timestamp() if last else 0.0) + progress.silent_seconds
 
 
-def _quiet_until(progress: TrainingProgress) -> float:
+def _quiet_seconds(progress: TrainingProgress, now: datetime) -> float:
     until = parse_time(progress.quiet_until)
-    return until.timestamp() if until else 0.0
+    return max(0.0, (until - now).total_seconds()) if until else 0.0
 
 
 def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:

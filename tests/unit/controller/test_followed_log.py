@@ -167,6 +167,20 @@ def test_a_new_leader_keeps_to_a_pause_whose_line_is_gone(log: bytes, attempt: i
     assert reading.progress.quiet_until is None
 
 
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR])
+@pytest.mark.parametrize("last", [b"evaluating", b"paddlejob: step=2 quiet=600"])
+def test_a_new_leader_keeps_to_a_pause_on_a_node_with_a_wrong_clock(last: bytes, ahead: timedelta):
+    until = NOW + timedelta(seconds=600)
+    followed = FollowedLog("uid", 1, TrainingProgress(1, 2, quiet_until=format_time(until)))
+    log = log_of(last, ahead=ahead)
+    for read in range(1, 4):
+        reading = followed.take(log, 30.0 * read, NOW + timedelta(seconds=30 * read))
+        told = reading.progress.quiet_until
+        assert told is not None
+        assert until <= told <= until + timedelta(seconds=60)
+        log += log_of(b"still evaluating", ahead=ahead, first=3 * read)
+
+
 def test_an_announced_pause_is_told(followed):
     followed.see(log_of(b"paddlejob: step=1"))
     followed.see(log_of(b"paddlejob: step=1 quiet=600", first=3))

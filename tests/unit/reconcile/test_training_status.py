@@ -123,8 +123,18 @@ def test_an_announced_pause_is_written_once(job: Job) -> None:
     job.read(READ)
     assert job.read(replace(READ, quiet_until=at(600)))["quietUntil"] == stamp(600)
     job.read(replace(READ, quiet_until=at(630)))  # the rest of it, announced again
-    job.read(READ)
     assert job.writes == 2
+
+
+@pytest.mark.parametrize(("seconds", "writes"), [(300, 1), (570, 0), (1000, 0)])
+def test_the_end_of_a_pause_is_written_if_it_is_early(
+    job: Job, seconds: float, writes: int
+) -> None:
+    """Else a new leader would keep to it."""
+    pausing = job.read(replace(READ, quiet_until=at(600)))
+    after = job.read(READ, seconds=seconds)
+    assert ("quietUntil" in pausing, "quietUntil" in after) == (True, not writes)
+    assert job.writes == 1 + writes
 
 
 def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
