@@ -21,6 +21,9 @@ ACCELERATORS = (
 """Patterns of resource names, like those of file names: several vendors use `<vendor>/gpu`."""
 Devices = dict[str, int]
 """How many of each device there are: of what has a slash in its name and a whole number."""
+_QUANTITY = re.compile("([0-9]{1,18})([kMG]?)")
+_UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
+"""The API server writes 1000 as `1k`."""
 _SHARE = re.compile("mem|core", re.IGNORECASE)
 _AMOUNT = re.compile("[0-9]{1,4}")
 """A number of devices. A quantity may have any number of digits, but no node has 10,000 devices."""
@@ -88,8 +91,8 @@ def _count_devices(amounts: Raw) -> Devices:
 
 
 def _number(amount: object) -> int:
-    text = str(amount)
-    return int(text) if text.isdecimal() and len(text) < 19 else 0
+    found = _QUANTITY.fullmatch(str(amount))
+    return int(found[1]) * _UNITS[found[2]] if found else 0
 
 
 def container_statuses(pod: Raw) -> Iterator[Raw]:

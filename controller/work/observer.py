@@ -126,4 +126,5 @@ class Observer:
         is_needed = any(condition_of(pod, "PodScheduled", "False") for pod in waiting)
         if not is_needed or not self._is_served(NODE, ""):
             return None
-        return most_devices(dict(facts.devices) for _, facts in self._store.facts(NODE))
+        # Nodes have devices of a few kinds: looking at each of thousands costs more than the rest.
+        return most_devices(map(dict, {facts.devices for _, facts in self._store.facts(NODE)}))

@@ -3,6 +3,7 @@
 import pytest
 
 from api.objects import Raw
+from api.trainer import devices_of, most_devices, too_many_devices
 from reconcile.model.hold import Hold
 from reconcile.model.plan import Refusal
 from tests.memory.builders import (
@@ -60,6 +61,16 @@ def test_more_devices_than_any_node_has_are_not_waited_for(
     told = wait_of(view_of(job, pod, most_devices=most)).next_step
     assert ("no node of the cluster" in told) == never_fits
     assert ("wait for room" in told) != never_fits
+
+
+@pytest.mark.parametrize(("asked", "fits"), [("1", True), ("2k", True), ("2001", False)])
+def test_thousands_of_devices_are_read_as_the_api_server_writes_them(
+    asked: str, fits: bool
+) -> None:
+    node = {"status": {"allocatable": {"vendor.com/slice": "2k", "cpu": "8"}}}
+    pod_spec = {"containers": [{"resources": {"limits": {"vendor.com/slice": asked}}}]}
+    found = too_many_devices(pod_spec, most_devices([devices_of(node)]))
+    assert found == ([] if fits else [("vendor.com/slice", 2001, 2000)])
 
 
 @pytest.mark.parametrize(
