@@ -10,7 +10,7 @@ watch resumes from the last version seen, bookmarks included. How it ends decide
     cut, garbage, refused, ERROR    the next watch, after a pause that grows until a watch lasts
     nobody answers                  the next watch, after two seconds at most: no watch brings
                                     anything then, and a try costs nobody anything
-    no watch for two seconds        a new list: etcd may have been restored meanwhile
+    no watch for 1.5 seconds        a new list: etcd may have been restored meanwhile
     410, also as an ERROR event     a new list, at once unless the last one is as young as that;
                                     what vanished meanwhile becomes deletions
     404 of a kind that discovery    the kind is not served: empty, and asked for again

@@ -173,7 +173,6 @@ def _install(path: Path, recipe: Recipe, report: Report) -> None:
     _run([*venv, str(path)], recipe, report)
     if former is not None:
         report(f"starting from {former}")
-        _take_programs(former / "bin", path / "bin")
     elif recipe.base is not None:
         (_site_packages(path) / BASE_FILE).write_text(_show(recipe.base))
     python = str(path / "bin" / "python")
@@ -216,6 +215,8 @@ def _start_from(former: Path, path: Path, recipe: Recipe) -> list[str]:
         ignore=lambda folder, names: own & {*names} if Path(folder) == former else (),
     )
     _site_packages(path).chmod(0o755)
+    (path / "bin").mkdir()
+    _take_programs(former / "bin", path / "bin")
     lines = (former / READY_MARK).read_text().splitlines()
     return [re.split(r"[^\w.-]", line)[0] for line in lines if line not in recipe.lines]
 

@@ -1,12 +1,15 @@
 """A changed requirement installs the difference: the rest is linked from the former environment."""
 
+import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from localcluster.build.environments import Recipe, ensure_installed
 from localcluster.build.requirements import plain_lines
+from localcluster.machine.report import run_to_end
 
 
 def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
@@ -64,6 +67,24 @@ def test_the_difference_alone_is_installed(made: tuple[Path, Path]) -> None:
     for program in ("kept", "changed", "pip"):
         assert str(former) not in (new / "bin" / program).read_text()
     assert not (new / "bin" / "dropped").exists()
+
+
+def test_the_former_environment_may_be_pruned_meanwhile(
+    made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once its files are linked, nothing more is taken from it."""
+    _, former = made
+
+    def prune_and_run(*args: Any) -> tuple[int, str]:
+        shutil.rmtree(former, ignore_errors=True)
+        return run_to_end(*args)
+
+    monkeypatch.setattr("localcluster.build.environments.run_to_end", prune_and_run)
+    recipe = Recipe("mine", ["kept", "changed==2.0"], lines=["kept", "changed==2.0", "helper"])
+    new = ensure_installed(former.with_name("packages-000000000002"), recipe, lambda _said: None)
+    assert not former.exists()
+    assert modules(new)["changed"] == "version = '2.0'"
+    assert (new / "bin" / "kept").exists()
 
 
 @pytest.mark.parametrize(
