@@ -31,7 +31,7 @@ from controller.threads import Threads
 from controller.work.applier import MAX_PARALLEL, Applier
 from controller.work.events import EventRecorder
 from controller.work.log_keeper import BURST, RATE, LogKeeper
-from controller.work.log_reader import LOG_RATE, LogReader
+from controller.work.log_reader import BACKLOG_SHARE, LOG_RATE, LogReader
 from controller.work.log_reader import THREADS as READERS
 from controller.work.memory import JobMemory
 from controller.work.node_rests import NodeRests
@@ -311,6 +311,8 @@ class Manager:
             add=self._queue.add,
             record=self._recorder.record,
             pace=TokenBucket(options.progress_reads, 1, base.clock),
+            is_backlogged=self._queue.is_backlogged,
+            backlog_pace=TokenBucket(BACKLOG_SHARE * options.progress_reads, 1, base.clock),
             complaints=TokenBucket(LOG_RATE, 1, base.clock),
             clock=base.clock,
             log=base.log,

@@ -41,6 +41,8 @@ PERIOD_SECONDS = 30.0
 """The least time between two reads of one log."""
 SCAN_SECONDS = 2.0
 """How often the list of running jobs is updated."""
+BACKLOG_SHARE = 0.2
+"""The part of the reads that is left to namespaces whose jobs wait for a worker."""
 MAX_TAILS = 16
 MAX_JOB_BYTES = 128 << 10
 """A larger job is not read: it would take thirty times as much memory each time."""
@@ -69,7 +71,8 @@ class LogReader:
     """The loops that the threads run.
 
     `queue` has the jobs that run: each is read, and comes back when its log is due again. `add`
-    gives a job a pass, `record` an Event; `pace` limits the reads, `complaints` what is logged.
+    gives a job a pass, `record` an Event; `pace` limits the reads, `backlog_pace` those in
+    namespaces whose jobs wait for a worker, and `complaints` what is logged.
     """
 
     client: Client
@@ -78,6 +81,8 @@ class LogReader:
     add: Callable[[Key], None]
     record: Callable[[Raw, EmitEvent], None]
     pace: TokenBucket
+    is_backlogged: Callable[[str], bool]
+    backlog_pace: TokenBucket
     complaints: TokenBucket
     clock: Clock
     log: Log
@@ -129,6 +134,8 @@ class LogReader:
                 return None
         if (rest := self._paused_until - self.clock.monotonic()) > 0:
             return rest
+        if self.is_backlogged(key.namespace) and not self.backlog_pace.try_take():
+            return SCAN_SECONDS
         try:
             target = self._find(key)
             return PERIOD_SECONDS if target is None else self._visit(target)

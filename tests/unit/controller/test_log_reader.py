@@ -12,6 +12,7 @@ from api.ownership import Key
 from controller.cache.store import Store
 from controller.client.resources import PADDLE_JOB, POD
 from controller.work.log_reader import (
+    BACKLOG_SHARE,
     FORBIDDEN_SECONDS,
     LOG_RATE,
     MAX_BUSY_SECONDS,
@@ -49,6 +50,7 @@ class Cluster:
         self.logs: dict[str, bytes | Exception] = {}
         self.asked: list[tuple[float, str, dict[str, Any]]] = []
         self.meanwhile = lambda: None
+        self.backlogged: set[str] = set()
         self.reader = LogReader(
             client=self,  # type: ignore[arg-type] # all that it calls is read_log
             store=self.store,
@@ -56,6 +58,8 @@ class Cluster:
             add=self.told.append,
             record=self._record,
             pace=TokenBucket(RATE, 1, clock),
+            is_backlogged=self.backlogged.__contains__,
+            backlog_pace=TokenBucket(BACKLOG_SHARE * RATE, 1, clock),
             complaints=TokenBucket(LOG_RATE, 1, clock),
             clock=clock,
             log=log,
@@ -153,6 +157,18 @@ def test_namespaces_take_turns(cluster):
     names = cluster.run(60)
     assert "small" in names[:2]
     assert names.count("small") == 2
+
+
+def test_jobs_that_start_go_before_logs_of_their_namespace(cluster):
+    for number in range(100):
+        cluster.add(f"job-{number}", "big")
+    cluster.add("small", "small")
+    cluster.backlogged.add("big")
+    names = cluster.run(20)
+    assert "small" in names[:2]
+    assert 3 <= len(names) - 1 <= 20 * RATE * BACKLOG_SHARE + 1
+    cluster.backlogged.clear()
+    assert len(cluster.run(20)) >= 18 * RATE
 
 
 def test_a_job_is_told_of_what_matters_alone(cluster):
