@@ -152,6 +152,7 @@ def _of_status(known: TrainingProgress) -> Progress:
         checkpoint=Checkpoint(saved.step, saved.path, saved_at)
         if saved.step is not None and saved_at
         else None,
+        quiet_until=parse_time(known.quiet_until),
         last_output_time=parse_time(known.last_output_time),
         last_step_time=parse_time(known.last_step_time),
     )

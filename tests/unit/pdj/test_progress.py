@@ -140,13 +140,17 @@ def test_without_the_right_to_logs_the_operators_reading_is_shown() -> None:
         epoch="1/3",
         checkpoint=SavedCheckpoint(5, "", stamp(40)),
         last_output_time=stamp(90),
+        quiet_until="2026-01-02T04:00:00Z",
     )
     status = replace(picture.job.status, attempt=1, progress=known)
     job = replace(picture.job, status=status)
     training = read_training(cast(Client, Logs(worker_0=Forbidden("no right"))), job, Still())
     assert training is not None
     shown = "  ".join(describe_training(training))
-    assert shown == "epoch 1/3  step 7/9 (77 %)  checkpoint 5 (1m ago)  last output 10s ago"
+    assert shown == (
+        "epoch 1/3  step 7/9 (77 %)  checkpoint 5 (1m ago)  "
+        "a pause until 04:00:00Z was announced  last output 10s ago"
+    )
     old = replace(known, last_output_time=stamp(-3600))
     job = replace(job, status=replace(status, progress=old))
     training = read_training(cast(Client, Logs(worker_0=Forbidden("no right"))), job, Still())
