@@ -60,8 +60,10 @@ def parse_time(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 
 
-def format_time(moment: datetime) -> str:
-    """A moment as metav1.Time: UTC, whole seconds, `2026-01-02T03:04:05Z`."""
+def format_time(moment: datetime | None) -> str:
+    """A moment as metav1.Time: UTC, whole seconds, `2026-01-02T03:04:05Z`; empty for None."""
+    if moment is None:
+        return ""
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 

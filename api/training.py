@@ -161,11 +161,9 @@ def parse_progress(raw: Raw) -> TrainingProgress:
 
 def dump_progress(progress: TrainingProgress) -> Raw:
     """The JSON of `status.progress`, without unknown values."""
-    raw = dump_fields(progress) | {
-        "metrics": [dump_fields(each) for each in progress.metrics],
-        "checkpoint": _known(dump_fields(progress.checkpoint)),
-    }
-    return _known(raw)
+    metrics = [dump_fields(each) for each in progress.metrics]
+    checkpoint = _known(dump_fields(progress.checkpoint))
+    return _known(dump_fields(progress) | {"metrics": metrics, "checkpoint": checkpoint})
 
 
 def _known(raw: Raw) -> Raw:

@@ -98,7 +98,7 @@ class FollowedLog:
         does not count, because nobody read the log.
         """
         known, progress = self._known, reading.progress
-        last = format_time(progress.last_output_time) if progress.last_output_time else ""
+        last = format_time(progress.last_output_time)
         if last and last == known.last_output_time:
             reading = replace(reading, silent_seconds=float(known.silent_seconds))
         if progress.step is None or progress.step == known.step:

@@ -108,8 +108,7 @@ class LogReader:
 
     def update(self) -> None:
         """Read the logs of the jobs that run now, and of no others."""
-        facts = self.store.facts(PADDLE_JOB)
-        running = {key for key, each in facts if each.phase in READ_PHASES}
+        running = {key for key, each in self.store.facts(PADDLE_JOB) if each.phase in READ_PHASES}
         with self._lock:
             begun = running - self._logs.keys()
             self._logs = {key: self._logs.get(key) for key in running}
@@ -238,8 +237,7 @@ class LogReader:
             return FORBIDDEN_SECONDS
         if isinstance(error, Throttled | Unreachable):
             self._broken_at = self.clock.monotonic()
-            asked = error.retry_after or BUSY_SECONDS
-            pause = min(MAX_BUSY_SECONDS, max(1.0, asked))
+            pause = min(MAX_BUSY_SECONDS, max(1.0, error.retry_after or BUSY_SECONDS))
             self._paused_until = max(self._paused_until, self._broken_at + pause)
         elif isinstance(error, Transient):
             self.nodes.note(target.node, False)

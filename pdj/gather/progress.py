@@ -21,7 +21,7 @@ from kube.logs import read_tail
 from pdj.errors import Problem
 from pdj.gather.jobs import read_job
 from pdj.gather.paths import log_path
-from reconcile.model.stall import first_silent
+from reconcile.model.stall import FirstSilent, first_silent
 from reconcile.model.training import READ_PHASES
 from reconcile.words.progress import (
     MAX_LINES,
@@ -50,14 +50,13 @@ _UNKNOWN = Progress()
 class Training:
     """The progress in a log. `problem` says why it could not be read, if so.
 
-    `first_silent` is the worker that wrote its last line before all others, with that line's time
-    and the time of the last line of all; None where nobody is silent or nobody was the first.
+    `first_silent` is None also where nobody is silent.
     """
 
     read_at: datetime
     progress: Progress = _UNKNOWN
     problem: str = ""
-    first_silent: tuple[str, datetime, datetime] | None = None
+    first_silent: FirstSilent = None
     is_reported: bool = False
     """Whether it comes from the job's status, where the operator wrote it up to minutes ago."""
 
@@ -165,9 +164,7 @@ def _read_lines(client: Client, job: PaddleJob, worker: int, *counts: int) -> li
     return read_lines(read_tail(client, path, container, counts))
 
 
-def _first_silent(
-    client: Client, job: PaddleJob, lines: list[Line]
-) -> tuple[str, datetime, datetime] | None:
+def _first_silent(client: Client, job: PaddleJob, lines: list[Line]) -> FirstSilent:
     """Finds out who stopped first among the workers that wrote while the first one did."""
 
     def last_time(worker: int) -> datetime | None:

@@ -18,7 +18,7 @@ from reconcile.failure.loss import note_stop
 from reconcile.model.hold import clock_time
 from reconcile.model.move import Move, build_record, end_conditions, set_condition
 from reconcile.model.plan import Outcome
-from reconcile.model.stall import find_stall, first_silent, forms_again
+from reconcile.model.stall import FirstSilent, find_stall, first_silent, forms_again
 from reconcile.model.training import Reading
 from reconcile.model.view import View
 
@@ -111,7 +111,7 @@ def _since(moment: datetime | None) -> str:
     return f" since {clock_time(moment)}" if moment else ""
 
 
-def _first_of(policy: StallPolicy, reading: Reading) -> tuple[str, datetime, datetime] | None:
+def _first_of(policy: StallPolicy, reading: Reading) -> FirstSilent:
     """The first worker to fall silent, among those that wrote at most `afterSeconds` before worker
     0 stopped.
     """

@@ -171,7 +171,7 @@ def end_time(pod: PodView) -> str:
         moment = parse_time(disruption.get("lastTransitionTime"))
     if moment is None:
         moment = parse_time(pod.raw["metadata"].get("creationTimestamp"))
-    return format_time(moment) if moment else ""
+    return format_time(moment)
 
 
 def build_failure(view: View, incident: Incident) -> Failure:

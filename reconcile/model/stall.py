@@ -12,6 +12,10 @@ LEAST_LEAD = timedelta(seconds=2.5)
 """Workers whose last lines are closer than this fell silent together: PaddlePaddle's launcher
 copies a log every 2 s.
 """
+FirstSilent = tuple[str, datetime, datetime] | None
+"""The worker that wrote its last line before all others, when, and when the last of them wrote;
+None if there is no such worker.
+"""
 
 
 def find_stall(policy: StallPolicy, reading: Reading, now: datetime) -> Reason | None:
@@ -41,13 +45,9 @@ def forms_again(policy: StallPolicy, progress: Progress) -> bool:
     return since is not None and last is not None and last - since <= window
 
 
-def first_silent(
-    times: Sequence[tuple[str, datetime | None]], lead: timedelta
-) -> tuple[str, datetime, datetime] | None:
-    """The worker that wrote its last line before all others, when, and when the last of them wrote.
-
-    None if there is no such worker. Workers that fell silent by `lead` before the first of `times`
-    did are left out: they are not the cause.
+def first_silent(times: Sequence[tuple[str, datetime | None]], lead: timedelta) -> FirstSilent:
+    """The first worker to fall silent, without those that did so by `lead` before the first of
+    `times`: they are not the cause.
     """
     since = times[0][1] if times else None
     if since is None:

@@ -56,8 +56,8 @@ def _quiet_seconds(progress: TrainingProgress, now: datetime) -> float:
 
 def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
     read = reading.progress
-    is_same = old.attempt == reading.attempt
-    known = old if is_same else TrainingProgress()  # its lines may have scrolled out of the log
+    # Its lines may have scrolled out of the log.
+    known = old if old.attempt == reading.attempt else TrainingProgress()
     is_news = known.step is None if read.step is None else read.step <= MAX_STEP
     new = _steps(read) if is_news else known
     saved, checkpoint = read.checkpoint, old.checkpoint
@@ -69,10 +69,10 @@ def _progress(old: TrainingProgress, reading: Reading) -> TrainingProgress:
         new,
         attempt=reading.attempt,
         checkpoint=checkpoint,
-        last_output_time=_time(read.last_output_time) or new.last_output_time,
+        last_output_time=format_time(read.last_output_time) or new.last_output_time,
         silent_seconds=int(reading.silent_seconds),
         stepless_seconds=int(reading.stepless_seconds),
-        quiet_until=_time(read.quiet_until),
+        quiet_until=format_time(read.quiet_until),
     )
 
 
@@ -88,10 +88,6 @@ def _steps(read: Progress) -> TrainingProgress:
         epoch=epoch,
         metrics=tuple(Metric(*each) for each in read.metrics),
         samples_per_second=read.samples_per_second or "",
-        estimated_end_time=_time(end),
-        last_step_time=_time(last),
+        estimated_end_time=format_time(end),
+        last_step_time=format_time(last),
     )
-
-
-def _time(moment: datetime | None) -> str:
-    return format_time(moment) if moment else ""

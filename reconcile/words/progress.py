@@ -10,7 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -109,9 +109,8 @@ class Progress:
 
     def moved(self, shift: timedelta) -> "Progress":
         """The same progress with all times moved to a clock that is this much ahead."""
-
-        values = ((each.name, getattr(self, each.name)) for each in fields(self))
-        moved: dict[str, Any] = {n: at + shift for n, at in values if isinstance(at, datetime)}
+        times = ((name, at) for name, at in vars(self).items() if isinstance(at, datetime))
+        moved: dict[str, Any] = {name: at + shift for name, at in times}
         if saved := self.checkpoint:
             moved["checkpoint"] = replace(saved, time=saved.time + shift)
         return replace(self, **moved)
@@ -215,7 +214,10 @@ class ProgressReader:
         if total is None and (of_all := tools.TOTAL.search(lowered)):
             total = _counts(of_all)["total"]
         elif is_per_epoch and total is not None:
-            step, total = _of_all_epochs(step, total, epoch, epochs)
+            if epoch and epochs and epoch <= epochs:
+                step, total = (epoch - 1) * total + step, epochs * total
+            else:  # that of an epoch alone is not the training's
+                total = None
         after = _after_step(before, time, step, total, epoch=epoch, epochs=epochs)
         if self._saving and step > self._saving.step:
             after, self._saving = replace(after, checkpoint=self._saving), None
@@ -224,15 +226,6 @@ class ProgressReader:
 
 def _is_aside(lowered: str) -> bool:
     return any(aside.search(lowered) for aside in tools.ASIDE)
-
-
-def _of_all_epochs(
-    step: int, total: int, epoch: int | None, epochs: int | None
-) -> tuple[int, int | None]:
-    """The step and the total of the whole training, or the epoch's step and no total."""
-    if epoch is None or epochs is None or not 1 <= epoch <= epochs:
-        return step, None
-    return (epoch - 1) * total + step, epochs * total
 
 
 def _with_known(progress: Progress, **values: Any) -> Progress:

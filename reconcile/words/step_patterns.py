@@ -50,6 +50,7 @@ _EPOCH = (
 )
 _IS = r"(?=['\" :=\[])['\"]?[ :=]{0,3} {0,8}['\"\[#]? {0,8}"
 _OF = r"(?: ?(?:/|of) {0,8}<total>)?"
+_BAR = r"%\|[^|]{0,300}\| {0,8}<step>/<total> \["
 STEP_PATTERNS = {
     "PaddleSeg": _pattern(
         "[train]", r"\[train\] epoch[:=] ?<epoch>(?:/<epochs>)?, iter[:=] ?<step>/<total>"
@@ -57,13 +58,8 @@ STEP_PATTERNS = {
     "PaddleOCR, Trainer and PaddleNLP's scripts": _pattern(
         "global", rf"\bglobal[_ ]step{_IS}<step>{_OF}"
     ),
-    "tqdm of an epoch": _pattern(
-        "epoch",
-        _EPOCH + r"\]?:? {0,4}\d{1,3}%\|[^|]{0,300}\| {0,8}<step>/<total> \[",
-        True,
-        needs="%|",
-    ),
-    "tqdm": _pattern("%|", r"%\|[^|]{0,300}\| {0,8}<step>/<total> \["),
+    "tqdm of an epoch": _pattern("epoch", _EPOCH + r"\]?:? {0,4}\d{1,3}" + _BAR, True, needs="%|"),
+    "tqdm": _pattern("%|", _BAR),
     "tqdm without a total": _pattern(
         "", r"(?:[\w ]{1,40}: )?(?P<step>\d{1,12})it \[[^\]]{0,200}loss\b"
     ),
