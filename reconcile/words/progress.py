@@ -277,8 +277,6 @@ def _counts(match: re.Match[str]) -> dict[str, Any]:
 def _count(text: str | None) -> int | None:
     if not text or not _COUNT.fullmatch(text):
         return None
-    if text.isdecimal():
-        return int(text)
     number = Decimal(text.replace(",", "").rstrip("km"))
     return int(number * _UNITS.get(text[-1], 1))
 
@@ -308,9 +306,7 @@ def _shown_number(text: str) -> str | None:
     if not re.fullmatch(tools.NUMBER, text, re.IGNORECASE):
         return None
     number = float(text.replace(",", ""))
-    if math.isinf(number) and "inf" not in text.lower():
-        return None
-    return f"{number:.6g}"
+    return None if math.isinf(number) and "inf" not in text.lower() else f"{number:.6g}"
 
 
 def _shown_path(path: str) -> str:

@@ -55,9 +55,7 @@ STEP_PATTERNS = {
     "PaddleSeg": _pattern(
         "[train]", r"\[train\] epoch[:=] ?<epoch>(?:/<epochs>)?, iter[:=] ?<step>/<total>"
     ),
-    "PaddleOCR, Trainer and PaddleNLP's scripts": _pattern(
-        "global", rf"\bglobal[_ ]step{_IS}<step>{_OF}"
-    ),
+    "PaddleOCR, Trainer, PaddleNLP": _pattern("global", rf"\bglobal[_ ]step{_IS}<step>{_OF}"),
     "tqdm of an epoch": _pattern("epoch", _EPOCH + r"\]?:? {0,4}\d{1,3}" + _BAR, True, needs="%|"),
     "tqdm": _pattern("%|", _BAR),
     "tqdm without a total": _pattern(
@@ -111,8 +109,7 @@ LOSS = _pattern(
 """Numbers of the training on a line without a step."""
 ASIDE = (
     _pattern(
-        "eval validati predicting",
-        r"\b(?:eval|evaluat(?:ing|ion)|validati(?:ng|on)|predicting)\b",
+        "eval validati predicting", r"\b(?:eval|evaluat(?:ing|ion)|validati(?:ng|on)|predicting)\b"
     ),
     _pattern("", r"[\[ ]{0,8}(?:test|testing|val|valid)\b(?!['\"=])"),
     _pattern("", r" {0,8}epochs?:? {1,4}\d{1,3}%\|"),
