@@ -145,19 +145,26 @@ def ensure_installed(path: Path, recipe: Recipe, report: Report) -> Path:
     return path
 
 
-def write_protect(path: Path) -> None:
+def write_protect(path: Path, mode: int = 0o555) -> None:
     """Make an environment read-only; this does not stop root."""
     for folder in (path / "bin", _site_packages(path)):
-        folder.chmod(0o555)
+        folder.chmod(mode)
+
+
+def remove_folder(path: Path) -> None:
+    """Remove an environment, write-protected or not, or any other folder of the cache."""
+    with contextlib.suppress(OSError, StopIteration):
+        write_protect(path, 0o755)
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def _make(path: Path, recipe: Recipe, report: Report) -> None:
-    shutil.rmtree(path, ignore_errors=True)  # an earlier attempt that was killed
+    remove_folder(path)  # an earlier attempt that was killed
     report(f"installing {recipe.name} into {path}")
     try:
         _install(path, recipe, report)
     except BaseException:
-        shutil.rmtree(path, ignore_errors=True)
+        remove_folder(path)
         raise
     (path / READY_MARK).write_text("\n".join(recipe.lines))
 
@@ -167,7 +174,7 @@ def _install(path: Path, recipe: Recipe, report: Report) -> None:
     try:
         changed = _start_from(former, path, recipe) if former else []
     except OSError:  # it was pruned, or this file system has no links
-        shutil.rmtree(path, ignore_errors=True)
+        remove_folder(path)
         former = None
     venv = [str(recipe.python.program), "-m", "venv", *(["--without-pip"] if former else [])]
     _run([*venv, str(path)], recipe, report)

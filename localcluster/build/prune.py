@@ -5,11 +5,10 @@ one behind.
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from localcluster.build.environments import cache_folder
+from localcluster.build.environments import cache_folder, remove_folder
 from localcluster.machine import clock
 
 DAY_SECONDS = 86_400.0
@@ -23,7 +22,7 @@ def prune(days: float) -> Iterator[tuple[str, int]]:
             size = _size(folder)
             gone = folder.with_name(f".{folder.name}.{os.getpid()}")
             folder.rename(gone)  # nobody finds half a folder
-            shutil.rmtree(gone, ignore_errors=True)
+            remove_folder(gone)
             folder.with_name(f"{folder.name}.lock").unlink(missing_ok=True)
             yield folder.name, size
 

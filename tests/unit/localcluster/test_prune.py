@@ -1,13 +1,24 @@
 """What the cache keeps: all that was used of late."""
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from localcluster.__main__ import main
-from localcluster.build.environments import READY_MARK, Recipe, ensure_installed
+from localcluster.build.environments import (
+    READY_MARK,
+    Recipe,
+    cache_folder,
+    ensure_installed,
+    write_protect,
+)
+from localcluster.build.prune import prune
 from localcluster.machine import clock
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -31,6 +42,34 @@ def test_what_was_not_used_for_long_is_removed(
     assert main(["prune"]) == 0
     assert sorted(path.name for path in cache.iterdir()) == ["used", "used.lock"]
     assert "removed old" in capsys.readouterr().err
+
+
+@pytest.fixture
+def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The cache of a user who is not root, whom modes of folders do not stop."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:  # the tests' own is for root alone
+        monkeypatch.setenv("XDG_CACHE_HOME", folder)
+        if os.geteuid():
+            yield cache_folder()
+            return
+        os.chown(folder, NOBODY, NOBODY)
+        try:
+            os.seteuid(NOBODY)
+        except OSError:
+            pytest.skip("this user namespace has no other user")
+        try:
+            yield cache_folder()
+        finally:
+            os.seteuid(0)
+
+
+def test_nothing_is_left_of_a_write_protected_environment(nobody: Path) -> None:
+    for name in ("lib/python3/site-packages/package", "bin"):
+        (nobody / "old" / name).mkdir(parents=True)
+    (nobody / "old" / "bin" / "program").touch()
+    write_protect(nobody / "old")
+    assert [name for name, _ in prune(-1)] == ["old"]
+    assert [*nobody.iterdir()] == []
 
 
 def test_longer_times_keep_more(cache: Path) -> None:
