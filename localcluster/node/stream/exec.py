@@ -47,7 +47,7 @@ class Exec:
         try:
             for message in self._channel.messages():
                 # A command may read no more; a client may write after the end, or nonsense.
-                with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+                with contextlib.suppress(Exception):
                     self._take(message)
         finally:
             self._runtime.kill(self._process, signal.SIGKILL)

@@ -129,7 +129,16 @@ def test_a_status_says_how_a_command_ended(
         assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
 
 
-@pytest.mark.parametrize("nonsense", [b"", b"\4[]", b"\4{}", b"\4{", b"\0after the end"])
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        *(b"", b"\4[]", b"\4{}", b"\4{", b"\0after the end"),
+        b'\4{"Height": 70000, "Width": 1}',
+        b'\4{"Height": 24, "Width": 80}',  # it has no terminal
+        b"\4" + b"[" * 100_000,
+    ],
+    ids=lambda message: str(message[:20]),
+)
 def test_nonsense_does_not_end_a_command(nonsense: bytes, mocker: MockerFixture) -> None:
     channel, runtime = mocker.Mock(), mocker.Mock()
     channel.messages.return_value = iter([nonsense, nonsense])
