@@ -124,13 +124,15 @@ def has_packages(name: str, requirements: Path) -> bool:
 def ensure_packages(name: str, requirements: Path, report: Report = print) -> list[Path]:
     """Build the shared environment and the one for these requirements; return both folders.
 
+    A file with a hash in each line is complete: what its packages ask for besides is left out.
     Raises LocalClusterError with pip's message.
     """
     base = ensure_environment(name, report)
     file = requirements.resolve()
     path = packages_path(name, file)
-    wanted = ["--requirement", str(file)]
     python, lines = training().python, plain_lines(file)
+    is_locked = bool(lines) and all("--hash=" in line for line in lines)
+    wanted = [*(["--no-deps"] if is_locked else []), "--requirement", str(file)]
     recipe = Recipe(str(requirements), wanted, base, file.parent, python, lines)
     return [ensure_installed(path, recipe, report), base]
 

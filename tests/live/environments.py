@@ -15,11 +15,13 @@ from localcluster.build.environments import (
     Recipe,
     cache_folder,
     ensure_installed,
+    ensure_packages,
 )
 from localcluster.machine.errors import LocalClusterError
 from localcluster.machine.report import Report
 
 LOCK_3 = CHECKOUT / "requirements" / "examples-3.txt"
+PADDLECLAS = CHECKOUT / "requirements" / "paddleclas.txt"
 KUBEFLOW = ("kubeflow>=0.5,<0.6",)
 NOTEBOOK = ("nbclient>=0.11,<0.12", "ipykernel>=7.4,<8")
 
@@ -42,10 +44,15 @@ def notebook(report: Report = print) -> Path:
     return _python(f"notebook-{major}.{minor}", NOTEBOOK, report, Path(sys.prefix))
 
 
+def paddleclas(report: Report = print) -> Path:
+    """The environment with PaddleClas, which its image has too. Raises LocalClusterError."""
+    return ensure_packages("examples", PADDLECLAS, report)[0]
+
+
 def install(report: Report) -> str:
     """Make all of them; returns one line for each that cannot be made."""
     missing = []
-    for make in (paddle_3, kubeflow, notebook):
+    for make in (paddle_3, kubeflow, notebook, paddleclas):
         try:
             make(report)
         except LocalClusterError as error:

@@ -1,12 +1,15 @@
 """A changed requirement installs the difference: the rest is linked from the former environment."""
 
+import hashlib
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from localcluster.build import environments
 from localcluster.build.environments import Recipe, ensure_installed
 from localcluster.build.requirements import plain_lines
 from localcluster.machine.report import run_to_end
@@ -85,6 +88,18 @@ def test_the_former_environment_may_be_pruned_meanwhile(
     assert not former.exists()
     assert modules(new)["changed"] == "version = '2.0'"
     assert (new / "bin" / "kept").exists()
+
+
+def test_a_locked_file_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel(tmp_path, "changed", "1.0", needs="dropped")
+    digest = hashlib.sha256((tmp_path / "changed-1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    file = tmp_path / "requirements.txt"
+    file.write_text(f"changed==1.0 \\\n    --hash=sha256:{digest}\n")
+    for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, "1" if name == "PIP_NO_INDEX" else str(tmp_path))
+    monkeypatch.setattr(environments, "ensure_environment", lambda *_: Path(sys.prefix))
+    own, _ = environments.ensure_packages("examples", file, lambda _said: None)
+    assert set(modules(own)) == {"changed"}
 
 
 @pytest.mark.parametrize(
