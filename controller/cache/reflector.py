@@ -8,8 +8,7 @@ watch resumes from the last version seen, bookmarks included. How it ends decide
     nothing came for 70 s           a new list: bookmarks come each minute, so it was dead, or the
                                     server knows no such version yet: its etcd was restored
     cut, garbage, refused, ERROR    the next watch, after a pause that grows until a watch lasts
-    nobody answers                  the next watch, after two seconds at most: no watch brings
-                                    anything then, and a try costs nobody anything
+    nobody answers                  the next watch, after two seconds at most: it costs nobody much
     no watch for 1.5 seconds        a new list: etcd may have been restored meanwhile
     410, also as an ERROR event     a new list, at once unless the last one is as young as that;
                                     what vanished meanwhile becomes deletions
@@ -69,6 +68,8 @@ FAILING_SECONDS = 10.0
 """A reflector that has failed for this long, and brought nothing meanwhile, is not healthy."""
 RECONNECT_SECONDS = (0.5, 1.0)
 """The first and the longest pause while nobody answers, before they are stretched."""
+RETRY_SECONDS = (0.7, 15.0)
+"""The same for other failures. Even stretched, the first ends before AWAY_SECONDS."""
 AWAY_SECONDS = 1.5
 """After this long without a watch the server may have another history: an etcd that was restored
 soon reaches the version seen last, and a watch from there misses all changes before it. An API
@@ -121,7 +122,7 @@ class Reflector:
         self._metrics = metrics
         where = {"namespace": scope.namespace} if scope.namespace else {}
         self._log = log.bind(kind=self.kind, **where)
-        self._backoff = Backoff(clock)
+        self._backoff = Backoff(clock, *RETRY_SECONDS)
         self._reconnects = Backoff(clock, *RECONNECT_SECONDS)
         self._stop = threading.Event()
         self._stream_lock = threading.Lock()
