@@ -109,8 +109,8 @@ def test_stop_leaves_logs_in_a_given_folder_and_no_process(tmp_path: Path) -> No
 def test_component_that_dies_ends_the_start_with_its_words(
     name: str, flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def with_bad_flag(*arguments: Any) -> dict[str, list[str]]:
-        lines = original(*arguments)
+    def with_bad_flag(*arguments: Any, **options: Any) -> dict[str, list[str]]:
+        lines = original(*arguments, **options)
         return {**lines, name: [*lines[name], flag]}
 
     original = components.command_lines
