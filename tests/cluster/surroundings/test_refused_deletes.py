@@ -9,8 +9,9 @@ from tests.live.lab import Lab, paddle_job, shell
 from tests.live.pdj import assert_explained
 
 TOLD = "pods stay where they are"
-GOES_ON_SECONDS = 40.0
-"""A pause of 30 s at most, and what a pod takes to start."""
+GOES_ON_SECONDS = 100.0
+"""Two pauses of 30 s at most, which are stretched: what fails once more right after many refusals
+waits as long again. And what a pod takes to start."""
 
 
 @contextmanager
