@@ -78,12 +78,13 @@ def most_devices(nodes: Iterable[Mapping[str, int]]) -> Devices | None:
 
 def too_many_devices(pod_spec: Raw, most: Devices | None) -> list[tuple[str, int, int]]:
     """(device, asked for, most) of each device of which no node has as many as the pod asks for."""
+    if most is None:
+        return []
     asked: Devices = {}
     for container in pod_spec.get("containers") or ():
         for name, amount in _count_devices(requests_of(container)).items():
             asked[name] = asked.get(name, 0) + amount
-    found = () if most is None else asked.items()
-    return [(name, n, has) for name, n in found if n > (has := (most or {}).get(name, 0))]
+    return [(name, n, has) for name, n in asked.items() if n > (has := most.get(name, 0))]
 
 
 def _count_devices(amounts: Raw) -> Devices:
