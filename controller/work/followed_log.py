@@ -116,7 +116,7 @@ class FollowedLog:
         progress, mark = progress.moved(self._shift), self._reader.marked_progress
         if self._pause and (mark is None or mark.quiet_until):  # no line has ended it
             until = max(self._pause, progress.quiet_until or self._pause)
-            return replace(progress, quiet_until=until)
+            return progress._replace(quiet_until=until)
         return progress
 
     def _new_of(self, lines: list[Line]) -> list[Line]:

@@ -132,7 +132,7 @@ class TrainingReader:
         training = read_training(self._client, job, self._clock)
         if training and last and key == self._key and not training.progress.checkpoint:
             seen = last.progress.checkpoint
-            training = replace(training, progress=replace(training.progress, checkpoint=seen))
+            training = replace(training, progress=training.progress._replace(checkpoint=seen))
         self._key, self._read_at, self._last = key, self._clock.monotonic(), training
         return training
 

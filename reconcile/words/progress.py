@@ -8,12 +8,13 @@ wrong does not change them.
 import math
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from api.training import MAX_METRICS, MAX_PATH
 from reconcile.words import step_patterns as tools
@@ -38,6 +39,7 @@ PACE_TIME, PACE_STEPS = timedelta(minutes=5), 10
 SAME_MOMENT = timedelta(seconds=0.2)
 """Lines this close come together: PaddlePaddle's launcher copies a log every 2 s."""
 _COUNT = re.compile(tools.COUNT, re.ASCII)
+_ZEROS = str.maketrans("123456789", "0" * 9)
 _UNITS = {"k": 1000, "m": 1_000_000}
 _PATH = re.compile(rf"[ -~]{{1,{MAX_PATH}}}")
 _COUNTS = re.compile(
@@ -48,8 +50,7 @@ _COUNTS = re.compile(
 """Names of counts, and of the rate, which are not metrics."""
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """A line of a log, with the time that the kubelet put before it."""
 
     time: datetime
@@ -65,8 +66,7 @@ class Checkpoint:
     time: datetime
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(NamedTuple):
     """The progress that the lines report. None means that no line reports it.
 
     `metrics` has at most 8 pairs of a name and a number, as text. `last_step_time` is when the step
@@ -109,11 +109,11 @@ class Progress:
 
     def moved(self, shift: timedelta) -> "Progress":
         """The same progress with all times moved to a clock that is this much ahead."""
-        times = ((name, at) for name, at in vars(self).items() if isinstance(at, datetime))
+        times = ((name, at) for name, at in self._asdict().items() if isinstance(at, datetime))
         moved: dict[str, Any] = {name: at + shift for name, at in times}
         if saved := self.checkpoint:
             moved["checkpoint"] = replace(saved, time=saved.time + shift)
-        return replace(self, **moved)
+        return self._replace(**moved)
 
 
 def read_lines(log: bytes) -> list[Line]:
@@ -147,9 +147,10 @@ class ProgressReader:
     def read(self, lines: Iterable[Line]) -> Progress:
         """The progress with these lines added, which follow those that were read before."""
         last = self.progress.last_output_time
+        form_of = cache(_form_of)  # most lines of a log have one form
         for line in list(lines)[-MAX_LINES:]:
             for text in clean(line.text):
-                self._read_text(line.time, text)
+                self._read_text(line.time, text, form_of)
                 last = line.time
         # Only the latest numbers are searched for: that takes most of the time.
         texts = self._texts[: -NUMBER_LINES - 1 : -1]
@@ -160,7 +161,8 @@ class ProgressReader:
             self.progress, last_output_time=last, metrics=metrics, samples_per_second=rate
         )
         progress = self.marked_progress or self.progress
-        return replace(progress, last_output_time=last, forming_since=self._forming_since(progress))
+        since = self._forming_since(progress)
+        return progress._replace(last_output_time=last, forming_since=since)
 
     def _forming_since(self, progress: Progress) -> datetime | None:
         if len(self._formed) < FORMINGS:
@@ -169,76 +171,91 @@ class ProgressReader:
         times = (progress.last_step_time, saved.time if saved else None)
         return None if any(time and time > formed for time in times) else formed
 
-    def _read_text(self, time: datetime, text: str) -> None:
+    def _read_text(self, time: datetime, text: str, form_of: Callable[[str], "_Form"]) -> None:
         if mark := tools.MARK.search(text):
-            before = self.marked_progress or Progress()
             values = dict(tools.MARKED_VALUE.findall(text, mark.end()))
-            self.marked_progress = _after_mark(before, time, values)
+            self.marked_progress = _after_mark(self.marked_progress or Progress(), time, values)
         elif is_forming(text):
             self._formed.append(time)
         elif saving := tools.SAVING.search(text):
             self._saving = Checkpoint(int(saving["step"]), _shown_path(saving["path"]), time)
         else:
             shown = tools.in_english(text.replace("\t", " "))
-            self._read_tools(time, shown, shown.lower())
+            lowered = shown.lower()
+            form = form_of(lowered.translate(_ZEROS))
+            if form.is_evaluating is not None:
+                self._is_evaluating = form.is_evaluating
+            if not self._is_evaluating:
+                counts = {name: _number(lowered[place]) for name, place in form.counts.items()}
+                self._read_counts(time, counts, form.is_per_epoch)
+                if form.has_numbers:
+                    self._texts.append(shown)
 
-    def _read_tools(self, time: datetime, text: str, lowered: str) -> None:
-        head = tools.EPOCH.search(lowered)
-        if tools.EVALUATION_BEGINS.search(lowered):
-            self._is_evaluating = True
-        elif head or tools.EVALUATION_ENDS.search(lowered):
-            self._is_evaluating = False
-        if self._is_evaluating:
+    def _read_counts(self, time: datetime, counts: dict[str, Any], is_per_epoch: bool) -> None:
+        step, total = counts.pop("step", None), counts.pop("total", None)
+        before = self.progress = self.progress._replace(**counts)
+        if step is None:  # the head of an epoch, or nothing
             return
-        for pattern in tools.STEP_PATTERNS.values():
-            if match := pattern.search(lowered):
-                if not _is_aside(lowered):
-                    self._read_step(time, match, pattern.is_per_epoch, lowered)
-                    self._texts.append(text)
-                return
-        if head:
-            self.progress = replace(self.progress, **_counts(head))
-        if tools.LOSS.search(lowered) and not _is_aside(lowered):
-            self._texts.append(text)
-
-    def _read_step(
-        self, time: datetime, match: re.Match[str], is_per_epoch: bool, lowered: str
-    ) -> None:
-        counts, before = _counts(match), self.progress
-        if "epoch" not in counts and (elsewhere := tools.SOME_EPOCH.search(lowered)):
-            counts |= _counts(elsewhere)
-            is_per_epoch |= "epochs" in counts and "global" not in match[0]
-        epoch = counts.get("epoch", before.epoch)
-        epochs = counts.get("epochs", before.epochs)
-        step, total = counts["step"], counts.get("total")
-        if total is None and (of_all := tools.TOTAL.search(lowered)):
-            total = _counts(of_all)["total"]
-        elif is_per_epoch and total is not None:
-            if epoch and epochs and epoch <= epochs:
-                step, total = (epoch - 1) * total + step, epochs * total
+        if is_per_epoch and total is not None:
+            if before.epoch and before.epochs and before.epoch <= before.epochs:
+                step, total = (before.epoch - 1) * total + step, before.epochs * total
             else:  # that of an epoch alone is not the training's
                 total = None
-        after = _after_step(before, time, step, total, epoch=epoch, epochs=epochs)
+        after = _after_step(before, time, step, total)
         if self._saving and step > self._saving.step:
-            after, self._saving = replace(after, checkpoint=self._saving), None
+            after, self._saving = after._replace(checkpoint=self._saving), None
         self.progress = after
 
 
-def _is_aside(lowered: str) -> bool:
-    return any(aside.search(lowered) for aside in tools.ASIDE)
+@dataclass(frozen=True)
+class _Form:
+    """What a tool's line says, and where: the same for all lines that differ only in digits.
+
+    `counts` says where in the line each count is; `has_numbers`, whether the line is searched for
+    metrics.
+    """
+
+    is_evaluating: bool | None
+    counts: Mapping[str, slice]
+    is_per_epoch: bool = False
+    has_numbers: bool = True
+
+
+def _form_of(line: str) -> _Form:
+    """The form of this line, in lower case."""
+    head = tools.EPOCH.search(line)
+    is_outside = head or tools.EVALUATION_ENDS.search(line)
+    is_evaluating = bool(tools.EVALUATION_BEGINS.search(line)) or (False if is_outside else None)
+    is_aside = any(aside.search(line) for aside in tools.ASIDE)
+    for pattern in tools.STEP_PATTERNS.values():
+        if match := pattern.search(line):
+            if is_aside:
+                return _Form(is_evaluating, {}, has_numbers=False)
+            counts, is_per_epoch = _places(match), pattern.is_per_epoch
+            if "epoch" not in counts and (elsewhere := tools.SOME_EPOCH.search(line)):
+                counts |= _places(elsewhere)
+                is_per_epoch |= "epochs" in counts and "global" not in match[0]
+            if "total" not in counts and (of_all := tools.TOTAL.search(line)):
+                counts, is_per_epoch = counts | _places(of_all), False
+            return _Form(is_evaluating, counts, is_per_epoch)
+    has_loss = tools.LOSS.search(line) is not None and not is_aside
+    return _Form(is_evaluating, _places(head), has_numbers=has_loss)
+
+
+def _places(match: re.Match[str] | None) -> dict[str, slice]:
+    groups = match.groupdict().items() if match else ()
+    return {name: slice(*match.span(name)) for name, value in groups if match and value}
 
 
 def _with_known(progress: Progress, **values: Any) -> Progress:
     """The progress with those of the values that are known."""
     known = {name: value for name, value in values.items() if value not in (None, ())}
-    return replace(progress, **known)
+    return progress._replace(**known)
 
 
-def _after_step(
-    before: Progress, time: datetime, step: int, total: int | None, **changes: Any
-) -> Progress:
+def _after_step(before: Progress, time: datetime, step: int, total: int | None) -> Progress:
     total = before.total if total is None else total
-    changes |= {"step": step, "total": total if total and step <= total else None}
+    changes: dict[str, Any] = {"step": step, "total": total if total and step <= total else None}
     if step != before.step:
         changes["last_step_time"] = time
         began, later = before.first_step_time, before.later_step_time
@@ -249,7 +266,7 @@ def _after_step(
             changes |= {"first_step": step, "later_step": step}
         elif time - later >= PACE_TIME and step - (before.later_step or 0) >= PACE_STEPS:
             changes |= here | {"first_step": before.later_step, "first_step_time": later}
-    return replace(before, **changes)
+    return before._replace(**changes)
 
 
 def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> Progress:
@@ -258,11 +275,11 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
     after = before if step is None else _after_step(before, time, step, total)
     if saved is not None and (before.checkpoint is None or saved != before.checkpoint.step):
         path = _shown_path(values.get("path", ""))
-        after = replace(after, checkpoint=Checkpoint(saved, path, time))
+        after = after._replace(checkpoint=Checkpoint(saved, path, time))
     epoch, _, epochs = values.get("epoch", "").partition("/")
     quiet_until = time + timedelta(seconds=min(quiet, MAX_QUIET_SECONDS)) if quiet else None
     return _with_known(
-        replace(after, quiet_until=quiet_until),
+        after._replace(quiet_until=quiet_until),
         epoch=_count(epoch),
         epochs=_count(epochs),
         metrics=_metrics(values.items()),
@@ -270,15 +287,13 @@ def _after_mark(before: Progress, time: datetime, values: Mapping[str, str]) -> 
     )
 
 
-def _counts(match: re.Match[str]) -> dict[str, Any]:
-    return {name: _count(value) for name, value in match.groupdict().items() if value}
-
-
 def _count(text: str | None) -> int | None:
-    if not text or not _COUNT.fullmatch(text):
-        return None
-    number = Decimal(text.replace(",", "").rstrip("km"))
-    return int(number * _UNITS.get(text[-1], 1))
+    return _number(text) if text and _COUNT.fullmatch(text) else None
+
+
+def _number(count: str) -> int:
+    unit, digits = _UNITS.get(count[-1]), count.replace(",", "")
+    return int(digits) if unit is None else int(Decimal(digits[:-1]) * unit)
 
 
 def _pairs(text: str) -> Iterable[tuple[str, str]]:

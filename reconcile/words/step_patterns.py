@@ -32,11 +32,8 @@ class Pattern(NamedTuple):
             return None
         if not self.words:
             return self.expression.match(line)
-        start = len(line)
-        for word in self.words:
-            at = line.find(word)
-            start = at if 0 <= at < start else start
-        return self.expression.search(line, start) if start < len(line) else None
+        starts = [start for start in map(line.find, self.words) if start >= 0]
+        return self.expression.search(line, min(starts)) if starts else None
 
 
 def _pattern(words: str, expression: str, is_per_epoch: bool = False, needs: str = "") -> Pattern:

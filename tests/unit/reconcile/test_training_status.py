@@ -95,10 +95,10 @@ def test_without_a_reading_there_is_none_and_no_write(job: Job) -> None:
 @pytest.mark.parametrize(
     ("later", "writes"),
     [
-        (replace(READ, step=1201, last_output_time=at(130)), 0),
-        (replace(READ, step=1201, last_output_time=at(401)), 1),
-        (replace(READ, step=1600), 1),
-        (replace(READ, total=None), 1),
+        (READ._replace(step=1201, last_output_time=at(130)), 0),
+        (READ._replace(step=1201, last_output_time=at(401)), 1),
+        (READ._replace(step=1600), 1),
+        (READ._replace(total=None), 1),
         (READ, 0),
     ],
     ids=["a step", "five minutes", "a percent", "a total that is gone", "nothing"],
@@ -115,14 +115,14 @@ def test_silence_is_written_every_five_minutes(job: Job) -> None:
         job.read(READ, seconds=200.0 + seconds, silent_seconds=seconds)
     assert job.writes == 1 + 3
     assert job.progress["silentSeconds"] == 900
-    job.read(replace(READ, last_output_time=at(1120)), seconds=1200.0)  # it writes again
+    job.read(READ._replace(last_output_time=at(1120)), seconds=1200.0)  # it writes again
     assert "silentSeconds" not in job.progress
 
 
 def test_an_announced_pause_is_written_once(job: Job) -> None:
     job.read(READ)
-    assert job.read(replace(READ, quiet_until=at(600)))["quietUntil"] == stamp(600)
-    job.read(replace(READ, quiet_until=at(630)))  # the rest of it, announced again
+    assert job.read(READ._replace(quiet_until=at(600)))["quietUntil"] == stamp(600)
+    job.read(READ._replace(quiet_until=at(630)))  # the rest of it, announced again
     assert job.writes == 2
 
 
@@ -131,17 +131,17 @@ def test_the_end_of_a_pause_is_written_if_it_is_early(
     job: Job, seconds: float, writes: int
 ) -> None:
     """Else a new leader would keep to it."""
-    pausing = job.read(replace(READ, quiet_until=at(600)))
+    pausing = job.read(READ._replace(quiet_until=at(600)))
     after = job.read(READ, seconds=seconds)
     assert ("quietUntil" in pausing, "quietUntil" in after) == (True, not writes)
     assert job.writes == 1 + writes
 
 
 def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
-    job.read(replace(READ, checkpoint=SAVED))
+    job.read(READ._replace(checkpoint=SAVED))
     shown = {"step": 1000, "path": "out/checkpoint-1000", "time": stamp(50)}
     assert job.progress["checkpoint"] == shown
-    assert job.read(replace(READ, step=2000))["checkpoint"] == shown
+    assert job.read(READ._replace(step=2000))["checkpoint"] == shown
     job.job.with_status(attempt=2)
     job.pod = a_pod(job.job.build(), attempt=2).bound().running()
     progress = job.read(Progress(last_output_time=at(110)), attempt=2)
@@ -149,8 +149,8 @@ def test_a_checkpoint_stays_also_in_the_next_attempt(job: Job) -> None:
 
 
 def test_a_checkpoint_seen_again_by_a_corrected_clock_is_no_news(job: Job) -> None:
-    job.read(replace(READ, checkpoint=SAVED))
-    job.read(replace(READ, checkpoint=replace(SAVED, time=at(53))))
+    job.read(READ._replace(checkpoint=SAVED))
+    job.read(READ._replace(checkpoint=replace(SAVED, time=at(53))))
     assert job.writes == 1
 
 
@@ -177,7 +177,7 @@ def test_lines_that_scrolled_out_of_a_new_leaders_sight_are_kept(job: Job) -> No
             {"step": 1, "metrics": [{"name": "loss", "value": "nan"}]},
         ),
         (
-            replace(READ, step=1101, total=10**15, metrics=()),
+            READ._replace(step=1101, total=10**15, metrics=()),
             SHOWN | {"step": 1101, "totalSteps": 10**15, "percent": 0},
         ),
     ],
@@ -192,7 +192,7 @@ def test_odd_progress_is_shown_as_far_as_it_is_any(job: Job, read: Progress, sho
 
 def test_a_job_that_does_not_run_keeps_what_was_read_before(job: Job) -> None:
     job.read(READ)
-    view = view_of(job.job, training=Reading(replace(READ, step=9999), 1))
+    view = view_of(job.job, training=Reading(READ._replace(step=9999), 1))
     plan = reconcile(view.observed, NOW + timedelta(seconds=600), Settings(progress=True))
     assert plan.status is not None and plan.status["status"]["phase"] == "Pending"
     assert "progress" not in plan.status["status"]
