@@ -73,115 +73,88 @@ def with_failure_rule(**rule: Any) -> Raw:
     return with_spec(podFailurePolicy={"rules": [{"action": "FailJob", **rule}]})
 
 
+def _in_spec(name: str, field: str, says: str, **fields: Any) -> BadJob:
+    return BadJob(name, with_spec(**fields), f"spec.{field}", says)
+
+
+def _in_worker(name: str, field: str, says: str, **fields: Any) -> BadJob:
+    return BadJob(name, with_worker(**fields), f"spec.worker.{field}", says)
+
+
+def _in_pod(name: str, field: str, says: str, **fields: Any) -> BadJob:
+    return BadJob(name, with_pod(**fields), f"spec.worker.template.spec.{field}", says)
+
+
+def _in_container(name: str, field: str, says: str, **fields: Any) -> BadJob:
+    path = f"spec.worker.template.spec.containers[0].{field}"
+    return BadJob(name, with_container(**fields), path, says)
+
+
+def _in_rule(name: str, field: str, says: str, **rule: Any) -> BadJob:
+    path = f"spec.podFailurePolicy.rules[0]{field}"
+    return BadJob(name, with_failure_rule(**rule), path, says)
+
+
 def schema() -> Iterator[BadJob]:
     """What types, bounds and required fields refuse."""
-    worker, pod = "spec.worker", "spec.worker.template.spec"
-    yield BadJob("unknown-field", with_spec(wrokers=1), "spec.wrokers", "unknown field")
-    yield BadJob(
-        "unknown-field-of-role", with_worker(replica=1), f"{worker}.replica", "unknown field"
+    yield _in_spec("unknown-field", "wrokers", "unknown field", wrokers=1)
+    yield _in_worker("unknown-field-of-role", "replica", "unknown field", replica=1)
+    yield _in_pod("unknown-pod-field", "volume", "unknown field", volume=[])
+    misspelt = "imagePullpolicy"
+    yield _in_container(
+        "unknown-container-field", misspelt, "unknown field", **{misspelt: "Always"}
     )
-    yield BadJob("unknown-pod-field", with_pod(volume=[]), f"{pod}.volume", "unknown field")
-    yield BadJob(
-        "unknown-container-field",
-        with_container(imagePullpolicy="Always"),
-        f"{pod}.containers[0].imagePullpolicy",
-        "unknown field",
-    )
-    yield from _wrong_types(worker, pod)
-    yield from _wrong_values(worker)
-    yield BadJob("no-worker", with_spec(worker=None), worker, "Required")
-    yield BadJob("no-template", with_spec(worker={"replicas": 1}), f"{worker}.template", "Required")
-    yield BadJob("no-pod-spec", with_worker(template={}), f"{worker}.template.spec", "Required")
-    yield BadJob("no-containers", with_pod(containers=[]), f"{pod}.containers", "at least 1")
-    yield BadJob(
-        "no-container-name",
-        with_pod(containers=[{"image": "i"}]),
-        f"{pod}.containers[0].name",
-        "Required",
-    )
-    yield BadJob(
-        "two-containers-of-a-name",
-        with_pod(containers=[{"name": "a", "image": "i"}] * 2),
-        f"{pod}.containers[1]",
-        "Duplicate",
-    )
+    yield from _wrong_types()
+    yield from _wrong_values()
+    yield _in_spec("no-worker", "worker", "Required", worker=None)
+    yield _in_spec("no-template", "worker.template", "Required", worker={"replicas": 1})
+    yield _in_worker("no-pod-spec", "template.spec", "Required", template={})
+    yield _in_pod("no-containers", "containers", "at least 1", containers=[])
+    nameless, twice = [{"image": "i"}], [{"name": "a", "image": "i"}] * 2
+    yield _in_pod("no-container-name", "containers[0].name", "Required", containers=nameless)
+    yield _in_pod("two-containers-of-a-name", "containers[1]", "Duplicate", containers=twice)
 
 
-def _wrong_types(worker: str, pod: str) -> Iterator[BadJob]:
-    one = f"{pod}.containers[0]"
-    yield BadJob("replicas-string", with_worker(replicas="2"), f"{worker}.replicas", "integer")
-    yield BadJob("replicas-fraction", with_worker(replicas=1.5), f"{worker}.replicas", "integer")
-    yield BadJob("suspend-string", with_spec(suspend="yes"), "spec.suspend", "boolean")
-    yield BadJob("containers-object", with_pod(containers={}), f"{pod}.containers", "array")
-    yield BadJob(
-        "env-number",
-        with_container(env=[{"name": "A", "value": 1}]),
-        f"{one}.env[0].value",
-        "string",
-    )
-    yield BadJob(
-        "label-boolean",
-        with_worker(template=a_template() | {"metadata": {"labels": {"a": True}}}),
-        f"{worker}.template.metadata.labels.a",
-        "string",
-    )
+def _wrong_types() -> Iterator[BadJob]:
+    yield _in_worker("replicas-string", "replicas", "integer", replicas="2")
+    yield _in_worker("replicas-fraction", "replicas", "integer", replicas=1.5)
+    yield _in_spec("suspend-string", "suspend", "boolean", suspend="yes")
+    yield _in_pod("containers-object", "containers", "array", containers={})
+    yield _in_container("env-number", "env[0].value", "string", env=[{"name": "A", "value": 1}])
+    labelled = a_template() | {"metadata": {"labels": {"a": True}}}
+    yield _in_worker("label-boolean", "template.metadata.labels.a", "string", template=labelled)
     for name, value in {"object": {"a": 1}, "list": ["1"], "boolean": True}.items():
-        yield BadJob(
-            f"quantity-{name}",
-            with_container(resources={"limits": {"cpu": value}}),
-            f"{one}.resources.limits.cpu",
-            "Invalid" if name == "boolean" else "at most",
-        )
-    yield BadJob(
-        "volume-number", with_pod(volumes=[{"name": 1}]), f"{pod}.volumes[0].name", "string"
-    )
+        says, limits = "Invalid" if name == "boolean" else "at most", {"limits": {"cpu": value}}
+        yield _in_container(f"quantity-{name}", "resources.limits.cpu", says, resources=limits)
+    yield _in_pod("volume-number", "volumes[0].name", "string", volumes=[{"name": 1}])
 
 
-def _wrong_values(worker: str) -> Iterator[BadJob]:
-    yield BadJob("gloo-3", with_spec(withGloo=3), "spec.withGloo", '"0", "1", "2"')
-    yield BadJob("clean-policy", with_spec(cleanPodPolicy="Yes"), "spec.cleanPodPolicy", "OnFail")
-    yield BadJob("intranet", with_spec(intranet="podIP"), "spec.intranet", "PodIP")
-    yield BadJob("elastic-negative", with_spec(elastic=-1), "spec.elastic", "0")
-    yield BadJob("replicas-negative", with_worker(replicas=-1), f"{worker}.replicas", "1")
-    yield BadJob("replicas-0", with_worker(replicas=0), f"{worker}.replicas", "1")
-    yield BadJob("replicas-1e9", with_worker(replicas=10**9), f"{worker}.replicas", "10000")
+def _wrong_values() -> Iterator[BadJob]:
+    yield _in_spec("gloo-3", "withGloo", '"0", "1", "2"', withGloo=3)
+    yield _in_spec("clean-policy", "cleanPodPolicy", "OnFail", cleanPodPolicy="Yes")
+    yield _in_spec("intranet", "intranet", "PodIP", intranet="podIP")
+    yield _in_spec("elastic-negative", "elastic", "0", elastic=-1)
+    yield _in_worker("replicas-negative", "replicas", "1", replicas=-1)
+    yield _in_worker("replicas-0", "replicas", "1", replicas=0)
+    yield _in_worker("replicas-1e9", "replicas", "10000", replicas=10**9)
     ps = {"replicas": 0, "template": a_template()}
-    yield BadJob("ps-replicas-0", with_spec(ps=ps), "spec.ps.replicas", "1")
-    yield BadJob("backoff-negative", with_spec(backoffLimit=-1), "spec.backoffLimit", "0")
-    yield BadJob("backoff-int64", with_spec(backoffLimit=2**40), "spec.backoffLimit", "2147483647")
-    yield BadJob("ttl", with_spec(ttlSecondsAfterFinished=-1), "spec.ttlSecondsAfterFinished", "0")
-    yield BadJob("deadline", with_spec(activeDeadlineSeconds=-1), "spec.activeDeadlineSeconds", "0")
-    yield BadJob(
-        "starting-deadline", with_spec(startingDeadlineSeconds=0), "spec.startingDeadline", "1"
-    )
-    yield BadJob("managed-by", with_spec(managedBy="kueue"), "spec.managedBy", "should match")
-    yield BadJob("managed-by-long", with_spec(managedBy="a.b/" + "c" * 64), "spec.managedBy", "63")
-    policy = {"minAvailable": 0}
-    yield BadJob("min-0", with_spec(schedulingPolicy=policy), "spec.schedulingPolicy.minA", "1")
-    yield BadJob(
-        "restart-policy",
-        with_pod(restartPolicy="Sometimes"),
-        f"{worker}.template.spec.restartPolicy",
-        "should match",
-    )
-    stall = "spec.stallPolicy"
-    yield BadJob("stall-1", with_spec(stallPolicy={"afterSeconds": 1}), f"{stall}.after", "120")
-    yield BadJob("stall-of", with_spec(stallPolicy={"of": "Loss"}), f"{stall}.of", "Step")
-    yield BadJob("stall-action", with_spec(stallPolicy={"action": "Stop"}), f"{stall}.act", "Event")
-    yield BadJob("resume", with_spec(resume="Always"), "spec.resume", "Paddle")
-    rule = "spec.podFailurePolicy.rules[0]"
-    yield BadJob(
-        "failure-action",
-        with_spec(podFailurePolicy={"rules": [{"action": "FailIndex", "onExitCodes": CODES}]}),
-        f"{rule}.action",
-        "Ignore",
-    )
-    yield BadJob(
-        "exit-codes-none",
-        with_failure_rule(onExitCodes={"operator": "In", "values": []}),
-        f"{rule}.onExitCodes.values",
-        "at least 1",
-    )
+    yield _in_spec("ps-replicas-0", "ps.replicas", "1", ps=ps)
+    yield _in_spec("backoff-negative", "backoffLimit", "0", backoffLimit=-1)
+    yield _in_spec("backoff-int64", "backoffLimit", "2147483647", backoffLimit=2**40)
+    yield _in_spec("ttl", "ttlSecondsAfterFinished", "0", ttlSecondsAfterFinished=-1)
+    yield _in_spec("deadline", "activeDeadlineSeconds", "0", activeDeadlineSeconds=-1)
+    yield _in_spec("starting-deadline", "startingDeadline", "1", startingDeadlineSeconds=0)
+    yield _in_spec("managed-by", "managedBy", "should match", managedBy="kueue")
+    yield _in_spec("managed-by-long", "managedBy", "63", managedBy="a.b/" + "c" * 64)
+    yield _in_spec("min-0", "schedulingPolicy.minA", "1", schedulingPolicy={"minAvailable": 0})
+    yield _in_pod("restart-policy", "restartPolicy", "should match", restartPolicy="Sometimes")
+    yield _in_spec("stall-1", "stallPolicy.after", "120", stallPolicy={"afterSeconds": 1})
+    yield _in_spec("stall-of", "stallPolicy.of", "Step", stallPolicy={"of": "Loss"})
+    yield _in_spec("stall-action", "stallPolicy.act", "Event", stallPolicy={"action": "Stop"})
+    yield _in_spec("resume", "resume", "Paddle", resume="Always")
+    yield _in_rule("failure-action", ".action", "Ignore", action="FailIndex", onExitCodes=CODES)
+    none: Raw = {"operator": "In", "values": []}
+    yield _in_rule("exit-codes-none", ".onExitCodes.values", "at least 1", onExitCodes=none)
 
 
 def rules() -> Iterator[BadJob]:
@@ -192,15 +165,14 @@ def rules() -> Iterator[BadJob]:
         yield BadJob(f"name-{name}", with_name(name), "metadata.name", says)
     yield BadJob("name-55", with_name("a" * 55), "metadata.name", "63 characters")
     yield BadJob("name-54-of-11", with_name("a" * 54, 11), "metadata.name", "63 characters")
-    yield BadJob(
-        "restart-always",
-        with_pod(restartPolicy="Always"),
-        "spec.worker.template.spec.restartPolicy",
-        "must be Never",
-    )
+    yield _in_pod("restart-always", "restartPolicy", "must be Never", restartPolicy="Always")
     yield from _bounds()
     yield from _combinations()
-    yield from _failure_rules()
+    says, condition = "exactly one", [{"type": "DisruptionTarget"}]
+    yield _in_rule("failure-neither", "", says)
+    yield _in_rule("failure-both", "", says, onExitCodes=CODES, onPodConditions=condition)
+    success = {"operator": "In", "values": [0, 1]}
+    yield _in_rule("exit-code-0", ".onExitCodes", "must not hold 0", onExitCodes=success)
 
 
 def _bounds() -> Iterator[BadJob]:
@@ -210,12 +182,8 @@ def _bounds() -> Iterator[BadJob]:
     yield BadJob("sum-of-limits", with_spec(ps=wide, worker=wide), "spec", "10000")
     yield BadJob("requests", with_worker(requests=3), "spec.worker", "requests must not be more")
     yield BadJob("limits", with_worker(limits=1), "spec.worker", "limits must not be less")
-    yield BadJob(
-        "min-available",
-        with_spec(schedulingPolicy={"minAvailable": 3}),
-        "spec",
-        "minAvailable must not be more than the replicas",
-    )
+    job = with_spec(schedulingPolicy={"minAvailable": 3})
+    yield BadJob("min-available", job, "spec", "minAvailable must not be more than the replicas")
 
 
 def _combinations() -> Iterator[BadJob]:
@@ -225,40 +193,15 @@ def _combinations() -> Iterator[BadJob]:
         yield BadJob(f"elastic-{name}", job, "spec.elastic", "workers only")
     job = with_spec(elastic=1, stallPolicy={"of": "Step"})
     yield BadJob("elastic-stall", job, "spec", "stallPolicy.of must be Output")
-    yield BadJob(
-        "clean-policies",
-        with_spec(cleanPodPolicy="Never", cleanPolicy="Always"),
-        "spec",
-        "must not differ",
-    )
+    job = with_spec(cleanPodPolicy="Never", cleanPolicy="Always")
+    yield BadJob("clean-policies", job, "spec", "must not differ")
     other = {"replicas": 1, "template": a_template(schedulerName="other")}
     worker = {"replicas": 1, "template": a_template(schedulerName="volcano")}
     yield BadJob("schedulers", with_spec(ps=other, worker=worker), "spec", "schedulerName must be")
     restarts = {"replicas": 1, "template": a_template(restartPolicy="OnFailure")}
-    yield BadJob(
-        "failure-policy-on-failure",
-        with_spec(ps=restarts, podFailurePolicy={"rules": []}),
-        "spec",
-        "podFailurePolicy needs restartPolicy Never",
-    )
-
-
-def _failure_rules() -> Iterator[BadJob]:
-    path, says = "spec.podFailurePolicy.rules[0]", "exactly one"
-    condition = [{"type": "DisruptionTarget"}]
-    yield BadJob("failure-neither", with_failure_rule(), path, says)
-    yield BadJob(
-        "failure-both",
-        with_failure_rule(onExitCodes=CODES, onPodConditions=condition),
-        path,
-        says,
-    )
-    yield BadJob(
-        "exit-code-0",
-        with_failure_rule(onExitCodes={"operator": "In", "values": [0, 1]}),
-        f"{path}.onExitCodes",
-        "must not hold 0",
-    )
+    job = with_spec(ps=restarts, podFailurePolicy={"rules": []})
+    says = "podFailurePolicy needs restartPolicy Never"
+    yield BadJob("failure-policy-on-failure", job, "spec", says)
 
 
 def python_only() -> Iterator[BadJob]:

@@ -21,75 +21,46 @@ def of(job: JobBuilder) -> Any:
     return parse_spec(job.build()["spec"])
 
 
-DEFAULTS: dict[str, tuple[str, Any]] = {
-    "withGloo": ("with_gloo", 1),
-    "cleanPodPolicy": ("clean_pod_policy", None),
-    "intranet": ("intranet", Intranet.POD_IP),
-    "schedulingPolicy": ("scheduling_policy", None),
-    "elastic": ("elastic", 0),
-    "backoffLimit": ("backoff_limit", None),
-    "podFailurePolicy": ("pod_failure_policy", None),
-    "activeDeadlineSeconds": ("active_deadline_seconds", None),
-    "startingDeadlineSeconds": ("starting_deadline_seconds", None),
-    "ttlSecondsAfterFinished": ("ttl_seconds_after_finished", None),
-    "suspend": ("suspend", False),
-    "managedBy": ("managed_by", ""),
-    "stallPolicy": ("stall_policy", None),
-    "resume": ("resume", None),
-    "ps": ("roles", {}),
+NO_POLICY = SchedulingPolicy(None, "", "", None)
+POLICY: Any = {
+    "minAvailable": 2,
+    "queue": "q",
+    "priorityClass": "high",
+    "minResources": {"cpu": "4"},
 }
+ELSEWHERE = "kueue.x-k8s.io/multikueue"
+FIELDS: list[tuple[str, str, Any, Any, Any]] = [
+    ("withGloo", "with_gloo", 1, 2, 2),
+    ("withGloo", "with_gloo", 1, 0, 0),
+    ("cleanPodPolicy", "clean_pod_policy", None, "Never", CleanPodPolicy.NEVER),
+    ("intranet", "intranet", Intranet.POD_IP, "Service", Intranet.SERVICE),
+    ("schedulingPolicy", "scheduling_policy", None, {}, NO_POLICY),
+    ("schedulingPolicy", "scheduling_policy", None, dict.fromkeys(POLICY), NO_POLICY),
+    ("schedulingPolicy", "scheduling_policy", None, POLICY, SchedulingPolicy(*POLICY.values())),
+    ("elastic", "elastic", 0, 1, 1),
+    ("backoffLimit", "backoff_limit", None, 3, 3),
+    ("backoffLimit", "backoff_limit", None, 0, 0),
+    ("podFailurePolicy", "pod_failure_policy", None, {"rules": []}, {"rules": []}),
+    ("activeDeadlineSeconds", "active_deadline_seconds", None, 60, 60),
+    ("activeDeadlineSeconds", "active_deadline_seconds", None, 0, 0),
+    ("startingDeadlineSeconds", "starting_deadline_seconds", None, 61, 61),
+    ("ttlSecondsAfterFinished", "ttl_seconds_after_finished", None, 62, 62),
+    ("ttlSecondsAfterFinished", "ttl_seconds_after_finished", None, 0, 0),
+    ("suspend", "suspend", False, True, True),
+    ("managedBy", "managed_by", "", ELSEWHERE, ELSEWHERE),
+    ("stallPolicy", "stall_policy", None, {}, StallPolicy(900, 3600)),
+    ("stallPolicy", "stall_policy", None, {"afterSeconds": 120}, StallPolicy(120, 480)),
+    ("resume", "resume", None, "Paddle", Resume.PADDLE),
+]
 
 
-@pytest.mark.parametrize(("name", "default"), DEFAULTS.values(), ids=DEFAULTS)
-def test_an_unset_field_has_its_default(name: str, default: Any) -> None:
+@pytest.mark.parametrize(("field", "name", "default", "given", "read"), FIELDS)
+def test_a_set_field_is_read_and_one_that_is_unset_or_null_has_its_default(
+    field: str, name: str, default: Any, given: Any, read: Any
+) -> None:
     assert getattr(parse(), name) == default
-
-
-@pytest.mark.parametrize(
-    ("field", "name", "default"), [(f, *d) for f, d in DEFAULTS.items()], ids=DEFAULTS
-)
-def test_null_counts_as_unset(field: str, name: str, default: Any) -> None:
     assert getattr(parse(**{field: None}), name) == default
-
-
-VALUES: dict[str, tuple[str, Any, Any]] = {
-    "withGloo": ("with_gloo", 2, 2),
-    "cleanPodPolicy": ("clean_pod_policy", "Never", CleanPodPolicy.NEVER),
-    "intranet": ("intranet", "Service", Intranet.SERVICE),
-    "elastic": ("elastic", 1, 1),
-    "backoffLimit": ("backoff_limit", 3, 3),
-    "podFailurePolicy": ("pod_failure_policy", {"rules": []}, {"rules": []}),
-    "activeDeadlineSeconds": ("active_deadline_seconds", 60, 60),
-    "startingDeadlineSeconds": ("starting_deadline_seconds", 61, 61),
-    "ttlSecondsAfterFinished": ("ttl_seconds_after_finished", 62, 62),
-    "suspend": ("suspend", True, True),
-    "managedBy": ("managed_by", "kueue.x-k8s.io/multikueue", "kueue.x-k8s.io/multikueue"),
-    "stallPolicy": ("stall_policy", {}, StallPolicy(900, 3600)),
-    "afterSeconds": ("stall_policy", {"afterSeconds": 120}, StallPolicy(120, 480)),
-    "resume": ("resume", "Paddle", Resume.PADDLE),
-}
-
-
-@pytest.mark.parametrize(
-    ("field", "name", "given", "read"),
-    [("stallPolicy" if f == "afterSeconds" else f, *v) for f, v in VALUES.items()],
-    ids=VALUES,
-)
-def test_a_set_field_is_read(field: str, name: str, given: Any, read: Any) -> None:
     assert getattr(parse(**{field: given}), name) == read
-
-
-ZEROS = {
-    "withGloo": "with_gloo",
-    "backoffLimit": "backoff_limit",
-    "ttlSecondsAfterFinished": "ttl_seconds_after_finished",
-    "activeDeadlineSeconds": "active_deadline_seconds",
-}
-
-
-@pytest.mark.parametrize(("field", "name"), ZEROS.items(), ids=ZEROS)
-def test_zero_is_a_value(field: str, name: str) -> None:
-    assert getattr(parse(**{field: 0}), name) == 0
 
 
 CLEANING = {
@@ -112,6 +83,7 @@ def test_clean_policy_is_the_old_name_of_clean_pod_policy(
 def test_roles_are_in_the_order_in_which_they_are_created() -> None:
     role = {"replicas": 1, "template": TEMPLATE}
     assert list(parse(heter=role, worker=role, ps=role).roles) == [Role.PS, Role.WORKER, Role.HETER]
+    assert list(parse(heter=None, worker=role, ps=None).roles) == [Role.WORKER]
 
 
 def test_an_empty_role_has_one_replica_of_an_empty_template() -> None:
@@ -177,26 +149,6 @@ def test_the_roles_tell_the_mode(job: JobBuilder, mode: Mode) -> None:
 @pytest.mark.parametrize(("level", "is_elastic"), [(None, False), (0, False), (1, True), (2, True)])
 def test_a_job_is_elastic_from_level_one(level: int | None, is_elastic: bool) -> None:
     assert parse(elastic=level).is_elastic == is_elastic
-
-
-POLICIES = {
-    "empty": ({}, SchedulingPolicy(None, "", "", None)),
-    "nulls": ({"queue": None, "priorityClass": None}, SchedulingPolicy(None, "", "", None)),
-    "full": (
-        {
-            "minAvailable": 2,
-            "queue": "q",
-            "priorityClass": "high",
-            "minResources": {"cpu": "4"},
-        },
-        SchedulingPolicy(2, "q", "high", {"cpu": "4"}),
-    ),
-}
-
-
-@pytest.mark.parametrize(("raw", "policy"), POLICIES.values(), ids=POLICIES)
-def test_a_scheduling_policy_is_there_once_it_is_set(raw: Any, policy: SchedulingPolicy) -> None:
-    assert parse(schedulingPolicy=raw).scheduling_policy == policy
 
 
 def test_reading_changes_nothing() -> None:

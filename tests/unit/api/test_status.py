@@ -243,10 +243,6 @@ def test_a_condition_is_true_when_it_is_set_and_true(type_: Condition, is_true: 
 # Failures and phases
 
 
-def test_a_failure_comes_last() -> None:
-    assert JobStatus(failures=(EVICTED,)).with_failure(KILLED).failures == (EVICTED, KILLED)
-
-
 def test_only_the_latest_failures_are_kept() -> None:
     status = JobStatus()
     for attempt in range(1, MAX_FAILURES + 3):

@@ -7,7 +7,7 @@ import pytest
 from api.validation import validate_job
 from tests.memory import bad_jobs
 from tests.memory.bad_jobs import BadJob
-from tests.memory.builders import a_job, a_template
+from tests.memory.builders import JobBuilder, a_job, a_template
 
 GOOD: dict[str, Any] = {
     "single": a_job().with_workers(1),
@@ -38,6 +38,24 @@ GOOD: dict[str, Any] = {
             ]
         }
     ),
+    **{f"port-{port}": bad_jobs.with_port(port, port) for port in ("30236", "1", "65516")},
+    "port-of-a-sidecar": bad_jobs.with_pod(
+        containers=[
+            {"name": "side", "env": [{"name": "PADDLE_PORT", "value": "any"}]},
+            {"name": "paddle", "image": "i"},
+        ]
+    ),
+}
+REFUSED = {
+    "two-at-once": (
+        a_job("1st").with_ps(1).with_workers(1).with_spec(elastic=1).build(),
+        {"metadata.name", "spec.elastic"},
+    ),
+    "no-workers": (a_job().with_ps(1).build(), {"spec.worker"}),
+    "no-containers": (
+        bad_jobs.with_pod(containers=[]),
+        {"spec.worker.template.spec.containers"},
+    ),
 }
 
 
@@ -52,39 +70,15 @@ def test_refuses(bad: BadJob) -> None:
 
 @pytest.mark.parametrize("job", GOOD.values(), ids=GOOD)
 def test_accepts(job: Any) -> None:
-    assert validate_job(job.build()) == []
+    assert validate_job(job.build() if isinstance(job, JobBuilder) else job) == []
 
 
-@pytest.mark.parametrize("port", ["30236", "1", "65516"])
-def test_accepts_a_port(port: str) -> None:
-    assert validate_job(bad_jobs.with_port(port, port)) == []
+@pytest.mark.parametrize(("job", "paths"), REFUSED.values(), ids=REFUSED)
+def test_says_all_that_is_wrong(job: Any, paths: set[str]) -> None:
+    assert {error.path for error in validate_job(job)} == paths
 
 
-def test_a_sidecars_port_is_its_own_affair() -> None:
-    sidecar = {"name": "side", "env": [{"name": "PADDLE_PORT", "value": "any"}]}
-    trainer = {"name": "paddle", "image": "i"}
-    job = bad_jobs.with_pod(containers=[sidecar, trainer])
-    assert validate_job(job) == []
-
-
-def test_says_all_that_is_wrong() -> None:
-    job = a_job("1st").with_ps(1).with_workers(1).with_spec(elastic=1).build()
-    assert {error.path for error in validate_job(job)} == {"metadata.name", "spec.elastic"}
-
-
-@pytest.mark.parametrize(
-    ("replicas", "says"), [(0, "from 1 to"), (-1, "from 1 to"), (10**9, "from 1 to")]
-)
-def test_bounds_replicas_where_no_schema_does(replicas: int, says: str) -> None:
+@pytest.mark.parametrize("replicas", [0, -1, 10**9])
+def test_bounds_replicas_where_no_schema_does(replicas: int) -> None:
     errors = validate_job(bad_jobs.with_worker(replicas=replicas))
-    assert any(says in error.message for error in errors)
-
-
-def test_a_job_needs_workers() -> None:
-    errors = validate_job(a_job().with_ps(1).build())
-    assert [error.path for error in errors] == ["spec.worker"]
-
-
-def test_a_role_needs_containers() -> None:
-    errors = validate_job(bad_jobs.with_pod(containers=[]))
-    assert [error.path for error in errors] == ["spec.worker.template.spec.containers"]
+    assert any("from 1 to" in error.message for error in errors)
