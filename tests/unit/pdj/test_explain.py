@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +12,7 @@ from api.objects import Raw
 from kube.client import Client
 from kube.errors import Forbidden, NotFound
 from pdj.explain import chinese, english, etcd, kueue
-from pdj.explain.story import build_story, language_module
+from pdj.explain.story import Story, build_story, language_module
 from pdj.explain.texts import Text, Who
 from pdj.gather.jobs import JobPicture
 from pdj.text.explain import draw_story
@@ -20,7 +20,7 @@ from pdj.text.terminal import Screen
 from reconcile.children.queue import NEXT_STEPS
 from reconcile.words.fault import Fault
 from tests.cluster.pdj.test_explain import JOBS
-from tests.memory.builders import NOW, a_job, a_pod, a_template, stamp
+from tests.memory.builders import NOW, JobBuilder, a_job, a_pod, a_template, stamp
 
 CLUSTER_TESTS = Path(__file__).parents[2] / "cluster"
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -65,10 +65,21 @@ class Events:
         return (self.events if path.endswith("/events") else []), ""
 
 
-def next_step(job: Raw, language: str, *events: Raw) -> Text:
-    """What a user is told about the job."""
-    (why,) = build_story(cast("Client", Events(*events)), JobPicture(job), language).whys
-    return why.text
+def story_of(job: JobBuilder, client: object = None, language: str = "en") -> Story:
+    """What a user is told about the job, where the cluster is what this client sees."""
+    return build_story(cast("Client", client or Events()), JobPicture(job.build()), language)
+
+
+def a_failed_job(why: Reason = Reason.POD_FAILED, /, **record: Any) -> JobBuilder:
+    """A job whose status has this record of its only failure."""
+    usual = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
+    job = a_job().with_workers(3).with_status(phase="Failed", attempt=1, failures=[usual | record])
+    return job.with_condition("Failed", True, reason=why)
+
+
+def shown(job: JobBuilder) -> list[str]:
+    """What `explain` prints."""
+    return draw_story(story_of(job), "en", Screen(has_colour=False).paint, NOW)
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
@@ -92,45 +103,31 @@ def next_step(job: Raw, language: str, *events: Raw) -> Text:
 def test_want_of_memory_is_no_error_of_the_program(
     ended: Raw, text: str, reason: Reason, language: str, texts: ModuleType
 ) -> None:
-    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, **ended}
-    job = a_job().with_workers(1).with_status(phase="Failed", failures=[record])
-    job.with_condition("Failed", True, reason=reason)
     named = texts.FAULTS[Fault.HARDWARE] if text == "HARDWARE" else getattr(texts, text, None)
-    expected = named or texts.TEXTS[reason]
-    assert next_step(job.build(), language) == expected
+    (why,) = story_of(a_failed_job(reason, **ended), language=language).whys
+    assert why.text == (named or texts.TEXTS[reason])
 
 
 def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_more() -> None:
     lines = [f"line {number}" for number in range(15)]
-    record = {"attempt": 2, "pod": "train-worker-1", "role": "worker", "index": 1, "exitCode": 1}
-    record |= {"reason": "PodFailed", "message": "\n".join(["ValueError: no", *lines])}
-    job = a_job().with_workers(2).with_status(phase="Failed", attempt=2, failures=[record])
-    job.with_condition("Failed", True, reason=Reason.POD_FAILED)
-    story = build_story(cast("Client", Events()), JobPicture(job.build()), "en")
-    shown = draw_story(story, "en", Screen(has_colour=False).paint, NOW)
-    start = shown.index("Its last lines:") + 1
-    assert shown[start : start + 10] == [f"  {line}" for line in lines[-10:]]
+    message = "\n".join(["ValueError: no", *lines])
+    printed = shown(a_failed_job(attempt=2, index=1, reason="PodFailed", message=message))
+    start = printed.index("Its last lines:") + 1
+    assert printed[start : start + 10] == [f"  {line}" for line in lines[-10:]]
     command = "kubectl pdj -n default logs train --role worker --index 1 --attempt 2"
-    assert shown[start + 10] == f"  more: {command}"
+    assert printed[start + 10] == f"  more: {command}"
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
 def test_want_of_memory_is_known_in_the_history_too(language: str, texts: ModuleType) -> None:
-    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "reason": "OOMKilled"}
-    job = a_job().with_workers(1).with_status(phase="Failed", failures=[record])
-    job.with_condition("Failed", True, reason=Reason.POD_FAILED)
-    story = build_story(cast("Client", Events()), JobPicture(job.build()), language)
+    story = story_of(a_failed_job(exitCode=None, reason="OOMKilled"), language=language)
     assert [each.text for each in story.history] == [texts.OUT_OF_MEMORY]
 
 
 def test_a_role_that_is_none_stays_out_of_the_command_for_more() -> None:
     """Whoever may write the status may write it, and the command is there to be copied."""
-    record = {"attempt": 1, "pod": "p", "role": "worker; touch /tmp/x", "reason": "PodFailed"}
-    job = a_job().with_workers(2).with_status(phase="Failed", attempt=1, failures=[record])
-    job.with_condition("Failed", True, reason=Reason.POD_FAILED)
-    story = build_story(cast("Client", Events()), JobPicture(job.build()), "en")
-    shown = draw_story(story, "en", Screen(has_colour=False).paint, NOW)
-    assert "  more: kubectl pdj -n default logs train --attempt 1" in shown
+    job = a_failed_job(role="worker; touch /tmp/x", index=None, reason="PodFailed")
+    assert "  more: kubectl pdj -n default logs train --attempt 1" in shown(job)
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
@@ -140,16 +137,16 @@ def test_volume_that_cannot_be_mounted_is_not_waited_for(
 ) -> None:
     job = a_job().with_workers(1).with_status(phase="Starting")
     job.with_condition("Pending", True, reason=Reason.WAITING_FOR_PODS)
-    built = job.build()
     event = {
         "type": "Warning",
         "reason": warning,
         "message": 'configmap "settings" not found',
-        "involvedObject": built["metadata"],
+        "involvedObject": job.build()["metadata"],
         "metadata": {"creationTimestamp": stamp()},
     }
     expected = getattr(texts, text) if text else texts.TEXTS[Reason.WAITING_FOR_PODS]
-    assert next_step(built, language, event) == expected
+    (why,) = story_of(job, Events(event), language).whys
+    assert why.text == expected
 
 
 class Nodes(Events):
@@ -169,8 +166,7 @@ def test_what_no_node_has_is_said_to_never_fit(asked: object, fits: bool) -> Non
     template["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": asked}}
     job = a_job().with_workers(2, template).with_status(phase="Pending")
     job.with_condition("Pending", True, reason=Reason.UNSCHEDULABLE)
-    client = cast("Client", Nodes("2", "4"))  # type: ignore[arg-type]
-    first = build_story(client, JobPicture(job.build()), "en").facts["nodes"][0]
+    first = story_of(job, Nodes("2", "4")).facts["nodes"][0]  # type: ignore[arg-type]
     never = "each pod of worker asks for nvidia.com/gpu 8, but no node has more than 4: it never"
     assert first.startswith("node-0: " if fits else never)
 
@@ -190,11 +186,7 @@ def test_who_waited_in_vain_is_shown_beside_the_others(
     are_kept: bool, language: str, texts: ModuleType
 ) -> None:
     message = "RuntimeError: [/gloo/unbound_buffer.cc:86] TIMEOUT self_rank = none pair_rank = -1"
-    record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
-    job = a_job().with_workers(3)
-    job.with_status(phase="Failed", attempt=1, failures=[record | {"message": message}])
-    job.with_condition("Failed", True, reason=Reason.POD_FAILED)
-    built = job.build()
+    built = a_failed_job(message=message).build()
     pods = [a_pod(built, index=0).ended(1), a_pod(built, index=1).ended(143), a_pod(built, index=2)]
     picture = JobPicture(built, tuple(pod.build() for pod in (pods if are_kept else pods[:1])))
     story = build_story(cast("Client", Logs()), picture, language)
@@ -207,16 +199,13 @@ class Services(Events):
     """A client of a cluster that has this Service, or none."""
 
     def __init__(self, service: str = "") -> None:
+        super().__init__()
         self.service = service
 
     def get(self, path: str) -> Raw:
         if path.removeprefix("/api/v1/namespaces/").replace("/services/", "/") != self.service:
             raise NotFound(path)
         return {}
-
-    def list(self, path: str) -> tuple[list[Raw], str]:
-        """No Events."""
-        return [], ""
 
 
 @pytest.mark.parametrize(
@@ -256,10 +245,9 @@ def test_who_misses_an_etcd_is_asked_to_create_it(
     record |= {"reason": reason, "message": "etcd connection failed"}
     job = a_job().with_elastic_workers(2, 1, 3).with_status(attempt=2, failures=[record])
     job.with_status(phase="Restarting").with_condition("Restarting", True, reason=reason)
-    client = cast("Client", Services("default/paddle-elastic-etcd" if is_there else ""))
-    (why,) = build_story(client, JobPicture(job.build()), language).whys
-    expected = language_module(language).TEXTS[reason] if is_there else text
-    assert why.text == expected
+    client = Services("default/paddle-elastic-etcd" if is_there else "")
+    (why,) = story_of(job, client, language).whys
+    assert why.text == (language_module(language).TEXTS[reason] if is_there else text)
 
 
 ELSEWHERE = {
@@ -355,14 +343,12 @@ def test_every_reason_of_kueue_has_a_sentence(kueues: str, language: str, end: s
     told = {"type": "QuotaReserved", "status": "False", "reason": kueues}
     if not is_wait:
         told = {"type": "Evicted", "status": "True", "reason": kueues}
-    story = build_story(cast("Client", Queues(told)), JobPicture(job.build()), language)
+    text = story_of(job, Queues(told), language).whys[0].text
     generic = language_module(language).TEXTS[reason]
-    text = story.whys[0].text
     assert text.cause.endswith(end)
     assert text.next_step.endswith(end)
     assert text != generic
-    hidden = build_story(cast("Client", Queues()), JobPicture(job.build()), language)
-    assert hidden.whys[0].text == generic
+    assert story_of(job, Queues(), language).whys[0].text == generic
 
 
 @pytest.mark.parametrize(
@@ -381,8 +367,7 @@ def test_queued_job_has_its_place_and_who_holds_the_quota(
     job.with_status(phase="Pending").with_condition("Pending", True, reason=Reason.QUEUED)
     queues = Queues({"type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota"})
     queues.visible, queues.holders = visible, holders
-    story = build_story(cast("Client", queues), JobPicture(job.build()), "en")
-    assert story.facts["queue"] == ["team: 2 of 2", *told]
+    assert story_of(job, queues).facts["queue"] == ["team: 2 of 2", *told]
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", kueue.ENGLISH), ("zh", kueue.CHINESE)])
@@ -395,7 +380,7 @@ def test_job_of_multikueue_is_explained_by_its_workload(
     told = {"type": "QuotaReserved", "status": quota, "reason": reason}
     admitted = {"type": "Admitted", "status": quota, "reason": reason}
     job = a_job().with_workers(1).with_spec(managedBy="kueue.x-k8s.io/multikueue")
-    story = build_story(cast("Client", Queues(told, admitted)), JobPicture(job.build()), language)
+    story = story_of(job, Queues(told, admitted), language)
     assert story.whys[0].text == texts[reason]
 
 

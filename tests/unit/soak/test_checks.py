@@ -1,166 +1,257 @@
-"""Each check of a soak is shown a world that breaks its rule, and one that does not."""
+"""Each check of a soak is shown worlds that break its rule, and some that do not."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from api.constants import API_VERSION, LABEL_JOB_UID
+from api.constants import API_VERSION, LABEL_ATTEMPT, LABEL_INDEX, LABEL_JOB_UID, LABEL_ROLE
 from reconcile.model.plan import Observed, Settings
 from reconcile.reconcile import reconcile
 from tests.memory.builders import a_job
+from tests.soak import checks
 from tests.soak.audit import WriteLog
-from tests.soak.checks import (
-    Expectation,
-    Listing,
-    check_ends,
-    check_foreign,
-    check_log,
-    check_nothing_to_do,
-    check_orphans,
-    check_rest,
-    check_status,
-    is_lost,
-)
+from tests.soak.checks import Expectation, Listing
+from tests.soak.trainings import begins_to_stall, is_of_training, wrong_stall
+from tests.soak.witness import Witness, wrong_steps
 
 Raw = dict[str, Any]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WELL = {"type": "Completed", "status": "True", "reason": "WorkersSucceeded", "message": "2 ended"}
+STALL = {"attempt": 1, "reason": "TrainingStalled"}
+KILLED = {"attempt": 1, "reason": "PodFailed"}
+TOLD = {"type": "TrainingStalled", "status": "True", "reason": "NoOutput"}
+OVER = TOLD | {"status": "False", "reason": "TrainsAgain"}
 
 
-def job_with(**status: Any) -> Raw:
-    metadata: Raw = {"name": "train", "namespace": "a", "uid": "job", "generation": 2}
+def job(name: str = "train", uid: str = "job", version: int = 1, **status: Any) -> Raw:
+    """A job that has completed, but for these fields of its status."""
+    metadata: Raw = {"name": name, "namespace": "a", "uid": uid, "generation": 2}
     status = {"phase": "Completed", "conditions": [WELL], "observedGeneration": 2, **status}
+    metadata["resourceVersion"] = str(version)
     return {"kind": "PaddleJob", "metadata": metadata, "spec": {}, "status": status}
 
 
-def child(kind: str = "Pod", uid: str = "job", **fields: Any) -> Raw:
-    owner = {"apiVersion": API_VERSION, "kind": "PaddleJob", "name": "train", "uid": uid}
-    labels = {LABEL_JOB_UID: uid, "batch.paddlepaddle.org/role": "worker"}
-    metadata: Raw = {"name": "train-worker-0", "namespace": "a", "uid": "child", "labels": labels}
+def child(
+    uid: str = "child", version: int = 1, attempt: int = 1, index: int = 0, **fields: Any
+) -> Raw:
+    """A running pod of the job, or another child."""
+    owner = {"apiVersion": API_VERSION, "kind": "PaddleJob", "name": "train", "uid": "job"}
+    labels = {LABEL_JOB_UID: "job", LABEL_ROLE: "worker"}
+    labels |= {LABEL_INDEX: str(index), LABEL_ATTEMPT: str(attempt)}
+    metadata: Raw = {"name": f"train-{uid}", "namespace": "a", "uid": uid, "labels": labels}
     metadata["ownerReferences"] = [{**owner, "controller": True}]
-    return {"kind": kind, "metadata": metadata, "status": {"phase": "Running"}, **fields}
+    metadata["resourceVersion"] = str(version)
+    return {"kind": "Pod", "metadata": metadata, "status": {"phase": "Running"}, **fields}
+
+
+def changed(**metadata: Any) -> Raw:
+    pod = child()
+    return {**pod, "metadata": pod["metadata"] | metadata}
 
 
 def listing(*jobs: Raw, **children: list[Raw]) -> Listing:
     return Listing(list(jobs), {"Pod": [], "Service": [], "ConfigMap": [], **children})
 
 
-@pytest.mark.parametrize(
-    ("status", "told"),
-    [
-        ({"phase": "Failed"}, "is Failed and not Completed"),
-        ({"conditions": []}, "does not say why"),
-        ({"conditions": [WELL | {"message": ""}]}, "does not say why"),
-        ({"conditions": [WELL | {"status": "False"}]}, "does not say why"),
-        ({"restartCount": 1}, "was restarted, and nothing had happened to it"),
-        ({"failures": [{"exitCode": 99}]}, "told other peers than its own"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_wrong_end_is_seen(status: Raw, told: str) -> None:
-    (wrong,) = check_ends(job_with(**status), Expectation("Completed"))
-    assert told in wrong
+def ends(*, is_touched: bool = False, may_restart: bool = False, **status: Any) -> list[str]:
+    return checks.check_ends(job(**status), Expectation("Completed", may_restart, is_touched))
 
 
-def test_an_end_as_it_had_to_be_is_well() -> None:
-    assert not check_ends(job_with(), Expectation("Completed"))
-    restarted = job_with(restartCount=1, failures=[{"exitCode": 4}])
-    assert not check_ends(restarted, Expectation("Completed", is_touched=True))
-    assert not check_ends(restarted, Expectation("Completed", may_restart=True))
+def to_do(job: Raw) -> list[str]:
+    return checks.check_nothing_to_do(job, listing(job), NOW, Settings())
+
+
+def settled() -> Raw:
+    """A suspended job whose status says all."""
+    job = a_job().with_workers(2).with_spec(suspend=True).build()
+    for _ in range(3):
+        plan = reconcile(Observed(job=job), NOW, Settings())
+        job = {**job, "status": (job.get("status") or {}) | (plan.status or {}).get("status", {})}
+    return job
+
+
+def counts(*pods: Raw, **status: Any) -> list[str]:
+    running = job(phase="Running", worker={"running": 1}, **status)
+    return checks.check_status(running, listing(running, Pod=[*pods]))
+
+
+def foreign(*after: Raw) -> list[str]:
+    return checks.check_foreign([child()], after)
+
+
+def stall(name: str, **status: Any) -> list[str]:
+    return wrong_stall({**job(name), "status": status})
+
+
+FREE_END: dict[str, Any] = {"restartCount": 1, "failures": [{"exitCode": 4}]}
+CHECKS: dict[str, tuple[Callable[[], list[str]], str]] = {
+    "another end": (lambda: ends(phase="Failed"), "is Failed and not Completed"),
+    "no reason": (lambda: ends(conditions=[]), "does not say why"),
+    "no words": (lambda: ends(conditions=[WELL | {"message": ""}]), "does not say why"),
+    "no truth": (lambda: ends(conditions=[WELL | {"status": "False"}]), "does not say why"),
+    "a restart": (lambda: ends(restartCount=1), "was restarted, and nothing had happened to it"),
+    "other peers": (lambda: ends(failures=[{"exitCode": 99}]), "told other peers than its own"),
+    "the end": (ends, ""),
+    "a restart after a fault": (lambda: ends(is_touched=True, **FREE_END), ""),
+    "a restart by itself": (lambda: ends(may_restart=True, **FREE_END), ""),
+    "its pods are counted": (lambda: counts(child()), ""),
+    "a pod too few": (counts, "tells of 1 running worker pods, and 0 run"),
+    "an older spec": (lambda: counts(child(), observedGeneration=1), "not seen generation 2"),
+    "no pods": (lambda: to_do(a_job().with_workers(2).build())[:1], "still to create: ['train-wo"),
+    "all is done": (lambda: to_do(settled()), ""),
+    **{
+        f"an orphan, {kind}": (
+            lambda kind=kind: checks.check_orphans(listing(**{kind: [child(kind=kind)]})),
+            f"{kind} a/train-child belongs to a job that is gone",
+        )
+        for kind in checks.KINDS
+    },
+    "no orphan": (lambda: checks.check_orphans(listing(job(), Pod=[child()])), ""),
+    "foreign, gone": (foreign, "was touched"),
+    "foreign, changed": (lambda: foreign(child(spec={"nodeName": "other"})), "was touched"),
+    "foreign, relabelled": (lambda: foreign(changed(labels={})), "was touched"),
+    "foreign, deleted": (lambda: foreign(changed(deletionTimestamp="now")), "was touched"),
+    "foreign, moved on": (lambda: foreign(child(version=9, status={"phase": "Pending"})), ""),
+    "another's job": (lambda: checks.check_foreign([job()], [job(phase="Failed")]), "was touched"),
+    "a write at rest": (lambda: checks.check_rest(["patch a/train"]), "at rest: patch a/train"),
+    "rest": (lambda: checks.check_rest([]), ""),
+    "an exception": (lambda: checks.check_log("it", "well\nTraceback (most"), "it raised: "),
+    "no exception": (lambda: checks.check_log("it", "well"), ""),
+    "an unread log": (
+        lambda: checks.check_read(job(phase="Running", attempt=2, progress={"attempt": 1})),
+        "its log was not read",
+    ),
+    "a log that is read": (
+        lambda: checks.check_read(job(phase="Running", attempt=2, progress={"attempt": 2})),
+        "",
+    ),
+    "a log of the past": (lambda: checks.check_read(job(attempt=2)), ""),
+    "a pause that is told": (lambda: stall("pauses-x", conditions=[TOLD]), "only paused"),
+    "a pause that is over": (lambda: stall("pauses-x", conditions=[OVER]), "only paused"),
+    "a pause that is charged": (lambda: stall("pauses-x", failures=[STALL]), "only paused"),
+    "a pause that fails": (lambda: stall("pauses-x", phase="Failed"), "only paused"),
+    "a kill": (lambda: stall("pauses-x", failures=[KILLED], failureCount=1), ""),
+    "a hang": (lambda: stall("hangs-x-0", failures=[STALL], failureCount=1), ""),
+    "a hang twice": (lambda: stall("hangs-x-0", failures=[STALL] * 2), "for it again"),
+    "a late hang": (lambda: stall("hangs-x-0", failures=[STALL | {"attempt": 2}]), "for it again"),
+    "a hang in secret": (
+        lambda: stall("hangs-x-0", failures=[STALL], failureCount=2),
+        "was charged 2 times",
+    ),
+    "another job": (lambda: stall("single-1", failures=[STALL], conditions=[TOLD]), ""),
+    **{
+        f"a falling {counter}": (
+            lambda counter=counter: wrong_steps({counter: 2}, {counter: 1}),
+            f"{counter} fell from 2 to 1",
+        )
+        for counter in ("attempt", "restartCount", "failureCount")
+    },
+    "a counter": (lambda: wrong_steps({"attempt": 1}, {"attempt": 2}), ""),
+    "a count after the end": (lambda: after_the_end(failed=0), "the counts of worker went on"),
+    "pods that go after the end": (lambda: after_the_end(running=0), ""),
+}
+
+
+def after_the_end(**worker: int) -> list[str]:
+    frozen = {"failed": 1, "running": 1}
+    before, after = ({"phase": "Failed", "worker": each} for each in (frozen, frozen | worker))
+    return wrong_steps(before, after)
+
+
+@pytest.mark.parametrize(("check", "says"), CHECKS.values(), ids=CHECKS)
+def test_a_rule_that_is_broken_is_seen_and_nothing_else(
+    check: Callable[[], list[str]], says: str
+) -> None:
+    wrong = check()
+    assert len(wrong) == bool(says)
+    assert says in "".join(wrong)
 
 
 def test_only_a_wrong_end_is_beyond_hope() -> None:
-    assert is_lost(job_with(phase="Failed"), Expectation("Completed"))
-    assert not is_lost(job_with(), Expectation("Completed"))
-    assert not is_lost(job_with(phase="Restarting"), Expectation("Completed"))
+    assert checks.is_lost(job(phase="Failed"), Expectation("Completed"))
+    assert not checks.is_lost(job(), Expectation("Completed"))
+    assert not checks.is_lost(job(phase="Restarting"), Expectation("Completed"))
 
 
-def test_a_count_that_is_not_that_of_the_pods_is_seen() -> None:
-    running = job_with(phase="Running", worker={"running": 1})
-    assert not check_status(running, listing(running, Pod=[child()]))
-    (wrong,) = check_status(running, listing(running))
-    assert "tells of 1 running worker pods, and 0 run" in wrong
-
-
-def test_a_status_of_an_older_spec_is_seen() -> None:
-    old = job_with(observedGeneration=1)
-    assert "has not seen generation 2" in check_status(old, listing(old))[0]
-
-
-def test_a_job_without_its_pods_has_something_to_do() -> None:
-    job = a_job().with_workers(2).build()
-    (create, *_) = check_nothing_to_do(job, listing(job), NOW, Settings())
-    assert "still to create: ['train-worker-0', 'train-worker-1']" in create
-
-
-def test_a_job_whose_status_says_all_has_nothing_to_do() -> None:
-    job = a_job().with_workers(2).with_spec(suspend=True).build()
-    observed = Observed(job=job)
-    for _ in range(3):
-        plan = reconcile(observed, NOW, Settings())
-        job = {**job, "status": (job.get("status") or {}) | (plan.status or {}).get("status", {})}
-        observed = Observed(job=job)
-    assert not check_nothing_to_do(job, listing(job), NOW, Settings())
-
-
-@pytest.mark.parametrize("kind", ["Pod", "Service", "ConfigMap"])
-def test_an_orphan_is_seen(kind: str) -> None:
-    orphan = listing(**{kind: [child(kind)]})
-    assert check_orphans(orphan) == [f"{kind} a/train-worker-0 belongs to a job that is gone"]
-    assert not check_orphans(listing(job_with(), **{kind: [child(kind)]}))
-
-
-@pytest.mark.parametrize(
-    "after",
-    [
-        [],
-        [child(spec={"nodeName": "another"})],
-        [child(metadata=child()["metadata"] | {"labels": {}})],
-        [child(metadata=child()["metadata"] | {"deletionTimestamp": "now"})],
-    ],
-    ids=["gone", "changed", "relabelled", "deleted"],
-)
-def test_a_foreign_object_that_was_touched_is_seen(after: list[Raw]) -> None:
-    assert len(check_foreign([child()], after)) == 1
-    written = child(status={"phase": "Pending"})
-    written["metadata"]["resourceVersion"] = "9"
-    assert not check_foreign([child()], [written])
-    assert check_foreign([job_with()], [job_with(phase="Failed")])
-
-
-def test_writes_at_rest_and_exceptions_in_the_log_are_seen() -> None:
-    assert check_rest(["patch paddlejobs/status a/train: 200"])
-    assert not check_rest([])
-    assert check_log("operator-a", "all well\nTraceback (most recent call last):\n  boom")
-    assert not check_log("operator-a", "all well")
+def test_only_a_hang_that_is_told_begins_to_stall() -> None:
+    assert begins_to_stall(job("hangs-x-0", conditions=[TOLD]))
+    assert not begins_to_stall(job("hangs-x-0", conditions=[OVER]))
+    assert not begins_to_stall(job("pauses-x", conditions=[TOLD]))
 
 
 def entry(user: str = "operator", verb: str = "patch", resource: str = "pods", **more: Any) -> str:
+    """A line of the audit log."""
     what = {"resource": resource, "namespace": "a", "name": "x"}
-    answer = {"responseStatus": {"code": 200}, "stage": "ResponseComplete"}
-    return json.dumps(
-        {"user": {"username": user}, "verb": verb, "objectRef": what, **answer, **more}
-    )
+    told = {"user": {"username": user}, "verb": verb, "objectRef": what}
+    return json.dumps(told | {"responseStatus": {"code": 200}, "stage": "ResponseComplete"} | more)
 
 
-def test_writes_of_the_account_are_read_once(tmp_path: Path) -> None:
+def test_writes_of_the_account_are_read_once_and_refused_ones_not_counted(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     others = [entry(user="kubelet"), entry(verb="watch"), entry(resource="leases")]
     path.write_text("\n".join([entry(), *others]) + "\n" + entry()[:20])
     log = WriteLog(path, "operator")
     assert log.take() == ["patch pods a/x: 200"]
+    refused = entry(verb="create", responseStatus={"code": 403})
     with path.open("a") as file:
-        file.write(entry()[20:] + "\n")
-    assert log.take() == ["patch pods a/x: 200"]
+        file.write(f"{entry()[20:]}\n{refused}\n")
+    assert log.take() == ["patch pods a/x: 200", "create pods a/x: 403"]
     assert log.totals == {"patch pods": 2}
 
 
-def test_a_refused_write_is_told_and_not_counted(tmp_path: Path) -> None:
-    path = tmp_path / "audit.log"
-    path.write_text(entry(verb="create", responseStatus={"code": 403}) + "\n")
-    log = WriteLog(path, "operator")
-    assert log.take() == ["create pods a/x: 403"]
-    assert not log.totals
+def test_writes_about_trainings_are_told_from_others() -> None:
+    assert is_of_training("patch paddlejobs/status soak-a/pauses-saves: 200")
+    assert not is_of_training("patch paddlejobs/status soak-a/single-1-0: 200")
+
+
+ADDED, CHANGED, GONE = "ADDED", "MODIFIED", "DELETED"
+FIRST, SECOND = child("first", 1), child("second", 3)
+NOBODYS = {**SECOND, "metadata": SECOND["metadata"] | {"ownerReferences": []}}
+ENDED, LATE = job(version=5), child("late", 6)
+LIVES, FAILED = job(version=2, phase="Running"), job(phase="Failed")
+AGAIN = job(uid="another", version=3, phase="Pending", attempt=1)
+ELASTIC = LIVES | {"spec": {"elastic": 1}}
+OTHERS = child("new", 2, attempt=2, index=1)
+SEEN = {
+    "two of a place": ([(ADDED, FIRST), (ADDED, SECOND)], "made while train-first lives"),
+    "after one that is gone": ([(ADDED, FIRST), (GONE, FIRST), (ADDED, SECOND)], ""),
+    "after one that has ended": (
+        [(ADDED, FIRST), (CHANGED, FIRST | {"status": {"phase": "Failed"}}), (ADDED, SECOND)],
+        "",
+    ),
+    "two attempts": ([(ADDED, FIRST), (ADDED, OTHERS)], "2 while train-first of 1 lives"),
+    "of an elastic job": ([(ADDED, ELASTIC), (ADDED, FIRST), (ADDED, OTHERS)], ""),
+    "nobody's": ([(ADDED, FIRST), (ADDED, NOBODYS)], ""),
+    "after the end": ([(CHANGED, ENDED), (ADDED, LATE)], "late was made after its job's end"),
+    "told before it": ([(ADDED, LATE), (CHANGED, ENDED)], "late was made after its job's end"),
+    "before the end": ([(CHANGED, ENDED), (ADDED, child("early", 4))], ""),
+    "end taken back": ([(ADDED, FAILED), (CHANGED, LIVES)], "Failed and is Running"),
+    "of one name": ([(ADDED, FAILED), (GONE, FAILED), (ADDED, AGAIN)], ""),
+}
+
+
+@pytest.mark.parametrize(("events", "says"), SEEN.values(), ids=SEEN)
+def test_the_witness_sees_what_must_never_be_and_nothing_else(
+    events: list[tuple[str, Raw]], says: str
+) -> None:
+    witness = Witness()
+    for type_, obj in events:
+        witness.see(type_, obj)
+    violations = " ".join(witness.take_violations())
+    assert says in violations
+    assert bool(violations) == bool(says)
+    if says and "end" not in says:  # a pod that is still there is a violation each time
+        assert not witness.take_violations()
+
+
+def test_what_went_while_nobody_looked_is_not_taken_for_live() -> None:
+    witness = Witness()
+    witness.see(ADDED, FIRST)
+    witness.see_list("Pod", [SECOND])
+    assert not witness.take_violations()
+    witness.see_list("Pod", [SECOND, child("third", 4)])
+    assert witness.take_violations()
