@@ -132,29 +132,30 @@ def test_files_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, tmp_
         load_target(None, None)
 
 
-@pytest.mark.parametrize("server", ["", "ftp://x", "https://", "https://a:b", "a b"])
-def test_a_server_that_is_none_is_said(write: Write, server: str) -> None:
-    with pytest.raises(Problem, match="server"):
-        connect(load_target(write(server=server), None))
-
-
 @pytest.mark.parametrize(
-    "cluster",
+    ("fields", "says"),
     [
-        {"certificate-authority-data": "%%%"},
-        {"certificate-authority-data": base64.b64encode(b"no PEM").decode()},
-        {"certificate-authority": "nowhere.crt"},
+        *(
+            ({"server": server}, "server")
+            for server in ("", "ftp://x", "https://", "https://a:b", "a b")
+        ),
+        ({"certificate-authority-data": "%%%"}, "certificate"),
+        ({"certificate-authority-data": base64.b64encode(b"no PEM").decode()}, "certificate"),
+        ({"certificate-authority": "nowhere.crt"}, "certificate"),
+        *(
+            ({"user": {"exec": found}}, r"exec cannot be read|cannot be run")
+            for found in (
+                *("login", {"command": 7}, {"command": ["/a"]}, {"args": []}),
+                {"command": "a", "args": 7},
+                *({"command": "a", "env": env} for env in ([7], {"A": "b"}, [{"value": "b"}])),
+            )
+        ),
     ],
+    ids=str,
 )
-def test_certificates_that_are_none_are_said(write: Write, cluster: Raw) -> None:
-    with pytest.raises(Problem, match="certificate"):
-        connect(load_target(write(**cluster), None))
-
-
-@pytest.mark.parametrize("key", ["as", "auth-provider"])
-def test_what_is_not_supported_is_not_passed_over(key: str) -> None:
-    with pytest.raises(Problem, match=f"has {key}, which is not supported"):
-        read_identity({key: "somebody"}, {})
+def test_what_leads_to_no_cluster_is_said(write: Write, fields: Raw, says: str) -> None:
+    with pytest.raises(Problem, match=says):
+        connect(load_target(write(**fields), None))
 
 
 def plugin(script: str) -> Raw:
@@ -174,10 +175,14 @@ def test_a_plugin_is_asked_for_the_token() -> None:
         (plugin("exit 3"), "exit code 3"),
         (plugin("echo no"), "has not answered"),
         (plugin("echo []"), "has not answered"),
+        (plugin("yes"), "prints more than 1 MiB"),
+        (plugin("yes >&2"), "prints more than 1 MiB"),
         ({"exec": {"command": "/no/such/plugin"}}, "cannot be run"),
+        *(({key: "somebody"}, f"has {key}, which is not") for key in ("as", "auth-provider")),
+        *(({key: "/dev/zero"}, f"{key}: more than 1 MiB") for key in ("tokenFile", "client-key")),
     ],
 )
-def test_a_plugin_that_fails_is_one_line(user: Raw, says: str) -> None:
+def test_a_login_that_fails_is_one_line(user: Raw, says: str) -> None:
     with pytest.raises(Problem, match=says):
         read_identity(user, {})
 
@@ -186,28 +191,6 @@ def test_a_plugin_may_be_given_a_variable_without_a_value() -> None:
     user = plugin('echo \'{"status": {"token": "t"}}\'')
     user["exec"]["env"] = [{"name": "A"}]
     assert read_identity(user, {}) == Identity("Bearer t")
-
-
-@pytest.mark.parametrize(
-    "found",
-    ["login", {"command": 7}, {"command": ["/a"]}, {"command": "a", "args": 7}, {"args": []}]
-    + [{"command": "a", "env": env} for env in ([7], {"A": "b"}, [{"value": "b"}])],
-)
-def test_a_plugin_that_is_none_is_one_line(write: Write, found: Any) -> None:
-    with pytest.raises(Problem, match=r"exec cannot be read|cannot be run"):
-        connect(load_target(write(user={"exec": found}), None))
-
-
-@pytest.mark.parametrize("name", ["tokenFile", "client-key"])
-def test_a_file_without_an_end_is_one_line(name: str) -> None:
-    with pytest.raises(Problem, match=f"{name}: more than 1 MiB"):
-        read_identity({name: "/dev/zero"}, {})
-
-
-@pytest.mark.parametrize("stream", ["1", "2"])
-def test_a_plugin_that_prints_without_end_is_ended(stream: str) -> None:
-    with pytest.raises(Problem, match="prints more than 1 MiB"):
-        read_identity(plugin(f"yes >&{stream}"), {})
 
 
 def test_words_of_a_plugin_reach_the_terminal_without_what_it_would_obey(

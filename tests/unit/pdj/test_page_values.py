@@ -23,13 +23,11 @@ T0 = NOW.timestamp()
 
 
 def condition(type_: str, second: int, reason: str = "R", status: str = "True") -> Raw:
-    """A condition since a second."""
     return {"type": type_, "status": status, "reason": reason, "message": "why\nmore",
             "lastTransitionTime": at(second)}  # fmt: skip
 
 
 def a_job(phase: str, *conditions: Raw, workers: int = 1, **status: Any) -> Raw:
-    """A job of workers."""
     status = {"phase": phase, "attempt": 1, "conditions": [*conditions]} | status
     return builders.a_job("job").with_workers(workers).with_status(**status).build()
 
@@ -46,25 +44,21 @@ def a_pod(
 
 
 def running(second: int) -> Raw:
-    """The state of a container that runs."""
     return {"running": {"startedAt": at(second)}}
 
 
 def ended(start: int, end: int, code: int) -> Raw:
-    """The state of a container that has ended."""
     times = {"startedAt": at(start), "finishedAt": at(end)}
     return {"terminated": {"exitCode": code, "reason": "Error", **times}}
 
 
 def failure(attempt: int, second: int, index: int = 0) -> Raw:
-    """A record in status."""
     return {"attempt": attempt, "pod": f"job-worker-{index}", "role": "worker", "index": index,
             "reason": "PodFailed", "exitCode": 1, "time": at(second),
             "message": "oops"}  # fmt: skip
 
 
 def pod_event(uid: str, reason: str, second: int, name: str = "job-worker-0") -> Raw:
-    """An Event about a pod."""
     target = {"kind": "Pod", "name": name, "uid": uid}
     return {"metadata": {}, "involvedObject": target, "reason": reason, "lastTimestamp": at(second)}
 
@@ -81,86 +75,86 @@ def bars(job: Raw, pods: list[Raw], lane: int, *events: Raw) -> list[tuple[Any, 
 
 
 RUNS = a_job("Running", condition("PodsScheduled", 2), condition("Running", 5))
+ENDED = a_job("Completed", condition("Completed", 9), completionTime=at(9))
+NEW = {**a_job(""), "status": {}}
+THIRD = a_job(
+    "Running", condition("Running", 40), attempt=3, failures=[failure(1, 10), failure(2, 30)]
+)
+OF_THIRD = (
+    [a_pod(0, attempt=3, created=35, scheduled=36, state=running(40))],
+    [pod_event("0-2", "Scheduled", 15), pod_event("0-2", "Started", 18)],
+)
+BARS: dict[str, tuple[Raw, list[Raw], list[Raw], int, list[Any]]] = {
+    "phases go on until now": (
+        RUNS, [], [], 0, [(0, 2, "Pending"), (2, 5, "Starting"), (5, None, "Running")],
+    ),
+    "phases of the same second stand in their order": (
+        ENDED, [a_pod(0, scheduled=2, state=ended(2, 9, 0))], [], 0,
+        [(0, 2, "Pending"), (2, 9, "Running")],
+    ),
+    "a completed job whose events are gone has its phases": (
+        ENDED, [a_pod(0, scheduled=2, state=ended(5, 9, 0))], [], 0,
+        [(0, 2, "Pending"), (2, 5, "Starting"), (5, 9, "Running")],
+    ),
+    "a completed job has its attempt": (
+        ENDED, [a_pod(0, scheduled=2, state=ended(5, 9, 0))], [], 1, [(0, 9, "done", "1")],
+    ),
+    "a completed job has its pod": (
+        ENDED, [a_pod(0, scheduled=2, state=ended(5, 9, 0))], [], 2,
+        [(0, 2, "waiting"), (2, 5, "starting"), (5, 9, "done")],
+    ),
+    "a new job has one bar": (NEW, [], [], 0, [(0, None, "Pending")]),
+    "a new job has no attempt": (NEW, [], [], 1, []),
+    "a job may end in the second of its creation": (
+        a_job("Failed", condition("Failed", 0), completionTime=at(0)), [], [], 0,
+        [(0, 0, "Pending")],
+    ),
+    "phases of attempts end with their failures": (
+        THIRD, *OF_THIRD, 0,
+        [(0, 10, "Pending"), (10, 15, "Restarting"), (15, 18, "Starting"), (18, 30, "Running"),
+         (30, 36, "Restarting"), (36, 40, "Starting"), (40, None, "Running")],
+    ),
+    "attempts end with their failures": (
+        THIRD, *OF_THIRD, 1,
+        [(0, 10, "ended", "1"), (15, 30, "ended", "2"), (35, None, "current", "3")],
+    ),
+    "pods of attempts end with their failures": (
+        THIRD, *OF_THIRD, 2,
+        [(15, 18, "starting"), (18, 30, "broken"),
+         (35, 36, "waiting"), (36, 40, "starting"), (40, None, "running")],
+    ),
+    "attempts without a record are one bar": (
+        a_job("Restarting", condition("Restarting", 60), attempt=9, failures=[failure(8, 60)]),
+        [], [], 1, [(0, 60, "ended", "1–8")],
+    ),
+    "a start that is told in whole seconds is not before the node": (
+        a_job("Running", attempt=2, failures=[failure(1, 10)]), [],
+        [pod_event("0-1", "Started", 3), pod_event("0-1", "Scheduled", 4)], 2, [(3, 10, "broken")],
+    ),
+    "attempts may end and begin in one second": (
+        a_job("Restarting", attempt=3, failures=[failure(1, 10), failure(2, 15)]), [],
+        [pod_event("0-1", "Started", 2),
+         pod_event("0-2", "Scheduled", 10), pod_event("0-2", "Started", 10)],
+        2, [(2, 10, "broken"), (10, 15, "broken")],
+    ),
+    "a run ends before the next of its name": (
+        a_job("Running", attempt=3, failures=[failure(2, 30)]), [],
+        [pod_event("0-1", "Started", 3), pod_event("0-2", "Started", 20)], 2,
+        [(3, 20, "stopped"), (20, 30, "broken")],
+    ),
+    "a restart in place shows both runs": (
+        RUNS, [a_pod(0, state=running(20), lastState=ended(5, 12, 3))], [], 2,
+        [(0, 1, "waiting"), (1, 5, "starting"), (5, 12, "broken"),
+         (12, 20, "starting"), (20, None, "running")],
+    ),
+}  # fmt: skip
 
 
-def test_phases_go_on_until_now() -> None:
-    assert bars(RUNS, [], 0) == [(0, 2, "Pending"), (2, 5, "Starting"), (5, None, "Running")]
-
-
-def test_phases_of_the_same_second_stand_in_their_order() -> None:
-    job = a_job("Completed", condition("Completed", 9), completionTime=at(9))
-    assert bars(job, [a_pod(0, scheduled=2, state=ended(2, 9, 0))], 0) == [
-        (0, 2, "Pending"),
-        (2, 9, "Running"),
-    ]
-
-
-def test_a_completed_job_whose_events_are_gone_has_its_phases() -> None:
-    job = a_job("Completed", condition("Completed", 9), completionTime=at(9))
-    pods = [a_pod(0, scheduled=2, state=ended(5, 9, 0))]
-    assert bars(job, pods, 0) == [(0, 2, "Pending"), (2, 5, "Starting"), (5, 9, "Running")]
-    assert bars(job, pods, 1) == [(0, 9, "done", "1")]
-    assert bars(job, pods, 2) == [(0, 2, "waiting"), (2, 5, "starting"), (5, 9, "done")]
-
-
-def test_a_new_job_has_one_bar() -> None:
-    job = a_job("")
-    job["status"] = {}
-    assert bars(job, [], 0) == [(0, None, "Pending")]
-    assert bars(job, [], 1) == []
-
-
-def test_attempts_end_with_their_failures() -> None:
-    job = a_job(
-        "Running", condition("Running", 40), attempt=3, failures=[failure(1, 10), failure(2, 30)]
-    )
-    pods = [a_pod(0, attempt=3, created=35, scheduled=36, state=running(40))]
-    told = [pod_event("0-2", "Scheduled", 15), pod_event("0-2", "Started", 18)]
-    assert bars(job, pods, 1, *told) == [
-        (0, 10, "ended", "1"), (15, 30, "ended", "2"), (35, None, "current", "3"),
-    ]  # fmt: skip
-    assert bars(job, pods, 2, *told) == [
-        (15, 18, "starting"), (18, 30, "broken"),
-        (35, 36, "waiting"), (36, 40, "starting"), (40, None, "running"),
-    ]  # fmt: skip
-    assert bars(job, pods, 0, *told) == [
-        (0, 10, "Pending"), (10, 15, "Restarting"), (15, 18, "Starting"), (18, 30, "Running"),
-        (30, 36, "Restarting"), (36, 40, "Starting"), (40, None, "Running"),
-    ]  # fmt: skip
-
-
-def test_attempts_without_a_record_are_one_bar() -> None:
-    job = a_job("Restarting", condition("Restarting", 60), attempt=9, failures=[failure(8, 60)])
-    assert bars(job, [], 1) == [(0, 60, "ended", "1–8")]
-
-
-def test_a_start_that_is_told_in_whole_seconds_is_not_before_the_node() -> None:
-    job = a_job("Running", attempt=2, failures=[failure(1, 10)])
-    told = [pod_event("0-1", "Started", 3), pod_event("0-1", "Scheduled", 4)]
-    assert bars(job, [], 2, *told) == [(3, 10, "broken")]
-
-
-def test_attempts_may_end_and_begin_in_one_second() -> None:
-    job = a_job("Restarting", attempt=3, failures=[failure(1, 10), failure(2, 15)])
-    told = [
-        pod_event("0-1", "Started", 2),
-        *(pod_event("0-2", "Scheduled", 10), pod_event("0-2", "Started", 10)),
-    ]
-    assert bars(job, [], 2, *told) == [(2, 10, "broken"), (10, 15, "broken")]
-
-
-def test_a_run_ends_before_the_next_of_its_name() -> None:
-    job = a_job("Running", attempt=3, failures=[failure(2, 30)])
-    told = [pod_event("0-1", "Started", 3), pod_event("0-2", "Started", 20)]
-    assert bars(job, [], 2, *told) == [(3, 20, "stopped"), (20, 30, "broken")]
-
-
-def test_a_restart_in_place_shows_both_runs() -> None:
-    pod = a_pod(0, state=running(20), lastState=ended(5, 12, 3))
-    assert bars(RUNS, [pod], 2) == [
-        (0, 1, "waiting"), (1, 5, "starting"), (5, 12, "broken"),
-        (12, 20, "starting"), (20, None, "running"),
-    ]  # fmt: skip
+@pytest.mark.parametrize(("job", "pods", "told", "lane", "drawn"), BARS.values(), ids=BARS)
+def test_the_timeline_has_a_bar_for_each_state(
+    job: Raw, pods: list[Raw], told: list[Raw], lane: int, drawn: list[Any]
+) -> None:
+    assert bars(job, pods, lane, *told) == drawn
 
 
 def test_of_thousands_of_pods_those_in_trouble_are_drawn() -> None:
@@ -199,11 +193,6 @@ def test_harmful_characters_are_shown_not_obeyed() -> None:
         "b": {"c": "中文"},
     }
     assert clean_text("a\r\nb") == "a\\x0d\nb"
-
-
-def test_a_job_may_end_in_the_second_of_its_creation() -> None:
-    job = a_job("Failed", condition("Failed", 0), completionTime=at(0))
-    assert bars(job, [], 0) == [(0, 0, "Pending")]
 
 
 def test_the_last_branches_of_the_tree_close_it() -> None:
