@@ -25,7 +25,6 @@ class Answer:
 
     @property
     def is_ok(self) -> bool:
-        """Whether it did what it was asked."""
         return not self.message
 
 
@@ -53,7 +52,6 @@ class ApiServer:
         return self._call("PATCH", f"{path}?{STRICT}", body, MERGE_PATCH)
 
     def create_namespace(self) -> str:
-        """A new namespace's name."""
         name = f"test-{uuid.uuid4().hex[:8]}"
         answer = self.create("/api/v1/namespaces", {"metadata": {"name": name}})
         assert answer.is_ok, answer.message

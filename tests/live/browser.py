@@ -28,7 +28,6 @@ STOP_SECONDS = 20
 
 
 def program() -> str | None:
-    """The browser, if it is installed."""
     return shutil.which("chromium")
 
 

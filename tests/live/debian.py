@@ -50,7 +50,6 @@ def main() -> int:
 
 
 def say(line: str) -> None:
-    """Tell a person."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

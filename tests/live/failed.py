@@ -16,7 +16,6 @@ MOST_FLAKES = 2
 
 
 def main(arguments: list[str], cache: Path = CACHE) -> int:
-    """The exit code."""
     noted, flakes = cache / "v/cache/lastfailed", cache / "flakes"
     if arguments == ["--flakes"]:
         return report(flakes.read_text().splitlines() if flakes.exists() else [])

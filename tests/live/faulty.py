@@ -47,7 +47,6 @@ def hold(lab: Lab, kind: str, name: str) -> None:
 
 
 def release(lab: Lab, kind: str, name: str) -> None:
-    """Let an object go that was held."""
     lab.kubectl("patch", kind, name, "--type=merge", "-p", _finalizers(None))
 
 
@@ -99,7 +98,6 @@ def squeeze_out(lab: Lab, pod: str) -> None:
 
 
 def created_at(pod: Raw) -> datetime:
-    """When the pod was made."""
     moment = parse_time(pod["metadata"]["creationTimestamp"])
     assert moment
     return moment

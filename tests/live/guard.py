@@ -31,7 +31,6 @@ class Guard:
         self._thread.start()
 
     def close(self) -> None:
-        """Take no more connections."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._thread.join()

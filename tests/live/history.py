@@ -56,7 +56,6 @@ class History:
         return not gone and all(told.get(uid, 0) >= version for uid, version in there.items())
 
     def versions(self, name: str) -> list[Raw]:
-        """The versions of one object."""
         return [obj for _, obj in self.events(name) if obj["metadata"]["name"] == name]
 
     def phases(self, name: str) -> list[str]:

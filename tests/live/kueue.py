@@ -129,7 +129,6 @@ class Kueue:
             raise AssertionError(self.cluster.log(NAME).read_text()[-4000:])
 
     def restart(self, **settings: Any) -> None:
-        """Run it with other settings."""
         self.cluster.stop(NAME)
         self.start(**settings)
 
@@ -174,7 +173,6 @@ def prepare(running: Cluster) -> Iterator[Kueue]:
 
 
 def flavor(name: str = "default", **spec: Any) -> Raw:
-    """A ResourceFlavor."""
     metadata = {"name": name}
     return {"apiVersion": VERSION, "kind": "ResourceFlavor", "metadata": metadata, "spec": spec}
 
@@ -196,7 +194,6 @@ def queue(lab: Lab, name: str, cpu: int | str, flavor: str = "default", **spec: 
 
 
 def used_cpus(lab: Lab, name: str) -> str:
-    """The CPUs that a ClusterQueue has given away."""
     status = lab.cluster.get(f"{API}/clusterqueues/{name}").get("status") or {}
     usage = status.get("flavorsReservation") or [{"resources": [{"total": "?"}]}]
     return str(usage[0]["resources"][0].get("total"))
@@ -235,11 +232,9 @@ def workload(lab: Lab, name: str) -> Raw:
 
 
 def condition(lab: Lab, name: str, type_: str) -> Raw:
-    """A condition of the job's Workload."""
     told = (workload(lab, name).get("status") or {}).get("conditions") or ()
     return next((each for each in told if each["type"] == type_), {})
 
 
 def has_quota(lab: Lab, name: str) -> bool:
-    """Whether the job's Workload has quota."""
     return condition(lab, name, "QuotaReserved").get("status") == "True"

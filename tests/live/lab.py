@@ -77,7 +77,6 @@ class Lab:
         return [p["metadata"]["name"] for p in pods if "deletionTimestamp" not in p["metadata"]]
 
     def log(self, pod: str, container: str = "") -> str:
-        """All that a container has written."""
         named = {"container": container} if container else None
         return self.cluster.client.text(f"{CORE}/namespaces/{self.namespace}/pods/{pod}/log", named)
 
@@ -140,7 +139,6 @@ class Lab:
         self.wait(are_printed, " ".join(columns))
 
     def wait_completed(self, name: str, timeout_seconds: float = WAIT_SECONDS) -> Raw:
-        """The status of the completed job."""
         return self.wait_phase(name, "Completed", timeout_seconds=timeout_seconds)
 
     def wait_all(

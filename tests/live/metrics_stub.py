@@ -111,8 +111,7 @@ def _handler_of(stub: MetricsStub) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Quiet."""
+        def log_message(self, format: str, *args: Any) -> None: ...
 
         def do_GET(self) -> None:
             answer = stub.answer(self.path)

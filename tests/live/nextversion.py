@@ -34,7 +34,6 @@ def write_images(folder: Path) -> Path:
 
 
 def write_chart(folder: Path) -> Path:
-    """The next version's chart."""
     chart = folder / "chart"
     shutil.copytree(CHART, chart)
     about = yaml.safe_load((chart / "Chart.yaml").read_text())

@@ -23,8 +23,6 @@ PROCESSES_OF_AN_IDLE_NODE = 2
 
 
 class Pods:
-    """The pods of one test."""
-
     def __init__(self, cluster: Cluster, namespace: str) -> None:
         self.cluster = cluster
         self.client = cluster.client
@@ -84,7 +82,6 @@ class Pods:
         return self.wait(name, lambda pod: condition(pod, "Ready") == "True")
 
     def log(self, name: str, *arguments: str) -> str:
-        """What kubectl logs prints."""
         return self.cluster.kubectl("logs", "-n", self.namespace, name, *arguments).stdout
 
     def wait_log(self, name: str, text: str, *arguments: str) -> str:
@@ -109,7 +106,6 @@ class Pods:
         return self.client.find(f"{self.path}/{name}") is not None
 
     def events(self, reason: str) -> list[str]:
-        """The messages of the Events for that reason."""
         found = self.client.get(f"/api/v1/namespaces/{self.namespace}/events")["items"]
         return [each["message"] for each in found if each["reason"] == reason]
 
@@ -176,12 +172,10 @@ def command_line(process: int) -> str:
 
 
 def shell(script: str, container: str = "main", /, **fields: Any) -> Raw:
-    """A container that runs a shell script."""
     return {"name": container, "image": IMAGE, "command": ["sh", "-c", script]} | fields
 
 
 def python(script: str, container: str = "main", /, **fields: Any) -> Raw:
-    """A container that runs a Python script."""
     return {"name": container, "image": IMAGE, "command": ["python", "-c", script]} | fields
 
 

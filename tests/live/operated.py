@@ -55,7 +55,6 @@ def install_without_deployment(cluster: Cluster) -> None:
 
 
 def grant_queues(cluster: Cluster) -> None:
-    """The operator's account gets the rights of --kueue."""
     grant(cluster, "queues", KUEUE_RULES)
 
 
@@ -107,7 +106,6 @@ def operator_that_reads_logs(cluster: Cluster, namespace: str) -> Iterator[Lab]:
 
 
 def grant_logs(lab: Lab) -> None:
-    """The operator's account may read the logs of a namespace."""
     lab.kubectl("create", "role", "logs", "--verb=get", "--resource=pods/log")
     account = f"--serviceaccount={NAMESPACE}:{DEPLOYMENT}"
     lab.kubectl("create", "rolebinding", "logs", "--role=logs", account)

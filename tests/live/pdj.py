@@ -44,12 +44,10 @@ def environment(kubeconfig: str = "", **more: str) -> dict[str, str]:
 
 
 def command(*arguments: str) -> list[str]:
-    """The command line of the tool."""
     return [sys.executable, "-m", "pdj", *arguments]
 
 
 def run_pdj(*arguments: str, kubeconfig: str = "", stdin: bytes | None = None, **more: str) -> Done:
-    """Run the tool to its end."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(
         command(*arguments),
@@ -75,7 +73,6 @@ class Tool:
         self.kubeconfig = lab.cluster.kubectl_environment()["KUBECONFIG"]
 
     def run(self, *arguments: str, stdin: bytes | None = None, **more: str) -> Done:
-        """Run it to its end."""
         return run_pdj(
             "-n", self._lab.namespace, *arguments, kubeconfig=self.kubeconfig, stdin=stdin, **more
         )

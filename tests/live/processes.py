@@ -6,7 +6,6 @@ from pathlib import Path
 
 
 def command_lines() -> str:
-    """The command lines of all processes."""
     lines = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

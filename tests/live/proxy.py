@@ -51,7 +51,6 @@ class Rule:
     act: Act
 
     def concerns(self, handler: BaseHTTPRequestHandler) -> bool:
-        """Whether the request is one of them."""
         return self.method in ("", handler.command) and bool(self.pattern.search(handler.path))
 
 
@@ -86,8 +85,6 @@ def first(count: int, act: Act) -> Act:
 
 
 def delay(seconds: float) -> Act:
-    """Pass it on later."""
-
     def act(_handler: BaseHTTPRequestHandler) -> bool:
         clock.sleep(seconds)
         return False
@@ -171,7 +168,6 @@ class FaultProxy:
 
     @property
     def writes(self) -> int:
-        """Writes so far."""
         with self._lock:
             return self._writes
 
@@ -263,7 +259,6 @@ class FaultProxy:
             connection.do_handshake()
 
     def leave(self, connection: socket.socket) -> None:
-        """The connection is closed."""
         with self._lock:
             self._connections.discard(connection)
             self._frozen.discard(connection)
@@ -429,8 +424,7 @@ def _handler_of(proxy: FaultProxy) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
         """Or the last piece of an answer waits for the operator to acknowledge those before it."""
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Quiet."""
+        def log_message(self, format: str, *args: Any) -> None: ...
 
         def setup(self) -> None:
             super().setup()

@@ -92,7 +92,6 @@ def link_programs(folder: Path) -> None:
 
 
 def say(line: str) -> None:
-    """Tell a person."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -40,7 +40,6 @@ def granted() -> set[Right]:
 
 
 def used(cluster: Cluster) -> set[Right]:
-    """What the operator has asked for."""
     return {
         right_of(entry["verb"], entry["objectRef"])
         for entry in audit_entries(cluster, STAGES)
@@ -49,7 +48,6 @@ def used(cluster: Cluster) -> set[Right]:
 
 
 def right_of(verb: str, what: Raw) -> Right:
-    """The right that a request needs."""
     resource = "/".join(filter(None, (what["resource"], what.get("subresource"))))
     return (what.get("apiGroup", ""), resource, verb)
 

@@ -42,7 +42,6 @@ class Tenant:
         self.kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(objects))
 
     def objects(self, *kinds: str) -> list[Raw]:
-        """The objects of these kinds in the tenant's namespace."""
         return list(json.loads(self.kubectl("get", ",".join(kinds), "-o", "json"))["items"])
 
     def let_go(self, *kinds: str) -> None:

@@ -69,7 +69,6 @@ def soak(record: Record, folder: Path, seconds: float) -> None:
 
 
 def summarize(run: Soak) -> None:
-    """Print what has been."""
     record, place = run.record, run.place
     run.writes.take()
     memory = ", ".join(f"{place.seats[name].most_memory_kb // 1024} MiB" for name in OPERATORS)

@@ -164,7 +164,6 @@ def _essence(obj: Raw | None) -> Raw | None:
 
 
 def is_job(obj: Raw) -> bool:
-    """Whether it is a PaddleJob, whoever manages it."""
     return bool(obj["kind"] == KIND)
 
 

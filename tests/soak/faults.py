@@ -258,7 +258,6 @@ def unheard(scene: Scene, fault: Fault) -> End:
 
 
 def pod_path(pod: Raw, subresource: str = "") -> str:
-    """Of a pod."""
     path = f"{CORE}/namespaces/{namespace_of(pod)}/pods/{name_of(pod)}"
     return f"{path}/{subresource}" if subresource else path
 

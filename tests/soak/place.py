@@ -204,7 +204,6 @@ class Place:
         return f"{PADDLE_JOBS}/namespaces/{namespace}/paddlejobs" + (f"/{name}" if name else "")
 
     def jobs(self) -> list[Raw]:
-        """All of them."""
         return [
             {"kind": "PaddleJob", **job}
             for job in self.client.get(f"{PADDLE_JOBS}/paddlejobs")["items"]
@@ -252,6 +251,5 @@ class Place:
             self.client.create(BINDINGS, {**self.binding, "metadata": metadata})
 
     def etcd_data(self) -> Path:
-        """Where etcd keeps everything."""
         (data,) = (self.folder / "state").glob("run-*/etcd")
         return data

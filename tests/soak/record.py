@@ -25,11 +25,9 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """Since the beginning."""
         return clock.monotonic() - self._began
 
     def note(self, text: str) -> None:
-        """An event."""
         with self.file.open("a") as file:
             file.write(f"{self.seconds:8.1f} {text}\n")
 

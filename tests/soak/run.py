@@ -83,7 +83,6 @@ class Watching:
             informer.start()
 
     def stop(self) -> None:
-        """End the watches."""
         for informer in self._informers:
             informer.stop()
         for informer in self._informers:

@@ -115,8 +115,6 @@ def _stalls(status: Raw) -> list[Raw]:
 
 @dataclass(slots=True)
 class Hang:
-    """One job that hangs."""
-
     kind: str
     number: int = 0
     began: float | None = None
@@ -130,12 +128,10 @@ class Hang:
 
     @property
     def name(self) -> str:
-        """Of the job."""
         return f"{HANGS}{self.kind}-{self.number}"
 
     @property
     def is_on(self) -> bool:
-        """Whether it hangs now."""
         return self.began is not None and not self.is_restarted and not self.is_over
 
 
@@ -160,7 +156,6 @@ class Trainings:
             self._create(number, pausing(kind))
 
     def hanging(self) -> list[str]:
-        """The jobs that hang now."""
         return [hang.name for hang in self._hangs if hang.is_on]
 
     def see(self, job: Raw) -> None:

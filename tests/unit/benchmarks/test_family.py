@@ -45,7 +45,6 @@ def a_pod() -> Raw:
 
 
 def a_family() -> Family:
-    """A job with one pod."""
     job = {"metadata": {"name": "sample", "uid": JOB_UID}, "status": {"phase": "Running"}}
     return Family(Adapter(), "sample", job, {"pods": [a_pod()], "configmaps": [], "services": []})
 

@@ -16,7 +16,6 @@ ALONE_MB = 60 - 80 * 20 / 1024
 
 
 def with_burst(**changes: Any) -> Series:
-    """A series whose only burst is otherwise."""
     series = a_series()
     [rated] = series.bursts
     [burst] = rated.bursts
@@ -24,7 +23,6 @@ def with_burst(**changes: Any) -> Series:
 
 
 def with_wide(**changes: Any) -> Series:
-    """A series whose wide job is otherwise."""
     series = a_series()
     [wide] = series.wide
     assert wide is not None
@@ -32,14 +30,12 @@ def with_wide(**changes: Any) -> Series:
 
 
 def a_crowd(**changes: Any) -> Crowd:
-    """The crowd of the usual series, otherwise."""
     crowd = a_series().crowd
     assert crowd is not None
     return replace(crowd, **changes)
 
 
 def with_crowd(**changes: Any) -> Series:
-    """A series whose crowd is otherwise."""
     return replace(a_series(), crowd=a_crowd(**changes))
 
 

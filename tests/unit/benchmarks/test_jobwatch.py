@@ -12,7 +12,6 @@ Job = dict[str, Any]
 
 
 def a_job(name: str, phase: str = "") -> Job:
-    """A job in a phase."""
     return {"metadata": {"name": name}, "status": {"phase": phase}}
 
 

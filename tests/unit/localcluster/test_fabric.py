@@ -36,7 +36,6 @@ class Count(socketserver.BaseRequestHandler):
     """Says how many bytes it has read, once there will be no more."""
 
     def handle(self) -> None:
-        """One connection."""
         with suppress(OSError):
             self.request.sendall(b"%d" % len(read_all(self.request)))
 

@@ -16,7 +16,6 @@ Raw = dict[str, Any]
 
 
 def thing(name: str, version: int) -> Raw:
-    """An object at a version."""
     return {"metadata": {"name": name, "resourceVersion": str(version)}}
 
 
@@ -55,7 +54,6 @@ class Server:
         return self
 
     def chunks(self) -> Iterator[bytes]:
-        """The events of the watch."""
         events = self._watches.pop(0) if self._watches else []
         if not self._watches:
             events = [*events, thing("last", 99)]
@@ -65,8 +63,7 @@ class Server:
             event = each if "type" in each else {"type": "MODIFIED", "object": each}
             yield json.dumps(event).encode() + b"\n"
 
-    def close(self) -> None:
-        """The watch is closed."""
+    def close(self) -> None: ...
 
     release = close
 

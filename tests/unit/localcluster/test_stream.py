@@ -45,7 +45,6 @@ class Client:
         return channel
 
     def receive(self) -> Any:
-        """The next event."""
         while not self._events:
             self._protocol.receive_data(self.socket.recv(65536))
             self._events += self._protocol.events()

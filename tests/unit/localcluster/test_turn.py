@@ -36,7 +36,6 @@ class Server:
         return {"items": found}
 
     def patch(self, _path: str, body: Raw) -> Raw:
-        """A pod's status."""
         self.statuses.append(body["status"])
         return {}
 

@@ -160,7 +160,6 @@ def test_a_function_may_have_the_name_of_what_calls_it(name: str, tmp_path: Path
 
 
 def load(source: str, name: str, folder: Path) -> Callable[..., None]:
-    """A function of a file."""
     file = folder / "source.py"
     file.write_text(source, encoding="utf-8")
     names: dict[str, Any] = {}

@@ -29,7 +29,6 @@ TIMEOUT = 5.0
 
 
 def a_job(uid: str) -> Raw:
-    """A job as the cluster has it."""
     raw = paddle_job("one", {"worker": (1, shell("true"))})
     raw["metadata"] |= {"name": NAME, "namespace": "default", "uid": uid}
     return raw

@@ -27,11 +27,9 @@ class Logs:
         self.logs = logs
 
     def list(self, *_: Any) -> tuple[list[Raw], str]:
-        """No Events."""
         return [], ""
 
     def text(self, path: str, query: dict[str, Any]) -> str:
-        """A log's first bytes."""
         name = path.split("/")[-2].replace("-", "_")
         if name not in self.logs:
             raise Forbidden("no logs for you")

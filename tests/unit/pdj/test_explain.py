@@ -61,7 +61,6 @@ class Events:
         self.events = list(events)
 
     def list(self, path: str) -> tuple[list[Raw], str]:
-        """The Events, of any path."""
         return (self.events if path.endswith("/events") else []), ""
 
 

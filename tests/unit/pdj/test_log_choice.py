@@ -113,7 +113,6 @@ class Nothing:
     def __exit__(self, *_: object) -> None: ...
 
     def picture(self) -> JobPicture | None:
-        """There is none."""
         return None
 
 
@@ -125,7 +124,6 @@ class Deleted(Nothing):
         self._pictures = [JobPicture(a_job().with_workers(1).build())]
 
     def picture(self) -> JobPicture | None:
-        """The job, once."""
         return self._pictures.pop() if self._pictures else None
 
 

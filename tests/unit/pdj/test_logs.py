@@ -26,7 +26,6 @@ def source(index: int) -> Source:
 
 
 def line(index: int, moment: int) -> Line:
-    """A line of this worker at this moment."""
     return Line(moment, str(moment), source(index), str(moment).encode())
 
 
@@ -143,7 +142,6 @@ class Chunks:
         self.text, self.size, self.read = text, size, 0
 
     def chunks(self) -> Any:
-        """The text."""
         for at in range(0, len(self.text), self.size):
             self.read = at + self.size
             yield self.text[at : at + self.size]

@@ -32,14 +32,10 @@ CLOCK_SECONDS = 100.0
 
 
 class Still(Clock):
-    """A clock that stands."""
-
     def now(self) -> datetime:
-        """A while after the beginning."""
         return at(CLOCK_SECONDS)
 
     def monotonic(self) -> float:
-        """The same."""
         return CLOCK_SECONDS
 
 

@@ -12,7 +12,6 @@ from pdj.errors import Problem, Usage
 
 
 def read(folder: Path, text: str) -> list[Document]:
-    """The documents of a file with this text."""
     file = folder / "file.yaml"
     file.write_text(text)
     return read_documents(str(file))

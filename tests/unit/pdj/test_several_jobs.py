@@ -57,18 +57,15 @@ class Cluster:
         return [{"metadata": each} for each in self.elsewhere], ""
 
     def merge_patch(self, path: str, body: Raw) -> Raw:
-        """Change a job."""
         self.changed.append(self._known(path))
         return body
 
     def delete(self, path: str, uid: str) -> None:
-        """Delete a job."""
         name = self._known(path)
         self.changed.append(name)
         self.names.remove(name)
 
     def create(self, path: str, body: Raw, query: Raw | None = None) -> Raw:
-        """Create a job."""
         name = body["metadata"]["name"] or body["metadata"]["generateName"]
         if name in self.refusals:
             raise self.refusals[name]

@@ -23,7 +23,6 @@ class Cluster:
     """An API server that serves PaddleJobs and shows its operator's Deployment."""
 
     def get(self, path: str) -> Raw:
-        """The groups and the version."""
         if path.startswith("/apis/apiextensions"):
             raise Forbidden("no", code=403)
         if path.endswith("/v1"):
@@ -32,7 +31,6 @@ class Cluster:
         return {"kind": "APIGroupList", "groups": [{"versions": served}], "gitVersion": "v1.36.3"}
 
     def list(self, _path: str, _query: Raw) -> tuple[list[Any], str]:
-        """The Deployment."""
         pod = {"containers": [{"image": "registry.local/operator:2.0"}]}
         return [{"spec": {"template": {"spec": pod}}}], ""
 
