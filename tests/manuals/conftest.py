@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
-from localcluster import Cluster
+from localcluster import Cluster, ClusterConfig
 from tests.manuals import operator_manual
 from tests.manuals.walk import Walk
+
+DEMO = "registry.baidubce.com/paddle-operator/demo-wide-and-deep"
+PROGRAM = '[ "$TRAINING_ROLE" = TRAINER ] || exec sleep 3600'
+"""Servers serve and workers end; test_guide.py trains the same job."""
 
 
 @dataclass(frozen=True)
@@ -36,4 +41,17 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     folder = tmp_path_factory.mktemp("desk")
     operator_manual.prepare(folder)
     with operator_manual.start_cluster(folder) as cluster:
+        yield Desk(cluster, folder)
+
+
+@pytest.fixture(scope="package")
+def quick_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    """The same for readers whose jobs need not train; `folder/host` is the root of a pod's host."""
+    folder = tmp_path_factory.mktemp("quick-desk")
+    operator_manual.prepare(folder)
+    table = folder / "images.yaml"
+    table.write_text(yaml.safe_dump({"images": {DEMO: {"command": ["sh", "-c", PROGRAM]}}}))
+    host = folder / "host"
+    host.mkdir()
+    with Cluster(ClusterConfig(nodes=1, images=[table], host_path_root=host)) as cluster:
         yield Desk(cluster, folder)

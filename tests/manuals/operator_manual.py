@@ -71,13 +71,6 @@ INSTALL = (
         ),
     ),
 )
-GPUS = Section(
-    "GPUs and the choice of nodes",
-    (
-        Step(f"{IN} create -f {EXAMPLES}/wide_and_deep_gpu.yaml"),
-        shows("wide-ande-deep-gpu", "Completed +PS +0/2 +0/2"),
-    ),
-)
 EXAMPLE_SECTIONS = (
     Section(
         "Example 1: wide and deep",
@@ -104,7 +97,13 @@ EXAMPLE_SECTIONS = (
             delete("wide-ande-deep"),
         ),
     ),
-    GPUS,
+    Section(
+        "GPUs and the choice of nodes",
+        (
+            Step(f"{IN} create -f {EXAMPLES}/wide_and_deep_gpu.yaml"),
+            shows("wide-ande-deep-gpu", "Completed +PS +0/2 +0/2"),
+        ),
+    ),
     Section(
         "Storage",
         (

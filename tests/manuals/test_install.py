@@ -5,27 +5,22 @@ the other: the same commands run with the other file, and jobs where that operat
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from localcluster import Cluster, ClusterConfig
+from localcluster import Cluster
 from tests.live.gate import gated, open_gate
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, DEPLOYMENT
-from tests.manuals.operator_manual import prepare
+from tests.manuals.conftest import Desk
 from tests.manuals.source import CHECKOUT
 from tests.manuals.walk import Step, Walk
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 Raw = dict[str, Any]
-DEMO = "registry.baidubce.com/paddle-operator/demo-wide-and-deep"
-PROGRAM = '[ "$TRAINING_ROLE" = TRAINER ] || exec sleep 3600'
-"""Servers serve and workers end; test_operator_manual.py trains the same file."""
 ALL, ONE = "operator-all-namespaces.yaml", "operator.yaml"
 SYSTEM, OURS = "paddle-system", "app.kubernetes.io/name=paddlejob-operator"
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -46,20 +41,15 @@ GUIDE_UNINSTALL = printed("docs/guide.md", "Uninstall")[-2:]
 
 
 @pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def host(quick_desk: Desk) -> Path:
     """The folder that pods see as the root of their host."""
-    return tmp_path_factory.mktemp("host")
+    return quick_desk.folder / "host"
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory, host: Path) -> Iterator[Walk]:
+def reader(quick_desk: Desk) -> Walk:
     """Who follows the pages, on a cluster without operator."""
-    folder = tmp_path_factory.mktemp("reader")
-    prepare(folder)
-    table = folder / "images.yaml"
-    table.write_text(yaml.safe_dump({"images": {DEMO: {"command": ["sh", "-c", PROGRAM]}}}))
-    with Cluster(ClusterConfig(nodes=1, images=[table], host_path_root=host)) as cluster:
-        yield Walk(cluster, folder, lambda _: None)
+    return quick_desk.reader()
 
 
 def run(reader: Walk, commands: list[str], file: str = "") -> None:

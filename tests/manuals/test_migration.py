@@ -6,16 +6,15 @@ that a kubelet runs.
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig
 from tests.live.gate import gated, open_gate
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import CRD, DEPLOYMENT
+from tests.manuals.conftest import Desk
 from tests.manuals.source import CHECKOUT
 from tests.manuals.test_install import SYSTEM, UNINSTALL, printed
 from tests.manuals.walk import Step, Walk, WalkError
@@ -38,19 +37,19 @@ JOBS = ("training", "by-name")
 
 
 @pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def host(quick_desk: Desk) -> Path:
     """The folder that pods see as the root of their host."""
-    return tmp_path_factory.mktemp("host")
+    return quick_desk.folder / "host"
 
 
 @pytest.fixture(scope="module")
-def reader(host: Path) -> Iterator[Walk]:
+def reader(quick_desk: Desk) -> Walk:
     """Who follows the page in the checkout, on a cluster of the former operator."""
-    with Cluster(ClusterConfig(nodes=1, host_path_root=host)) as cluster:
-        for thing in former_operator():
-            Lab(cluster, SYSTEM).submit(thing)
-        cluster.kubectl("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=60s")
-        yield Walk(cluster, CHECKOUT, lambda _: None)
+    cluster = quick_desk.reader().cluster
+    for thing in former_operator():
+        Lab(cluster, SYSTEM).submit(thing)
+    cluster.kubectl("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=60s")
+    return Walk(cluster, CHECKOUT, lambda _: None)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
-"""`make manual` runs what the operator's manual prints; here its first chapter and one example.
+"""`make manual` runs what the operator's manual prints; here its first chapter.
 
-The other examples' files are trained by tests/examples/test_files.py.
+The examples' files are trained by tests/examples/test_files.py and test_guide.py.
 """
 
 import re
@@ -12,7 +12,6 @@ from tests.manuals.conftest import Desk
 from tests.manuals.operator_manual import (
     EXAMPLE_SECTIONS,
     FILES,
-    GPUS,
     INSTALL,
     UNINSTALL,
     delete,
@@ -50,19 +49,15 @@ def test_every_file_of_a_command_is_there(tmp_path: Path) -> None:
     assert set(FILES) <= set(files)
 
 
-@pytest.mark.training
 @pytest.mark.cluster
 @pytest.mark.timeout(900)
-def test_from_install_to_uninstall(desk: Desk) -> None:
+def test_from_install_to_uninstall(quick_desk: Desk) -> None:
     told: list[str] = []
-    walk = desk.reader(told.append)
+    walk = quick_desk.reader(told.append)
     walk.take(INSTALL)
     walk.step(delete("wide-ande-deep"))
-    walk.take([GPUS, *UNINSTALL])
+    walk.take(UNINSTALL)
     assert "$ kubectl get crd" in told
     asked = "kubectl -n paddle-system get pdj"
     shown = [said.splitlines()[1].split()[:5] for command, said in walk.said if command == asked]
-    assert shown == [
-        ["wide-ande-deep", "Completed", "PS", "2/2", "0/2"],
-        ["wide-ande-deep-gpu", "Completed", "PS", "0/2", "0/2"],
-    ]
+    assert shown == [["wide-ande-deep", "Completed", "PS", "2/2", "0/2"]]
