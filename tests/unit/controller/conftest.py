@@ -13,6 +13,7 @@ from controller.client.connection import Credentials, build_connection
 from localcluster.client.pki import Authority
 from metrics import Metrics
 from tests.unit.controller.fakes import ScriptedServer, SteppedClock, eventually, reply
+from tests.unit.controller.memory_api import MemoryApi
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +49,12 @@ def server() -> Iterator[ScriptedServer]:
     server = ScriptedServer(reply(200, {}))
     yield server
     server.close()
+
+
+@pytest.fixture
+def api(server: ScriptedServer) -> MemoryApi:
+    """Objects behind the server."""
+    return MemoryApi(server)
 
 
 MakeClient = Callable[..., ApiClient]

@@ -6,12 +6,12 @@ of one namespace's objects of a kind. Does not know: pages, selectors, all names
 defaults, validation, graceful deletion, subresources (a status patch changes the object itself).
 """
 
-import json
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
+from tests.memory.world import merge
 from tests.unit.controller.fakes import Step, reply, status, stream_of
 
 Raw = dict[str, Any]
@@ -131,7 +131,7 @@ class MemoryApi:
         for field in ("uid", "resourceVersion"):
             if asked.get(field, there["metadata"][field]) != there["metadata"][field]:
                 return reply(409, status(409, "Conflict", f"another {field}"))
-        changed = body if method == "PUT" else _merge(there, body)
+        changed = body if method == "PUT" else merge(there, body)
         return reply(200, self.put(path, changed))
 
 
@@ -139,15 +139,3 @@ def _is_collection(path: str) -> bool:
     """`/api/v1/pods` and `/apis/GROUP/VERSION/namespaces/NAME/pods`; an object has a name more."""
     parts = path.strip("/").split("/")
     return len(parts[2 if parts[0] == "api" else 3 :]) in (1, 3)
-
-
-def _merge(old: Raw, patch: Raw) -> Raw:
-    merged: Raw = json.loads(json.dumps(old))
-    for key, value in patch.items():
-        if value is None:
-            merged.pop(key, None)
-        elif isinstance(value, dict):
-            merged[key] = _merge(merged.get(key) or {}, value)
-        else:
-            merged[key] = value
-    return merged

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import orjson
 import pytest
 
-from controller.client import protobuf
 from controller.client.api import read_events
 from kube.errors import (
     AlreadyExists,
@@ -28,7 +27,6 @@ from kube.errors import (
     YoungKind,
 )
 from tests.unit.controller.fakes import drop, eventually, reply, soon, status, stream, stream_of
-from tests.unit.controller.test_protobuf import an_answer, field
 
 LONG_BYTES, PIECE_BYTES = 4 << 20, 4 << 10
 MOST_SECONDS = 0.5
@@ -65,22 +63,6 @@ def test_carries_unknown_fields_untouched(server, client):
     server.steps = [reply(201, pod)]
     assert client.create("/p", pod) == pod
     assert server.seen[0].body == pod
-
-
-def test_reads_answers_in_protobuf(server, client):
-    page = an_answer("PodList", field(1, field(2, "7")))
-    server.steps = [reply(200, page, Content_Type=protobuf.MEDIA_TYPE)]
-    assert client.get("/p", {"limit": 1}, protobuf.ANSWERS) == {
-        "metadata": {"resourceVersion": "7"},
-        "items": [],
-    }
-
-
-def test_understands_errors_in_protobuf(server, client):
-    expired = an_answer("Status", field(3, "the token is too old") + field(6, 410))
-    server.steps = [reply(410, expired, Content_Type=protobuf.MEDIA_TYPE)]
-    with pytest.raises(Gone, match="the token is too old"):
-        client.get("/p", {"limit": 1}, protobuf.ANSWERS)
 
 
 @pytest.mark.parametrize(

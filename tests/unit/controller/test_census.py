@@ -26,18 +26,8 @@ def test_jobs_count_by_phase_and_mode():
     assert census.jobs[("Running", "PS")] == 2
 
 
-def test_a_phase_that_another_controller_made_up_makes_no_series():
-    job = a_job(status={"phase": "Brewing", "mode": "Tea"})
-    assert a_census(job).jobs[("", "")] == 1
-
-
 def test_pods_count_by_role_and_phase():
     assert a_census(pods=[a_pod()]).pods[("worker", "Pending")] == 1
-
-
-def test_a_role_that_a_user_made_up_makes_no_series():
-    pod = a_pod(labels={"batch.paddlepaddle.org/role": "made-up"})
-    assert a_census(pods=[pod]).pods[("", "Pending")] == 1
 
 
 def waiting(reason="QuotaExceeded", minutes=0, status="True", **more):
@@ -70,16 +60,21 @@ def test_who_waits_for_nothing_is_not_counted(status):
     assert set(census.waited_seconds.values()) == {0.0}
 
 
-def test_a_reason_that_another_tool_made_up_makes_no_series():
-    census = a_census(a_job(status=waiting("Tea")))
-    assert census.waiting[("", "")] == 1
-
-
 @pytest.mark.parametrize("time", ["tea", "2026-01-02T03:04:05", None])
 def test_a_time_that_is_none_ends_no_scrape(time):
     status = waiting()
     status["conditions"][0]["lastTransitionTime"] = time
     assert a_census(a_job(status=status)).waiting[("PS", "QuotaExceeded")] == 1
+
+
+def test_what_others_made_up_makes_no_series():
+    """A phase, a mode, a reason and a role."""
+    pod = a_pod(labels={"batch.paddlepaddle.org/role": "made-up"})
+    made_up = a_job("a", status={"phase": "Brewing", "mode": "Tea"})
+    census = a_census(made_up, a_job("b", status=waiting("Tea")), pods=[pod])
+    assert census.jobs[("", "")] == 1
+    assert census.waiting[("", "")] == 1
+    assert census.pods[("", "Pending")] == 1
 
 
 def with_gpus(name, namespace, phase, counts, **spec):

@@ -135,8 +135,16 @@ def test_files_are_read_again_when_they_change(tmp_path: Path, lines, source):
     assert lines.events == ["metrics_certificate_read"]
 
 
-def test_what_cannot_be_used_is_told_once_and_the_last_stays(tmp_path: Path, lines, source):
-    put(tmp_path / "tls.crt", b"half")
+DAMAGES = {
+    "no certificate": lambda at: put(at / "tls.crt", b"half"),
+    "half a pair": lambda at: put(at / "tls.key", b"half"),
+    "no file": lambda at: (at / "tls.key").unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_what_cannot_be_used_is_told_once_and_the_last_stays(tmp_path, lines, source, damage):
+    damage(tmp_path)
     assert name_of(source.context()) == "first"
     assert name_of(source.context()) == "first"
     assert lines.events == ["metrics_certificate_refused"]
@@ -160,25 +168,12 @@ def test_what_was_refused_is_tried_again(tmp_path: Path, lines, source, monkeypa
     assert lines.events == ["metrics_certificate_refused", "metrics_certificate_read"]
 
 
-def test_a_pair_that_was_half_written_heals(tmp_path: Path, source):
-    put(tmp_path / "tls.key", b"half")
-    assert name_of(source.context()) == "first"
-    write_pair(tmp_path, "second")
-    assert name_of(source.context()) == "second"
-
-
 def test_a_change_that_keeps_size_and_time_is_seen(tmp_path: Path, lines, source):
     path = tmp_path / "tls.key"
     before = path.stat()
     path.write_bytes(b"-" * before.st_size)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     source.context()
-    assert lines.events == ["metrics_certificate_refused"]
-
-
-def test_files_that_go_leave_the_last(tmp_path: Path, lines, source):
-    (tmp_path / "tls.key").unlink()
-    assert name_of(source.context()) == "first"
     assert lines.events == ["metrics_certificate_refused"]
 
 

@@ -25,11 +25,6 @@ JOB = a_job()
 
 
 @pytest.fixture
-def api(server) -> MemoryApi:
-    return MemoryApi(server)
-
-
-@pytest.fixture
 def record_while(client, clock, metrics, log) -> Callable[..., EventRecorder]:
     """A recorder, and whether jobs of a namespace wait for a worker meanwhile."""
     return partial(EventRecorder, client, clock, metrics, log)

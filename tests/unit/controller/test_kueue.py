@@ -14,8 +14,7 @@ WORKLOADS = f"{JOBS.rpartition('/')[0]}/workloads".replace(
 
 
 @pytest.fixture
-def api(server) -> MemoryApi:
-    api = MemoryApi(server)
+def api(api) -> MemoryApi:
     labels = {"kueue.x-k8s.io/queue-name": "team"}
     api.put(f"{JOBS}/train", a_job().with_workers(1).with_metadata(labels=labels).build())
     return api

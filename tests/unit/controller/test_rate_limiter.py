@@ -42,19 +42,12 @@ def test_the_keys_of_a_namespace_are_bounded_together_and_owe_a_second_at_most(c
     assert limiter.next_delay(Key("ns", "next")) <= 0.1
 
 
-def test_namespaces_owe_nothing_for_each_other(clock):
-    limiter = RetryLimiter(clock)
-    for number in range(1000):
-        limiter.next_delay(Key("many", str(number)))
-    assert limiter.next_delay(Key("few", "x")) == 0.005
-
-
 def test_many_failures_of_one_namespace_do_not_lengthen_the_waits_of_another(clock):
     limiter = RetryLimiter(clock)
     for number in range(5000):
         limiter.next_delay(Key("many", str(number)))
     delays = [limiter.next_delay(Key("few", "x")) for _ in range(20)]
-    assert delays[-1] == 30.0
+    assert (delays[0], delays[-1]) == (0.005, 30.0)
 
 
 def test_a_bucket_refills_with_time(clock):

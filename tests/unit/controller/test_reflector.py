@@ -27,7 +27,15 @@ from controller.cache.reflector import (
 from controller.cache.store import Entry, Store
 from controller.client import protobuf
 from controller.client.resources import CONFIG_MAP, PADDLE_JOB, POD, VOLCANO_POD_GROUP
-from tests.unit.controller.fakes import Step, drop, eventually, reply, status, stream
+from tests.unit.controller.fakes import (
+    Step,
+    SteppedClock,
+    drop,
+    eventually,
+    reply,
+    status,
+    stream,
+)
 from tests.unit.controller.stored import a_job, a_pod, put
 from tests.unit.controller.test_protobuf import an_answer, field
 
@@ -394,13 +402,20 @@ def test_a_quiet_watch_is_healthy_once_it_has_stood_for_a_while(running, server,
     eventually(has_stood)
 
 
-def test_a_watch_that_broke_after_it_had_stood_begins_to_fail_anew(running, server, clock):
+def drop_after(seconds: float, running: Running, clock: SteppedClock) -> Step:
+    """Have a watch stand for so long, and cut it."""
+
     def stand_then_break(handler) -> None:
         eventually(lambda: running.reflector._opened_at is not None)
-        clock.step(FAILING_SECONDS * 10)
+        clock.step(seconds)
         drop(handler)
 
-    half_an_event = stream(b'{"type":', end=stand_then_break)
+    return stand_then_break
+
+
+def test_a_watch_that_broke_after_it_had_stood_begins_to_fail_anew(running, server, clock):
+    end = drop_after(FAILING_SECONDS * 10, running, clock)
+    half_an_event = stream(b'{"type":', end=end)
     running.start(reply(200, page()), stream(), half_an_event)
     eventually(lambda: len(clock.waits) == 2 and len(server.seen) > 3)
     assert running.reflector.is_healthy
@@ -408,13 +423,8 @@ def test_a_watch_that_broke_after_it_had_stood_begins_to_fail_anew(running, serv
 
 def test_watches_that_are_cut_after_a_while_are_resumed_soon(running, server, clock):
     """As by a load balancer that cuts what is idle for half a minute."""
-
-    def stand_then_break(handler) -> None:
-        eventually(lambda: running.reflector._opened_at is not None)
-        clock.step(LASTING_SECONDS + 1)
-        drop(handler)
-
-    running.start(reply(200, page()), *[stream(end=stand_then_break)] * 8)
+    end = drop_after(LASTING_SECONDS + 1, running, clock)
+    running.start(reply(200, page()), *[stream(end=end)] * 8)
     eventually(lambda: len(watches(server)) > 8)
     assert len(clock.waits) == 8
     assert max(clock.waits) < AWAY_SECONDS
@@ -456,17 +466,7 @@ def test_a_kind_that_is_not_served_counts_as_empty_and_is_asked_for_again(run, s
     assert running.reflector.is_healthy
 
 
-def test_a_kind_that_goes_away_leaves_an_empty_store_and_woken_owners(run, server):
-    running = run(VOLCANO_POD_GROUP)
-    server.steps = [reply(200, page(pod("a"))), ABSENT, groups(), ABSENT]
-    running.thread.start()
-    eventually(lambda: running.reflector.has_listed and not running.reflector.is_served)
-    running.stop()
-    assert not running.store.entry(VOLCANO_POD_GROUP, Key("ns", "a"))
-    assert running.keys == [OWNER, OWNER]
-
-
-def test_a_kind_counts_as_absent_before_its_objects_go(run, server):
+def test_a_kind_that_goes_away_counts_as_absent_before_its_objects_go(run, server):
     """Or a pass between the two would take every node for lost."""
     running = run(VOLCANO_POD_GROUP)
     replace, served = running.store.replace, []
@@ -479,7 +479,10 @@ def test_a_kind_counts_as_absent_before_its_objects_go(run, server):
     server.steps = [reply(200, page(pod("a"))), ABSENT, groups(), ABSENT]
     running.thread.start()
     eventually(lambda: len(served) == 2)
+    running.stop()
     assert served == [False, False]
+    assert not running.store.entry(VOLCANO_POD_GROUP, Key("ns", "a"))
+    assert running.keys == [OWNER, OWNER]
 
 
 @pytest.mark.parametrize("answer", [PLAIN, ABSENT, NOT_FOUND], ids=["proxy", "plain", "Status"])

@@ -211,6 +211,9 @@ def a_pod_group(name: str, **spec: Any) -> dict[str, Any]:
 
 OWN_GROUP = pod_group_name(a_job()["metadata"]["name"], a_job()["metadata"]["uid"])
 FOLLOWING = {"queue": "q", "minResources": {"cpu": "1"}}
+LARGE = {
+    "minResources": {f"example.com/{n}": "1" for n in range(MAX_GROUP_SPEC_BYTES // 10)},
+}
 
 
 def test_of_a_jobs_own_pod_group_stays_the_spec_that_follows_the_job():
@@ -218,12 +221,9 @@ def test_of_a_jobs_own_pod_group_stays_the_spec_that_follows_the_job():
     assert kept["spec"] == {"minMember": 3, **FOLLOWING}
 
 
-def test_of_another_that_names_the_job_stay_its_least_members():
-    kept = trim(VOLCANO_POD_GROUP, a_pod_group("another", **FOLLOWING))
-    assert kept["spec"] == {"minMember": 3}
-
-
-def test_of_a_large_pod_group_stay_its_least_members():
-    resources = {f"example.com/{number}": "1" for number in range(MAX_GROUP_SPEC_BYTES // 10)}
-    kept = trim(VOLCANO_POD_GROUP, a_pod_group(OWN_GROUP, minResources=resources))
+@pytest.mark.parametrize(
+    ("name", "spec"), [("another", FOLLOWING), (OWN_GROUP, LARGE)], ids=["another", "large"]
+)
+def test_of_another_that_names_the_job_and_of_a_large_one_stay_its_least_members(name, spec):
+    kept = trim(VOLCANO_POD_GROUP, a_pod_group(name, **spec))
     assert kept["spec"] == {"minMember": 3}

@@ -4,6 +4,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -53,6 +54,10 @@ STATUS = {"status": {"phase": "Restarting"}}
 CREATE = Plan(creates=((creation("a", JOB),),))
 WEBHOOK_DOWN = reply(500, status(500, "InternalError", "failed calling webhook"))
 QUOTA = reply(403, status(403, "Forbidden", "exceeded quota"))
+
+
+def raise_(*_) -> Any:
+    raise KeyError("spec")
 
 
 class Queue(WorkQueue):
@@ -188,18 +193,12 @@ def test_own_writes_hold_the_job_back_until_they_are_seen(bench):
 
 
 def test_a_job_that_makes_the_reconcile_raise_backs_off(bench):
-    def raise_(*_):
-        raise KeyError("spec")
-
     bench.worker = replace(bench.worker, decide=raise_)
     assert [bench.run() for _ in range(3)] == [0.005, 0.01, 0.02]
     assert bench.result("error") == 3
 
 
 def test_a_write_that_raises_does_not_put_off_the_plan_s_own_time(bench):
-    def raise_():
-        raise KeyError("spec")
-
     bench.plan = Plan(creates=((Create("Pod", "a", raise_),),), requeue_after=7)
     for _ in range(20):
         waits = bench.run()
@@ -229,7 +228,7 @@ def test_a_job_whose_writes_the_server_cannot_do_waits_ever_longer(bench):
 
 
 def test_a_job_that_changed_meanwhile_is_looked_at_again_and_that_is_no_error(bench):
-    bench.api.put("/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train", JOB)
+    bench.api.put(PADDLE_JOB.path(*KEY), JOB)
     bench.plan = Plan(status={"status": {"phase": "Running"}})
     assert bench.run() == CONFLICT_SECONDS
     assert bench.result("requeue") == 1
@@ -370,8 +369,7 @@ def test_a_refusal_that_is_worded_anew_each_time_makes_no_pass_follow_the_other(
 
 
 def test_a_job_that_moved_to_another_state_is_looked_at_again_at_once(bench):
-    job_path = "/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train"
-    put(bench.store, PADDLE_JOB, bench.api.put(job_path, JOB))
+    put(bench.store, PADDLE_JOB, bench.api.put(PADDLE_JOB.path(*KEY), JOB))
     bench.plan = Plan(status={"status": {"phase": "Restarting"}}, is_move=True)
     assert bench.run() == 0
 
@@ -460,19 +458,15 @@ def test_a_job_that_failed_rests_by_what_looking_at_it_took_however_many_events_
 
 
 def test_a_job_that_makes_the_reconcile_raise_rests_by_what_that_took(bench):
-    def raise_(*_):
-        bench.clock.step(0.02)
-        raise KeyError("spec")
-
-    bench.worker = replace(bench.worker, decide=raise_)
+    bench.looking_seconds = 0.02
+    bench.worker = replace(bench.worker, decide=lambda *seen: raise_(bench.decide(*seen)))
     bench.run()
     assert bench.queue.rested == pytest.approx(0.02 * REST_FACTOR)
 
 
 def test_a_move_that_an_older_crd_drops_is_an_error_and_backs_off(bench):
     """The API server takes it, and leaves the job as it was."""
-    job_path = "/apis/batch.paddlepaddle.org/v1/namespaces/ns/paddlejobs/train"
-    job = bench.api.put(job_path, JOB)
+    job = bench.api.put(PADDLE_JOB.path(*KEY), JOB)
     put(bench.store, PADDLE_JOB, job)
     bench.plan = Plan(status=STATUS, events=(EmitEvent("Normal", "r", "m"),), is_move=True)
     bench.api.fault = lambda method, _path: reply(200, job) if method == "PATCH" else None
