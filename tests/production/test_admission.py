@@ -8,7 +8,6 @@ import pytest
 
 from localcluster import Cluster
 from localcluster.commands.manifests import install
-from localcluster.machine.errors import LocalClusterError
 from tests.live.installers import KUSTOMIZE_FOLDER, NAMESPACE, kustomize, template
 from tests.production.values import SETS, TEAMS
 
@@ -62,10 +61,3 @@ def test_the_overlay_for_progress_goes_over_the_plain_files(prepared: Cluster) -
         assert may_read_logs() == "yes"
     finally:
         prepared.kubectl("-n", NAMESPACE, "delete", "deployment", "paddle-controller-manager")
-
-
-def test_what_is_wrong_would_not_be(prepared: Cluster) -> None:
-    (deployment,) = (obj for obj in template() if obj["kind"] == "Deployment")
-    deployment["spec"]["template"]["spec"]["nodeSelectors"] = {}
-    with pytest.raises(LocalClusterError, match="nodeSelectors"):
-        admit(prepared, [deployment])

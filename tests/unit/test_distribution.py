@@ -10,7 +10,7 @@ import pytest
 from tests.live.distribution import LONGEST, ROOT, choose, cluster_of
 from tests.live.shared import SharedClusters
 
-OPERATED = "tests/cluster/jobs/test_modes.py"
+OPERATED = "tests/cluster/jobs/test_kubectl.py"
 UNATTENDED = "tests/cluster/failures/test_nodes.py"
 ANOTHER_UNATTENDED = "tests/cluster/operator/test_stalled.py"
 PLAIN = "tests/cluster/admission/test_crd.py"

@@ -14,6 +14,7 @@ def test_wait_for_the_end_returns_for_a_job_that_has_failed(module_lab: Lab) -> 
     assert "condition met" in said
     assert module_lab.condition("fails", "Finished")["reason"] == "Failed"
     line = module_lab.kubectl("get", "pdj", "fails", "-o", "wide").splitlines()[1]
+    assert line.split()[2] == "Single"
     assert line.split()[5:7] == ["1", "PodFailed"], "it has no servers and no heter workers"
     assert "fails-worker-0 on node-" in line
 
@@ -46,4 +47,7 @@ def test_replaced_job_waits_without_a_warning(module_lab: Lab) -> None:
     assert "Pod again-worker-0 of a former job of this name is still there" in told
     release(module_lab, "pod", "again-worker-0")
     module_lab.wait_phase("again", "Running")
+    (owner,) = module_lab.pods("again")[0]["metadata"]["ownerReferences"]
+    assert owner["uid"] == module_lab.job("again")["metadata"]["uid"]
+    assert module_lab.status("again")["attempt"] == 1
     assert not module_lab.events("again", "CreateRefused")

@@ -27,25 +27,6 @@ def greet(text: str, code: int = 0) -> None:
     sys.exit(code)
 
 
-def count() -> None:
-    """Counts until it is ended; the second attempt ends by itself."""
-    import os
-    import signal
-    import sys
-    import time
-
-    def end(*_: object) -> None:
-        print(attempt, "ends", flush=True)
-        sys.exit(0)
-
-    attempt = os.environ["PADDLE_RENDEZVOUS"]
-    signal.signal(signal.SIGTERM, end)
-    for number in range(2_000):
-        print(attempt, number, flush=True)
-    if attempt == "1":
-        time.sleep(3600)
-
-
 def stay() -> None:
     """Runs for ever."""
     import time
@@ -86,20 +67,6 @@ def test_a_function_goes_from_here_to_its_log(module_lab: Lab, client: Client) -
     again.wait(timeout=BOUND)
     again.delete()
     module_lab.wait(lambda: not code_maps(module_lab), "the code goes with its job")
-
-
-def test_logs_go_on_over_a_restart_with_every_line_once(client: Client) -> None:
-    job = client.train(count, workers=2, **WORDS)
-    lines: list[str] = []
-    for line in job.logs(follow=True, timeout=BOUND):
-        lines.append(line)
-        if line.endswith(" 1 1999") and sum(" 1 1999" in each for each in lines) == 2:
-            job.restart()
-    numbers = [*map(str, range(2_000))]
-    for pod in range(2):
-        said = [each.partition(" | ")[2] for each in lines if each.startswith(f"worker-{pod}")]
-        assert said == [f"1 {n}" for n in (*numbers, "ends")] + [f"2 {n}" for n in numbers]
-    assert job.wait(timeout=BOUND) is job
 
 
 def test_a_failed_job_raises_its_first_record(client: Client) -> None:

@@ -1,12 +1,9 @@
-"""What `--code` leaves behind where it is killed, refused or raced: nothing that stays.
+"""What `--code` leaves behind where it is refused or raced: nothing that stays.
 
 `JOBS=100` deletes a hundred jobs in place of twenty.
 """
 
 import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,32 +11,10 @@ import pytest
 
 from paddlejob import Client
 from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
-from tests.live.pdj import Tool, code_maps, environment
+from tests.live.pdj import Tool, code_maps
 
 JOBS = int(os.environ.get("JOBS", "20"))
 GONE_SECONDS = 60.0
-KILLED = """
-import os, signal, sys
-from kube.client import Client
-
-left = int(sys.argv.pop(1))
-
-def dying(write):
-    def wrapper(self, *args, **words):
-        global left
-        done = write(self, *args, **words)
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return done
-    return wrapper
-
-for name in ("create", "merge_patch", "delete"):
-    setattr(Client, name, dying(getattr(Client, name)))
-from pdj.__main__ import run
-sys.exit(run())
-"""
-"""The command, which is killed after some of its writes."""
 OF_JOBS = ("create", "role", "jobs", "--resource=paddlejobs", "--verb=get,list,watch,create")
 OF_NOBODY = ("create", "rolebinding", "jobs", "--role=jobs")
 
@@ -89,29 +64,6 @@ def test_code_goes_with_its_job_each_time(
         module_lab.cluster.client.delete(path)
     module_lab.wait(lambda: not code_maps(module_lab), "all are gone", GONE_SECONDS)
     record_property("seconds until all are gone", round(time.monotonic() - began, 1))
-
-
-@pytest.mark.parametrize(
-    ("is_there", "writes"),
-    [*((False, writes) for writes in range(1, 4)), *((True, writes) for writes in range(1, 7))],
-)
-def test_a_killed_command_is_mended(
-    module_lab: Lab, tool: Tool, program: Path, is_there: bool, writes: int
-) -> None:
-    name = f"killed-{writes}-{is_there:d}"
-    sent = words(name, program, "--replace")
-    if is_there:
-        tool.ok(*sent)
-        (program / "train.py").write_text("print('changed')\n")
-    command = [sys.executable, "-c", KILLED, str(writes), "-n", module_lab.namespace, *sent]
-    done = subprocess.run(command, env=environment(tool.kubeconfig), check=False)
-    assert done.returncode == -signal.SIGKILL
-    tool.ok("delete", "--orphans")
-    exists = module_lab.get(PADDLE_JOBS, f"paddlejobs/{name}")
-    module_lab.wait(lambda: len(code_maps(module_lab, name)) == bool(exists), "no orphan is left")
-    tool.ok(*sent)
-    module_lab.wait(lambda: len(code_maps(module_lab, name)) == 1, "the former code is gone")
-    assert_owned(module_lab, name)
 
 
 def test_of_two_at_once_one_sends_its_code(module_lab: Lab, tool: Tool, program: Path) -> None:

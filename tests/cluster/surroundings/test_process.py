@@ -338,28 +338,6 @@ def test_nobody_is_ready_while_nobody_can_lead(
         assert operator.said("leading")
 
 
-def test_one_namespace_is_all_that_it_touches_when_told_so(
-    plane: Cluster, lab: Lab, start_operator: StartOperator
-) -> None:
-    plane.kubectl("create", "namespace", "team")
-    plane.kubectl("wait", "-n", "team", "--for=create", "serviceaccount/default")
-    start_operator("operator", "--namespace", "team").wait_for("working")
-    submit(lab, "elsewhere")
-    submit(Lab(plane, "team"), "here")
-    wait(lambda: has_pods(Lab(plane, "team"), "here"), "pods in its namespace")
-    assert not has_pods(lab, "elsewhere")
-
-
-def test_the_endpoints_answer(lab: Lab, start_operator: StartOperator) -> None:
-    operator = start_operator("operator")
-    operator.wait_for("working")
-    ports = sorted(listening_ports(operator.process.pid))
-    answers = {path: ask(ports, path) for path in ("/healthz", "/readyz", "/metrics")}
-    assert answers["/healthz"] == answers["/readyz"] == "ok\n"
-    assert "workqueue_depth" in answers["/metrics"]
-    assert 'paddlejob_jobs{mode="PS",phase="Running"}' in answers["/metrics"]
-
-
 def test_no_cluster_is_told_in_one_line(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "controller", "--kubeconfig", str(tmp_path / "none")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
