@@ -1,8 +1,8 @@
 """Shared fixtures: one cluster for all tests of a kind, and a namespace of its own for each test.
 
 `cluster` has one node and no operator. In `operated` the operator runs the jobs of all namespaces,
-and a `lab` is a namespace of it with what a user does there. A process stops them when it comes to
-a file that does not use them.
+and a `lab` is a namespace of it with what a user does there. In `unattended` each test runs
+operators of its own. A process stops them when it comes to a file that does not use them.
 """
 
 import contextlib
@@ -19,6 +19,7 @@ from kube.errors import NotFound, Transient
 from localcluster import Cluster, ClusterConfig
 from localcluster.build.binaries import ensure_binaries
 from localcluster.client.rest import Client
+from localcluster.cluster.components import CONTROLLER_MANAGER
 from localcluster.machine import clock
 from tests.e2e.node import RealNode
 from tests.e2e.shared import node_of
@@ -26,16 +27,20 @@ from tests.e2e.world import is_inside
 from tests.live import network, rights, shared, temporary, volcano
 from tests.live.distribution import Distribution
 from tests.live.lab import CORE, WAIT_SECONDS, Lab
-from tests.live.operated import start_operator
+from tests.live.operated import install_without_deployment, start_operator
 from tests.live.shared import SharedClusters
 from tests.live.tinyimages import write_tiny_images
 
 CLUSTER_TESTS = Path(__file__).parent / "cluster"
 SLOW = ("training", "cluster")
-CLUSTER_FIXTURES = {"cluster", "operated"}
+CLUSTER_FIXTURES = {"cluster", "operated", "unattended"}
 USED = pytest.StashKey[shared.Used]()
 ELASTIC_TIMEOUT_SECONDS = 10
 """How long an elastic job with fewer workers than it may have waits before it trains."""
+CONFIG_RETRY_SECONDS = 4.0
+"""How long the nodes of `unattended` wait before they look for a ConfigMap again."""
+NODE_LOST_SECONDS = 12
+"""How long a node may be silent there."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -147,6 +152,30 @@ def _operated(folder: Path) -> Iterator[Cluster]:
         start_operator(running, f"--elastic-timeout={ELASTIC_TIMEOUT_SECONDS}")
         yield running
         rights.check_none_is_missing(running)
+
+
+@pytest.fixture(scope="module")
+def unattended(shared_clusters: SharedClusters) -> Cluster:
+    """A cluster of four nodes whose loss is soon noticed; each test runs operators of its own."""
+    return shared_clusters.get("unattended", _unattended)
+
+
+@contextlib.contextmanager
+def _unattended() -> Iterator[Cluster]:
+    config = ClusterConfig(
+        nodes=4,
+        renew_seconds=2.0,
+        config_retry_seconds=CONFIG_RETRY_SECONDS,
+        component_arguments={
+            CONTROLLER_MANAGER: [
+                f"--node-monitor-grace-period={NODE_LOST_SECONDS}s",
+                "--node-monitor-period=1s",
+            ]
+        },
+    )
+    with Cluster(config) as running:
+        install_without_deployment(running)
+        yield running
 
 
 @pytest.fixture

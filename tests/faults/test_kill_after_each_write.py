@@ -9,16 +9,14 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig
+from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
-from tests.live.operated import install_crd
 from tests.live.proxy import FaultProxy, audit_entries
 
 ROOT = Path(__file__).parents[2]
@@ -78,28 +76,20 @@ class Operator:
             self.process.wait()
 
 
-@pytest.fixture(scope="module")
-def kill_cluster() -> Iterator[Cluster]:
-    """A cluster with a node and the CRD, and no operator but those of the cases."""
-    with Cluster(ClusterConfig(nodes=1, node_capacity={"cpu": "64", "pods": "500"})) as running:
-        install_crd(running)
-        yield running
-
-
 @pytest.mark.timeout(900)
 def test_a_job_ends_the_same_whenever_its_operator_is_killed(
-    kill_cluster: Cluster, tmp_path: Path
+    unattended: Cluster, tmp_path: Path
 ) -> None:
     labs, operators, proxies, contexts = {}, {}, [], []
     try:
         for count in KILLS:
-            context = new_namespace(kill_cluster)
+            context = new_namespace(unattended)
             namespace = context.__enter__()
             contexts.append(context)
             folder = tmp_path / str(count)
             folder.mkdir()
-            operators[count] = Operator(folder, namespace, count, kill_cluster)
-            labs[count] = Lab(kill_cluster, namespace)
+            operators[count] = Operator(folder, namespace, count, unattended)
+            labs[count] = Lab(unattended, namespace)
             proxies.append(operators[count].start())
         for lab in labs.values():
             lab.submit(victim())
@@ -114,7 +104,7 @@ def test_a_job_ends_the_same_whenever_its_operator_is_killed(
             proxy.close()
         for context in contexts:
             context.__exit__(None, None, None)
-    assert creations(kill_cluster, labs) == {
+    assert creations(unattended, labs) == {
         (lab.namespace, name): 1
         for lab in labs.values()
         for name in (f"{JOB}-ps-0", f"{JOB}-worker-0", f"{JOB}-worker-1")

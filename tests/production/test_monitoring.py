@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from api.constants import Phase
 from controller.gate import VERDICT_SECONDS
 from localcluster import Cluster, ClusterConfig
 from localcluster.client.pki import Authority
@@ -14,6 +17,7 @@ from localcluster.machine import clock
 from localcluster.machine.process import Process
 from manifests.dashboard import ROWS
 from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
+from tests.live.kubestate import FILE, KubeStateMetrics
 from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, run_operator
 from tests.live.processes import listening_ports
@@ -159,6 +163,35 @@ def test_what_restarts_cost_is_counted(prometheus: Prometheus, run: Lab) -> None
     ((_, seconds),) = prometheus.wait_for(f"paddlejob_lost_seconds_total{reason} > 0", FIRE_SECONDS)
     ((_, gpu_seconds),) = prometheus.query(f"paddlejob_lost_gpu_seconds_total{reason}")
     assert gpu_seconds == pytest.approx(2 * seconds)
+
+
+def test_kube_state_metrics_tells_of_each_job(run: Lab, tmp_path: Path) -> None:
+    """As deploy/monitoring has it tell."""
+    run.wait_phase("failed-0", "Failed")
+    with closing(KubeStateMetrics(run.cluster, tmp_path)) as metrics:
+
+        def of(metric: str, job: str, **labels: str) -> float | None:
+            texts = [f'{k}="{v}"' for k, v in {"paddlejob": job, **labels}.items()]
+            for series, value in metrics.series().items():
+                if series.startswith(f"kube_paddlejob_{metric}{{") and all(
+                    text in series for text in texts
+                ):
+                    return value
+            return None
+
+        for job, phase in (("completed", "Completed"), ("failed-0", "Failed")):
+            run.wait(lambda: of("status_phase", job, phase=phase) == 1, f"{job} is {phase}")  # noqa: B023
+            assert all(of("status_phase", job, phase=p) == (p == phase) for p in Phase)
+        assert of("status_condition", "failed-0", type="Failed", reason="PodFailed") == 1
+        assert of("status_condition", "failed-0", type="Running") == 0
+        assert of("spec_workers", "lost") == 2
+        assert of("status_attempt", "lost") == 2
+        assert of("status_restart_count", "completed") == 0
+        ended, began = (of(f"status_{name}_time", "completed") for name in ("completion", "start"))
+        assert ended and began and ended >= began > 1.7e9
+        told = {series.partition("{")[0] for series in metrics.series()}
+    (resource,) = yaml.safe_load(FILE.read_text())["spec"]["resources"]
+    assert told == {f"kube_paddlejob_{each['name']}" for each in resource["metrics"]}
 
 
 @pytest.mark.parametrize("text", [text for _, text in QUERIES], ids=[name for name, _ in QUERIES])

@@ -13,8 +13,7 @@ import pytest
 from api.objects import parse_time
 from localcluster import Cluster
 from localcluster.machine import clock
-from tests.cluster.conftest import CONFIG_RETRY_SECONDS
-from tests.conftest import new_namespace
+from tests.conftest import CONFIG_RETRY_SECONDS, new_namespace
 from tests.live.faulty import deleted_at
 from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell

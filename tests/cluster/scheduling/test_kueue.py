@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from api.constants import Reason
-from localcluster import Cluster, ClusterConfig
+from localcluster import Cluster
 from localcluster.commands.manifests import install
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
-from tests.live.operated import grant_queues, install_without_deployment, run_operator
+from tests.live.operated import grant_queues, operator_beside
 from tests.live.pdj import assert_explained
 
 Raw = dict[str, Any]
@@ -22,15 +22,16 @@ KIND = "workloads.kueue.x-k8s.io"
 """Kubernetes has Workloads of its own."""
 
 
-@pytest.fixture(scope="module")
-def lab() -> Iterator[Lab]:
+@pytest.fixture
+def lab(unattended: Cluster) -> Iterator[Lab]:
     """An operator with the flag and its rights; no Kueue yet."""
-    with Cluster(ClusterConfig(nodes=1)) as running:
-        install_without_deployment(running)
-        grant_queues(running)
-        run_operator(running, "", "--kueue")
-        with new_namespace(running) as namespace:
-            yield Lab(running, namespace)
+    grant_queues(unattended)
+    with (
+        new_namespace(unattended) as namespace,
+        operator_beside(unattended, namespace, "--kueue"),
+    ):
+        yield Lab(unattended, namespace)
+        unattended.kubectl("delete", "-f", str(CRD))
 
 
 def tell(lab: Lab, conditions: dict[str, tuple[str, str]], **status: Any) -> None:

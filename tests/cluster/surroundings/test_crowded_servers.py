@@ -12,7 +12,8 @@ import pytest
 from localcluster import Cluster
 from localcluster.machine import clock
 from localcluster.machine.process import Process
-from tests.live.operated import grant_roles, operator_beside
+from tests.conftest import new_namespace
+from tests.live.operated import operator_beside
 from tests.live.processes import http_get, listening_ports, status_of
 
 MAX_MORE_MB = 20
@@ -28,15 +29,17 @@ SWEEP_SECONDS = 0.5
 
 
 @pytest.fixture
-def operator(cluster: Cluster, crd: None, namespace: str) -> Iterator[Process]:
+def operator(unattended: Cluster) -> Iterator[Process]:
     """An operator of one namespace, ready."""
-    grant_roles(cluster, namespace)
     flag = "--health-probe-bind-address=127.0.0.1:0"
-    with operator_beside(cluster, namespace, flag, account_in=namespace) as process:
+    with (
+        new_namespace(unattended) as namespace,
+        operator_beside(unattended, namespace, flag) as process,
+    ):
         assert clock.wait_until(lambda: len(listening_ports(process.pid)) == 1, 60)
         assert clock.wait_until(lambda: http_get(url_of(process, "/readyz"))[0] == 200, 60)
         yield process
-        log = cluster.log(f"operator-{namespace}").read_text()
+        log = unattended.log(f"operator-{namespace}").read_text()
         assert "Traceback" not in log, log
 
 
