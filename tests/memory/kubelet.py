@@ -4,12 +4,17 @@ A container starts only when the ConfigMap that its envFrom names exists, and th
 that told it: `told` maps a pod's UID to the variables that its trainer began with.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from api.objects import Raw, format_time, is_deleting, name_of, uid_of
 from reconcile.model.plan import Plan
 from tests.memory.builders import JobBuilder
-from tests.memory.world import World
+
+if TYPE_CHECKING:
+    from tests.memory.world import World
 
 SIGTERM_EXIT = 143
 

@@ -42,6 +42,7 @@ from reconcile.reconcile import reconcile
 from tests.memory.applier import Counter, Recorder, StepClock, an_applier
 from tests.memory.builders import NOW, JobBuilder
 from tests.memory.client import RESOURCES, WorldClient
+from tests.memory.kubelet import Kubelet, run_job
 
 GRACE_SECONDS = 30.0
 MAX_PASSES = 40
@@ -237,6 +238,17 @@ class World:
         """Have the wall clock show less; what is measured by the other one goes on."""
         self.now -= timedelta(seconds=seconds)
         self.set_back_seconds += seconds
+
+    # The nodes
+
+    @cached_property
+    def kubelet(self) -> Kubelet:
+        """What moves the pods."""
+        return Kubelet(self)
+
+    def run(self, job: JobBuilder | None = None) -> None:
+        """Take the submitted job, or this one, to where all its pods run, or as far as it gets."""
+        run_job(self, self.kubelet, job)
 
     # The operator
 

@@ -19,7 +19,6 @@ from tests.memory.former import (
     former_services,
     former_status,
 )
-from tests.memory.kubelet import Kubelet
 from tests.memory.operator import Operator
 from tests.memory.world import CHILDREN, World
 
@@ -33,10 +32,6 @@ def the_job() -> JobBuilder:
 
 class Left(World):
     """What the other operator has left; ours has not begun yet."""
-
-    @cached_property
-    def kubelet(self) -> Kubelet:
-        return Kubelet(self)
 
     @cached_property
     def operator(self) -> Operator:
@@ -72,7 +67,7 @@ class Left(World):
                 return
         raise AssertionError("still at work")
 
-    def run(self) -> None:
+    def begin_ours(self) -> None:
         """A job of ours starts, and its pods run."""
         for _ in range(MAX_STEPS):
             self.operator.show_all()
@@ -93,12 +88,7 @@ def world() -> Left:
     return Left()
 
 
-@pytest.fixture
-def kubelet(world: Left) -> Kubelet:
-    return world.kubelet
-
-
-def test_running_job_keeps_its_pods_and_completes(world: Left, kubelet: Kubelet) -> None:
+def test_running_job_keeps_its_pods_and_completes(world: Left) -> None:
     before = world.leave(the_job())
     world.take_over()
     assert world.uids() == before
@@ -109,7 +99,7 @@ def test_running_job_keeps_its_pods_and_completes(world: Left, kubelet: Kubelet)
     assert world.condition("Adopted")["status"] == "True"
     assert [event.reason for event in world.told] == ["Adopted"]
     assert world.counted == []
-    kubelet.end_all("worker")
+    world.kubelet.end_all("worker")
     world.keep_up()
     assert world.phase() == "Completed"
     assert "restartCount" not in world.status()
@@ -119,34 +109,30 @@ def test_running_job_keeps_its_pods_and_completes(world: Left, kubelet: Kubelet)
     ("policy", "left"),
     [("Never", PODS), ("Always", []), ("OnFailure", PODS), ("OnCompletion", [])],
 )
-def test_pods_are_cleaned_as_the_spec_says(
-    world: Left, kubelet: Kubelet, policy: str, left: list[str]
-) -> None:
+def test_pods_are_cleaned_as_the_spec_says(world: Left, policy: str, left: list[str]) -> None:
     world.leave(the_job().with_spec(cleanPodPolicy=policy))
     world.take_over()
-    kubelet.end_all("worker")
+    world.kubelet.end_all("worker")
     world.keep_up()
-    kubelet.reap_all()
+    world.kubelet.reap_all()
     assert world.phase() == "Completed"
     assert world.names("Pod") == left
 
 
-def test_pods_that_ended_while_no_operator_looked_complete_the_job(
-    world: Left, kubelet: Kubelet
-) -> None:
+def test_pods_that_ended_while_no_operator_looked_complete_the_job(world: Left) -> None:
     before = world.leave(the_job().with_spec(cleanPodPolicy="Never"))
-    kubelet.end_all("worker")
+    world.kubelet.end_all("worker")
     world.take_over()
     assert world.phase() == "Completed"
     assert world.uids() == before
 
 
-def test_failure_afterwards_leads_to_an_attempt_of_our_own(world: Left, kubelet: Kubelet) -> None:
+def test_failure_afterwards_leads_to_an_attempt_of_our_own(world: Left) -> None:
     world.leave(the_job().with_spec(backoffLimit=1))
     world.take_over()
-    kubelet.end("train-worker-1", 1)
+    world.kubelet.end("train-worker-1", 1)
     world.keep_up()
-    kubelet.reap_all()
+    world.kubelet.reap_all()
     world.keep_up()
     pods = world.of_kind("Pod")
     assert {pod["metadata"]["labels"][LABEL_ATTEMPT] for pod in pods} == {"2"}
@@ -154,13 +140,13 @@ def test_failure_afterwards_leads_to_an_attempt_of_our_own(world: Left, kubelet:
     assert world.condition("Adopted")["status"] == "False"
 
 
-def test_services_and_restarts_in_place_are_left_alone(world: Left, kubelet: Kubelet) -> None:
+def test_services_and_restarts_in_place_are_left_alone(world: Left) -> None:
     job = the_job().with_spec(intranet="Service")
     world.leave(job)
     for service in former_services(world.job()):
         world.put(service)
     for _ in range(7):  # more than a job of ours may have without a backoffLimit
-        kubelet.restart("train-worker-0")
+        world.kubelet.restart("train-worker-0")
     world.change("Pod", "train-worker-0", lambda p: p["spec"].update(restartPolicy="OnFailure"))
     before = world.uids()
     world.take_over()
@@ -168,9 +154,7 @@ def test_services_and_restarts_in_place_are_left_alone(world: Left, kubelet: Kub
     assert world.phase() == "Running"
 
 
-def test_pod_group_of_the_other_operator_is_no_trouble_and_goes_with_the_pods(
-    world: Left, kubelet: Kubelet
-) -> None:
+def test_pod_group_of_the_other_operator_is_no_trouble_and_goes_with_the_pods(world: Left) -> None:
     world.settings = Settings(scheduling="volcano")
     world.leave(the_job())
     world.put(former_pod_group(world.job()))
@@ -182,14 +166,14 @@ def test_pod_group_of_the_other_operator_is_no_trouble_and_goes_with_the_pods(
     assert world.uids() == before
     assert world.condition("Running")["reason"] == "AllPodsRunning"
     assert [event.type for event in world.told] == ["Normal"]
-    kubelet.end_all("worker")
+    world.kubelet.end_all("worker")
     world.keep_up()
     assert world.names("PodGroup") == []
 
 
-def test_ports_on_the_hosts_stay_as_they_are(world: Left, kubelet: Kubelet) -> None:
+def test_ports_on_the_hosts_stay_as_they_are(world: Left) -> None:
     world.leave(the_job().with_spec(intranet="Host"))
-    kubelet.wait("train-worker-1", "ContainerCreating")
+    world.kubelet.wait("train-worker-1", "ContainerCreating")
     before = world.uids()
     world.take_over()
     assert world.uids() == before
@@ -197,18 +181,16 @@ def test_ports_on_the_hosts_stay_as_they_are(world: Left, kubelet: Kubelet) -> N
     assert "hostPorts" not in world.status()
 
 
-def test_job_with_a_worker_that_is_held_back_begins_anew_when_asked(
-    world: Left, kubelet: Kubelet
-) -> None:
+def test_job_with_a_worker_that_is_held_back_begins_anew_when_asked(world: Left) -> None:
     """The other operator lets pods go one by one, and did not come to the last."""
     world.leave(the_job())
-    kubelet.wait("train-worker-1", "PodInitializing")
+    world.kubelet.wait("train-worker-1", "PodInitializing")
     before = world.uids("Pod")
     world.take_over()
     assert world.uids("Pod") == before
     asked = {ANNOTATION_RESTARTED_AT: "now"}
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(annotations=asked))
-    world.run()
+    world.begin_ours()
     assert not world.uids("Pod").items() & before.items()
     assert (world.phase(), world.status()["attempt"]) == ("Running", 2)
 
@@ -224,13 +206,11 @@ def test_spec_that_a_rule_of_ours_forbids_does_not_end_what_runs(world: Left) ->
     assert (world.phase(), world.uids()) == ("Running", before)
 
 
-def test_adopted_job_with_a_wrong_image_name_fails_when_it_says_so(
-    world: Left, kubelet: Kubelet
-) -> None:
+def test_adopted_job_with_a_wrong_image_name_fails_when_it_says_so(world: Left) -> None:
     world.leave(the_job())
     world.take_over()
     assert world.condition("Adopted")["status"] == "True"
-    kubelet.wait("train-worker-1", "InvalidImageName", "no")
+    world.kubelet.wait("train-worker-1", "InvalidImageName", "no")
     world.keep_up()
     assert "this job fails at" in world.condition("Pending")["message"]
     world.advance(61)
@@ -238,13 +218,13 @@ def test_adopted_job_with_a_wrong_image_name_fails_when_it_says_so(
     assert (world.phase(), world.condition("Failed")["reason"]) == ("Failed", "ImageError")
 
 
-def test_job_in_which_nothing_has_begun_is_made_anew(world: Left, kubelet: Kubelet) -> None:
+def test_job_in_which_nothing_has_begun_is_made_anew(world: Left) -> None:
     before = world.leave(the_job(), "Pending")
     world.operator.restart(is_warm=False)
     for _ in range(MAX_STEPS):
         world.operator.show_all()
         world.operator.work()
-        kubelet.reap_all()
+        world.kubelet.reap_all()
         world.advance(0.2)
     after = world.uids()
     assert after.keys() == before.keys()
@@ -305,14 +285,14 @@ def test_crd_of_the_other_operator_drops_our_status_and_the_job_waits_for_ours(
 
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_job_of_ours_whose_attempt_an_older_crd_has_dropped_goes_on(
-    world: Left, kubelet: Kubelet, attempt: int
+    world: Left, attempt: int
 ) -> None:
     world.submit(the_job().with_spec(backoffLimit=1))
     world.operator.restart(is_warm=False)
-    world.run()
+    world.begin_ours()
     if attempt == 2:
-        kubelet.end("train-worker-1", 1)
-        world.run()
+        world.kubelet.end("train-worker-1", 1)
+        world.begin_ours()
     assert (world.phase(), world.status()["attempt"]) == ("Running", attempt)
     before = world.uids()
     told = {key: world.status()[key] for key in ("phase", "mode", "startTime")}
@@ -322,7 +302,7 @@ def test_job_of_ours_whose_attempt_an_older_crd_has_dropped_goes_on(
     assert (world.phase(), world.status()["attempt"]) == ("Running", attempt)
     assert not world.status().get("restartCount"), "it is in that attempt from the first pass on"
     assert world.condition("Adopted") == {}
-    kubelet.end_all("worker")
+    world.kubelet.end_all("worker")
     world.keep_up()
     assert world.phase() == "Completed"
 

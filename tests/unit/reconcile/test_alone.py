@@ -6,7 +6,6 @@ import pytest
 
 from reconcile.words.alone import trains_alone
 from tests.memory.builders import JobBuilder, a_job
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 HEAD = "LAUNCH INFO 2026-11-24 14:22:05,430 "
@@ -52,14 +51,11 @@ def test_launchers_words(lines: list[str], is_alone: bool) -> None:
     ],
 )
 def test_job_says_once_that_its_workers_trained_alone(
-    world: World, kubelet: Kubelet, job: JobBuilder, index: int, is_known: bool
+    world: World, job: JobBuilder, index: int, is_known: bool
 ) -> None:
-    world.submit(job)
-    run_job(world, kubelet)
-    kubelet.end(f"train-worker-{index}", 1, message="\n".join(config()))
-    world.settle()
-    world.advance(60)
-    world.settle()
+    world.run(job)
+    world.kubelet.see_end(f"train-worker-{index}", 1, message="\n".join(config()))
+    world.after(60)
     found = [c for c in world.status()["conditions"] if c["type"] == "TrainedAlone"]
     told = [event.reason for event in world.told if event.reason == "TrainedAlone"]
     assert ([c["status"] for c in found], told) == (
@@ -73,72 +69,60 @@ def is_alone(world: World) -> str | None:
     return next((c["status"] for c in found), None)
 
 
-def train_alone(world: World, kubelet: Kubelet, **spec: Any) -> None:
+def train_alone(world: World, **spec: Any) -> None:
     """An attempt of two workers runs and ends, and worker 0 shows that it knew of no other."""
-    world.submit(a_job().with_workers(2).with_spec(backoffLimit=3, **spec))
-    run_job(world, kubelet)
+    world.run(a_job().with_workers(2).with_spec(backoffLimit=3, **spec))
     assert is_alone(world) is None
-    kubelet.end("train-worker-0", 1, message="\n".join(config()))
-    world.settle()
+    world.kubelet.see_end("train-worker-0", 1, message="\n".join(config()))
     assert is_alone(world) == "True"
-    kubelet.let_go()
+    world.kubelet.let_go()
 
 
-def test_condition_ends_once_the_next_attempt_runs_and_returns_with_its_cause(
-    world: World, kubelet: Kubelet
-) -> None:
-    train_alone(world, kubelet)
-    run_job(world, kubelet)
+def test_condition_ends_once_the_next_attempt_runs_and_returns_with_its_cause(world: World) -> None:
+    train_alone(world)
+    world.run()
     assert (world.phase(), is_alone(world)) == ("Running", "False")
-    kubelet.end("train-worker-0", 1, message="\n".join(config(nnodes="2")))
-    world.settle()
+    world.kubelet.see_end("train-worker-0", 1, message="\n".join(config(nnodes="2")))
     assert (world.status()["attempt"], is_alone(world)) == (3, "False")
     world.advance(60)
-    kubelet.let_go()
-    run_job(world, kubelet)
-    kubelet.end("train-worker-0", 1, message="\n".join(config()))
-    world.settle()
+    world.kubelet.let_go()
+    world.run()
+    world.kubelet.see_end("train-worker-0", 1, message="\n".join(config()))
     assert is_alone(world) == "True"
 
 
-def test_condition_ends_for_an_attempt_that_is_over_before_it_is_seen_to_run(
-    world: World, kubelet: Kubelet
-) -> None:
-    train_alone(world, kubelet)
-    kubelet.place_all()
+def test_condition_ends_for_an_attempt_that_is_over_before_it_is_seen_to_run(world: World) -> None:
+    train_alone(world)
+    world.kubelet.place_all()
     world.settle()
-    kubelet.start_all()
+    world.kubelet.start_all()
     for name in ("train-worker-0", "train-worker-1"):
-        kubelet.end(name, 0)
+        world.kubelet.end(name, 0)
     world.settle()
     assert (world.phase(), is_alone(world)) == ("Completed", "False")
 
 
-def test_condition_ends_after_a_resume(world: World, kubelet: Kubelet) -> None:
-    train_alone(world, kubelet)
-    world.edit_spec(suspend=True)
-    world.settle()
+def test_condition_ends_after_a_resume(world: World) -> None:
+    train_alone(world)
+    world.amend(suspend=True)
     assert is_alone(world) == "True"
     world.edit_spec(suspend=False)
-    run_job(world, kubelet)
+    world.run()
     assert (world.phase(), is_alone(world)) == ("Running", "False")
 
 
-def test_condition_ends_with_all_workers_but_one(world: World, kubelet: Kubelet) -> None:
-    train_alone(world, kubelet)
-    world.edit_spec(suspend=True)
-    world.settle()
-    world.edit_spec(worker=world.job()["spec"]["worker"] | {"replicas": 1})
-    world.settle()
+def test_condition_ends_with_all_workers_but_one(world: World) -> None:
+    train_alone(world)
+    world.amend(suspend=True)
+    world.amend(worker=world.job()["spec"]["worker"] | {"replicas": 1})
     assert is_alone(world) == "False"
 
 
-def test_next_job_of_the_name_has_not_trained_alone(world: World, kubelet: Kubelet) -> None:
-    train_alone(world, kubelet)
-    run_job(world, kubelet)
-    kubelet.end("train-worker-0", 1, message="\n".join(config()))
+def test_next_job_of_the_name_has_not_trained_alone(world: World) -> None:
+    train_alone(world)
+    world.run()
+    world.kubelet.end("train-worker-0", 1, message="\n".join(config()))
     world.forget("PaddleJob", "train")
-    world.submit(a_job().with_workers(2).with_metadata(uid="another"))
-    world.settle()
+    world.begin(a_job().with_workers(2).with_metadata(uid="another"))
     assert "train-worker-0" in world.names("Pod"), "the former job's"
     assert (world.phase(), is_alone(world)) == ("Pending", None)

@@ -8,18 +8,17 @@ from api.constants import LABEL_ATTEMPT
 from api.objects import Raw
 from reconcile.attempt.catch_up import BEHIND_SECONDS, MAX_ATTEMPT
 from tests.memory.builders import a_job
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 
-def restore(world: World, kubelet: Kubelet) -> None:
+def restore(world: World) -> None:
     """The second attempt runs, and status is again that of the first, which ran too."""
-    run_job(world, kubelet, a_job().with_workers(2))
+    world.run(a_job().with_workers(2))
     old = copy.deepcopy(world.status())
     world.remove("Pod", "train-worker-0")
     world.settle()
-    kubelet.reap_all()
-    run_job(world, kubelet)
+    world.kubelet.reap_all()
+    world.run()
     assert world.status()["attempt"] == 2
     world.change("PaddleJob", "train", lambda job: job.update(status=old))
 
@@ -28,8 +27,8 @@ def uids(world: World) -> set[str]:
     return {pod["metadata"]["uid"] for pod in world.of_kind("Pod")}
 
 
-def test_status_follows_the_pods_of_a_later_attempt(world: World, kubelet: Kubelet) -> None:
-    restore(world, kubelet)
+def test_status_follows_the_pods_of_a_later_attempt(world: World) -> None:
+    restore(world)
     before = uids(world)
     world.settle()
     assert world.status()["attempt"] == 1
@@ -39,25 +38,21 @@ def test_status_follows_the_pods_of_a_later_attempt(world: World, kubelet: Kubel
     assert uids(world) == before
 
 
-def test_the_pass_is_repeated_for_it(world: World, kubelet: Kubelet) -> None:
-    restore(world, kubelet)
+def test_the_pass_is_repeated_for_it(world: World) -> None:
+    restore(world)
     assert 0 < (world.work().requeue_after or 0) <= BEHIND_SECONDS
 
 
-def test_a_job_whose_later_attempt_has_ended_well_is_complete(
-    world: World, kubelet: Kubelet
-) -> None:
-    restore(world, kubelet)
-    kubelet.end_all("worker")
+def test_a_job_whose_later_attempt_has_ended_well_is_complete(world: World) -> None:
+    restore(world)
+    world.kubelet.end_all("worker")
     world.after(BEHIND_SECONDS)
     assert world.phase() == "Completed"
 
 
 @pytest.mark.parametrize("attempt", [str(MAX_ATTEMPT + 1), "9" * 63])
-def test_no_label_takes_status_beyond_what_it_can_hold(
-    world: World, kubelet: Kubelet, attempt: str
-) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
+def test_no_label_takes_status_beyond_what_it_can_hold(world: World, attempt: str) -> None:
+    world.run(a_job().with_workers(1))
 
     def pretend(pod: Raw) -> None:
         pod["metadata"]["labels"][LABEL_ATTEMPT] = attempt

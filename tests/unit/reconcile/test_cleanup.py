@@ -10,24 +10,23 @@ from reconcile.attempt.deadlines import seconds_to_ttl
 from reconcile.children.cleanup import wanted_deletes
 from reconcile.model.plan import Refusal, Settings
 from tests.memory.builders import a_job, a_pod, hold_of, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 SERVER, ENDED, RUNNING = "train-ps-0", "train-worker-0", "train-worker-1"
 ALL = [SERVER, ENDED, RUNNING]
 
 
-def end(world: World, kubelet: Kubelet, policy: str | None, outcome: str) -> None:
+def end(world: World, policy: str | None, outcome: str) -> None:
     """A job with one server and two workers comes to its end."""
     world.submit(
         a_job().with_ps(1).with_workers(2).with_spec(cleanPodPolicy=policy, intranet="Service")
     )
-    run_job(world, kubelet)
+    world.run()
     if outcome == "Completed":
-        kubelet.end_all("worker")
+        world.kubelet.end_all("worker")
     else:
-        kubelet.end(ENDED, 1)
-    kubelet.let_go()
+        world.kubelet.end(ENDED, 1)
+    world.kubelet.let_go()
     assert world.phase() == outcome
 
 
@@ -47,9 +46,9 @@ def end(world: World, kubelet: Kubelet, policy: str | None, outcome: str) -> Non
     ],
 )
 def test_policy_decides_which_pods_stay(
-    world: World, kubelet: Kubelet, policy: str | None, outcome: str, left: list[str]
+    world: World, policy: str | None, outcome: str, left: list[str]
 ) -> None:
-    end(world, kubelet, policy, outcome)
+    end(world, policy, outcome)
     assert world.names("Pod") == left
 
 
@@ -57,8 +56,7 @@ def test_operators_default_holds_where_the_job_says_nothing() -> None:
     settings = Settings(default_clean_pod_policy=CleanPodPolicy.NEVER, default_ttl_seconds=100)
     for own, left in ((None, ALL), ("Always", [])):
         world = World(settings)
-        kubelet = Kubelet(world)
-        end(world, kubelet, own, "Completed")
+        end(world, own, "Completed")
         assert world.names("Pod") == left
         assert world.settle().requeue_after == 100
     job = a_job().with_spec(ttlSecondsAfterFinished=0).with_status(phase="Completed")
@@ -75,30 +73,28 @@ def test_operators_default_holds_where_the_job_says_nothing() -> None:
         ("Always", "Failed", False),
     ],
 )
-def test_services_go_with_all_pods(
-    world: World, kubelet: Kubelet, policy: str, outcome: str, stay: bool
-) -> None:
-    end(world, kubelet, policy, outcome)
+def test_services_go_with_all_pods(world: World, policy: str, outcome: str, stay: bool) -> None:
+    end(world, policy, outcome)
     assert bool(world.names("Service")) == stay
 
 
-def test_finished_servers_read_as_they_run(world: World, kubelet: Kubelet) -> None:
-    end(world, kubelet, "Never", "Completed")
+def test_finished_servers_read_as_they_run(world: World) -> None:
+    end(world, "Never", "Completed")
     assert world.status()["ps"]["ready"] == "1/1"
-    kubelet.vanish(SERVER)
+    world.kubelet.vanish(SERVER)
     world.settle()
     assert world.status()["ps"]["ready"] == "0/1"
 
 
-def test_counts_of_the_end_stay_when_pods_go(world: World, kubelet: Kubelet) -> None:
-    end(world, kubelet, "Always", "Failed")
+def test_counts_of_the_end_stay_when_pods_go(world: World) -> None:
+    end(world, "Always", "Failed")
     assert (world.status()["worker"]["failed"], world.status()["ps"]["failed"]) == (1, 0)
 
 
-def test_nothing_is_made_again_after_the_end(world: World, kubelet: Kubelet) -> None:
-    end(world, kubelet, "Never", "Completed")
+def test_nothing_is_made_again_after_the_end(world: World) -> None:
+    end(world, "Never", "Completed")
     for name in ALL:
-        kubelet.vanish(name)
+        world.kubelet.vanish(name)
     world.remove("ConfigMap", "train")
     world.settle()
     assert world.names("Pod") == world.names("ConfigMap") == []
@@ -119,20 +115,18 @@ def test_remains_of_other_attempts_go_whatever_the_policy() -> None:
     assert [delete.target.name for delete in wanted_deletes(view)] == [RUNNING]
 
 
-def test_policy_may_change_after_the_end(world: World, kubelet: Kubelet) -> None:
-    end(world, kubelet, "Never", "Completed")
+def test_policy_may_change_after_the_end(world: World) -> None:
+    end(world, "Never", "Completed")
     world.amend(cleanPodPolicy="Always")
-    kubelet.reap_all()
+    world.kubelet.reap_all()
     assert world.names("Pod") == []
 
 
-def test_pod_that_nobody_wants_to_delete_any_more_is_no_reason_to_wait(
-    world: World, kubelet: Kubelet
-) -> None:
+def test_pod_that_nobody_wants_to_delete_any_more_is_no_reason_to_wait(world: World) -> None:
     """The operator may delete no pod, and then the job's policy is to keep them."""
-    run_job(world, kubelet, a_job().with_workers(2).with_spec(cleanPodPolicy="Always"))
+    world.run(a_job().with_workers(2).with_spec(cleanPodPolicy="Always"))
     refused = Refusal("Pod", "train-worker-0", "Forbidden", "pods stay", 403, is_delete=True)
-    kubelet.end_all("worker")
+    world.kubelet.end_all("worker")
     pods = [deepcopy(pod) for pod in world.of_kind("Pod")]
     world.settle()
     job = deepcopy(world.job())

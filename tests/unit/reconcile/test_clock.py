@@ -3,30 +3,29 @@
 import pytest
 
 from tests.memory.builders import a_job, stamp, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 HOUR = 3600.0
 
 
-def test_next_attempt_comes_after_its_back_off(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1).with_spec(backoffLimit=3))
-    kubelet.see_end("train-worker-0", 1)
-    kubelet.reap_all()
-    run_job(world, kubelet)
-    kubelet.see_end("train-worker-0", 1)
-    kubelet.reap_all()
+def test_next_attempt_comes_after_its_back_off(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(backoffLimit=3))
+    world.kubelet.see_end("train-worker-0", 1)
+    world.kubelet.reap_all()
+    world.run()
+    world.kubelet.see_end("train-worker-0", 1)
+    world.kubelet.reap_all()
     world.set_clock_back(HOUR)
     assert world.settle().requeue_after == 10
     world.advance(10)
-    run_job(world, kubelet)
+    world.run()
     assert world.phase() == "Running"
 
 
-def test_deadline_comes_when_it_would_have_come(world: World, kubelet: Kubelet) -> None:
+def test_deadline_comes_when_it_would_have_come(world: World) -> None:
     world.begin(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     world.advance(20)
-    run_job(world, kubelet)
+    world.run()
     world.set_clock_back(HOUR)
     assert world.settle().requeue_after == 40
     world.after(40)

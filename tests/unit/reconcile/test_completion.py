@@ -5,13 +5,12 @@ import pytest
 from api.constants import Role
 from reconcile.attempt.completion import find_completion
 from tests.memory.builders import JobBuilder, a_job, a_pod, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 
-def test_ps_job_completes_with_its_workers(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_ps(2).with_workers(2).with_spec(cleanPodPolicy="Never"))
-    kubelet.end_all("worker")
+def test_ps_job_completes_with_its_workers(world: World) -> None:
+    world.run(a_job().with_ps(2).with_workers(2).with_spec(cleanPodPolicy="Never"))
+    world.kubelet.end_all("worker")
     world.settle()
     assert world.phase() == "Completed"
     status = world.status()
@@ -46,10 +45,10 @@ def test_server_that_exits_0_completes_nothing() -> None:
     assert find_completion(view) is None
 
 
-def test_ended_job_frees_its_servers(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_ps(1).with_workers(1))
-    kubelet.end_all("worker")
-    kubelet.let_go()
+def test_ended_job_frees_its_servers(world: World) -> None:
+    world.run(a_job().with_ps(1).with_workers(1))
+    world.kubelet.end_all("worker")
+    world.kubelet.let_go()
     assert world.names("Pod") == []
     assert world.status()["ps"] == world.status()["ps"] | {"running": 0, "failed": 0}
     assert world.status()["worker"]["succeeded"] == 1

@@ -4,12 +4,11 @@ import pytest
 
 from reconcile.attempt.catch_up import MAX_ATTEMPT
 from tests.memory.builders import a_job, a_pod
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 
-def test_active_deadline_fails_the_job(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_ps(1).with_workers(1).with_spec(activeDeadlineSeconds=60))
+def test_active_deadline_fails_the_job(world: World) -> None:
+    world.run(a_job().with_ps(1).with_workers(1).with_spec(activeDeadlineSeconds=60))
     assert world.settle().requeue_after == 60
     world.after(59)
     assert world.phase() == "Running"
@@ -18,24 +17,23 @@ def test_active_deadline_fails_the_job(world: World, kubelet: Kubelet) -> None:
     assert "60 s" in world.condition("Failed")["message"]
 
 
-def test_active_deadline_spans_attempts(world: World, kubelet: Kubelet) -> None:
-    world.submit(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60, backoffLimit=9))
-    run_job(world, kubelet)
+def test_active_deadline_spans_attempts(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60, backoffLimit=9))
     world.advance(50)
-    kubelet.see_end("train-worker-0", 1)
+    world.kubelet.see_end("train-worker-0", 1)
     world.after(10)
     assert world.condition("Failed")["reason"] == "DeadlineExceeded"
 
 
-def test_active_deadline_begins_anew_with_a_resume(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
+def test_active_deadline_begins_anew_with_a_resume(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     world.advance(50)
     world.edit_spec(suspend=True)
     assert world.settle().requeue_after is None
-    kubelet.reap_all()
+    world.kubelet.reap_all()
     world.advance(1000)
     world.edit_spec(suspend=False)
-    run_job(world, kubelet)
+    world.run()
     world.after(59)
     assert world.phase() == "Running"
 
@@ -49,10 +47,10 @@ def test_deadline_ends_a_job_that_a_pod_of_a_later_attempt_holds_up(world: World
     assert world.condition("Failed")["reason"] == "DeadlineExceeded"
 
 
-def test_what_is_overdue_makes_no_pass_follow_the_other(world: World, kubelet: Kubelet) -> None:
+def test_what_is_overdue_makes_no_pass_follow_the_other(world: World) -> None:
     world.begin(a_job().with_workers(2))
-    kubelet.bind("train-worker-0")
-    kubelet.wait("train-worker-0", "ErrImagePull")
+    world.kubelet.bind("train-worker-0")
+    world.kubelet.wait("train-worker-0", "ErrImagePull")
     world.settle()
     later = a_pod(world.job(), index=1, attempt=MAX_ATTEMPT + 1).build()
     later["metadata"]["name"] = "later"
@@ -62,12 +60,10 @@ def test_what_is_overdue_makes_no_pass_follow_the_other(world: World, kubelet: K
 
 
 @pytest.mark.parametrize("is_backlogged", [False, True])
-def test_starting_deadline_fails_a_job_that_does_not_run(
-    world: World, kubelet: Kubelet, is_backlogged: bool
-) -> None:
+def test_starting_deadline_fails_a_job_that_does_not_run(world: World, is_backlogged: bool) -> None:
     world.is_backlogged = is_backlogged
     world.begin(a_job().with_workers(2).with_spec(startingDeadlineSeconds=30))
-    kubelet.refuse_to_bind("train-worker-1", "0/3 nodes are available")
+    world.kubelet.refuse_to_bind("train-worker-1", "0/3 nodes are available")
     world.after(20)
     world.after(9)
     assert world.phase() == "Pending"
@@ -78,29 +74,29 @@ def test_starting_deadline_fails_a_job_that_does_not_run(
 
 
 @pytest.mark.parametrize("pause", [0, 5])
-def test_starting_deadline_is_met_by_a_run(world: World, kubelet: Kubelet, pause: float) -> None:
+def test_starting_deadline_is_met_by_a_run(world: World, pause: float) -> None:
     world.begin(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
     world.advance(pause)
-    run_job(world, kubelet)
+    world.run()
     world.after(60)
     assert world.phase() == "Running"
 
 
-def test_starting_deadline_does_not_hurry_a_restart(world: World, kubelet: Kubelet) -> None:
+def test_starting_deadline_does_not_hurry_a_restart(world: World) -> None:
     world.begin(a_job().with_workers(1).with_spec(startingDeadlineSeconds=30, backoffLimit=1))
     world.advance(2)
-    run_job(world, kubelet)
+    world.run()
     world.advance(20)
-    kubelet.see_end("train-worker-0", 1)
+    world.kubelet.see_end("train-worker-0", 1)
     world.after(60)
     assert world.phase() != "Failed"
 
 
-def test_ttl_deletes_an_ended_job(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1).with_spec(ttlSecondsAfterFinished=100))
-    kubelet.end_all("worker")
+def test_ttl_deletes_an_ended_job(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(ttlSecondsAfterFinished=100))
+    world.kubelet.end_all("worker")
     world.settle()
-    kubelet.reap_all()
+    world.kubelet.reap_all()
     assert world.settle().requeue_after == 100
     world.after(99)
     assert world.phase() == "Completed"
@@ -108,8 +104,8 @@ def test_ttl_deletes_an_ended_job(world: World, kubelet: Kubelet) -> None:
     assert world.objects == {}
 
 
-def test_job_being_deleted_waits_for_no_deadline(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
+def test_job_being_deleted_waits_for_no_deadline(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(activeDeadlineSeconds=60))
     gone = "2026-01-02T03:04:05Z"
     world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=gone))
     world.advance(100)

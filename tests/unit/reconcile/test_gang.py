@@ -7,7 +7,6 @@ from api.objects import Raw
 from reconcile.build.gang import GangKind, least_members, own_name, wanted_kind
 from reconcile.model.plan import Settings
 from tests.memory.builders import JobBuilder, a_job, a_template, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 VOLCANO = a_template(schedulerName="volcano")
@@ -105,10 +104,10 @@ def test_every_pod_joins_the_gang(volcano: World) -> None:
         assert pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] == "train"
 
 
-def test_users_group_is_used_as_it_is(volcano: World, kubelet: Kubelet) -> None:
+def test_users_group_is_used_as_it_is(volcano: World) -> None:
     before = volcano.put(pod_group())
-    run_job(volcano, kubelet)
-    kubelet.end_all("worker")
+    volcano.run()
+    volcano.kubelet.end_all("worker")
     volcano.settle()
     assert volcano.phase() == "Completed"
     assert volcano.names("PodGroup") == ["train"]
@@ -164,11 +163,9 @@ def test_pods_decide_whose_group_it_is_where_status_is_behind(volcano: World) ->
     assert volcano.status()["podGroup"] == "train"
 
 
-def test_users_group_that_goes_while_the_job_runs_is_told_once(
-    volcano: World, kubelet: Kubelet
-) -> None:
+def test_users_group_that_goes_while_the_job_runs_is_told_once(volcano: World) -> None:
     volcano.put(pod_group())
-    run_job(volcano, kubelet)
+    volcano.run()
     volcano.remove("PodGroup", "train")
     volcano.settle()
     volcano.settle()
@@ -202,30 +199,30 @@ def test_least_members_follow_the_replicas(world: World) -> None:
     assert world.get("PodGroup", OWN)["spec"]["minMember"] == 2
 
 
-def test_own_group_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
+def test_own_group_that_is_deleted_comes_back(world: World) -> None:
     submit_for_volcano(world, a_job().with_workers(2))
-    run_job(world, kubelet)
+    world.run()
     world.remove("PodGroup", OWN)
     world.settle()
     assert world.names("PodGroup") == [OWN]
 
 
 @pytest.mark.parametrize("end", ["complete", "suspend"])
-def test_own_group_gives_its_place_back(world: World, kubelet: Kubelet, end: str) -> None:
+def test_own_group_gives_its_place_back(world: World, end: str) -> None:
     submit_for_volcano(world, a_job().with_workers(2))
-    run_job(world, kubelet)
+    world.run()
     if end == "complete":
-        kubelet.end_all("worker")
+        world.kubelet.end_all("worker")
     else:
         world.edit_spec(suspend=True)
     world.settle()
     assert world.names("PodGroup") == []
 
 
-def test_group_stays_while_servers_of_an_ended_job_run(world: World, kubelet: Kubelet) -> None:
+def test_group_stays_while_servers_of_an_ended_job_run(world: World) -> None:
     submit_for_volcano(world, a_job().with_ps(1).with_workers(1).with_spec(cleanPodPolicy="Never"))
-    run_job(world, kubelet)
-    kubelet.end_all("worker")
+    world.run()
+    world.kubelet.end_all("worker")
     world.settle()
     assert world.names("PodGroup") == [OWN]
 

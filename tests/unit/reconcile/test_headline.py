@@ -14,7 +14,6 @@ from pdj.text.status import draw_job
 from pdj.text.terminal import Screen
 from pdj.ui.rows import row_of
 from tests.memory.builders import NOW, a_job
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World, writes_nothing
 
 NO_IMAGE = "no such image"
@@ -26,19 +25,19 @@ def headline(world: World) -> tuple[str, str]:
     return status.get("reason", ""), status.get("message", "")
 
 
-def test_waiting_job_tells_what_it_waits_for(world: World, kubelet: Kubelet) -> None:
+def test_waiting_job_tells_what_it_waits_for(world: World) -> None:
     world.begin(a_job().with_workers(2))
-    kubelet.bind("train-worker-0")
-    kubelet.wait("train-worker-0", "ErrImagePull", NO_IMAGE)
+    world.kubelet.bind("train-worker-0")
+    world.kubelet.wait("train-worker-0", "ErrImagePull", NO_IMAGE)
     world.settle()
     reason, message = headline(world)
     assert reason == "ImageError"
     assert message.startswith(f"train-worker-0: ErrImagePull: {NO_IMAGE}")
 
 
-def test_restarting_job_tells_what_failed(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(2).with_spec(backoffLimit=1))
-    kubelet.see_end("train-worker-1", 3)
+def test_restarting_job_tells_what_failed(world: World) -> None:
+    world.run(a_job().with_workers(2).with_spec(backoffLimit=1))
+    world.kubelet.see_end("train-worker-1", 3)
     reason, message = headline(world)
     assert reason == "PodFailed"
     assert message.startswith("train-worker-1 on node-1 exited with code 3")
@@ -46,12 +45,12 @@ def test_restarting_job_tells_what_failed(world: World, kubelet: Kubelet) -> Non
 
 @pytest.mark.parametrize("missing", [(), ("reason", "message")], ids=["now", "older operator"])
 def test_restart_refused_by_quota_has_one_reason_in_all_tools(
-    world: World, kubelet: Kubelet, missing: tuple[str, ...]
+    world: World, missing: tuple[str, ...]
 ) -> None:
-    run_job(world, kubelet, a_job().with_workers(2).with_spec(backoffLimit=1))
+    world.run(a_job().with_workers(2).with_spec(backoffLimit=1))
     world.refused_kinds.add("Pod")
-    kubelet.end("train-worker-1", 3)
-    kubelet.let_go()
+    world.kubelet.end("train-worker-1", 3)
+    world.kubelet.let_go()
     assert headline(world)[0] == "QuotaExceeded"
     job = world.job()
     status = {key: value for key, value in job["status"].items() if key not in missing}
@@ -66,9 +65,9 @@ def test_restart_refused_by_quota_has_one_reason_in_all_tools(
     ]
 
 
-def test_words_are_those_of_the_first_line_and_few(world: World, kubelet: Kubelet) -> None:
+def test_words_are_those_of_the_first_line_and_few(world: World) -> None:
     world.begin(a_job().with_workers(1))
-    kubelet.refuse_to_bind("train-worker-0", "x" * 5000)
+    world.kubelet.refuse_to_bind("train-worker-0", "x" * 5000)
     world.settle()
     _, message = headline(world)
     assert len(message) == MAX_HEADLINE_CHARACTERS
@@ -78,12 +77,10 @@ def test_words_are_those_of_the_first_line_and_few(world: World, kubelet: Kubele
 @pytest.mark.parametrize(
     ("code", "phase", "reason"), [(0, "Completed", "WorkersSucceeded"), (1, "Failed", "PodFailed")]
 )
-def test_end_is_told_with_one_write(
-    world: World, kubelet: Kubelet, code: int, phase: str, reason: str
-) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
+def test_end_is_told_with_one_write(world: World, code: int, phase: str, reason: str) -> None:
+    world.run(a_job().with_workers(1))
     assert not world.condition(Condition.FINISHED)
-    kubelet.end("train-worker-0", code)
+    world.kubelet.end("train-worker-0", code)
     writes: list[str] = []
     world.before_write = writes.append
     world.work()
@@ -93,11 +90,9 @@ def test_end_is_told_with_one_write(
     assert (world.phase(), headline(world)[0]) == (phase, reason)
 
 
-def test_job_that_ended_under_an_older_operator_is_not_written(
-    world: World, kubelet: Kubelet
-) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
-    kubelet.see_end("train-worker-0", 0)
+def test_job_that_ended_under_an_older_operator_is_not_written(world: World) -> None:
+    world.run(a_job().with_workers(1))
+    world.kubelet.see_end("train-worker-0", 0)
     job = world.job()
     kept = {k: v for k, v in world.status().items() if k not in ("reason", "message")}
     kept["conditions"] = [c for c in kept["conditions"] if c["type"] != Condition.FINISHED]

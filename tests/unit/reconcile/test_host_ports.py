@@ -8,7 +8,6 @@ from reconcile.children.host_ports import allocate_ports, free_bases
 from reconcile.model.move import Move
 from reconcile.model.plan import Refusal, Settings
 from tests.memory.builders import a_job, cause_of, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 HOST = {"intranet": "Host"}
@@ -72,14 +71,14 @@ def test_pods_that_exist_keep_their_range() -> None:
     assert ports["train-worker-1"] != 30100
 
 
-def test_next_attempt_gets_new_ranges(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1).with_spec(**HOST))
-    kubelet.evict("train-worker-0")
+def test_next_attempt_gets_new_ranges(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(**HOST))
+    world.kubelet.evict("train-worker-0")
     world.work()
     assert "hostPorts" not in world.status()
     world.settle()
     assert "hostPorts" not in world.status(), "the last pod is still there"
-    kubelet.reap_all()
+    world.kubelet.reap_all()
     world.settle()
     assert list(world.status()["hostPorts"]) == ["train-worker-0"]
 
@@ -105,9 +104,9 @@ def test_jobs_of_one_namespace_share_its_part(world: World) -> None:
     assert len(world.status()["hostPorts"]) == 2
 
 
-def test_a_job_with_more_than_its_part_keeps_what_it_has(world: World, kubelet: Kubelet) -> None:
+def test_a_job_with_more_than_its_part_keeps_what_it_has(world: World) -> None:
     world.settings = replace(FOUR_FOR_EACH, host_port_share=1)
-    run_job(world, kubelet, a_job().with_workers(6).with_spec(**HOST))
+    world.run(a_job().with_workers(6).with_spec(**HOST))
     ports = world.status()["hostPorts"]
     world.settings = FOUR_FOR_EACH
     world.settle()
@@ -153,21 +152,21 @@ def test_a_job_that_waits_for_its_gang_holds_no_ranges(world: World) -> None:
     assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 2
 
 
-def test_a_suspended_job_holds_no_ranges(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(2).with_spec(**HOST))
+def test_a_suspended_job_holds_no_ranges(world: World) -> None:
+    world.run(a_job().with_workers(2).with_spec(**HOST))
     world.amend(suspend=True)
     assert "hostPorts" not in world.status()
 
 
-def test_an_elastic_job_gets_as_many_ranges_as_there_are(world: World, kubelet: Kubelet) -> None:
+def test_an_elastic_job_gets_as_many_ranges_as_there_are(world: World) -> None:
     world.settings = replace(FOUR_FOR_EACH, elastic_server="etcd:2379")
     world.namespace_host_ports = 1
     plan = world.begin(a_job().with_elastic_workers(5, 2, 5).with_spec(**HOST))
     assert len(world.status()["hostPorts"]) == len(world.names("Pod")) == 3
     assert plan.requeue_after == 30
-    kubelet.start_all()
+    world.kubelet.start_all()
     world.edit_spec(worker=a_job().with_elastic_workers(2, 2, 5).build()["spec"]["worker"])
-    kubelet.let_go()
+    world.kubelet.let_go()
     assert sorted(world.status()["hostPorts"]) == ["train-worker-0", "train-worker-1"]
 
 

@@ -4,7 +4,6 @@ import pytest
 
 from api.objects import Raw
 from tests.memory.builders import a_job
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World, writes_nothing
 
 
@@ -24,23 +23,23 @@ def judge(job: Raw) -> str:
     return "Failed" if "Stalled" in is_true else "Current"
 
 
-def test_a_job_is_in_progress_until_it_runs(world: World, kubelet: Kubelet) -> None:
+def test_a_job_is_in_progress_until_it_runs(world: World) -> None:
     world.begin(a_job().with_workers(2))
     assert judge(world.job()) == "InProgress"
-    kubelet.place_all()
+    world.kubelet.place_all()
     world.settle()
     assert (world.phase(), judge(world.job())) == ("Starting", "InProgress")
-    kubelet.start_all()
+    world.kubelet.start_all()
     world.settle()
     assert (world.phase(), judge(world.job())) == ("Running", "Current")
-    kubelet.end_all("worker")
+    world.kubelet.end_all("worker")
     world.settle()
     assert (world.phase(), judge(world.job())) == ("Completed", "Current")
 
 
-def test_a_failed_job_is_failed_and_says_why(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
-    kubelet.see_end("train-worker-0", 3)
+def test_a_failed_job_is_failed_and_says_why(world: World) -> None:
+    world.run(a_job().with_workers(1))
+    world.kubelet.see_end("train-worker-0", 3)
     assert judge(world.job()) == "Failed"
     stalled, failed = world.condition("Stalled"), world.condition("Failed")
     assert {key: stalled[key] for key in stalled if key != "type"} == {
@@ -48,24 +47,24 @@ def test_a_failed_job_is_failed_and_says_why(world: World, kubelet: Kubelet) -> 
     }
 
 
-def test_a_restart_is_progress(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1).with_spec(backoffLimit=1))
-    kubelet.see_end("train-worker-0", 3)
+def test_a_restart_is_progress(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(backoffLimit=1))
+    world.kubelet.see_end("train-worker-0", 3)
     assert (world.phase(), judge(world.job())) == ("Restarting", "InProgress")
     assert world.condition("Stalled") == {}
-    kubelet.let_go()
-    run_job(world, kubelet)
+    world.kubelet.let_go()
+    world.run()
     assert judge(world.job()) == "Current"
 
 
-def test_a_suspended_job_is_in_progress_as_one_of_batch_is(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
+def test_a_suspended_job_is_in_progress_as_one_of_batch_is(world: World) -> None:
+    world.run(a_job().with_workers(1))
     world.amend(suspend=True)
     assert judge(world.job()) == "InProgress"
 
 
-def test_a_change_of_the_spec_is_observed(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
+def test_a_change_of_the_spec_is_observed(world: World) -> None:
+    world.run(a_job().with_workers(1))
     world.edit_spec(ttlSecondsAfterFinished=60)
     assert judge(world.job()) == "InProgress"
     world.settle()
@@ -73,13 +72,11 @@ def test_a_change_of_the_spec_is_observed(world: World, kubelet: Kubelet) -> Non
 
 
 @pytest.mark.parametrize("phase", ["Running", "Failed"])
-def test_an_upgrade_writes_nothing_to_settled_jobs(
-    world: World, kubelet: Kubelet, phase: str
-) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
+def test_an_upgrade_writes_nothing_to_settled_jobs(world: World, phase: str) -> None:
+    world.run(a_job().with_workers(1))
     if phase == "Failed":
-        kubelet.see_end("train-worker-0", 3)
-    kubelet.reap_all()
+        world.kubelet.see_end("train-worker-0", 3)
+    world.kubelet.reap_all()
     world.settle()
 
     def without_kstatus(job: Raw) -> None:

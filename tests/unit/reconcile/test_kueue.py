@@ -12,7 +12,6 @@ from reconcile.model.plan import Settings
 from reconcile.model.workload import FLAVOR, condition_named
 from tests.faults.scenario import Scenario
 from tests.memory.builders import JobBuilder, a_job, a_template
-from tests.memory.kubelet import Kubelet
 from tests.memory.kueue import WORKLOAD, Kueue
 from tests.memory.world import World
 
@@ -35,15 +34,15 @@ def a_queued_job(**template: object) -> JobBuilder:
     return a_job().with_workers(2, a_template(**template)).with_metadata(labels=dict(LABELS))
 
 
-def run(world: World, kubelet: Kubelet, kueue: Kueue, job: JobBuilder | None = None) -> None:
+def run(world: World, kueue: Kueue, job: JobBuilder | None = None) -> None:
     """Have the job admitted, and all its pods run."""
     if job is not None:
         world.begin(job)
     kueue.admit()
     world.settle()
-    kubelet.place_all()
+    world.kubelet.place_all()
     world.settle()
-    kubelet.start_all()
+    world.kubelet.start_all()
     world.settle()
 
 
@@ -63,12 +62,10 @@ def test_job_is_held_with_one_workload(world: World, kueue: Kueue) -> None:
     assert "startTime" not in world.status()
 
 
-def test_wait_for_quota_is_counted_apart_from_the_start(
-    world: World, kubelet: Kubelet, kueue: Kueue
-) -> None:
+def test_wait_for_quota_is_counted_apart_from_the_start(world: World, kueue: Kueue) -> None:
     world.begin(a_queued_job())
     world.advance(3600)
-    run(world, kubelet, kueue)
+    run(world, kueue)
     seconds = {each.kind: each.seconds for each in world.counted}
     assert seconds["running"] == pytest.approx(3600, abs=60)
     assert seconds["started"] == pytest.approx(0, abs=60)
@@ -84,8 +81,8 @@ def test_held_job_says_kueues_words_and_what_to_do(world: World, kueue: Kueue, r
     assert world.names("Pod") == []
 
 
-def test_admitted_job_runs_and_says_so(world: World, kubelet: Kubelet, kueue: Kueue) -> None:
-    run(world, kubelet, kueue, a_queued_job())
+def test_admitted_job_runs_and_says_so(world: World, kueue: Kueue) -> None:
+    run(world, kueue, a_queued_job())
     assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
     assert world.status()["startTime"]
     assert kueue.condition("PodsReady") == "True"
@@ -157,7 +154,7 @@ def test_numbers_too_large_for_json_reach_the_api_server_too_large(
     ],
 )
 def test_topology_that_templates_ask_for_is_asked_of_kueue(
-    world: World, kubelet: Kubelet, kueue: Kueue, asked: Raw, request_: Raw
+    world: World, kueue: Kueue, asked: Raw, request_: Raw
 ) -> None:
     annotations = {f"{TOPOLOGY}{key}": value for key, value in asked.items()}
     template = a_template() | {"metadata": {"annotations": annotations}}
@@ -173,7 +170,7 @@ def test_topology_that_templates_ask_for_is_asked_of_kueue(
         assert told["kueue.x-k8s.io/workload"] == NAME
         level = {key for key in told if key.startswith(TOPOLOGY) and key.endswith("d-topology")}
         assert level - {f"{TOPOLOGY}slice-required-topology"}
-        kubelet.refuse_to_bind(name_of(pod), "", reason="SchedulingGated")
+        world.kubelet.refuse_to_bind(name_of(pod), "", reason="SchedulingGated")
     world.settle()
     told = world.condition("Pending")
     assert (told["reason"], told["message"].partition(";")[0]) == (
@@ -210,9 +207,7 @@ def test_manager_of_multikueue_has_the_workload_and_nothing_else(
 
 
 @pytest.mark.parametrize("wrong", ["", "another's", "more pods", "gone"])
-def test_workload_that_came_with_the_job_is_used(
-    world: World, kubelet: Kubelet, kueue: Kueue, wrong: str
-) -> None:
+def test_workload_that_came_with_the_job_is_used(world: World, kueue: Kueue, wrong: str) -> None:
     elsewhere = World(settings=Settings(kueue=True), workloads_served=True)
     elsewhere.begin(a_queued_job().with_spec(managedBy="kueue.x-k8s.io/multikueue"))
     (made,) = elsewhere.of_kind(WORKLOAD)
@@ -228,19 +223,18 @@ def test_workload_that_came_with_the_job_is_used(
         world.put(sent)
         kueue.admit()
     named = {"kueue.x-k8s.io/prebuilt-workload-name": "paddlejob-train-fffff"}
-    world.submit(a_queued_job().with_metadata(annotations=named))
-    world.settle()
+    world.begin(a_queued_job().with_metadata(annotations=named))
     if wrong:
         assert (world.names("Pod"), len(world.names(WORKLOAD))) == ([], int(wrong != "gone"))
         assert "of MultiKueue does not exist, or is not of this job" in str(
             world.condition("Pending")
         )
         return
-    run(world, kubelet, kueue)
+    run(world, kueue)
     assert (world.phase(), kueue.name) == ("Running", "paddlejob-train-fffff")
     assert kueue.workload["metadata"]["ownerReferences"][0]["name"] == "train"
     for index in range(2):
-        kubelet.end(f"train-worker-{index}", 0)
+        world.kubelet.end(f"train-worker-{index}", 0)
     world.settle()
     assert kueue.condition("Finished") == "True"
 
@@ -266,17 +260,15 @@ def test_missing_right_or_object_is_named(world: World, kueue: Kueue, kind: str)
     assert f"there is no {kind} x; next: have it created" in told["message"]
 
 
-def test_evicted_job_gives_quota_back_when_no_pod_is_left(
-    world: World, kubelet: Kubelet, kueue: Kueue
-) -> None:
-    run(world, kubelet, kueue, a_queued_job())
+def test_evicted_job_gives_quota_back_when_no_pod_is_left(world: World, kueue: Kueue) -> None:
+    run(world, kueue, a_queued_job())
     world.after(60)
     kueue.evict()
     world.settle()
     assert world.status()["reason"] == "Evicted"
     assert world.condition("Restarting")["message"].startswith("Evicted: Preempted: ")
     assert kueue.holds_quota, "its pods still stop"
-    kubelet.let_go()
+    world.kubelet.let_go()
     assert (world.names("Pod"), kueue.holds_quota) == ([], False)
     assert "admission" not in kueue.workload["status"]
     assert kueue.workload["status"]["accumulatedPastExecutionTimeSeconds"] >= 60
@@ -286,33 +278,31 @@ def test_evicted_job_gives_quota_back_when_no_pod_is_left(
         "False",
     ]
     assert (world.phase(), world.status()["reason"]) == ("Pending", "Queued")
-    run(world, kubelet, kueue)
+    run(world, kueue)
     status = world.status()
     assert (world.phase(), status["attempt"]) == ("Running", 2)
     assert "failureCount" not in status
     assert "failures" not in status
 
 
-def test_note_to_make_it_inactive_goes_with_the_quota(
-    world: World, kubelet: Kubelet, kueue: Kueue
-) -> None:
+def test_note_to_make_it_inactive_goes_with_the_quota(world: World, kueue: Kueue) -> None:
     """Kueue writes it again while the pods stop; it would stop the job that its user resumes."""
-    run(world, kubelet, kueue, a_queued_job())
+    run(world, kueue, a_queued_job())
     world.change(WORKLOAD, kueue.name, lambda each: each["spec"].update(active=False))
     kueue.evict("DeactivatedDueToMaximumExecutionTimeExceeded")
     kueue.tell(DeactivationTarget=("True", "MaximumExecutionTimeExceeded", "time is up"))
     world.settle()
     assert kueue.condition("DeactivationTarget") == "True", "its pods still stop"
-    kubelet.let_go()
+    world.kubelet.let_go()
     assert (kueue.holds_quota, kueue.condition("DeactivationTarget")) == (False, "")
     requeued = condition_named(kueue.workload, "Requeued")
     assert (requeued["status"], requeued["reason"]) == ("False", "Deactivated")
 
 
 def test_condition_that_came_meanwhile_is_kept(
-    world: World, kubelet: Kubelet, kueue: Kueue, monkeypatch: pytest.MonkeyPatch
+    world: World, kueue: Kueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(world, kubelet, kueue, a_queued_job())
+    run(world, kueue, a_queued_job())
     kueue.evict()
     world.settle()
     patch = world.patch
@@ -326,15 +316,13 @@ def test_condition_that_came_meanwhile_is_kept(
         patch(kind, name, body)
 
     monkeypatch.setattr(world, "patch", patch_late)
-    kubelet.let_go()
+    world.kubelet.let_go()
     world.settle()
     assert (raced, kueue.condition("Checked"), kueue.holds_quota) == ([NAME], "True", False)
 
 
-def test_hundred_evictions_leave_everything_as_at_first(
-    world: World, kubelet: Kubelet, kueue: Kueue
-) -> None:
-    run(world, kubelet, kueue, a_queued_job())
+def test_hundred_evictions_leave_everything_as_at_first(world: World, kueue: Kueue) -> None:
+    run(world, kueue, a_queued_job())
 
     def shape() -> list[Raw]:
         return [
@@ -346,58 +334,51 @@ def test_hundred_evictions_leave_everything_as_at_first(
     first = shape()
     for number in range(100):
         kueue.evict()
-        world.settle()
-        kubelet.let_go()
-        run(world, kubelet, kueue)
+        world.kubelet.let_go()
+        run(world, kueue)
         assert shape() == first, number
     assert "failureCount" not in world.status()
 
 
-def test_end_is_reported_once_no_pod_runs(world: World, kubelet: Kubelet, kueue: Kueue) -> None:
-    run(world, kubelet, kueue, a_queued_job())
-    kubelet.end("train-worker-0", 0)
-    world.settle()
+def test_end_is_reported_once_no_pod_runs(world: World, kueue: Kueue) -> None:
+    run(world, kueue, a_queued_job())
+    world.kubelet.see_end("train-worker-0", 0)
     assert kueue.workload["status"]["reclaimablePods"] == [{"name": "worker", "count": 1}]
-    kubelet.end("train-worker-1", 0)
-    world.settle()
+    world.kubelet.see_end("train-worker-1", 0)
     assert world.phase() == "Completed"
     assert kueue.condition("Finished") == "True"
 
 
-def test_gang_restart_keeps_its_workload(world: World, kubelet: Kubelet, kueue: Kueue) -> None:
-    run(world, kubelet, kueue, a_queued_job().with_spec(backoffLimit=3))
+def test_gang_restart_keeps_its_workload(world: World, kueue: Kueue) -> None:
+    run(world, kueue, a_queued_job().with_spec(backoffLimit=3))
     uid = kueue.workload["metadata"]["uid"]
-    kubelet.end("train-worker-0", 1)
-    world.settle()
-    kubelet.let_go()
-    world.settle()
+    world.kubelet.end("train-worker-0", 1)
+    world.kubelet.let_go()
     assert world.status()["attempt"] == 2
     assert (kueue.workload["metadata"]["uid"], kueue.holds_quota) == (uid, True)
 
 
-def test_job_that_gives_its_room_back_keeps_its_quota(
-    world: World, kubelet: Kubelet, kueue: Kueue
-) -> None:
+def test_job_that_gives_its_room_back_keeps_its_quota(world: World, kueue: Kueue) -> None:
     world.begin(a_queued_job())
     kueue.admit()
     world.settle()
-    kubelet.bind("train-worker-0", "node-7")
-    kubelet.give_address("train-worker-0")
-    kubelet.refuse_to_bind("train-worker-1", "0/2 nodes are available: 2 Insufficient cpu.")
+    world.kubelet.bind("train-worker-0", "node-7")
+    world.kubelet.give_address("train-worker-0")
+    world.kubelet.refuse_to_bind("train-worker-1", "0/2 nodes are available: 2 Insufficient cpu.")
     world.settle()
     world.after(Settings().give_back_after_seconds)
-    kubelet.let_go()
+    world.kubelet.let_go()
     assert (world.names("Pod"), kueue.holds_quota) == ([], True)
     assert world.condition("Pending")["reason"] == "PartlyPlaced"
     assert "admission" in kueue.workload["status"]
 
 
-def test_suspended_job_gives_its_quota_back(world: World, kubelet: Kubelet, kueue: Kueue) -> None:
-    run(world, kubelet, kueue, a_queued_job())
+def test_suspended_job_gives_its_quota_back(world: World, kueue: Kueue) -> None:
+    run(world, kueue, a_queued_job())
     world.amend(suspend=True)
     assert kueue.workload["spec"]["active"] is False
     kueue.evict("Deactivated")
-    kubelet.let_go()
+    world.kubelet.let_go()
     assert not kueue.holds_quota
     world.amend(suspend=False)
     assert kueue.workload["spec"]["active"] is True
@@ -428,14 +409,12 @@ def test_workload_that_does_not_fit_is_made_anew(world: World, kueue: Kueue, fie
     assert kueue.workload["spec"]["podSets"][0]["count"] == 2
 
 
-def test_deleted_workload_stops_the_job_and_is_made_again(
-    world: World, kubelet: Kubelet, kueue: Kueue
-) -> None:
-    run(world, kubelet, kueue, a_queued_job())
+def test_deleted_workload_stops_the_job_and_is_made_again(world: World, kueue: Kueue) -> None:
+    run(world, kueue, a_queued_job())
     world.remove(WORKLOAD, NAME)
     world.settle()
     assert "WorkloadDeleted" in world.condition("Restarting")["message"]
-    kubelet.let_go()
+    world.kubelet.let_go()
     assert (world.names("Pod"), kueue.name) == ([], NAME)
 
 
@@ -472,44 +451,40 @@ def test_label_that_changes_moves_a_held_job(world: World, kueue: Kueue) -> None
 
 
 def test_label_that_changes_while_running_counts_when_the_job_is_queued_again(
-    world: World, kubelet: Kubelet, kueue: Kueue
+    world: World, kueue: Kueue
 ) -> None:
-    run(world, kubelet, kueue, a_queued_job())
+    run(world, kueue, a_queued_job())
     labels = {"kueue.x-k8s.io/queue-name": "team-b"}
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(labels=labels))
     world.settle()
     assert (world.phase(), kueue.workload["spec"]["queueName"]) == ("Running", "team-a")
     kueue.evict()
-    world.settle()
-    kubelet.let_go()
-    world.settle()
+    world.kubelet.let_go()
     assert (kueue.holds_quota, kueue.workload["spec"]["queueName"]) == (False, "team-b")
 
 
 def test_label_that_goes_starts_a_held_job_but_keeps_the_quota_of_another(
-    world: World, kubelet: Kubelet, kueue: Kueue
+    world: World, kueue: Kueue
 ) -> None:
-    run(world, kubelet, kueue, a_queued_job())
+    run(world, kueue, a_queued_job())
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(labels={}))
     world.settle()
     assert (world.phase(), kueue.holds_quota) == ("Running", True)
     kueue.evict()
-    world.settle()
-    kubelet.let_go()
-    world.settle()
+    world.kubelet.let_go()
     assert world.names(WORKLOAD) == []
     assert len(world.names("Pod")) == 2
 
 
 def test_without_workloads_a_held_job_says_so_and_a_running_one_runs(
-    world: World, kubelet: Kubelet, kueue: Kueue
+    world: World, kueue: Kueue
 ) -> None:
     world.workloads_served = False
     world.begin(a_queued_job())
     assert world.condition("Pending")["reason"] == "QueueUnavailable"
     world.workloads_served = True
     world.settle()
-    run(world, kubelet, kueue)
+    run(world, kueue)
     world.workloads_served = False
     world.remove(WORKLOAD, NAME)
     world.settle()

@@ -8,7 +8,6 @@ from api.constants import ANNOTATION_RESTARTED_AT
 from reconcile.failure.loss import count_gpus
 from reconcile.model.plan import Outcome
 from tests.memory.builders import a_job, a_template, stamp, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 GPUS = {"limits": {"nvidia.com/gpu": 2, "memory": "1Gi"}}
@@ -19,17 +18,16 @@ def a_gpu_template(**resources: Any) -> dict[str, Any]:
     return a_template(containers=[container])
 
 
-def start(world: World, kubelet: Kubelet, **spec: object) -> None:
+def start(world: World, **spec: object) -> None:
     """A job of two workers with two GPUs each, which runs for a minute."""
-    world.submit(a_job().with_workers(2, a_gpu_template()).with_spec(backoffLimit=9, **spec))
-    run_job(world, kubelet)
+    world.run(a_job().with_workers(2, a_gpu_template()).with_spec(backoffLimit=9, **spec))
     world.advance(60)
 
 
-def lose(world: World, kubelet: Kubelet, seconds: float = 30) -> None:
+def lose(world: World, seconds: float = 30) -> None:
     """A worker fails, its peers go, and time passes before the next attempt's pods run."""
-    kubelet.end("train-worker-0", 1)
-    kubelet.let_go()
+    world.kubelet.end("train-worker-0", 1)
+    world.kubelet.let_go()
     world.advance(seconds)
 
 
@@ -37,45 +35,45 @@ def lost(world: World) -> list[Outcome]:
     return [outcome for outcome in world.counted if outcome.kind == "lost"]
 
 
-def test_time_from_the_failure_until_all_run_is_counted_once(world: World, kubelet: Kubelet):
-    start(world, kubelet)
-    lose(world, kubelet)
+def test_time_from_the_failure_until_all_run_is_counted_once(world: World):
+    start(world)
+    lose(world)
     assert world.status()["lostReason"] == "PodFailed"
     assert lost(world) == []
-    run_job(world, kubelet)
+    world.run()
     world.after(60)
     assert lost(world) == [Outcome("lost", "Collective", "PodFailed", 30.0, 4)]
     assert not {"lostSince", "lostReason"} & set(world.status())
 
 
-def test_the_failure_itself_is_where_it_begins(world: World, kubelet: Kubelet):
-    start(world, kubelet)
-    kubelet.end("train-worker-0", 1)
+def test_the_failure_itself_is_where_it_begins(world: World):
+    start(world)
+    world.kubelet.end("train-worker-0", 1)
     world.after(5)
     assert world.status()["lostSince"] == stamp(60)
 
 
-def test_failures_before_all_run_again_go_on_with_the_first(world: World, kubelet: Kubelet):
-    start(world, kubelet)
-    lose(world, kubelet)
-    kubelet.place_all()
+def test_failures_before_all_run_again_go_on_with_the_first(world: World):
+    start(world)
+    lose(world)
+    world.kubelet.place_all()
     world.settle()
-    kubelet.start_all()
-    kubelet.vanish("train-worker-1")
-    kubelet.let_go()
+    world.kubelet.start_all()
+    world.kubelet.vanish("train-worker-1")
+    world.kubelet.let_go()
     world.advance(30)
-    run_job(world, kubelet)
+    world.run()
     (outcome,) = lost(world)
     assert (outcome.reason, outcome.seconds) == ("PodFailed", 60.0)
 
 
-def test_a_second_loss_counts_for_itself(world: World, kubelet: Kubelet):
-    start(world, kubelet)
-    lose(world, kubelet, 20)
-    run_job(world, kubelet)
+def test_a_second_loss_counts_for_itself(world: World):
+    start(world)
+    lose(world, 20)
+    world.run()
     world.advance(700)
-    lose(world, kubelet, 40)
-    run_job(world, kubelet)
+    lose(world, 40)
+    world.run()
     assert [outcome.seconds for outcome in lost(world)] == [20.0, 40.0]
 
 
@@ -88,46 +86,44 @@ def test_an_attempt_that_never_began_to_train_loses_nothing(world: World):
     assert "lostSince" not in world.status()
 
 
-def test_what_a_job_has_lost_at_its_end_is_counted(world: World, kubelet: Kubelet):
-    start(world, kubelet, activeDeadlineSeconds=100)
-    lose(world, kubelet, 40)
+def test_what_a_job_has_lost_at_its_end_is_counted(world: World):
+    start(world, activeDeadlineSeconds=100)
+    lose(world, 40)
     world.settle()
     assert world.phase() == "Failed"
     assert [outcome.seconds for outcome in lost(world)] == [40.0]
 
 
-def test_a_job_that_fails_for_good_has_lost_nothing_that_would_come_back(
-    world: World, kubelet: Kubelet
-):
-    run_job(world, kubelet, a_job().with_workers(2))
-    kubelet.end("train-worker-0", 1)
+def test_a_job_that_fails_for_good_has_lost_nothing_that_would_come_back(world: World):
+    world.run(a_job().with_workers(2))
+    world.kubelet.end("train-worker-0", 1)
     world.after(30)
     assert world.phase() == "Failed"
     assert lost(world) == []
 
 
-def test_suspension_is_not_lost_time(world: World, kubelet: Kubelet):
-    start(world, kubelet)
-    lose(world, kubelet, 10)
+def test_suspension_is_not_lost_time(world: World):
+    start(world)
+    lose(world, 10)
     world.amend(suspend=True)
     world.advance(1000)
     world.edit_spec(suspend=False)
-    run_job(world, kubelet)
+    world.run()
     assert [outcome.seconds for outcome in lost(world)] == [10.0]
 
 
-def test_a_clock_that_is_set_back_takes_no_time_away(world: World, kubelet: Kubelet):
-    start(world, kubelet)
-    lose(world, kubelet, 10)
+def test_a_clock_that_is_set_back_takes_no_time_away(world: World):
+    start(world)
+    lose(world, 10)
     world.set_clock_back(3600)
-    run_job(world, kubelet)
+    world.run()
     (outcome,) = lost(world)
     assert outcome.seconds is not None
     assert 0 <= outcome.seconds <= 10
 
 
-def test_a_reason_that_no_operator_has_written_makes_no_series(world: World, kubelet: Kubelet):
-    start(world, kubelet)
+def test_a_reason_that_no_operator_has_written_makes_no_series(world: World):
+    start(world)
     forged = {"lostSince": stamp(0), "lostReason": "Tea"}
     world.change("PaddleJob", "train", lambda job: job["status"].update(forged))
     world.settle()

@@ -10,26 +10,25 @@ from reconcile.children.partly_placed import back_off_seconds
 from reconcile.model.plan import Settings
 from tests.faults.scenario import SETTINGS, Scenario
 from tests.memory.builders import NOW, JobBuilder, a_job, a_template
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 FULL = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
 HELD_SECONDS = Settings().give_back_after_seconds
 
 
-def place_one(world: World, kubelet: Kubelet, job: JobBuilder | None = None) -> None:
+def place_one(world: World, job: JobBuilder | None = None) -> None:
     """Submit a job, or go on with the one that there is, of which only pod 0 finds a node."""
     world.begin(job) if job else world.settle()
-    kubelet.bind("train-worker-0", "node-7")
-    kubelet.give_address("train-worker-0")
-    kubelet.refuse_to_bind("train-worker-1", FULL)
+    world.kubelet.bind("train-worker-0", "node-7")
+    world.kubelet.give_address("train-worker-0")
+    world.kubelet.refuse_to_bind("train-worker-1", FULL)
     world.settle()
 
 
-def give_back(world: World, kubelet: Kubelet) -> None:
+def give_back(world: World) -> None:
     """Let the job hold its pod for as long as it is allowed to, and see it go."""
     world.after(HELD_SECONDS)
-    kubelet.let_go()
+    world.kubelet.let_go()
 
 
 def next_try(world: World) -> None:
@@ -47,8 +46,8 @@ def counters(world: World) -> Raw:
     return {name: world.status()[name] for name in names if name in world.status()}
 
 
-def test_it_says_what_it_holds_and_where_and_until_when(world: World, kubelet: Kubelet) -> None:
-    place_one(world, kubelet, a_job().with_workers(2))
+def test_it_says_what_it_holds_and_where_and_until_when(world: World) -> None:
+    place_one(world, a_job().with_workers(2))
     pending = world.condition("Pending")
     assert (pending["status"], pending["reason"]) == ("True", "PartlyPlaced")
     assert "1 of 2 pods hold room and cannot start on node-7 (1)" in pending["message"]
@@ -56,12 +55,12 @@ def test_it_says_what_it_holds_and_where_and_until_when(world: World, kubelet: K
     assert "at 03:09:05Z the job deletes these" in pending["message"]
 
 
-def test_it_gives_back_what_it_holds_uncharged(world: World, kubelet: Kubelet) -> None:
-    place_one(world, kubelet, a_job().with_workers(2))
+def test_it_gives_back_what_it_holds_uncharged(world: World) -> None:
+    place_one(world, a_job().with_workers(2))
     world.after(HELD_SECONDS - 1)
     assert world.names("Pod") == ["train-worker-0", "train-worker-1"]
     world.after(1)
-    kubelet.let_go()
+    world.kubelet.let_go()
     assert world.names("Pod") == []
     assert counters(world) == {}
     assert (world.phase(), world.condition("Restarting")) == (Phase.PENDING, {})
@@ -69,24 +68,24 @@ def test_it_gives_back_what_it_holds_uncharged(world: World, kubelet: Kubelet) -
     assert "restarted" not in [outcome.kind for outcome in world.counted]
 
 
-def test_it_creates_all_pods_again_after_the_back_off(world: World, kubelet: Kubelet) -> None:
-    place_one(world, kubelet, a_job().with_workers(2))
-    give_back(world, kubelet)
+def test_it_creates_all_pods_again_after_the_back_off(world: World) -> None:
+    place_one(world, a_job().with_workers(2))
+    give_back(world)
     world.after(1)
     assert world.names("Pod") == []
     assert world.condition("Pending")["reason"] == "PartlyPlaced"
     next_try(world)
-    run_job(world, kubelet)
+    world.run()
     assert (world.phase(), world.status()["attempt"]) == ("Running", 2)
     assert counters(world) == {}
     assert not {"givenBack", "givenBackAt"} & world.status().keys()
 
 
-def test_the_back_off_grows_while_the_job_does_not_run(world: World, kubelet: Kubelet) -> None:
+def test_the_back_off_grows_while_the_job_does_not_run(world: World) -> None:
     world.begin(a_job().with_workers(2))
     for times in range(1, 4):
-        place_one(world, kubelet)
-        give_back(world, kubelet)
+        place_one(world)
+        give_back(world)
         assert world.status()["givenBack"] == times
         next_try(world)
     assert len(world.names("Pod")) == 2
@@ -103,9 +102,9 @@ def test_jobs_do_not_meet_again_and_again() -> None:
     assert back_off_seconds("uid-1", 2) == back_off_seconds("uid-1", 2)
 
 
-def test_without_the_flag_it_holds_them(kubelet: Kubelet) -> None:
+def test_without_the_flag_it_holds_them() -> None:
     world = World(Settings(give_back_after_seconds=0))
-    place_one(world, Kubelet(world), a_job().with_workers(2))
+    place_one(world, a_job().with_workers(2))
     world.after(86400)
     assert world.condition("Pending")["reason"] == "Unschedulable"
     assert [name_of(pod) for pod in world.of_kind("Pod")] == ["train-worker-0", "train-worker-1"]
@@ -177,21 +176,19 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_it_leaves_other_schedulers_and_elastic_jobs_alone(
-    world: World, kubelet: Kubelet, name: str
-) -> None:
+def test_it_leaves_other_schedulers_and_elastic_jobs_alone(world: World, name: str) -> None:
     world.volcano_served = True
     world.begin(OTHERS[name])
     world.after(10)  # the wait for the user's PodGroup
-    place_one(world, kubelet)
+    place_one(world)
     world.after(86400)
     assert world.condition("Pending")["reason"] != "PartlyPlaced"
     assert world.status()["attempt"] == 1
 
 
-def test_a_program_that_has_started_is_left_alone(world: World, kubelet: Kubelet) -> None:
-    place_one(world, kubelet, a_job().with_workers(2))
-    kubelet.restart("train-worker-0")
+def test_a_program_that_has_started_is_left_alone(world: World) -> None:
+    place_one(world, a_job().with_workers(2))
+    world.kubelet.restart("train-worker-0")
     world.after(86400)
     assert world.status()["attempt"] == 1
 
@@ -203,11 +200,9 @@ IMAGES = {
 
 
 @pytest.mark.parametrize("error", IMAGES)
-def test_a_wrong_image_ends_it_as_soon_as_any_other_job(
-    world: World, kubelet: Kubelet, error: str
-) -> None:
-    place_one(world, kubelet, a_job().with_workers(2))
-    kubelet.wait("train-worker-0", error, "no such image")
+def test_a_wrong_image_ends_it_as_soon_as_any_other_job(world: World, error: str) -> None:
+    place_one(world, a_job().with_workers(2))
+    world.kubelet.wait("train-worker-0", error, "no such image")
     world.settle()
     assert world.condition("Pending")["reason"] == "ImageError"
     world.after(IMAGES[error])
@@ -215,39 +210,39 @@ def test_a_wrong_image_ends_it_as_soon_as_any_other_job(
     assert "no such image" in world.condition(Condition.FAILED)["message"]
 
 
-def test_pods_with_a_scheduling_gate_are_not_meant(world: World, kubelet: Kubelet) -> None:
-    place_one(world, kubelet, a_job().with_workers(2))
+def test_pods_with_a_scheduling_gate_are_not_meant(world: World) -> None:
+    place_one(world, a_job().with_workers(2))
     gated = {"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}
     world.change("Pod", "train-worker-1", lambda pod: pod["status"].update(conditions=[gated]))
     world.after(86400)
     assert world.status()["attempt"] == 1
 
 
-def test_suspended_it_waits_for_nothing(world: World, kubelet: Kubelet) -> None:
-    place_one(world, kubelet, a_job().with_workers(2))
-    give_back(world, kubelet)
+def test_suspended_it_waits_for_nothing(world: World) -> None:
+    place_one(world, a_job().with_workers(2))
+    give_back(world)
     world.amend(suspend=True)
     assert world.phase() == Phase.SUSPENDED
     world.amend(suspend=False)
-    run_job(world, kubelet)
+    world.run()
     assert world.phase() == "Running"
 
 
-def test_a_deadline_ends_it_and_says_why(world: World, kubelet: Kubelet) -> None:
+def test_a_deadline_ends_it_and_says_why(world: World) -> None:
     job = a_job().with_workers(2).with_spec(startingDeadlineSeconds=400)
-    place_one(world, kubelet, job)
-    give_back(world, kubelet)
+    place_one(world, job)
+    give_back(world)
     next_try(world)
-    place_one(world, kubelet)
+    place_one(world)
     world.after(200)
     failed = world.condition(Condition.FAILED)
     assert failed["reason"] == "StartingDeadlineExceeded"
     assert "1 of 2 pods hold room" in failed["message"]
 
 
-def test_times_follow_a_clock_that_is_set_back(world: World, kubelet: Kubelet) -> None:
-    place_one(world, kubelet, a_job().with_workers(2))
-    give_back(world, kubelet)
+def test_times_follow_a_clock_that_is_set_back(world: World) -> None:
+    place_one(world, a_job().with_workers(2))
+    give_back(world)
     world.set_clock_back(86400)
     world.settle()
     world.after(60)

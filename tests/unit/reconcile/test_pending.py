@@ -16,7 +16,6 @@ from tests.memory.builders import (
     view_of,
     wait_of,
 )
-from tests.memory.kubelet import Kubelet
 from tests.memory.world import World, writes_nothing
 
 JOB = a_job().with_ps(1).with_workers(3).build()
@@ -87,9 +86,9 @@ def test_scheduler_that_looks_at_no_pod_is_named(
     assert told.cause.startswith(f"scheduler {scheduler} has not handled") == is_told
 
 
-def test_wait_does_not_rewrite_itself(world: World, kubelet: Kubelet) -> None:
+def test_wait_does_not_rewrite_itself(world: World) -> None:
     world.begin(a_job().with_workers(2))
-    kubelet.refuse_to_bind("train-worker-0", NO_GPU)
+    world.kubelet.refuse_to_bind("train-worker-0", NO_GPU)
     world.settle()
     world.advance(3600)
     assert writes_nothing(world.work())

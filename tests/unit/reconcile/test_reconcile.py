@@ -8,7 +8,6 @@ from api.objects import format_time
 from reconcile.model.plan import Plan, Refusal
 from reconcile.reconcile import reconcile
 from tests.memory.builders import NOW, a_job, a_pod, stamp
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World, writes_nothing
 
 
@@ -22,12 +21,12 @@ def test_servers_are_created_before_workers(world: World) -> None:
     ]
 
 
-def test_start_of_a_job_costs_no_more_than_it_must(world: World, kubelet: Kubelet) -> None:
+def test_start_of_a_job_costs_no_more_than_it_must(world: World) -> None:
     verbs: list[str] = []
     world.before_write = verbs.append
     world.spares_writes = True
     world.submit(a_job().with_ps(2).with_workers(2))
-    for move in (kubelet.place_all, kubelet.start_all, kubelet.start_all):
+    for move in (world.kubelet.place_all, world.kubelet.start_all, world.kubelet.start_all):
         world.settle()
         world.advance(1)
         move()
@@ -41,15 +40,15 @@ def test_start_of_a_job_costs_no_more_than_it_must(world: World, kubelet: Kubele
 
 
 @pytest.mark.parametrize("stage", ["Pending", "Running", "Completed", "Failed", "Suspended"])
-def test_settled_job_costs_nothing(world: World, kubelet: Kubelet, stage: str) -> None:
+def test_settled_job_costs_nothing(world: World, stage: str) -> None:
     world.submit(a_job().with_ps(1).with_workers(2))
     if stage != "Pending":
-        run_job(world, kubelet)
+        world.run()
     if stage in ("Completed", "Failed"):
-        kubelet.end_all("worker", 0 if stage == "Completed" else 1)
+        world.kubelet.end_all("worker", 0 if stage == "Completed" else 1)
     if stage == "Suspended":
         world.edit_spec(suspend=True)
-    kubelet.let_go()
+    world.kubelet.let_go()
     assert world.phase() == stage
     world.advance(3600)
     assert writes_nothing(world.work())
@@ -88,27 +87,27 @@ def test_foreign_object_is_left_alone(world: World) -> None:
     ],
 )
 def test_no_trainer_starts_with_a_namesakes_config_map(
-    world: World, kubelet: Kubelet, owner: str | None, phase: str, reason: str
+    world: World, owner: str | None, phase: str, reason: str
 ) -> None:
     if owner is None:
         world.put({"kind": "ConfigMap", "metadata": {"name": "train"}, "data": {"MINE": "1"}})
     else:
-        run_job(world, kubelet, a_job(uid=owner).with_workers(1))
-        kubelet.vanish("train-worker-0")
+        world.run(a_job(uid=owner).with_workers(1))
+        world.kubelet.vanish("train-worker-0")
         world.forget("PaddleJob", "train")
-    run_job(world, kubelet, a_job(uid="new-uid").with_workers(1))
+    world.run(a_job(uid="new-uid").with_workers(1))
     assert world.phase() == phase
     assert world.condition("Pending")["reason"] == reason
     world.remove("ConfigMap", "train")
     world.advance(10)
-    run_job(world, kubelet)
+    world.run()
     assert world.phase() == "Running"
 
 
-def test_pods_of_a_former_job_are_not_ours(world: World, kubelet: Kubelet) -> None:
+def test_pods_of_a_former_job_are_not_ours(world: World) -> None:
     """The collector has not come round to them yet; they end as the new job waits."""
-    run_job(world, kubelet, a_job(uid="old-uid").with_workers(1))
-    kubelet.end("train-worker-0", 0)
+    world.run(a_job(uid="old-uid").with_workers(1))
+    world.kubelet.end("train-worker-0", 0)
     left = world.get("Pod", "train-worker-0")
     world.remove("PaddleJob", "train")
     world.put(left)
@@ -117,7 +116,7 @@ def test_pods_of_a_former_job_are_not_ours(world: World, kubelet: Kubelet) -> No
     assert world.get("Pod", "train-worker-0")["metadata"]["uid"] == left["metadata"]["uid"]
     world.remove("Pod", "train-worker-0")
     world.advance(10)
-    run_job(world, kubelet)
+    world.run()
     assert world.phase() == "Running"
 
 
@@ -133,21 +132,21 @@ def test_job_managed_by_this_operator_by_name_is_run(world: World) -> None:
     assert world.names("Pod") == ["train-worker-0"]
 
 
-def test_job_being_deleted_gets_no_children(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(2))
+def test_job_being_deleted_gets_no_children(world: World) -> None:
+    world.run(a_job().with_workers(2))
     world.change("PaddleJob", "train", lambda j: j["metadata"].update(deletionTimestamp=stamp()))
-    kubelet.vanish("train-worker-0")
+    world.kubelet.vanish("train-worker-0")
     world.settle()
     assert world.phase() == "Terminating"
     assert world.names("Pod") == ["train-worker-1"]
 
 
-def test_status_written_on_an_old_view_is_refused(world: World, kubelet: Kubelet) -> None:
+def test_status_written_on_an_old_view_is_refused(world: World) -> None:
     """A new leader's cache shows the job as it ran; its predecessor has completed it since."""
-    run_job(world, kubelet, a_job().with_workers(1))
+    world.run(a_job().with_workers(1))
     stale = world.observe()
-    kubelet.see_end("train-worker-0", 0)
-    kubelet.reap_all()
+    world.kubelet.see_end("train-worker-0", 0)
+    world.kubelet.reap_all()
     without_pods = replace(stale, pods=())
     world.apply(stale.job, reconcile(without_pods, world.now, world.settings))
     assert world.phase() == "Completed"
@@ -160,27 +159,27 @@ def test_pods_of_an_attempt_that_status_does_not_know_yet_are_left_alone(world: 
     assert not (plan.deletes or plan.creates)
 
 
-def test_status_that_was_wiped_is_told_from_the_pods(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
-    kubelet.evict("train-worker-0")
+def test_status_that_was_wiped_is_told_from_the_pods(world: World) -> None:
+    world.run(a_job().with_workers(1))
+    world.kubelet.evict("train-worker-0")
     world.settle()
-    kubelet.reap_all()
+    world.kubelet.reap_all()
     world.advance(60)
-    run_job(world, kubelet)
-    before = kubelet.uid("train-worker-0")
+    world.run()
+    before = world.kubelet.uid("train-worker-0")
     world.change("PaddleJob", "train", lambda job: job.pop("status"))
     world.settle()
     assert world.status()["attempt"] == 2
-    assert kubelet.uid("train-worker-0") == before
+    assert world.kubelet.uid("train-worker-0") == before
 
 
-def test_pod_whose_labels_were_tampered_with_is_replaced(world: World, kubelet: Kubelet) -> None:
+def test_pod_whose_labels_were_tampered_with_is_replaced(world: World) -> None:
     world.begin(a_job().with_workers(1))
-    before = kubelet.uid("train-worker-0")
+    before = world.kubelet.uid("train-worker-0")
     attempt = "batch.paddlepaddle.org/attempt"
     world.change("Pod", "train-worker-0", lambda pod: pod["metadata"]["labels"].pop(attempt))
     world.settle()
-    assert kubelet.uid("train-worker-0") != before
+    assert world.kubelet.uid("train-worker-0") != before
 
 
 def test_pod_that_was_abandoned_is_not_touched(world: World) -> None:
@@ -214,9 +213,9 @@ def test_no_more_is_created_after_a_refusal(world: World) -> None:
     assert world.names("Pod") == []
 
 
-def test_counts_alone_are_written_seldom(world: World, kubelet: Kubelet) -> None:
+def test_counts_alone_are_written_seldom(world: World) -> None:
     world.begin(a_job().with_workers(3))
-    kubelet.bind("train-worker-0")
+    world.kubelet.bind("train-worker-0")
     observed = replace(world.observe(), status_written_at=world.now)
     plan = reconcile(observed, world.now, world.settings)
     assert plan.status is None
@@ -280,9 +279,7 @@ def test_a_first_status_is_deferred_for_half_of_a_deadline(world: World, field: 
     assert world.work().requeue_after == 3
 
 
-def test_a_first_status_that_is_deferred_says_it_all_once_the_pods_run(
-    world: World, kubelet: Kubelet
-) -> None:
+def test_a_first_status_that_is_deferred_says_it_all_once_the_pods_run(world: World) -> None:
     world.submit(a_job().with_workers(2))
 
     def look() -> Plan:
@@ -294,9 +291,9 @@ def test_a_first_status_that_is_deferred_says_it_all_once_the_pods_run(
     first = look()
     assert (first.status, first.requeue_after, first.events) == (None, 5, ())
     world.advance(seconds=3)
-    kubelet.place_all()
+    world.kubelet.place_all()
     assert look().status is None  # the ConfigMap is made meanwhile
-    kubelet.start_all()
+    world.kubelet.start_all()
     last = look()
     assert world.phase() == "Running"
     (told,) = last.events

@@ -10,7 +10,6 @@ from reconcile.children.refusals import moot_refusals, pause_seconds, standing_r
 from reconcile.model.plan import Child, Refusal
 from reconcile.model.view import View, build_view
 from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
-from tests.memory.kubelet import Kubelet
 from tests.memory.world import World
 
 JOB = a_job().with_ps(1).with_workers(3)
@@ -72,13 +71,11 @@ def test_a_delete_matters_while_the_child_is_there_and_is_to_go() -> None:
     assert moot_refusals(look(JOB, child, is_delete=True)) == {child}
 
 
-def test_a_job_that_was_scaled_down_says_nothing_of_the_pod_that_was_refused(
-    world: World, kubelet: Kubelet
-) -> None:
+def test_a_job_that_was_scaled_down_says_nothing_of_the_pod_that_was_refused(world: World) -> None:
     world.refusals[("Pod", "train-worker-1")] = refused("Pod", "train-worker-1")
     world.begin(a_job().with_workers(2))
     assert world.condition("Pending")["reason"] == "CreateRefused"
-    kubelet.refuse_to_bind("train-worker-0", "0/3 nodes are available")
+    world.kubelet.refuse_to_bind("train-worker-0", "0/3 nodes are available")
     world.edit_spec(worker={**world.job()["spec"]["worker"], "replicas": 1})
     world.after(2)
     assert world.condition("Pending")["reason"] == "Unschedulable"

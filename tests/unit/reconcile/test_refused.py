@@ -5,7 +5,6 @@ import pytest
 from api.constants import Reason
 from reconcile.model.plan import FORMER_JOB, YOUNG_KIND, Refusal
 from tests.memory.builders import a_job, view_of, wait_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 WORDS = 'Pod "train-worker-0" is invalid: spec.containers[0].name: Invalid value: "Paddle"'
@@ -48,24 +47,24 @@ def test_pass_after_the_grace_comes_by_itself(world: World) -> None:
     ],
 )
 def test_no_kind_of_child_is_waited_for_in_vain(
-    world: World, kubelet: Kubelet, kind: str, name: str, spec: dict[str, object]
+    world: World, kind: str, name: str, spec: dict[str, object]
 ) -> None:
     world.volcano_served = True
     refuse(world, kind, name)
     world.begin(a_job().with_workers(1).with_spec(**spec))
-    kubelet.place_all()
+    world.kubelet.place_all()
     world.settle()
     world.after(GRACE_SECONDS)
     assert world.condition("Failed")["reason"] == "InvalidSpec"
     assert world.status()["failures"][0].get("role", "") == ""
 
 
-def test_later_attempt_has_a_grace_of_its_own(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1).with_spec(backoffLimit=1))
+def test_later_attempt_has_a_grace_of_its_own(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(backoffLimit=1))
     world.advance(1000)
     refuse(world, "Pod", "train-worker-0")
-    kubelet.end("train-worker-0", 1)
-    kubelet.let_go()
+    world.kubelet.end("train-worker-0", 1)
+    world.kubelet.let_go()
     world.after(GRACE_SECONDS - 1)
     assert world.phase() == "Restarting"
     world.after(1)

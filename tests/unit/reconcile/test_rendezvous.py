@@ -5,7 +5,6 @@ import pytest
 from api.constants import Role
 from reconcile.build.rendezvous import all_have_addresses, build_variables, oversized_variable
 from tests.memory.builders import JobBuilder, PodBuilder, a_job, a_pod, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 
@@ -98,8 +97,8 @@ def test_config_map_waits_for_every_address(pod: PodBuilder, ready: bool) -> Non
     assert all_have_addresses(view) == ready
 
 
-def test_config_map_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(2))
+def test_config_map_that_is_deleted_comes_back(world: World) -> None:
+    world.run(a_job().with_workers(2))
     before = world.get("ConfigMap", "train")["data"]
     world.remove("ConfigMap", "train")
     world.settle()
@@ -112,9 +111,9 @@ def test_value_that_the_kernel_refuses_is_found(size: int, name: str | None) -> 
 
 
 def test_job_with_too_many_endpoints_fails_with_the_reason(
-    world: World, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reconcile.build.rendezvous.MAX_ENV_VALUE_BYTES", 20)
-    run_job(world, kubelet, a_job().with_workers(2))
+    world.run(a_job().with_workers(2))
     assert world.condition("Failed")["reason"] == "EndpointsTooLong"
     assert world.names("ConfigMap") == []

@@ -11,26 +11,25 @@ from reconcile.attempt.in_place import find_exhausted_in_place
 from reconcile.attempt.restart import answer_incident, restart_delay
 from reconcile.failure.incident import find_incident
 from tests.memory.builders import a_job, a_pod, at, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 
-def start(world: World, kubelet: Kubelet, **spec: object) -> None:
+def start(world: World, **spec: object) -> None:
     """A job of one server and two workers, all running."""
-    run_job(world, kubelet, a_job().with_ps(1).with_workers(2).with_spec(**spec))
+    world.run(a_job().with_ps(1).with_workers(2).with_spec(**spec))
     assert world.phase() == "Running"
 
 
-def recover(world: World, kubelet: Kubelet) -> None:
+def recover(world: World) -> None:
     """Let the pods of the ended attempt go, the back-off pass, and the next attempt run."""
-    kubelet.let_go()
+    world.kubelet.let_go()
     world.advance(360)
-    run_job(world, kubelet)
+    world.run()
 
 
-def test_failure_without_a_limit_fails_the_job(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet)
-    kubelet.see_end("train-worker-0", 1, message="boom")
+def test_failure_without_a_limit_fails_the_job(world: World) -> None:
+    start(world)
+    world.kubelet.see_end("train-worker-0", 1, message="boom")
     assert world.phase() == "Failed"
     assert world.condition("Failed")["reason"] == "PodFailed"
     assert (
@@ -39,12 +38,12 @@ def test_failure_without_a_limit_fails_the_job(world: World, kubelet: Kubelet) -
     assert world.status()["failures"][0]["exitCode"] == 1
 
 
-def test_failure_within_the_limit_restarts_the_gang(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=1)
+def test_failure_within_the_limit_restarts_the_gang(world: World) -> None:
+    start(world, backoffLimit=1)
     before = {pod["metadata"]["uid"] for pod in world.of_kind("Pod")}
-    kubelet.see_end("train-worker-0", 1)
+    world.kubelet.see_end("train-worker-0", 1)
     assert world.phase() == "Restarting"
-    recover(world, kubelet)
+    recover(world)
     assert world.phase() == "Running"
     assert before.isdisjoint(pod["metadata"]["uid"] for pod in world.of_kind("Pod"))
     status = world.status()
@@ -64,29 +63,29 @@ def test_culprits_log_is_kept_where_the_job_asks_for_it(limit: int) -> None:
     assert kept.pod == "train-worker-1"
 
 
-def test_incident_that_fails_all_pods_is_charged_once(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=3)
+def test_incident_that_fails_all_pods_is_charged_once(world: World) -> None:
+    start(world, backoffLimit=3)
     for name in world.names("Pod"):
-        kubelet.end(name, 1)
-    recover(world, kubelet)
+        world.kubelet.end(name, 1)
+    recover(world)
     assert world.status()["failureCount"] == 1
     assert [outcome.kind for outcome in world.counted].count("restarted") == 1
 
 
-def test_echo_of_an_incident_is_not_charged(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=3)
-    kubelet.see_end("train-worker-0", 1)
-    kubelet.end("train-ps-0", 1)
-    kubelet.end("train-worker-1", 15)
-    recover(world, kubelet)
+def test_echo_of_an_incident_is_not_charged(world: World) -> None:
+    start(world, backoffLimit=3)
+    world.kubelet.see_end("train-worker-0", 1)
+    world.kubelet.end("train-ps-0", 1)
+    world.kubelet.end("train-worker-1", 15)
+    recover(world)
     assert world.status()["failureCount"] == 1
 
 
-def test_failure_beyond_the_limit_fails_the_job(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=1)
-    kubelet.end("train-worker-0", 1)
-    recover(world, kubelet)
-    kubelet.see_end("train-worker-1", 1)
+def test_failure_beyond_the_limit_fails_the_job(world: World) -> None:
+    start(world, backoffLimit=1)
+    world.kubelet.end("train-worker-0", 1)
+    recover(world)
+    world.kubelet.see_end("train-worker-1", 1)
     assert world.phase() == "Failed"
     assert world.condition("Failed")["reason"] == "BackoffLimitExceeded"
     assert world.status()["failureCount"] == 1
@@ -103,10 +102,10 @@ def test_failure_beyond_the_limit_fails_the_job(world: World, kubelet: Kubelet) 
         pytest.param(lambda kubelet: kubelet.give_address("train-worker-0"), id="moved"),
     ],
 )
-def test_disruption_restarts_uncharged(world: World, kubelet: Kubelet, incident: object) -> None:
-    start(world, kubelet)
-    incident(kubelet)  # type: ignore[operator]
-    recover(world, kubelet)
+def test_disruption_restarts_uncharged(world: World, incident: object) -> None:
+    start(world)
+    incident(world.kubelet)  # type: ignore[operator]
+    recover(world)
     status = world.status()
     assert world.phase() == "Running"
     assert (status["attempt"], status["restartCount"]) == (2, 1)
@@ -114,52 +113,50 @@ def test_disruption_restarts_uncharged(world: World, kubelet: Kubelet, incident:
     assert status["failures"][0]["attempt"] == 1
 
 
-def lose_again(world: World, kubelet: Kubelet, seconds: float = 59) -> None:
+def lose_again(world: World, seconds: float = 59) -> None:
     """Another uncharged restart, so many seconds after all pods run."""
     world.advance(seconds)
-    kubelet.vanish("train-worker-0")
-    recover(world, kubelet)
+    world.kubelet.vanish("train-worker-0")
+    recover(world)
 
 
 def test_uncharged_restarts_that_get_a_job_nowhere_end_it(
-    world: World, kubelet: Kubelet, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reconcile.attempt.restart.MAX_FRUITLESS_RESTARTS", 2)
-    start(world, kubelet, backoffLimit=9)
-    lose_again(world, kubelet)
-    lose_again(world, kubelet, seconds=60)
+    start(world, backoffLimit=9)
+    lose_again(world)
+    lose_again(world, seconds=60)
     assert world.status()["fruitlessRestarts"] == 1, "the second attempt ran for a minute"
-    kubelet.end("train-worker-0", 1)
-    recover(world, kubelet)
+    world.kubelet.end("train-worker-0", 1)
+    recover(world)
     assert world.status()["fruitlessRestarts"] == 1, "charged ones have their own limit"
-    lose_again(world, kubelet)
+    lose_again(world)
     assert world.phase() == "Running"
-    lose_again(world, kubelet)
+    lose_again(world)
     assert world.condition("Failed")["reason"] == "RestartLoop"
     assert world.condition("Failed")["message"].startswith("restarted 2 times")
 
 
 @pytest.mark.parametrize("way", ["suspended", "asked"])
-def test_a_run_that_a_user_interrupts_counts_as_one(
-    world: World, kubelet: Kubelet, way: str
-) -> None:
-    start(world, kubelet)
-    lose_again(world, kubelet)
+def test_a_run_that_a_user_interrupts_counts_as_one(world: World, way: str) -> None:
+    start(world)
+    lose_again(world)
     assert world.status()["fruitlessRestarts"] == 1
     world.advance(3600)
     if way == "asked":
-        restart_on_request(world, kubelet)
+        restart_on_request(world)
     else:
         world.edit_spec(suspend=True)
-        kubelet.let_go()
+        world.kubelet.let_go()
         world.edit_spec(suspend=False)
-    recover(world, kubelet)
+    recover(world)
     assert (world.phase(), world.status().get("fruitlessRestarts", 0)) == ("Running", 0)
 
 
-def test_next_attempt_waits_for_the_last_pod_to_go(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=1)
-    kubelet.see_end("train-worker-0", 1)
+def test_next_attempt_waits_for_the_last_pod_to_go(world: World) -> None:
+    start(world, backoffLimit=1)
+    world.kubelet.see_end("train-worker-0", 1)
     world.after(3600)
     assert {
         pod["metadata"]["labels"]["batch.paddlepaddle.org/attempt"] for pod in world.of_kind("Pod")
@@ -167,12 +164,12 @@ def test_next_attempt_waits_for_the_last_pod_to_go(world: World, kubelet: Kubele
     assert world.condition("Pending")["reason"] == "PodsTerminating"
 
 
-def test_next_attempt_waits_for_its_back_off(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=2)
-    kubelet.end("train-worker-0", 1)
-    recover(world, kubelet)
-    kubelet.end("train-worker-0", 1)
-    plan = kubelet.let_go()
+def test_next_attempt_waits_for_its_back_off(world: World) -> None:
+    start(world, backoffLimit=2)
+    world.kubelet.end("train-worker-0", 1)
+    recover(world)
+    world.kubelet.end("train-worker-0", 1)
+    plan = world.kubelet.let_go()
     assert world.names("Pod") == []
     assert plan.requeue_after == 10.0
     assert world.condition("Pending")["reason"] == "BackOff"
@@ -182,53 +179,49 @@ def test_next_attempt_waits_for_its_back_off(world: World, kubelet: Kubelet) -> 
     assert len(world.names("Pod")) == 3
 
 
-def test_first_restart_comes_as_soon_as_the_last_pod_is_gone(
-    world: World, kubelet: Kubelet
-) -> None:
-    start(world, kubelet)
-    kubelet.delete("train-worker-0")
-    kubelet.let_go()
+def test_first_restart_comes_as_soon_as_the_last_pod_is_gone(world: World) -> None:
+    start(world)
+    world.kubelet.delete("train-worker-0")
+    world.kubelet.let_go()
     assert len(world.names("Pod")) == 3
 
 
 @pytest.mark.parametrize(("ran_seconds", "made"), [(599, 0), (600, 3)])
 def test_attempt_that_ran_for_ten_minutes_begins_the_count_anew(
-    world: World, kubelet: Kubelet, ran_seconds: float, made: int
+    world: World, ran_seconds: float, made: int
 ) -> None:
-    start(world, kubelet, backoffLimit=2)
-    kubelet.end("train-worker-0", 1)
-    recover(world, kubelet)
+    start(world, backoffLimit=2)
+    world.kubelet.end("train-worker-0", 1)
+    recover(world)
     world.advance(ran_seconds)
-    kubelet.end("train-worker-0", 1)
-    kubelet.let_go()
+    world.kubelet.end("train-worker-0", 1)
+    world.kubelet.let_go()
     assert len(world.names("Pod")) == made
     assert world.status()["restartCount"] == 2
 
 
-def restart_on_request(world: World, kubelet: Kubelet) -> None:
+def restart_on_request(world: World) -> None:
     asked = {ANNOTATION_RESTARTED_AT: "now"}
     world.change("PaddleJob", "train", lambda job: job["metadata"].update(annotations=asked))
-    recover(world, kubelet)
+    recover(world)
 
 
-def suspend_and_resume(world: World, kubelet: Kubelet) -> None:
+def suspend_and_resume(world: World) -> None:
     world.edit_spec(suspend=True)
-    recover(world, kubelet)
+    recover(world)
     world.edit_spec(suspend=False)
-    recover(world, kubelet)
+    recover(world)
 
 
 @pytest.mark.parametrize("end", [restart_on_request, suspend_and_resume])
-def test_so_does_one_that_its_user_ended(
-    world: World, kubelet: Kubelet, end: Callable[[World, Kubelet], None]
-) -> None:
-    start(world, kubelet, backoffLimit=2)
-    kubelet.end("train-worker-0", 1)
-    recover(world, kubelet)
+def test_so_does_one_that_its_user_ended(world: World, end: Callable[[World], None]) -> None:
+    start(world, backoffLimit=2)
+    world.kubelet.end("train-worker-0", 1)
+    recover(world)
     world.advance(600)
-    end(world, kubelet)
-    kubelet.end("train-worker-0", 1)
-    kubelet.let_go()
+    end(world)
+    world.kubelet.end("train-worker-0", 1)
+    world.kubelet.let_go()
     assert len(world.names("Pod")) == 3
 
 
@@ -239,10 +232,10 @@ def test_back_off_doubles_up_to_six_minutes(restarts: int, seconds: float) -> No
     assert restart_delay(restarts) == seconds
 
 
-def test_node_of_a_failure_is_avoided(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=1)
-    kubelet.end("train-worker-0", 1)
-    recover(world, kubelet)
+def test_node_of_a_failure_is_avoided(world: World) -> None:
+    start(world, backoffLimit=1)
+    world.kubelet.end("train-worker-0", 1)
+    recover(world)
     assert world.status()["avoidNodes"] == ["node-1"]
     affinity = world.get("Pod", "train-ps-0")["spec"]["affinity"]["nodeAffinity"]
     term = affinity["preferredDuringSchedulingIgnoredDuringExecution"][0]["preference"]
@@ -253,34 +246,34 @@ def test_node_of_a_failure_is_avoided(world: World, kubelet: Kubelet) -> None:
     ("said", "is_avoided"), [("CUDA error(214), uncorrectable ECC error", True), ("Error", False)]
 )
 def test_node_of_a_broken_device_is_avoided_though_a_rule_does_not_charge_it(
-    world: World, kubelet: Kubelet, said: str, is_avoided: bool
+    world: World, said: str, is_avoided: bool
 ) -> None:
     rule = {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [7]}}
-    start(world, kubelet, podFailurePolicy={"rules": [rule]})
-    kubelet.end("train-worker-0", 7, message=f"OSError: {said}")
-    recover(world, kubelet)
+    start(world, podFailurePolicy={"rules": [rule]})
+    world.kubelet.end("train-worker-0", 7, message=f"OSError: {said}")
+    recover(world)
     assert world.status()["attempt"] == 2
     assert world.status().get("avoidNodes", []) == ["node-1"] * is_avoided
 
 
-def test_avoided_nodes_are_bounded(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=1)
+def test_avoided_nodes_are_bounded(world: World) -> None:
+    start(world, backoffLimit=1)
     many = [f"node-{number}" for number in range(2, 2 + MAX_AVOID_NODES)]
     world.change("PaddleJob", "train", lambda job: job["status"].update(avoidNodes=many))
-    kubelet.see_end("train-worker-0", 1)
+    world.kubelet.see_end("train-worker-0", 1)
     assert world.status()["avoidNodes"] == [*many[1:], "node-1"]
 
 
-def test_fatal_policy_ends_a_job_with_restarts_left(world: World, kubelet: Kubelet) -> None:
+def test_fatal_policy_ends_a_job_with_restarts_left(world: World) -> None:
     rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
-    start(world, kubelet, backoffLimit=5, podFailurePolicy={"rules": [rule]})
-    kubelet.see_end("train-worker-0", 42)
+    start(world, backoffLimit=5, podFailurePolicy={"rules": [rule]})
+    world.kubelet.see_end("train-worker-0", 42)
     assert world.condition("Failed")["reason"] == "PodFailurePolicy"
 
 
-def test_transition_is_written_before_it_is_acted_upon(world: World, kubelet: Kubelet) -> None:
-    start(world, kubelet, backoffLimit=1)
-    kubelet.end("train-worker-0", 1)
+def test_transition_is_written_before_it_is_acted_upon(world: World) -> None:
+    start(world, backoffLimit=1)
+    world.kubelet.end("train-worker-0", 1)
     plan = world.work()
     assert plan.status is not None
     assert not (plan.deletes or plan.creates)
@@ -305,9 +298,9 @@ def test_in_place_restarts_count_as_in_batch_v1(
     assert (transition is not None) == ends
 
 
-def test_in_place_restart_is_no_incident(world: World, kubelet: Kubelet) -> None:
+def test_in_place_restart_is_no_incident(world: World) -> None:
     template = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "paddle"}]}}
-    run_job(world, kubelet, a_job().with_workers(2, template))
-    kubelet.restart("train-worker-1")
+    world.run(a_job().with_workers(2, template))
+    world.kubelet.restart("train-worker-1")
     world.settle()
     assert (world.phase(), world.status()["attempt"]) == ("Running", 1)

@@ -3,7 +3,6 @@
 from api.constants import ANNOTATION_RESTARTED_AT, MAX_RESTARTED_AT
 from api.objects import Raw
 from tests.memory.builders import a_job
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 MONDAY, TUESDAY = "2026-01-05T08:00:00Z", "2026-01-06T08:00:00Z"
@@ -18,68 +17,64 @@ def ask(world: World, value: str = MONDAY) -> None:
     world.change("PaddleJob", "train", edit)
 
 
-def restart(world: World, kubelet: Kubelet, value: str = MONDAY) -> None:
+def restart(world: World, value: str = MONDAY) -> None:
     """Ask, and see the new attempt run."""
     ask(world, value)
-    kubelet.let_go()
-    run_job(world, kubelet)
+    world.kubelet.let_go()
+    world.run()
 
 
-def test_a_new_value_is_a_new_attempt_uncharged(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(2))
-    restart(world, kubelet)
+def test_a_new_value_is_a_new_attempt_uncharged(world: World) -> None:
+    world.run(a_job().with_workers(2))
+    restart(world)
     assert (world.phase(), world.status()["attempt"]) == ("Running", 2)
     assert world.status()["restartedAt"] == MONDAY
     assert "failureCount" not in world.status()
     assert "failures" not in world.status()
 
 
-def test_it_says_why_the_attempt_ended(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
+def test_it_says_why_the_attempt_ended(world: World) -> None:
+    world.run(a_job().with_workers(1))
     ask(world)
     world.settle()
     assert world.phase() == "Restarting"
     assert world.condition("Restarting")["reason"] == "RestartRequested"
 
 
-def test_the_same_value_restarts_once(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
-    restart(world, kubelet)
+def test_the_same_value_restarts_once(world: World) -> None:
+    world.run(a_job().with_workers(1))
+    restart(world)
     ask(world)
-    run_job(world, kubelet)
+    world.run()
     assert world.status()["attempt"] == 2
 
 
-def test_another_value_restarts_again_without_a_back_off(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
-    restart(world, kubelet, MONDAY)
-    restart(world, kubelet, TUESDAY)
+def test_another_value_restarts_again_without_a_back_off(world: World) -> None:
+    world.run(a_job().with_workers(1))
+    restart(world, MONDAY)
+    restart(world, TUESDAY)
     assert (world.phase(), world.status()["attempt"]) == ("Running", 3)
 
 
-def test_a_job_created_with_the_annotation_begins_with_its_first_attempt(
-    world: World, kubelet: Kubelet
-) -> None:
-    job = a_job().with_workers(1).build()
-    job["metadata"]["annotations"] = {ANNOTATION_RESTARTED_AT: MONDAY}
-    world.submit(job)
-    run_job(world, kubelet)
+def test_a_job_created_with_the_annotation_begins_with_its_first_attempt(world: World) -> None:
+    asked = {ANNOTATION_RESTARTED_AT: MONDAY}
+    world.run(a_job().with_workers(1).with_metadata(annotations=asked))
     assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
     assert world.status()["restartedAt"] == MONDAY
 
 
-def test_a_suspended_job_notes_the_value(world: World, kubelet: Kubelet) -> None:
+def test_a_suspended_job_notes_the_value(world: World) -> None:
     world.begin(a_job().with_workers(1).with_spec(suspend=True))
     ask(world)
     world.settle()
     world.edit_spec(suspend=False)
-    run_job(world, kubelet)
+    world.run()
     assert (world.phase(), world.status()["attempt"]) == ("Running", 1)
 
 
-def test_an_ended_job_stays_ended(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
-    kubelet.end_all("worker")
+def test_an_ended_job_stays_ended(world: World) -> None:
+    world.run(a_job().with_workers(1))
+    world.kubelet.end_all("worker")
     world.settle()
     ask(world)
     world.settle()
@@ -87,11 +82,9 @@ def test_an_ended_job_stays_ended(world: World, kubelet: Kubelet) -> None:
     assert "restartedAt" not in world.status()
 
 
-def test_a_failure_at_the_same_time_is_recorded_and_the_request_answered(
-    world: World, kubelet: Kubelet
-) -> None:
-    run_job(world, kubelet, a_job().with_workers(2).with_spec(backoffLimit=1))
-    kubelet.end("train-worker-0", 1)
+def test_a_failure_at_the_same_time_is_recorded_and_the_request_answered(world: World) -> None:
+    world.run(a_job().with_workers(2).with_spec(backoffLimit=1))
+    world.kubelet.end("train-worker-0", 1)
     ask(world)
     world.settle()
     assert world.status()["failureCount"] == 1
@@ -99,8 +92,8 @@ def test_a_failure_at_the_same_time_is_recorded_and_the_request_answered(
     assert world.status()["restartedAt"] == MONDAY
 
 
-def test_a_huge_value_is_cut(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1))
-    restart(world, kubelet, "x" * 1000)
+def test_a_huge_value_is_cut(world: World) -> None:
+    world.run(a_job().with_workers(1))
+    restart(world, "x" * 1000)
     assert world.status()["attempt"] == 2
     assert world.status()["restartedAt"] == "x" * MAX_RESTARTED_AT

@@ -2,7 +2,6 @@
 
 from reconcile.children.children import SERVICES_AHEAD
 from tests.memory.builders import a_job
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 SERVICE = {"intranet": "Service"}
@@ -16,25 +15,25 @@ def test_refused_pods_have_few_services(world: World) -> None:
     assert len(world.names("Service")) == SERVICES_AHEAD
 
 
-def test_service_survives_an_attempt(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1).with_spec(**SERVICE))
+def test_service_survives_an_attempt(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(**SERVICE))
     before = world.get("Service", "train-worker-0")
-    kubelet.vanish("train-worker-0")
+    world.kubelet.vanish("train-worker-0")
     world.settle()
     world.advance(60)
-    run_job(world, kubelet)
+    world.run()
     assert world.status()["attempt"] == 2
     assert world.get("Service", "train-worker-0") == before
 
 
-def test_service_that_is_deleted_comes_back(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(1).with_spec(**SERVICE))
+def test_service_that_is_deleted_comes_back(world: World) -> None:
+    world.run(a_job().with_workers(1).with_spec(**SERVICE))
     world.remove("Service", "train-worker-0")
     world.settle()
     assert world.names("Service") == ["train-worker-0"]
 
 
-def test_service_of_a_worker_that_is_no_more_goes(world: World, kubelet: Kubelet) -> None:
+def test_service_of_a_worker_that_is_no_more_goes(world: World) -> None:
     world.begin(a_job().with_workers(2).with_spec(suspend=True, **SERVICE))
     world.amend(suspend=False)
     world.amend(suspend=True)

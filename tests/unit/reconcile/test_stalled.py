@@ -13,7 +13,6 @@ from reconcile.model.plan import Outcome
 from reconcile.model.training import Reading
 from reconcile.words.progress import Progress
 from tests.memory.builders import a_job, at, stamp
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 RESTART = {"afterSeconds": 120, "action": "Restart"}
@@ -53,11 +52,10 @@ def read(
     world.training = Reading(known, attempt, silent, stepless, tails, before)
 
 
-def run(world: World, kubelet: Kubelet, policy: Raw | None, **spec: object) -> None:
+def run(world: World, policy: Raw | None, **spec: object) -> None:
     """A job of three workers with this policy, which has run for ten minutes."""
     spec = {"backoffLimit": 3, **({} if policy is None else {"stallPolicy": policy}), **spec}
-    world.submit(a_job().with_workers(3).with_spec(**spec))
-    run_job(world, kubelet)
+    world.run(a_job().with_workers(3).with_spec(**spec))
     world.advance(600)
 
 
@@ -126,49 +124,47 @@ JUDGED: dict[str, tuple[Raw | None, Raw, tuple[str, str]]] = {
 
 @pytest.mark.parametrize(("policy", "reading", "expected"), JUDGED.values(), ids=JUDGED)
 def test_is_judged_by_the_policy(
-    world: World, kubelet: Kubelet, policy: Raw | None, reading: Raw, expected: tuple[str, str]
+    world: World, policy: Raw | None, reading: Raw, expected: tuple[str, str]
 ) -> None:
-    run(world, kubelet, policy)
+    run(world, policy)
     read(world, **reading)
     world.settle()
     assert stalled(world) == expected
     assert world.status()["attempt"] == 1
 
 
-def test_nobody_is_judged_before_the_first_read(world: World, kubelet: Kubelet) -> None:
-    run(world, kubelet, RESTART)
+def test_nobody_is_judged_before_the_first_read(world: World) -> None:
+    run(world, RESTART)
     world.after(99999)
     assert stalled(world) == NOT
 
 
-def test_only_whole_running_jobs_are_judged(world: World, kubelet: Kubelet) -> None:
-    run(world, kubelet, RESTART)
-    kubelet.end("train-worker-2", 0)
+def test_only_whole_running_jobs_are_judged(world: World) -> None:
+    run(world, RESTART)
+    world.kubelet.end("train-worker-2", 0)
     read(world, silent=500)
     world.settle()
     assert (world.phase(), stalled(world)) == ("Completing", NOT)
 
 
-def test_suspending_ends_the_stall(world: World, kubelet: Kubelet) -> None:
-    run(world, kubelet, {"afterSeconds": 120})
+def test_suspending_ends_the_stall(world: World) -> None:
+    run(world, {"afterSeconds": 120})
     read(world, silent=500)
     world.settle()
     world.amend(suspend=True)
     assert stalled(world) == ("False", "Ended")
 
 
-def test_first_step_that_never_came_is_noticed_after_all_that_time(
-    world: World, kubelet: Kubelet
-) -> None:
-    run(world, kubelet, STEPS | {"firstStepSeconds": 600})
+def test_first_step_that_never_came_is_noticed_after_all_that_time(world: World) -> None:
+    run(world, STEPS | {"firstStepSeconds": 600})
     read(world, silent=3, stepless=700, step=None, last_step_time=None)
     world.settle()
     (found,) = [outcome for outcome in world.counted if outcome.kind == "stalled"]
     assert (found.reason, found.seconds) == (Reason.NO_NEW_STEP, 700.0)
 
 
-def test_tells_once_who_fell_silent_first(world: World, kubelet: Kubelet) -> None:
-    run(world, kubelet, {"afterSeconds": 120})
+def test_tells_once_who_fell_silent_first(world: World) -> None:
+    run(world, {"afterSeconds": 120})
     read(world, silent=130)
     world.settle()
     world.advance(30)
@@ -200,9 +196,9 @@ def test_tells_once_who_fell_silent_first(world: World, kubelet: Kubelet) -> Non
     ],
 )
 def test_the_first_that_fell_silent_is_named(
-    world: World, kubelet: Kubelet, ago: tuple[float, ...], first: str
+    world: World, ago: tuple[float, ...], first: str
 ) -> None:
-    run(world, kubelet, {"afterSeconds": 120})
+    run(world, {"afterSeconds": 120})
     read(world, silent=130 + ago[0], ago=ago)
     world.settle()
     (message,) = [each.message for each in world.told if each.reason == Reason.NO_OUTPUT]
@@ -211,8 +207,8 @@ def test_the_first_that_fell_silent_is_named(
     ) * 2
 
 
-def test_goes_on_and_the_time_from_the_last_step_is_lost(world: World, kubelet: Kubelet) -> None:
-    run(world, kubelet, {"afterSeconds": 120})
+def test_goes_on_and_the_time_from_the_last_step_is_lost(world: World) -> None:
+    run(world, {"afterSeconds": 120})
     read(world, silent=130, stepless=140)
     world.settle()
     assert world.status()["lostSince"] == stamp(460)
@@ -225,8 +221,8 @@ def test_goes_on_and_the_time_from_the_last_step_is_lost(world: World, kubelet: 
     assert world.status()["lostSeconds"] == 200
 
 
-def test_restart_is_charged_and_recorded(world: World, kubelet: Kubelet) -> None:
-    run(world, kubelet, RESTART)
+def test_restart_is_charged_and_recorded(world: World) -> None:
+    run(world, RESTART)
     read(world, silent=130)
     world.settle()
     status = world.status()
@@ -238,16 +234,14 @@ def test_restart_is_charged_and_recorded(world: World, kubelet: Kubelet) -> None
     first, *lines = record["message"].splitlines()
     assert first.startswith("no output since")
     assert lines[0] == "worker-1, 03:11:22Z: line 1 of 9"
-    kubelet.let_go()
-    run_job(world, kubelet)
+    world.kubelet.let_go()
+    world.run()
     (lost,) = [outcome for outcome in world.counted if outcome.kind == "lost"]
     assert (lost.reason, lost.seconds) == ("TrainingStalled", 130.0)
 
 
-def test_an_elastic_gang_that_forms_again_and_again_is_restarted(
-    world: World, kubelet: Kubelet
-) -> None:
-    run(world, kubelet, RESTART, elastic=1)
+def test_an_elastic_gang_that_forms_again_and_again_is_restarted(world: World) -> None:
+    run(world, RESTART, elastic=1)
     read(world, stepless=130, forming_since=world.now)
     world.settle()
     assert world.status()["attempt"] == 2
@@ -257,19 +251,17 @@ def test_an_elastic_gang_that_forms_again_and_again_is_restarted(
     )
 
 
-def test_a_job_without_restarts_left_fails(world: World, kubelet: Kubelet) -> None:
-    run(world, kubelet, RESTART, backoffLimit=None)
+def test_a_job_without_restarts_left_fails(world: World) -> None:
+    run(world, RESTART, backoffLimit=None)
     read(world, silent=130)
     world.settle()
     assert (world.phase(), world.status()["reason"]) == ("Failed", "TrainingStalled")
 
 
 @pytest.mark.parametrize("passes", range(4))
-def test_a_leader_change_in_a_stall_leads_to_one_restart(
-    world: World, kubelet: Kubelet, passes: int
-) -> None:
+def test_a_leader_change_in_a_stall_leads_to_one_restart(world: World, passes: int) -> None:
     """Whether the leader goes before the condition, after it, or after the restart."""
-    run(world, kubelet, RESTART)
+    run(world, RESTART)
     read(world, silent=130)
     for _ in range(passes):
         world.work()
@@ -278,12 +270,10 @@ def test_a_leader_change_in_a_stall_leads_to_one_restart(
     world.training = None
     world.settle()
     assert world.status()["attempt"] == attempt, "judged before the first read"
-    kubelet.let_go()
-    world.settle()
+    world.kubelet.let_go()
     read(world, silent=140)
-    world.settle()
-    kubelet.let_go()
-    run_job(world, kubelet)
+    world.kubelet.let_go()
+    world.run()
     world.after(600)
     assert (world.status()["attempt"], world.phase()) == (2, "Running")
 
@@ -314,26 +304,25 @@ def init_steps(world: World) -> set[tuple[str, ...]]:
 )
 @pytest.mark.parametrize("elastic", [0, 1])
 def test_later_attempts_are_told_the_last_checkpoint(
-    world: World, kubelet: Kubelet, spec: Raw, step: int, told: tuple[str, ...], elastic: int
+    world: World, spec: Raw, step: int, told: tuple[str, ...], elastic: int
 ) -> None:
-    run(world, kubelet, RESTART, **spec, **({"elastic": 1} if elastic else {}))
+    run(world, RESTART, **spec, **({"elastic": 1} if elastic else {}))
     assert init_steps(world) == {()}
     saved(world, step)
     read(world, silent=130)
-    world.settle()
-    kubelet.let_go()
-    run_job(world, kubelet)
+    world.kubelet.let_go()
+    world.run()
     assert world.status()["attempt"] == 2
     assert init_steps(world) == {told}
 
 
-def test_the_time_since_the_checkpoint_is_lost(world: World, kubelet: Kubelet) -> None:
-    run(world, kubelet, None)
+def test_the_time_since_the_checkpoint_is_lost(world: World) -> None:
+    run(world, None)
     saved(world, 1000)
-    kubelet.end("train-worker-0", 1)
-    kubelet.let_go()
+    world.kubelet.end("train-worker-0", 1)
+    world.kubelet.let_go()
     world.advance(30)
-    run_job(world, kubelet)
+    world.run()
     (lost,) = [outcome for outcome in world.counted if outcome.kind == "lost"]
     assert (lost.reason, lost.seconds) == ("PodFailed", 330.0)
     world.advance(70)

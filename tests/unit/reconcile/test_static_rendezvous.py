@@ -12,7 +12,6 @@ from reconcile.build.rendezvous import build_config_map
 from reconcile.build.templates import build_pod
 from reconcile.model.view import View
 from tests.memory.builders import JobBuilder, a_job, a_pod, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 LAUNCH = ("python", "-m", "paddle.distributed.launch")
@@ -151,13 +150,11 @@ def test_port_of_the_list_is_the_template_s() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_workers_scaled_while_suspended_know_each_other(
-    world: World, kubelet: Kubelet, count: int
-) -> None:
+def test_workers_scaled_while_suspended_know_each_other(world: World, count: int) -> None:
     world.begin(workers(2, suspend=True))
     worker = world.job()["spec"]["worker"] | {"replicas": count}
     world.edit_spec(worker=worker, suspend=False)
-    run_job(world, kubelet)
+    world.run()
     data = world.get("ConfigMap", "train")["data"]
     assert len(data.get("PADDLE_IPS", "alone").split(",")) == count
     assert data["PADDLE_TRAINERS_NUM"] == str(count)
@@ -204,13 +201,10 @@ def test_the_list_changes_nothing_for_jobs_of_other_modes(job: JobBuilder) -> No
     ]
 
 
-def test_pod_with_another_address_than_in_the_list_restarts_the_job(
-    world: World, kubelet: Kubelet
-) -> None:
-    world.submit(workers())
-    run_job(world, kubelet)
+def test_pod_with_another_address_than_in_the_list_restarts_the_job(world: World) -> None:
+    world.run(workers())
     assert "PADDLE_IPS" in world.get("ConfigMap", "train")["data"]
     assert world.phase() == "Running"
-    kubelet.give_address("train-worker-1")
+    world.kubelet.give_address("train-worker-1")
     world.settle()
     assert world.status()["attempt"] == 2

@@ -5,7 +5,6 @@ import pytest
 from api.objects import Raw
 from reconcile.children.terminating import force_deletes, seconds_to_force_delete
 from tests.memory.builders import a_job, a_pod, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 JOB = a_job().with_workers(1).build()
@@ -55,11 +54,11 @@ def test_other_pods_stay(pod: object) -> None:
     assert force_deletes(view_of(JOB, pod, seconds=10_000, nodes={})) == ()  # type: ignore[arg-type]
 
 
-def test_attempt_goes_on_without_the_lost_node(world: World, kubelet: Kubelet) -> None:
+def test_attempt_goes_on_without_the_lost_node(world: World) -> None:
     world.nodes = {"node-1": node("True")}
-    run_job(world, kubelet, a_job().with_workers(1))
+    world.run(a_job().with_workers(1))
     world.nodes = {"node-1": node("Unknown")}
-    kubelet.delete("train-worker-0")
+    world.kubelet.delete("train-worker-0")
     world.settle()
     plan = world.after(40)
     assert "Pod train-worker-0 on node-1" in world.condition("Pending")["message"]

@@ -17,7 +17,6 @@ from tests.memory.builders import (
     stamp,
     view_of,
 )
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 JOB = a_job().with_workers(2).build()
@@ -93,19 +92,19 @@ def test_roles_are_counted() -> None:
     assert role.completed_indexes == "3"
 
 
-def test_worker_that_ended_well_is_counted_after_it_is_gone(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(2))
-    kubelet.see_end("train-worker-0", 0)
-    kubelet.vanish("train-worker-0")
+def test_worker_that_ended_well_is_counted_after_it_is_gone(world: World) -> None:
+    world.run(a_job().with_workers(2))
+    world.kubelet.see_end("train-worker-0", 0)
+    world.kubelet.vanish("train-worker-0")
     world.settle()
     assert world.phase() == "Completing"
-    kubelet.see_end("train-worker-1", 0)
+    world.kubelet.see_end("train-worker-1", 0)
     assert world.phase() == "Completed"
     assert world.status()["worker"]["succeeded"] == 2
 
 
-def test_status_names_what_scaling_needs(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_workers(2))
+def test_status_names_what_scaling_needs(world: World) -> None:
+    world.run(a_job().with_workers(2))
     status = world.status()
     assert status["replicas"] == 2
     assert status["mode"] == "Collective"

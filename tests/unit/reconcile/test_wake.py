@@ -8,7 +8,6 @@ from reconcile.build.rendezvous import build_config_map
 from reconcile.children.wake import CALL_SECONDS, MAX_CALLS, WAITING, seconds_to_wake, wake_patches
 from reconcile.model.view import View
 from tests.memory.builders import PodBuilder, a_job, a_pod, stamp, view_of
-from tests.memory.kubelet import Kubelet, run_job
 from tests.memory.world import World
 
 JOB = a_job().with_ps(1).with_workers(1).build()
@@ -78,12 +77,12 @@ def test_a_pod_that_was_called_is_looked_at_again() -> None:
 
 
 def test_a_deaf_kubelet_is_called_three_times_and_the_annotation_names_the_attempt(
-    world: World, kubelet: Kubelet
+    world: World,
 ) -> None:
     world.begin(a_job().with_workers(2))
-    kubelet.place_all()
+    world.kubelet.place_all()
     for name in world.names("Pod"):
-        kubelet.wait(name, WAITING)
+        world.kubelet.wait(name, WAITING)
     seen = []
     for _ in range(10):
         world.settle()
@@ -98,7 +97,7 @@ def test_a_deaf_kubelet_is_called_three_times_and_the_annotation_names_the_attem
     assert heard == [f"attempt=1,call={n}" for n in (1, 2, 3)]
 
 
-def test_a_job_whose_pods_run_at_once_is_never_called(world: World, kubelet: Kubelet) -> None:
-    run_job(world, kubelet, a_job().with_ps(1).with_workers(2))
+def test_a_job_whose_pods_run_at_once_is_never_called(world: World) -> None:
+    world.run(a_job().with_ps(1).with_workers(2))
     for pod in world.of_kind("Pod"):
         assert ANNOTATION_WOKEN not in (pod["metadata"].get("annotations") or {})
