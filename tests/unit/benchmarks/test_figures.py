@@ -1,5 +1,6 @@
 """What each figure must be, and what breaks the budget on any machine."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -41,42 +42,32 @@ def with_crowd(**changes: Any) -> Series:
 
 SIZES = "one job of 1 + 10: sizes within limits (1 = yes)"
 CROWD = "10 finished, 10 running"
-AT_THE_LIMIT = [
-    pytest.param(with_burst(writes_per_job=10.0), id="writes"),
-    pytest.param(with_burst(peak_mb=80.0), id="peak memory"),
-    pytest.param(with_wide(status_bytes=1_499_999), id="status"),
-    pytest.param(with_wide(config_map_bytes=1_499_999), id="ConfigMap"),
-    pytest.param(with_wide(variable_bytes=130_999), id="variable"),
-    pytest.param(with_crowd(alone_mb=ALONE_MB), id="memory a job"),
-    pytest.param(with_crowd(writes_at_rest=0), id="writes at rest"),
-]
-BEYOND = [
-    pytest.param(
-        with_burst(writes_per_job=10.1), "100 jobs: operator's writes per start", id="writes"
+LIMITS: dict[str, tuple[Callable[..., Series], str, float, float, str]] = {
+    "writes": (
+        *(with_burst, "writes_per_job", 10.0, 10.1),
+        "100 jobs: operator's writes per start",
     ),
-    pytest.param(with_burst(peak_mb=80.1), "100 jobs: peak memory", id="peak memory"),
-    pytest.param(with_wide(status_bytes=1_500_000), SIZES, id="status"),
-    pytest.param(with_wide(config_map_bytes=1_500_000), SIZES, id="ConfigMap"),
-    pytest.param(with_wide(variable_bytes=131_000), SIZES, id="variable"),
-    pytest.param(with_crowd(alone_mb=ALONE_MB - 0.1), f"{CROWD}: memory a job", id="memory a job"),
-    pytest.param(with_crowd(writes_at_rest=1), f"{CROWD}: writes at rest", id="writes at rest"),
-]
+    "peak memory": (with_burst, "peak_mb", 80.0, 80.1, "100 jobs: peak memory"),
+    "status": (with_wide, "status_bytes", 1_499_999, 1_500_000, SIZES),
+    "ConfigMap": (with_wide, "config_map_bytes", 1_499_999, 1_500_000, SIZES),
+    "variable": (with_wide, "variable_bytes", 130_999, 131_000, SIZES),
+    "memory": (with_crowd, "alone_mb", ALONE_MB, ALONE_MB - 0.1, f"{CROWD}: memory a job"),
+    "rest": (with_crowd, "writes_at_rest", 0, 1, f"{CROWD}: writes at rest"),
+}
 
 
-@pytest.mark.parametrize("series", AT_THE_LIMIT)
-def test_at_its_limit_nothing_is_broken(series: Series) -> None:
-    assert broken(series) == []
-
-
-@pytest.mark.parametrize(("series", "name"), BEYOND)
-def test_beyond_a_limit_that_figure_alone_is_broken(series: Series, name: str) -> None:
-    [line] = broken(series)
+@pytest.mark.parametrize(("series", "field", "at", "beyond", "name"), LIMITS.values(), ids=LIMITS)
+def test_beyond_its_limit_that_figure_alone_is_broken(
+    series: Callable[..., Series], field: str, at: float, beyond: float, name: str
+) -> None:
+    assert broken(series(**{field: at})) == []
+    [line] = broken(series(**{field: beyond}))
     assert line.startswith(f"{name}: ")
 
 
 def test_every_portable_bound_is_tried() -> None:
     portable = {figure.name for figure in figures(a_series()) if figure.is_portable}
-    assert portable == {each.values[1] for each in BEYOND}
+    assert portable == {name for *_, name in LIMITS.values()}
 
 
 @pytest.mark.parametrize("alone", [(2.0, 3.0), (3.0, 2.0)])

@@ -3,7 +3,6 @@
 import hashlib
 import shutil
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +12,17 @@ from localcluster.build import environments
 from localcluster.build.environments import Recipe, ensure_installed
 from localcluster.build.requirements import plain_lines
 from localcluster.machine.report import run_to_end
-
-
-def wheel(folder: Path, name: str, version: str, needs: str = "") -> None:
-    """A wheel with one module and a program of that name."""
-    info = f"{name}-{version}.dist-info"
-    requires = f"Requires-Dist: {needs}\n" if needs else ""
-    files = {
-        f"{name}.py": f"version = {version!r}\n\ndef main():\n    print(version)\n",
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{requires}",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n",
-        f"{info}/RECORD": "",
-    }
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
+from tests.live.wheel import write_wheel
 
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """An environment, and one that was made after its requirements had changed."""
-    wheel(tmp_path, "kept", "1.0")
-    wheel(tmp_path, "changed", "1.0", needs="helper")
-    wheel(tmp_path, "changed", "2.0", needs='helper; extra == "more"')
-    wheel(tmp_path, "helper", "1.0")
-    wheel(tmp_path, "dropped", "1.0")
+    write_wheel(tmp_path, "kept", "1.0")
+    write_wheel(tmp_path, "changed", "1.0", needs="helper")
+    write_wheel(tmp_path, "changed", "2.0", needs='helper; extra == "more"')
+    write_wheel(tmp_path, "helper", "1.0")
+    write_wheel(tmp_path, "dropped", "1.0")
     for name, value in {"NO_INDEX": "1", "FIND_LINKS": str(tmp_path)}.items():
         monkeypatch.setenv(f"PIP_{name}", value)
     found = []
@@ -91,8 +75,8 @@ def test_the_former_environment_may_be_pruned_meanwhile(
 
 
 def test_a_locked_file_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wheel(tmp_path, "changed", "1.0", needs="dropped")
-    digest = hashlib.sha256((tmp_path / "changed-1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    wheel = write_wheel(tmp_path, "changed", "1.0", needs="dropped")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     file = tmp_path / "requirements.txt"
     file.write_text(f"changed==1.0 \\\n    --hash=sha256:{digest}\n")
     for name in ("PIP_NO_INDEX", "PIP_FIND_LINKS", "XDG_CACHE_HOME"):

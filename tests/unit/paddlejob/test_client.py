@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import paddlejob
 from api.objects import Raw
 from kube.errors import Forbidden
+from localcluster.client.kubeconfig import write_kubeconfig
 from paddlejob import Client, Job
 from paddlejob.build import build_training, check, files_of, pack
 from paddlejob.errors import translate
@@ -74,11 +74,7 @@ def test_without_a_cluster(tmp_path: Path) -> None:
         Client(kubeconfig=tmp_path / "none").jobs()
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    there = {"cluster": {"server": f"http://127.0.0.1:{port}"}, "name": "c"}
-    context = {"context": {"cluster": "c", "user": ""}, "name": "c"}
-    file = tmp_path / "kubeconfig"
-    raw = {"clusters": [there], "contexts": [context], "current-context": "c"}
-    file.write_text(yaml.safe_dump(raw))
+    file = write_kubeconfig(tmp_path / "kubeconfig", f"http://127.0.0.1:{port}", b"", "")
     with pytest.raises(paddlejob.NoCluster) as caught:
         Client(kubeconfig=file).train(fit, image="python")
     assert caught.value.__suppress_context__ and len(str(caught.value).splitlines()) == 1

@@ -7,11 +7,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-import yaml
 
 import paddlejob
 from api.constants import API_VERSION, KIND, PLURAL
 from api.objects import Raw
+from localcluster.client.kubeconfig import write_kubeconfig
 from paddlejob import Client, Job
 from tests.live.lab import paddle_job, shell
 
@@ -58,11 +58,8 @@ def job(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Job]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
-        there = {"name": "c", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}
-        context = {"name": "c", "context": {"cluster": "c", "user": ""}}
-        file = tmp_path / "kubeconfig"
-        raw = {"clusters": [there], "contexts": [context], "current-context": "c"}
-        file.write_text(yaml.safe_dump(raw))
+        url = f"http://127.0.0.1:{server.server_port}"
+        file = write_kubeconfig(tmp_path / "kubeconfig", url, b"", "")
         with Client("default", kubeconfig=file) as client:
             yield Job(client, a_job("of-this"))
         server.shutdown()

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from localcluster.client.kubeconfig import write_kubeconfig
 from localcluster.machine import clock
 from pdj.ui.door import Door
 from tests.live.pdj import CHECKOUT, environment
@@ -27,15 +28,10 @@ serve(Session(options), "", "en")
 BROWSER = """#!/bin/sh
 printf '%s' "$*" > {folder}/began && mv {folder}/began {folder}/arguments
 """
-KUBECONFIG = """
-current-context: here
-contexts: [{name: here, context: {cluster: here}}]
-clusters: [{name: here, cluster: {server: "http://127.0.0.1:9"}}]
-"""
 
 
 def test_the_token_is_in_no_argument_and_the_file_goes(tmp_path: Path) -> None:
-    (tmp_path / "config").write_text(KUBECONFIG)
+    write_kubeconfig(tmp_path / "config", "http://127.0.0.1:9", b"", "")
     (tmp_path / "browser").write_text(BROWSER.format(folder=tmp_path))
     (tmp_path / "browser").chmod(0o755)
     names = {"BROWSER": str(tmp_path / "browser"), "TMPDIR": str(tmp_path)}
