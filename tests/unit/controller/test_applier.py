@@ -224,13 +224,6 @@ def test_a_strangers_object_is_left_untouched_and_told(bench, stranger):
     assert [r.reason for r in result.refusals] == ["AlreadyExists"]
 
 
-def test_a_former_namesakes_pod_is_waited_for(bench):
-    bench.api.put(f"{PODS}/a", a_pod("a", a_job(uid="former")))
-    result = bench.apply(Plan(creates=(create("a"),)))
-    assert result.refusals == []
-    assert isinstance(result.errors[0], Transient)
-
-
 # Deletes and patches
 
 

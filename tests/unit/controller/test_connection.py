@@ -218,28 +218,12 @@ def test_a_kubeconfigs_token_file_is_read_again_when_refused(tmp_path: Path, clo
     assert credentials.header() == "Bearer two"
 
 
-def test_text_does_not_turn_tls_verification_off(tmp_path, clock):
-    file = tmp_path / "config"
-    token = KUBECONFIG.replace("TOKEN", str(tmp_path / "token"))
-    (tmp_path / "token").write_text("one")
-    file.write_text(
-        token.replace("cluster: {server", 'cluster: {insecure-skip-tls-verify: "false", server')
-    )
-    with pytest.raises(ConfigurationError, match="insecure-skip-tls-verify is neither true nor"):
-        load_connection(str(file), clock)
-
-
-def test_a_missing_kubeconfig_is_told_in_one_line(tmp_path, clock):
-    with pytest.raises(ConfigurationError) as caught:
-        load_connection(str(tmp_path / "none"), clock)
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
         ("{tokenFile: TOKEN}", "{tokenFile: /dev/zero}", "tokenFile: more than 1 MiB"),
         ("server:", "certificate-authority: /dev/zero, server:", "authority: more than 1 MiB"),
+        ("server:", 'insecure-skip-tls-verify: "false", server:', "is neither true nor .*"),
         ("{tokenFile: TOKEN}", "{exec: {command: 7}}", "plugin 7 cannot be run: .*"),
         ("{tokenFile: TOKEN}", "{exec: {command: 'yes'}}", "yes prints more than 1 MiB"),
         ("{tokenFile: TOKEN}", "{exec: {command: echo}}", "has not answered with credentials"),
@@ -255,9 +239,12 @@ def test_a_kubeconfig_without_end_is_one_line(tmp_path, clock, monkeypatch, old,
         load_connection(str(file), clock)
 
 
-def test_a_kubeconfig_that_is_a_device_is_one_line(clock):
-    with pytest.raises(ConfigurationError, match=r"/dev/zero: more than 16 MiB$"):
-        load_connection("/dev/zero", clock)
+@pytest.mark.parametrize(
+    ("file", "why"), [("/dev/zero", "/dev/zero: more than 16 MiB"), ("/none", ".*/none.*")]
+)
+def test_a_kubeconfig_that_is_a_device_or_missing_is_one_line(clock, file, why):
+    with pytest.raises(ConfigurationError, match=rf"\A.*{why}\Z"):
+        load_connection(file, clock)
 
 
 def test_a_plugin_beside_the_kubeconfig_logs_in(tmp_path, clock):

@@ -78,17 +78,11 @@ CHILDREN = {
 
 
 @pytest.mark.parametrize(("resource", "obj"), CHILDREN.values(), ids=CHILDREN.keys())
-def test_news_of_children_wake_their_job(listener, resource, obj):
+def test_news_and_deletions_of_children_wake_their_job(listener, resource, obj):
     assert listener.hear(resource, obj) == [OWNER]
     assert listener.hear(resource, obj) == [OWNER]
-
-
-@pytest.mark.parametrize(("resource", "obj"), CHILDREN.values(), ids=CHILDREN.keys())
-def test_deletions_of_children_wake_their_job(listener, resource, obj):
-    listener.hear(resource, obj)
-    listener.woken.clear()
     listener.handlers[resource].remove(copy.deepcopy(obj))
-    assert listener.woken == [OWNER]
+    assert listener.woken == [OWNER, OWNER]
 
 
 def test_a_child_that_changes_hands_wakes_both(listener):

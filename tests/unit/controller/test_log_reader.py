@@ -89,6 +89,18 @@ class Cluster:
         put(self.store, POD, pod)
         return Key(namespace, name)
 
+    def watch_for_stalls(self, key: Key) -> Any:
+        """Have the job ask for it."""
+        job: Any = self.store.get(PADDLE_JOB, key)
+        job["spec"] |= {"stallPolicy": {"afterSeconds": 120}}
+        put(self.store, PADDLE_JOB, job)
+        return job
+
+    def make_pod_anew(self) -> None:
+        """Another pod of the name stands in the place of the job's."""
+        pod: Any = self.store.get(POD, Key("ns", "train-worker-0"))
+        put(self.store, POD, pod | {"metadata": pod["metadata"] | {"uid": "another"}})
+
     def run(self, seconds: float) -> list[str]:
         """Read for so long; the jobs whose logs were asked for."""
         before, until = len(self.asked), self.clock.monotonic() + seconds
@@ -284,11 +296,9 @@ def test_trouble_that_passes_is_no_event(cluster, error):
 
 def test_another_pod_of_the_name_is_not_taken_for_the_one_that_was_read(cluster):
     key = cluster.add("train")
-    pod = cluster.store.get(POD, Key("ns", "train-worker-0"))
-    successor = pod | {"metadata": pod["metadata"] | {"uid": "another"}}
 
     def replace_the_pod() -> None:
-        put(cluster.store, POD, successor)
+        cluster.make_pod_anew()
         cluster.logs["train"] = LINE % (2, 2)
 
     cluster.meanwhile = replace_the_pod
@@ -302,8 +312,7 @@ def test_what_was_read_of_a_former_pod_is_no_fact(cluster):
     key = cluster.add("train")
     cluster.run(1)
     assert cluster.reading(key)
-    pod = cluster.store.get(POD, Key("ns", "train-worker-0"))
-    put(cluster.store, POD, pod | {"metadata": pod["metadata"] | {"uid": "another"}})
+    cluster.make_pod_anew()
     assert cluster.reading(key) is None
 
 
@@ -372,9 +381,7 @@ def test_a_read_of_64_kib_takes_milliseconds(cluster):
 
 def test_a_job_gets_a_pass_when_it_stalls_and_while_it_is_stalled(cluster):
     key = cluster.add("train")
-    job = cluster.store.get(PADDLE_JOB, key)
-    job["spec"] |= {"stallPolicy": {"afterSeconds": 120}}
-    put(cluster.store, PADDLE_JOB, job)
+    job = cluster.watch_for_stalls(key)
     cluster.run(PERIOD_SECONDS)
     cluster.told.clear()
     cluster.run(60)
@@ -391,9 +398,7 @@ def test_a_job_gets_a_pass_when_it_stalls_and_while_it_is_stalled(cluster):
 
 def test_the_tails_of_workers_are_read_once_where_a_stall_is_suspected(cluster):
     key = cluster.add("train")
-    job = cluster.store.get(PADDLE_JOB, key)
-    job["spec"] |= {"stallPolicy": {"afterSeconds": 120}}
-    put(cluster.store, PADDLE_JOB, job)
+    cluster.watch_for_stalls(key)
     cluster.run(100)
     assert cluster.reading(key).tails == ()
     cluster.run(100)

@@ -15,8 +15,12 @@ from controller.logs import (
 )
 
 
-def test_json_is_one_object_a_line():
-    stream = io.StringIO()
+@pytest.fixture
+def stream() -> io.StringIO:
+    return io.StringIO()
+
+
+def test_json_is_one_object_a_line(stream):
     log = build_log("json", "info", stream).bind(job="ns/train")
     log.warning("write_failed", error="no")
     line = json.loads(stream.getvalue())
@@ -29,8 +33,7 @@ def test_json_is_one_object_a_line():
     }
 
 
-def test_an_exception_stands_in_the_line():
-    stream = io.StringIO()
+def test_an_exception_stands_in_the_line(stream):
     try:
         raise KeyError("spec")
     except KeyError:
@@ -50,8 +53,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("character", TEXTS.values(), ids=TEXTS.keys())
 @pytest.mark.parametrize("format_", ["json", "text"])
-def test_a_value_is_cut_in_its_middle(format_, character):
-    stream = io.StringIO()
+def test_a_value_is_cut_in_its_middle(stream, format_, character):
     log = build_log(format_, "info", stream)
     log.warning("create_refused", error=f"Invalid: {character * 300_000}: wrong", name="n")
     line = stream.getvalue()
@@ -61,8 +63,7 @@ def test_a_value_is_cut_in_its_middle(format_, character):
     assert ": wrong" in line
 
 
-def test_values_that_are_no_text_are_cut_too():
-    stream = io.StringIO()
+def test_values_that_are_no_text_are_cut_too(stream):
     build_log("json", "info", stream).info("x", kinds=["a"], number=3, all=["b" * 5000])
     line = json.loads(stream.getvalue())
     assert (line["kinds"], line["number"]) == (["a"], 3)
@@ -70,8 +71,7 @@ def test_values_that_are_no_text_are_cut_too():
 
 
 @pytest.mark.parametrize("format_", ["json", "text"])
-def test_a_traceback_is_cut_between_its_place_and_its_words(format_):
-    stream = io.StringIO()
+def test_a_traceback_is_cut_between_its_place_and_its_words(stream, format_):
     try:
         raise KeyError("x" * 300_000 + "the end")
     except KeyError:
@@ -81,8 +81,7 @@ def test_a_traceback_is_cut_between_its_place_and_its_words(format_):
     assert "the end" in stream.getvalue()
 
 
-def test_text_is_readable():
-    stream = io.StringIO()
+def test_text_is_readable(stream):
     build_log("text", "info", stream).info("working", workers=8)
     assert "working" in stream.getvalue()
     assert "workers=8" in stream.getvalue()
@@ -90,8 +89,7 @@ def test_text_is_readable():
 
 @pytest.mark.parametrize("format_", ["json", "text"])
 @pytest.mark.parametrize("evil", ["\x1b[2J", "\x9b31m", "a\rb", "\u202e"])
-def test_no_control_character_of_others_reaches_a_terminal(format_, evil):
-    stream = io.StringIO()
+def test_no_control_character_of_others_reaches_a_terminal(stream, format_, evil):
     log = build_log(format_, "info", stream)
     log.warning("create_refused", error=evil, kinds=[evil])
     try:
@@ -102,17 +100,15 @@ def test_no_control_character_of_others_reaches_a_terminal(format_, evil):
 
 
 @pytest.mark.parametrize("is_cluster", [True, False], ids=["cluster", "terminal"])
-def test_auto_is_json_in_a_cluster(monkeypatch, is_cluster):
+def test_auto_is_json_in_a_cluster(stream, monkeypatch, is_cluster):
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     if is_cluster:
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
-    stream = io.StringIO()
     build_log("auto", "info", stream).info("x")
     assert stream.getvalue().startswith("{") == is_cluster
 
 
-def test_warnings_of_libraries_come_out_alike():
-    stream = io.StringIO()
+def test_warnings_of_libraries_come_out_alike(stream):
     handlers, level = logging.root.handlers[:], logging.root.level
     try:
         forward_library_warnings(build_log("json", "info", stream))
@@ -124,8 +120,7 @@ def test_warnings_of_libraries_come_out_alike():
     assert (line["logger"], line["message"]) == ("urllib3", "pool is full")
 
 
-def test_a_warning_that_repeats_is_counted(clock):
-    stream = io.StringIO()
+def test_a_warning_that_repeats_is_counted(stream, clock):
     log = build_log("json", "info", stream, clock)
     for seconds in (0, 4, 8, REPEAT_SECONDS):
         log.warning("watch_failed", kind="pods", error="away", retry_after_seconds=seconds)
@@ -140,8 +135,7 @@ def test_a_warning_that_repeats_is_counted(clock):
 
 
 @pytest.mark.parametrize("other", [{"kind": "nodes"}, {"error": "forbidden"}], ids=str)
-def test_another_warning_is_no_repetition(clock, other):
-    stream = io.StringIO()
+def test_another_warning_is_no_repetition(stream, clock, other):
     log = build_log("json", "info", stream, clock)
     first = {"kind": "pods", "error": "away"}
     for values in (first, first | other):
