@@ -1,4 +1,4 @@
-"""Machines that let nobody make network namespaces: pods share the machine's network."""
+"""Nodes as configured, on a machine that lets nobody make network namespaces: pods share its."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,16 +6,24 @@ from typing import Any
 import pytest
 
 from localcluster import Cluster, ClusterConfig
-from tests.live.nodepods import Pods, Raw, python, shell
+from tests.live.nodepods import NODES, Pods, Raw, python, shell
 from tests.live.operated import install_crd
 
 JOBS = "/apis/batch.paddlepaddle.org/v1/namespaces/default/paddlejobs"
+CONFIG = ClusterConfig(
+    nodes=2,
+    pod_networks=False,
+    node_capacity={"cpu": "3", "nvidia.com/gpu": "2"},
+    labels={"zone": "a"},
+    taints=["dedicated=training:PreferNoSchedule"],
+    config_retry_seconds=600.0,
+)
 
 
 @pytest.fixture(scope="module")
 def pods() -> Iterator[Pods]:
     """Pods of a cluster without networks of their own, and without an operator."""
-    with Cluster(ClusterConfig(nodes=2, pod_networks=False)) as cluster:
+    with Cluster(CONFIG) as cluster:
         install_crd(cluster)
         yield Pods(cluster, "default")
 
@@ -36,6 +44,36 @@ def create_of_job(pods: Pods, job: str, node: int, container: Raw, **spec: Any) 
         | spec,
     }
     pods.client.create(pods.path, body)
+
+
+def test_nodes_are_as_configured_and_take_a_pod_at_once(pods: Pods) -> None:
+    pods.create("first", shell("exit 0"))
+    pods.wait_phase("first", "Succeeded")
+    events = pods.cluster.get("/api/v1/namespaces/default/events")["items"]
+    assert "FailedScheduling" not in [event["reason"] for event in events]
+    nodes = pods.cluster.get("/api/v1/nodes")["items"]
+    assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
+    for node in nodes:
+        assert node["metadata"]["labels"]["zone"] == "a"
+        assert node["status"]["capacity"].items() >= CONFIG.node_capacity.items()
+        assert [taint["key"] for taint in node["spec"]["taints"]] == ["dedicated"]
+
+
+def test_with_a_long_interval_a_config_map_goes_unnoticed_until_the_pod_changes(
+    pods: Pods,
+) -> None:
+    """As on a real node. News of the pod's status does not hurry it; a change of the pod does."""
+    source = {"envFrom": [{"configMapRef": {"name": "later"}}]}
+    pods.create("waits", shell("exit 0", **source), nodeName=NODES[0])
+    pods.wait_state("waits", "waiting", "CreateContainerConfigError")
+    body = {"metadata": {"name": "later"}, "data": {"A": "1"}}
+    pods.client.create("/api/v1/namespaces/default/configmaps", body)
+    pods.client.patch(f"{pods.path}/waits/status", {"status": {"message": "of someone else"}})
+    pods.create("other", shell("exit 0", **source), nodeName=NODES[0])
+    pods.wait_phase("other", "Succeeded")
+    pods.wait_state("waits", "waiting", "CreateContainerConfigError")
+    pods.client.patch(f"{pods.path}/waits", {"metadata": {"annotations": {"look": "again"}}})
+    pods.wait_phase("waits", "Succeeded")
 
 
 def test_pods_have_loopback_addresses_and_reach_the_api_server(pods: Pods) -> None:

@@ -27,7 +27,6 @@ DIFFERENCES = {
     "test_node_tells_its_capacity": "it keeps nothing back for itself, and has GPUs to count",
     "test_a_deleted_node_registers_again": "a kubelet registers at its start alone",
     "test_the_scheduler_counts_gpus": ALONE,
-    "test_nodes_are_as_configured_and_take_a_pod_at_once": "the flags are its own",
     "test_a_claim_of_nfs_is_a_folder": "an NFS server is a folder: mounting one takes root",
 }
 

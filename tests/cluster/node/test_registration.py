@@ -2,7 +2,6 @@
 
 import pytest
 
-from localcluster import Cluster, ClusterConfig
 from localcluster.client.rest import Client
 from localcluster.machine import clock
 from tests.live.nodepods import DEADLINE_SECONDS, NODES, Pods, Raw, condition, shell
@@ -71,49 +70,3 @@ def test_the_scheduler_counts_gpus(pods: Pods) -> None:
 
     assert clock.wait_until(lambda: len(placed()) == len(NODES), DEADLINE_SECONDS)
     assert placed() == list(NODES)
-
-
-def test_nodes_are_as_configured_and_take_a_pod_at_once() -> None:
-    config = ClusterConfig(
-        nodes=2,
-        node_capacity={"cpu": "3", "nvidia.com/gpu": "2"},
-        labels={"zone": "a"},
-        taints=["dedicated=training:PreferNoSchedule"],
-        config_retry_seconds=600.0,
-        report=_silent,
-    )
-    with Cluster(config) as cluster:
-        pods = Pods(cluster, "default")
-        pods.create("first", shell("exit 0"))
-        pods.wait_phase("first", "Succeeded")
-        events = cluster.get("/api/v1/namespaces/default/events")["items"]
-        assert "FailedScheduling" not in [event["reason"] for event in events]
-        nodes = cluster.get("/api/v1/nodes")["items"]
-        assert [node["metadata"]["name"] for node in nodes] == ["node-0", "node-1"]
-        for node in nodes:
-            assert node["metadata"]["labels"]["zone"] == "a"
-            assert node["status"]["capacity"].items() >= config.node_capacity.items()
-            assert [taint["key"] for taint in node["spec"]["taints"]] == ["dedicated"]
-        _check_slow_retry(pods)
-
-
-def _check_slow_retry(pods: Pods) -> None:
-    """With a long interval the ConfigMap's creation goes unnoticed, as on a real node.
-
-    News of the pod's status does not hurry it; a change of the pod does.
-    """
-    source = {"envFrom": [{"configMapRef": {"name": "later"}}]}
-    pods.create("waits", shell("exit 0", **source), nodeName=NODES[0])
-    pods.wait_state("waits", "waiting", "CreateContainerConfigError")
-    body = {"metadata": {"name": "later"}, "data": {"A": "1"}}
-    pods.client.create("/api/v1/namespaces/default/configmaps", body)
-    pods.client.patch(f"{pods.path}/waits/status", {"status": {"message": "of someone else"}})
-    pods.create("other", shell("exit 0", **source), nodeName=NODES[0])
-    pods.wait_phase("other", "Succeeded")
-    pods.wait_state("waits", "waiting", "CreateContainerConfigError")
-    pods.client.patch(f"{pods.path}/waits", {"metadata": {"annotations": {"look": "again"}}})
-    pods.wait_phase("waits", "Succeeded")
-
-
-def _silent(_: str) -> None:
-    """Progress that no test looks at."""

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from api.crd import build_crd
-from localcluster import Cluster, ClusterConfig
+from localcluster import Cluster
 from localcluster.commands.manifests import install
 from tests.live.lab import SERVER, paddle_job
 from tests.live.pdj import Done, run_pdj
@@ -22,10 +22,10 @@ TEXT: Raw = {"type": "string"}
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[Cluster]:
-    """A control plane alone: nothing here runs."""
-    with Cluster(ClusterConfig(nodes=0)) as running:
-        yield running
+def plane(cluster: Cluster) -> Iterator[Cluster]:
+    """A cluster without an operator: no job here runs."""
+    yield cluster
+    remove(cluster)
 
 
 def ask(plane: Cluster, *arguments: str, stdin: bytes | None = None) -> Done:
