@@ -14,7 +14,7 @@ from api.constants import Reason
 from localcluster import Cluster, ClusterConfig
 from tests.conftest import new_namespace
 from tests.live.lab import Lab, paddle_job, shell
-from tests.live.operated import install_without_deployment, operator_beside
+from tests.live.operated import install_without_deployment, run_operator
 from tests.live.pdj import assert_explained
 
 Raw = dict[str, Any]
@@ -27,18 +27,18 @@ DEADLINE_SECONDS = 600.0
 
 @pytest.fixture(scope="module")
 def crowded() -> Iterator[Cluster]:
-    """Five nodes of eight GPUs, and room for everything else."""
+    """Five nodes of eight GPUs, room for everything else, and an operator that soon gives back."""
     capacity = {"cpu": "64", "memory": "64Gi", "nvidia.com/gpu": str(GPUS), "pods": "100"}
     config = ClusterConfig(nodes=NODES, node_capacity=capacity, config_retry_seconds=2.0)
     with Cluster(config) as running:
         install_without_deployment(running)
+        run_operator(running, "", FLAG)
         yield running
 
 
 @pytest.fixture
 def lab(crowded: Cluster) -> Iterator[Lab]:
-    """A namespace with an operator that soon gives back."""
-    with new_namespace(crowded) as namespace, operator_beside(crowded, namespace, FLAG):
+    with new_namespace(crowded) as namespace:
         yield Lab(crowded, namespace)
 
 
