@@ -13,7 +13,6 @@ from tests.live.operated import MANIFESTS
 
 @pytest.fixture(scope="module")
 def crd(cluster: Cluster) -> None:
-    """The shared cluster knows PaddleJobs."""
     install(cluster, MANIFESTS / "crd.yaml", verb=("apply",))
 
 

@@ -11,7 +11,6 @@ from tests.live import rights
 
 @pytest.fixture(scope="session")
 def cluster(node: RealNode) -> Cluster:
-    """Its cluster."""
     return node.cluster
 
 

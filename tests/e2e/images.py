@@ -51,7 +51,6 @@ class Image:
 
     @property
     def stem(self) -> str:
-        """The name without registry and tag."""
         return self.name.rpartition("/")[2].partition(":")[0]
 
     def archive(self) -> Path:
@@ -160,7 +159,6 @@ class Builder:
         return self._buildah(f"digest of {name}", "images", "--quiet", "--no-trunc", name)
 
     def remove(self, name: str) -> None:
-        """Forget an image that was built."""
         self._buildah(f"removing {name}", "rmi", name)
 
     def _write(self, name: str, archive: Path) -> None:

@@ -20,7 +20,6 @@ ALONE = (
     "tests/e2e/test_peer.py",
     "tests/e2e/test_disturbances.py",
     "tests/e2e/test_code.py",
-    "tests/e2e/test_kueue.py",
     "tests/e2e/test_stalled.py",
     "tests/cluster/node/test_registration.py",
 )

@@ -55,7 +55,6 @@ class RealNode:
 
     @property
     def socket(self) -> Path:
-        """Where containerd listens."""
         return self.folder / "containerd.sock"
 
     def start(self, name: str) -> None:
@@ -84,7 +83,6 @@ class RealNode:
         process.wait(READY_SECONDS)
 
     def log(self, name: str) -> Path:
-        """What a process has written."""
         return self.folder / f"{name}.log"
 
     def ctr(self, *arguments: str) -> str:
@@ -100,7 +98,6 @@ class RealNode:
         return [words[0] for words in tasks if words[0] in made and words[-1] == "RUNNING"]
 
     def load(self, archive: Path) -> None:
-        """Have the images of an archive on the node."""
         self.ctr("images", "import", str(archive))
 
     def _commands(self) -> dict[str, Sequence[str]]:
@@ -265,7 +262,6 @@ def corefile(node: RealNode) -> str:
 
 
 def is_ready(cluster: Cluster) -> bool:
-    """Whether the node is there and ready."""
     node = cluster.client.find(NODE_PATH)
     return node is not None and has_condition(node, "Ready")
 
@@ -284,6 +280,5 @@ def wait_for(node: RealNode, name: str, holds: Callable[[], bool]) -> None:
 
 
 def end_of_log(node: RealNode, name: str) -> str:
-    """Why a process is not as it should be."""
     lines = node.log(name).read_text(errors="replace").splitlines()
     return "\n".join([f"{name} is not ready:", *lines[-40:]])

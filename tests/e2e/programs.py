@@ -32,6 +32,5 @@ DNS = Pins(
 
 
 def ensure_programs(report: Report = print) -> None:
-    """Build what is missing."""
     for pins in (NODE, DNS, PEER):
         ensure_built(pins, report)

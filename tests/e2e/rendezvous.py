@@ -32,7 +32,6 @@ class Rendezvous:
             yield seen
 
     def wait_seconds(self, job: str) -> float:
-        """From the last pod's address to the ConfigMap of the first attempt."""
         last = max(at for (of, _), at in self._addresses.items() if of == job)
         return max(0.0, self._config_maps[job] - last)
 

@@ -53,22 +53,18 @@ class SharedCluster(Cluster):
 
     @property
     def kubeconfig(self) -> Path:
-        """Of a user who may do everything."""
         return self._access.kubeconfig
 
     @property
     def server(self) -> str:
-        """The API server's URL."""
         return self._access.server
 
     @property
     def folder(self) -> Path:
-        """For files that go with the cluster."""
         return self._access.folder
 
     @property
     def client(self) -> Client:
-        """Requests of a user who may do everything, from any thread."""
         return self._client
 
     @cached_property

@@ -14,7 +14,6 @@ UNTIL_TOLD = "trap 'exit 1' TERM; until [ -e /end ]; do sleep 0.2; done"
 
 
 def start(lab: Lab, name: str, **spec: object) -> None:
-    """A job of two servers and two workers that run until they are told."""
     roles = {"ps": (2, template(SLEEP)), "worker": (2, template(UNTIL_TOLD))}
     lab.submit(paddle_job(name, roles, **spec))
 
@@ -27,12 +26,10 @@ def tell(lab: Lab, name: str) -> None:
 
 
 def is_done(lab: Lab, command: Sequence[str]) -> bool:
-    """Whether kubectl succeeds with it."""
     return not lab.cluster.kubectl("-n", lab.namespace, *command, check=False).returncode
 
 
 def uids(lab: Lab, name: str) -> set[str]:
-    """Of the job's pods."""
     return {pod["metadata"]["uid"] for pod in lab.pods(name)}
 
 
@@ -99,7 +96,6 @@ def test_node_keeps_the_config_map_of_a_former_job(lab: Lab) -> None:
 
 
 def on_failure(script: str) -> dict:
-    """A template whose trainer the kubelet restarts in its place."""
     made = template(script)
     made["spec"]["restartPolicy"] = "OnFailure"
     return made

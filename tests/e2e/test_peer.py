@@ -113,7 +113,6 @@ def template(folder: Path) -> Raw:
 
 
 def our_side(folder: Path, **annotations: str) -> Side:
-    """This operator's."""
     job = paddle_job("", {"worker": (2, template(folder))}, backoffLimit=2)
     job["metadata"]["annotations"] = annotations
     return Side(PADDLE_JOBS, LABEL_JOB_NAME, job)
@@ -165,5 +164,4 @@ def test_the_first_step_beside_the_peers(lab: Lab, tmp_path: Path, record_proper
 
 
 def rounded(seconds: dict[str, float]) -> dict[str, float]:
-    """To hundredths."""
     return {what: round(each, 2) for what, each in seconds.items()}

@@ -36,7 +36,6 @@ def reading(lab: Lab) -> Iterator[Lab]:
 
 
 def roll(lab: Lab, *change: str) -> None:
-    """Change the operator's Deployment, and wait until it has rolled out."""
     wait = ("rollout", "status", f"deployment/{DEPLOYMENT}", f"--timeout={READY_SECONDS}s")
     lab.cluster.kubectl("-n", NAMESPACE, *change)
     lab.cluster.kubectl("-n", NAMESPACE, *wait, timeout_seconds=READY_SECONDS + 10)

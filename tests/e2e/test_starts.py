@@ -51,7 +51,6 @@ def alone(lab: Lab, name: str) -> float:
 
 
 def submit(lab: Lab, name: str, **spec: object) -> float:
-    """Create a job of two servers and two workers; seconds until all run."""
     job = paddle_job(name, {"ps": (2, template(SLEEP)), "worker": (2, template(SLEEP))}, **spec)
     began = time.monotonic()
     lab.cluster.client.create(f"{PADDLE_JOBS}/namespaces/{lab.namespace}/paddlejobs", job)
@@ -71,12 +70,10 @@ def running(lab: Lab, name: str, attempt: int) -> list[Raw]:
 
 
 def wait_running(lab: Lab, name: str, attempt: int) -> None:
-    """Wait until the kubelet says that all four run."""
     lab.wait(lambda: len(running(lab, name, attempt)) == 4, f"{name}: attempt {attempt} runs")
 
 
 def end(lab: Lab, name: str) -> None:
-    """Delete the job and wait until its pods are gone."""
     lab.kubectl("delete", "pdj", name)
     lab.wait(lambda: not lab.pods(name), f"{name} is gone")
 
@@ -99,12 +96,10 @@ def test_starts(lab: Lab, intranet: str, record_property) -> None:
 
 
 def exit_code(node: RealNode, lab: Lab, pod: Raw) -> None:
-    """The program ends with an exit code of its own."""
     lab.kubectl("exec", pod["metadata"]["name"], "--", "touch", "/fail")
 
 
 def deleted_pod(node: RealNode, lab: Lab, pod: Raw) -> None:
-    """Somebody deletes the pod."""
     lab.kubectl("delete", "pod", pod["metadata"]["name"], "--wait=false")
 
 

@@ -16,7 +16,6 @@ ELASTIC = {"SAMPLES": "1536", "EPOCHS": "2", "CHECKPOINT_EVERY": "4"}
 
 
 def train(lab: Lab, job: Raw) -> Raw:
-    """The status of the job when it has completed."""
     lab.submit(job)
     return lab.wait_completed(job["metadata"]["name"], timeout_seconds=SECONDS)
 

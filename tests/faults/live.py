@@ -55,7 +55,6 @@ class Feed:
             return self._events.pop(namespace)
 
     def close(self) -> None:
-        """End the watches."""
         for stream in self._streams:
             stream.close()
         for thread in self._threads:
@@ -95,7 +94,6 @@ class LiveWorld(World):
     # The API server
 
     def put(self, obj: Raw) -> Raw:
-        """Create an object."""
         if obj["kind"] == "Service":
             obj = obj | {"spec": HEADLESS}
         made = self.client.create(self.path(obj["kind"]), obj)
@@ -134,7 +132,6 @@ class LiveWorld(World):
         return self.put({**raw, "metadata": metadata, "status": None})
 
     def edit_spec(self, name: str = "train", /, **fields: object) -> Raw:
-        """A merge patch of the job's spec."""
         path = PADDLE_JOB.path(self.namespace, name)
         done = self.client.merge_patch(path, {"spec": fields})
         return self.await_version(("PaddleJob", name), done)

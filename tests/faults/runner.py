@@ -77,7 +77,6 @@ class Runner:
         return ""
 
     def close(self) -> None:
-        """End it."""
         self._kill()
         self._process.communicate()
 

@@ -188,7 +188,6 @@ class Scenario:
         self.operator.client.has_rights = True
 
     def do_advance(self, seconds: float) -> None:
-        """Time passes."""
         self.world.advance(seconds)
 
     def do_pass_time(self, seconds: float) -> None:

@@ -85,7 +85,6 @@ def play(recorded: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
 
 
 def end_of(scenario: Scenario) -> dict[str, Any]:
-    """How the job ended."""
     status = scenario.world.status()
     counters = {key: status.get(key, 0) for key in ("attempt", "restartCount", "failureCount")}
     return {"phase": status["phase"], **counters}

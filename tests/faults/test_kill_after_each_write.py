@@ -60,7 +60,6 @@ class Operator:
         return False
 
     def spawn(self) -> None:
-        """Start the operator."""
         command = [sys.executable, "-m", "controller", "--kubeconfig", str(self.kubeconfig)]
         command += ["--namespace", self.namespace, "--workers", "2"]
         command += ["--metrics-bind-address", "0", "--health-probe-bind-address", "0"]
@@ -69,7 +68,6 @@ class Operator:
             self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=env)
 
     def stop(self) -> None:
-        """End it for good."""
         with self.lock:
             assert self.process is not None
             self.process.kill()
@@ -123,7 +121,6 @@ def victim() -> dict[str, object]:
 
 
 def creations(cluster: Cluster, labs: dict[int, Lab]) -> Counter[tuple[str, str]]:
-    """How often each pod was really created, by namespace and name."""
     namespaces = {lab.namespace for lab in labs.values()}
     found: Counter[tuple[str, str]] = Counter()
     for entry in audit_entries(cluster):

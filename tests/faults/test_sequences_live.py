@@ -62,7 +62,6 @@ def serves_all(client: ApiClient) -> bool:
 
 @pytest.fixture(scope="module")
 def playing(client: ApiClient) -> Iterator[list[Future[dict[str, Any]]]]:
-    """How the sequence of each seed ends."""
     feed = Feed(client)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         yield [pool.submit(play_live, client, feed, seed) for seed in range(COUNT)]
@@ -70,7 +69,6 @@ def playing(client: ApiClient) -> Iterator[list[Future[dict[str, Any]]]]:
 
 
 def play_live(client: ApiClient, feed: Feed, seed: int) -> dict[str, Any]:
-    """Play one sequence in a new namespace; its end."""
     world = LiveWorld(SETTINGS, f"sequence-{seed}", client=client, feed=feed)
     end = play(drawn(seed), Scenario(world, world.operators_client()))
     assert world.is_true_to_the_server()
@@ -79,7 +77,6 @@ def play_live(client: ApiClient, feed: Feed, seed: int) -> dict[str, Any]:
 
 @cache
 def drawn(seed: int) -> dict[str, Any]:
-    """The sequence, as it went in memory."""
     return draw(seed)
 
 

@@ -212,11 +212,9 @@ def test_alert(case: Case, tmp_path: Path) -> None:
 
 
 def selector(name: str, labels: Raw) -> str:
-    """Labels as PromQL has them."""
     return name + "{" + ",".join(f'{key}="{value}"' for key, value in labels.items()) + "}"
 
 
 def promtool(*arguments: str) -> None:
-    """Run it; fails with what it says."""
     done = subprocess.run(["promtool", *arguments], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -48,12 +48,10 @@ def places(objects: list[Raw]) -> dict[Place, Raw]:
 
 
 def plain(*files: str) -> dict[Place, Raw]:
-    """The objects of plain files."""
     return places([obj for name in files for obj in parse((PLAIN / name).read_text())])
 
 
 def without_helms_labels(value: Any) -> Any:
-    """The same without Helm's labels."""
     if isinstance(value, dict):
         return {k: without_helms_labels(v) for k, v in value.items() if k not in HELMS}
     if isinstance(value, list):
@@ -201,7 +199,6 @@ def test_monitors_say_how_secure_metrics_are_read() -> None:
 
 
 def endpoints(made: list[Raw], kind: str) -> list[Raw]:
-    """What a monitor says of how to read the metrics."""
     (spec,) = (obj["spec"] for obj in made if obj["kind"] == kind)
     return list(spec.get("endpoints") or spec["podMetricsEndpoints"])
 
@@ -304,7 +301,6 @@ def test_each_value_may_be_changed_and_has_an_effect(path: str) -> None:
 
 
 def merge(values: Raw, more: Raw) -> Raw:
-    """Both, as Helm merges two files of values."""
     both = {**values, **more}
     for name in values.keys() & more.keys():
         if isinstance(values[name], dict):

@@ -61,7 +61,6 @@ def state(lab: Lab, job: str) -> dict[str, tuple[str, str]]:
 
 
 def known_fields(cluster: Cluster) -> set[str]:
-    """The fields of a job's spec."""
     crd = cluster.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{CRD}")
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return set(schema["properties"]["spec"]["properties"])
@@ -80,7 +79,6 @@ def gaps(versions: list[Raw]) -> list[float]:
 
 
 def time_of(text: str) -> datetime:
-    """A time of a Lease."""
     return datetime.fromisoformat(text)
 
 
@@ -130,7 +128,6 @@ def test_a_job_lives_through_upgrade_rollback_and_uninstall(
 
 
 def is_leading(cluster: Cluster) -> bool:
-    """Whether the operator's one pod leads."""
     (pod,) = cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
     text = scrape(f"{pod['status']['podIP']}:8080", cluster.plane.token)[1]
     return f'leader_election_master_status{{name="{LEASE}"}} 1.0' in text

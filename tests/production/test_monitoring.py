@@ -105,19 +105,16 @@ def run(lab: Lab) -> Lab:
 
 
 def with_gpu(script: str) -> Raw:
-    """A pod template that asks for a GPU."""
     return shell(script, resources={"limits": {"nvidia.com/gpu": 1}})
 
 
 def token_of(cluster: Cluster, account: str, *audiences: str) -> str:
-    """A token of an account that monitors."""
     path = f"{CORE}/namespaces/{MONITORING}/serviceaccounts/{account}/token"
     spec = {"expirationSeconds": 3600} | ({"audiences": list(audiences)} if audiences else {})
     return str(cluster.client.create(path, {"spec": spec})["status"]["token"])
 
 
 def operator_address(cluster: Cluster) -> str:
-    """Where the operator's pod serves its metrics."""
     (pod,) = cluster.get(f"{CORE}/namespaces/{NAMESPACE}/pods")["items"]
     return f"{pod['status']['podIP']}:8080"
 

@@ -35,7 +35,6 @@ spec:
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
-    """The job in a file."""
     path = tmp_path / "job.yaml"
     path.write_text(JOB)
     return str(path)
@@ -85,7 +84,6 @@ def test_explain_knows_the_template(cluster: Cluster) -> None:
 
 
 def write_status(cluster: Cluster, namespace: str, status: Raw) -> None:
-    """What the operator would write."""
     patch = json.dumps({"status": status})
     cluster.kubectl(
         "patch", "-n", namespace, "pdj", "mine", "--subresource=status", "--type=merge", "-p", patch

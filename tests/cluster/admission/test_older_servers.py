@@ -58,7 +58,6 @@ def answer(crdcheck: Path) -> Raw:
 
 
 def as_job(spec: Raw) -> Raw:
-    """A job of this spec."""
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": "job"}, "spec": spec}
 
 

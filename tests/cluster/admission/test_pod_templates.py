@@ -25,7 +25,6 @@ UNSET_BY_USERS = (
 
 
 def as_job(name: str, template: Raw) -> Raw:
-    """A job whose worker has this template."""
     return {
         "apiVersion": "batch.paddlepaddle.org/v1",
         "kind": "PaddleJob",
@@ -35,7 +34,6 @@ def as_job(name: str, template: Raw) -> Raw:
 
 
 def template_of(pod: Raw) -> Raw:
-    """The pod's template."""
     return {"metadata": pod["metadata"], "spec": pod["spec"]}
 
 

@@ -58,7 +58,6 @@ def made_of(cluster: Cluster, namespace: str, **spec: Any) -> Raw:
 
 
 def wide(workers: int) -> JobBuilder:
-    """A job of so many pods."""
     return a_job().with_workers(workers)
 
 

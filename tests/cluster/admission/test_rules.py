@@ -39,11 +39,9 @@ class Jobs:
         return name
 
     def change(self, name: str, spec: Raw) -> Answer:
-        """The answer to a merge patch of the spec."""
         return self._server.merge_patch(jobs_path(self._namespace, name), {"spec": spec})
 
     def set_phase(self, name: str, phase: str) -> None:
-        """What the operator would write into the status."""
         path = jobs_path(self._namespace, name, "status")
         answer = self._server.merge_patch(path, {"status": {"phase": phase}})
         assert answer.is_ok, answer.message

@@ -47,7 +47,6 @@ def placed(template: Raw, **pod: Any) -> Raw:
 
 
 def one(template: Raw) -> dict[str, tuple[int, Raw]]:
-    """One worker."""
     return {"worker": (1, template)}
 
 
@@ -122,7 +121,6 @@ def lab(unattended: Cluster) -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def history(lab: Lab) -> Iterator[History]:
-    """What the jobs have been through."""
     with History(lab, PADDLE_JOBS, "paddlejobs") as history:
         yield history
 
@@ -209,7 +207,6 @@ def test_limit_of_a_limit_range_ends_no_job(jobs: Lab) -> None:
 
 
 def pending(lab: Lab, name: str) -> str:
-    """What the job says that it waits for."""
     return str(lab.condition(name, "Pending").get("message"))
 
 

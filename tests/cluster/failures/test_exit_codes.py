@@ -71,7 +71,6 @@ EVICTED = ("eviction-counted", "fatal-eviction")
 
 @pytest.fixture(scope="module")
 def jobs(module_lab: Lab) -> Lab:
-    """All jobs at once."""
     module_lab.submit(*(job for job, _ in UNCHARGED.values()), *CHARGED.values(), *FATAL.values())
     roles = {"ps": (1, SERVER_THAT_EXITS_15), "worker": (1, shell("exit 0"))}
     module_lab.submit(paddle_job("servers", roles))

@@ -55,13 +55,11 @@ def hit_nodes(lab: Lab) -> None:
 
 
 def mend(cluster: Cluster) -> None:
-    """Bring the nodes back."""
     for node in (LOST, DELETED):
         cluster.start_component(node)
 
 
 def nodes_of(lab: Lab, job: str) -> set[str]:
-    """Where the job's pods are."""
     return {pod["spec"]["nodeName"] for pod in lab.pods(job)}
 
 

@@ -36,7 +36,6 @@ def uids(lab: Lab, job: str) -> set[str]:
 
 
 def pending(lab: Lab, job: str) -> str:
-    """Why the job waits."""
     return str(lab.condition(job, "Pending").get("reason"))
 
 

@@ -124,7 +124,6 @@ def test_job_that_goes_well_has_three_events_at_most(jobs: Lab) -> None:
 
 
 def reasons_of(jobs: Lab, name: str) -> list[str]:
-    """The reasons of the job's Events, one each."""
     return [
         event["reason"]
         for event in jobs.items(CORE, "events")

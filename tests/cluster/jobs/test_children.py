@@ -12,7 +12,6 @@ WAITS = shell("exec sleep 3600")
 
 @pytest.fixture(scope="module")
 def jobs(module_lab: Lab) -> Lab:
-    """A job that runs."""
     module_lab.submit(paddle_job("kept", {"worker": (2, WAITS)}, intranet="Service"))
     module_lab.wait_phase("kept", "Running")
     return module_lab

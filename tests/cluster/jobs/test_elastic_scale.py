@@ -73,7 +73,6 @@ def scaled(jobs: Lab) -> dict[str, dict[str, str]]:
 
 
 def uids(lab: Lab) -> dict[str, str]:
-    """The UIDs of the job's pods by name."""
     return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in lab.pods("by-hand")}
 
 
@@ -86,7 +85,6 @@ def settled(lab: Lab, count: int) -> dict[str, str]:
 
 
 def patch(lab: Lab, job: str, replicas: int) -> None:
-    """An edit of `worker.replicas`."""
     body = json.dumps({"spec": {"worker": {"replicas": replicas}}})
     lab.kubectl("patch", "pdj", job, "--type=merge", "-p", body)
 

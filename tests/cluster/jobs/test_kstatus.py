@@ -25,7 +25,6 @@ def kstatus() -> Path:
 
 
 def judge(program: Path, jobs: dict[str, Raw]) -> dict[str, str]:
-    """What it says of these jobs."""
     question = json.dumps(jobs)
     done = subprocess.run([program], input=question, capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout))

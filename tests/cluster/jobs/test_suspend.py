@@ -20,7 +20,6 @@ def patch(lab: Lab, name: str, spec: Raw) -> None:
 
 
 def set_suspend(lab: Lab, value: bool, *names: str) -> None:
-    """Hold jobs, or let them go on."""
     for name in names:
         patch(lab, name, {"suspend": value})
 

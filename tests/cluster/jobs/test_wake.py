@@ -16,13 +16,11 @@ def gated() -> Raw:
 
 
 def open_gate(lab: Lab, pod: str) -> None:
-    """Let the scheduler place the pod."""
     patch = json.dumps({"spec": {"schedulingGates": None}})
     lab.kubectl("patch", "pod", pod, "--type=merge", "-p", patch)
 
 
 def waiting_reason(pod: Raw) -> str:
-    """Why the only container waits."""
     states = [each["state"] for each in pod["status"].get("containerStatuses", ())]
     return "".join(state.get("waiting", {}).get("reason", "") for state in states)
 

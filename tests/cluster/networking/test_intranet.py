@@ -35,7 +35,6 @@ NAMED_PODS = ["named-ps-0", "named-worker-0", "named-worker-1"]
 
 
 def python(script: str, **pod_spec: object) -> dict:
-    """A template whose trainer runs a Python script."""
     container = {"name": "paddle", "image": "python", "command": ["python", "-c", script]}
     return {"spec": {"containers": [container], **pod_spec}}
 

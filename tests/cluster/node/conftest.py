@@ -74,7 +74,6 @@ def state_folder(cluster: Cluster) -> Path:
 
 @pytest.fixture
 def client(cluster: Cluster) -> Client:
-    """Requests as a user who may do everything."""
     return cluster.client
 
 

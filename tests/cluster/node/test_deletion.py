@@ -28,7 +28,6 @@ HOST = {"volumeMounts": [{"name": "host", "mountPath": "/host"}]}
 
 
 def host_volume(pods: Pods, folders: Path) -> tuple[list[dict[str, object]], Path]:
-    """A hostPath volume and the folder behind it."""
     path = host_path(folders, pods.namespace)
     volumes: list[dict[str, object]] = [{"name": "host", "hostPath": {"path": path}}]
     return volumes, folders / "host" / pods.namespace

@@ -17,7 +17,6 @@ def field(path: str) -> dict[str, Any]:
 
 
 def dump(pods: Pods, env: list[Any], **fields: Any) -> dict[str, str]:
-    """The environment that a container sees."""
     container = python(DUMP, env=env, **fields)
     metadata: dict[str, Any] = {"name": "env", "labels": {"a": "label"}}
     metadata["annotations"] = {"b/c": "note"}

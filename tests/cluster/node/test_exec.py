@@ -58,7 +58,6 @@ def start(pods: Pods, *arguments: str, **streams: Any) -> subprocess.Popen[bytes
 
 
 def kubectl(pods: Pods, *arguments: str, sent: bytes = b"") -> tuple[int, bytes, str]:
-    """Its exit code, output and errors."""
     with start(pods, *arguments) as process:
         output, errors = process.communicate(sent, timeout=DEADLINE_SECONDS)
     return process.returncode, output, errors.decode()

@@ -82,7 +82,6 @@ def test_no_right_is_unused(scene: Lab) -> None:
 
 
 def one(template: Raw) -> dict[str, tuple[int, Raw]]:
-    """One worker."""
     return {"worker": (1, template)}
 
 
@@ -192,11 +191,9 @@ def use_group(lab: Lab, name: str, template: Raw, resource: str, version: str) -
 
 
 def set_suspend(lab: Lab, name: str, value: bool) -> None:
-    """Hold a job, or let it go on."""
     text = json.dumps({"spec": {"suspend": value}})
     lab.kubectl("patch", "pdj", name, "--type=merge", "-p", text)
 
 
 def own_group(lab: Lab, name: str) -> str:
-    """The name of the operator's PodGroup of a job."""
     return f"{name}-{lab.job(name)['metadata']['uid'].replace('-', '')[:8]}"

@@ -92,7 +92,6 @@ def scene(unattended: Cluster) -> Iterator[Scene]:
 
 
 def nowhere() -> Raw:
-    """A pod that no node takes."""
     return {"spec": {**WAITS["spec"], "nodeSelector": {"disk": "none"}}}
 
 

@@ -28,7 +28,6 @@ def greet(text: str, code: int = 0) -> None:
 
 
 def stay() -> None:
-    """Runs for ever."""
     import time
 
     print("step 3/10 loss: 0.5", flush=True)
@@ -37,7 +36,6 @@ def stay() -> None:
 
 @pytest.fixture(scope="module")
 def client(module_lab: Lab) -> Iterator[Client]:
-    """The module's namespace."""
     kubeconfig = module_lab.cluster.kubectl_environment()["KUBECONFIG"]
     with Client(module_lab.namespace, kubeconfig=kubeconfig) as made:
         yield made

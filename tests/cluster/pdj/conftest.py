@@ -8,5 +8,4 @@ from tests.live.pdj import Tool
 
 @pytest.fixture(scope="module")
 def tool(module_lab: Lab) -> Tool:
-    """`kubectl pdj` in the namespace of the module's tests."""
     return Tool(module_lab)

@@ -25,7 +25,6 @@ def template(**pod: Any) -> Raw:
 
 
 def one(name: str, worker: Raw, **spec: Any) -> Raw:
-    """A job of one worker."""
     return paddle_job(name, {"worker": (1, worker)}, **spec)
 
 

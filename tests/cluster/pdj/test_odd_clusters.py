@@ -29,12 +29,10 @@ def plane(cluster: Cluster) -> Iterator[Cluster]:
 
 
 def ask(plane: Cluster, *arguments: str, stdin: bytes | None = None) -> Done:
-    """What the tool says there."""
     return run_pdj(*arguments, kubeconfig=str(plane.kubeconfig), stdin=stdin)
 
 
 def altered(change: Any) -> str:
-    """Our CRD with another schema of v1."""
     crd = copy.deepcopy(build_crd())
     (version,) = (each for each in crd["spec"]["versions"] if each["name"] == "v1")
     version["schema"]["openAPIV3Schema"] = change(version["schema"]["openAPIV3Schema"])
@@ -58,7 +56,6 @@ def strange(_schema: Raw) -> Raw:
 
 
 def give(plane: Cluster, crd: str) -> None:
-    """Have the cluster serve this CRD alone."""
     remove(plane)
     install(plane, stdin=crd)
 

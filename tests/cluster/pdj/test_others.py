@@ -138,7 +138,6 @@ def path_of_tools(jobs: Lab, tool: Tool, tmp_path_factory: pytest.TempPathFactor
 
 
 def shell_says(tool: Tool, path: str, *command: str) -> str:
-    """What a command of a shell prints."""
     done = subprocess.run(
         command, env=environment(tool.kubeconfig, PATH=path), cwd=CHECKOUT, capture_output=True,
         text=True, check=True,

@@ -41,7 +41,6 @@ def texts() -> list[Any]:
 
 
 def children_of(lab: Lab, name: str) -> dict[tuple[str, str], Raw]:
-    """The children of a job by kind and name."""
     found: dict[tuple[str, str], Raw] = {}
     kinds = (("Pod", CORE, "pods"), ("Service", CORE, "services"),
              ("ConfigMap", CORE, "configmaps"), ("PodGroup", volcano.API, "podgroups"))  # fmt: skip

@@ -30,7 +30,6 @@ def running(module_lab: Lab) -> Lab:
 
 
 def run_as(lab: Lab, user: str, *arguments: str) -> Done:
-    """What the tool says to this user."""
     kubeconfig = lab.cluster.kubeconfig_for(lab.namespace, user)
     return run_pdj("-n", lab.namespace, *arguments, kubeconfig=str(kubeconfig))
 

@@ -16,7 +16,6 @@ BLOCK = re.compile(r"^```(yaml|bash|console)\n(.*?)^```", re.DOTALL | re.MULTILI
 
 
 def blocks(name: str) -> list[tuple[str, str]]:
-    """Language and text of each block of a page."""
     return BLOCK.findall((DOCS / name).read_text())
 
 

@@ -102,7 +102,6 @@ def start(lab: Lab, name: str, in_queue: str) -> tuple[float, int]:
 
 
 def is_admitted(lab: Lab, name: str) -> bool:
-    """Whether the job may start."""
     return condition(lab, name, "Admitted").get("status") == "True"
 
 
@@ -202,5 +201,4 @@ def most_at_once(history: History) -> int:
 
 
 def admitted_at(lab: Lab, name: str) -> datetime:
-    """When the job got its quota."""
     return datetime.fromisoformat(condition(lab, name, "QuotaReserved")["lastTransitionTime"])

@@ -22,7 +22,6 @@ FULL = "queue default is over its capability"
 
 
 def gang() -> Raw:
-    """A job whose pods Volcano is to place."""
     template = shell("exec sleep 3600")
     template["spec"] |= {"schedulerName": "volcano", "nodeSelector": {"disk": "none"}}
     return paddle_job("queued", {"worker": (2, template)})
@@ -75,7 +74,6 @@ def hold_back(lab: Lab, job: str) -> None:
 
 
 def volcano_group(name: str) -> str:
-    """A PodGroup as kubectl names it."""
     return f"podgroups.scheduling.volcano.sh/{name}"
 
 

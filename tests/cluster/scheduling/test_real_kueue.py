@@ -58,7 +58,6 @@ def kueue() -> Iterator[Kueue]:
 
 @pytest.fixture
 def lab(kueue: Kueue) -> Iterator[Lab]:
-    """A namespace with an operator of its own."""
     cluster = kueue.cluster
     with new_namespace(cluster) as namespace, operator_beside(cluster, namespace, "--kueue"):
         yield Lab(cluster, namespace)
@@ -70,7 +69,6 @@ def is_free(lab: Lab, name: str) -> Callable[[], bool]:
 
 
 def patch(lab: Lab, kind: str, name: str, **spec: Any) -> None:
-    """Change the spec of an object."""
     text = json.dumps({"spec": spec})
     lab.kubectl("patch", kind, name, "--type=merge", f"--patch={text}")
 
@@ -158,7 +156,6 @@ def test_elastic_job_runs_with_what_is_free(lab: Lab) -> None:
 
 
 def assignments(lab: Lab, name: str) -> list[Raw]:
-    """What Kueue has admitted of a job."""
     return list(workload(lab, name)["status"]["admission"]["podSetAssignments"])
 
 
@@ -217,7 +214,6 @@ def test_rank_by_rank_in_one_rack(lab: Lab, tmp_path_factory: pytest.TempPathFac
 
 
 def nodes_of(lab: Lab, name: str) -> list[str]:
-    """The nodes of a job's pods, by rank."""
     return [pod["spec"]["nodeName"] for pod in lab.pods(name) if pod["spec"].get("nodeName")]
 
 
@@ -373,7 +369,6 @@ def test_multikueue_runs_the_job_in_the_other_cluster(kueue: Kueue) -> None:
 
 
 def dispatch() -> list[Raw]:
-    """MultiKueue with one other cluster."""
     name = {"apiVersion": VERSION, "metadata": {"name": "far"}}
     config = {"locationType": "Secret", "location": "worker"}
     parameters = {"apiGroup": "kueue.x-k8s.io", "kind": "MultiKueueConfig", "name": "far"}

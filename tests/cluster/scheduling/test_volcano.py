@@ -26,7 +26,6 @@ def gang_job(name: str, **spec: Any) -> Raw:
 
 
 def pod_group(name: str, least: int) -> Raw:
-    """A user's PodGroup."""
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
@@ -36,7 +35,6 @@ def pod_group(name: str, least: int) -> Raw:
 
 
 def groups_of(lab: Lab, name: str) -> list[Raw]:
-    """The PodGroups that belong to a job."""
     return lab.items(volcano.API, "podgroups", f"batch.paddlepaddle.org/job-name={name}")
 
 
@@ -137,7 +135,6 @@ def test_gang_whose_queue_lets_it_in_late_waits_calmly_and_starts_then(
 
 
 def say(lab: Lab, group: str, phase: str) -> None:
-    """What Volcano says of a PodGroup."""
     change = json.dumps({"status": {"phase": phase}})
     kind = "podgroups.scheduling.volcano.sh"
     lab.kubectl("patch", kind, group, "--subresource=status", "--type=merge", "-p", change)

@@ -42,7 +42,6 @@ class Scene:
         self.lab.wait(lambda: self.readiness() == 200, "ready")
 
     def readiness(self) -> int:
-        """The status with which the operator answers /readyz."""
         return readiness(self.operator)
 
     def pods(self) -> dict[str, str]:
@@ -53,7 +52,6 @@ class Scene:
 
 @contextmanager
 def new_scene(cluster: Cluster, folder: Path) -> Iterator[Scene]:
-    """An operator that has just been started."""
     with ExitStack() as stack:
         lab = Lab(cluster, stack.enter_context(new_namespace(cluster)))
         proxy = FaultProxy(cluster)
@@ -64,7 +62,6 @@ def new_scene(cluster: Cluster, folder: Path) -> Iterator[Scene]:
 
 @pytest.fixture(scope="module")
 def scene(unattended: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """Running jobs, and their operator."""
     with new_scene(unattended, tmp_path_factory.mktemp("proxied")) as made:
         made.lab.submit(*(paddle_job(name, {"worker": (1, WAITS)}) for name in JOBS))
         made.lab.wait_all(JOBS, "Running")
@@ -118,11 +115,9 @@ class Broken:
         lab.wait(lambda: self.scene.readiness() == 503, "not ready")
 
     def is_ready(self) -> bool:
-        """Whether the operator says that it is."""
         return self.scene.readiness() == 200
 
     def wait_tried_again(self) -> None:
-        """Wait until the operator has asked for the watch once more."""
         told = len(self._tries)
         self.scene.lab.wait(lambda: len(self._tries) > told, "the watch is tried again")
 

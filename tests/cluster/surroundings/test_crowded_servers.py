@@ -30,7 +30,6 @@ SWEEP_SECONDS = 0.5
 
 @pytest.fixture
 def operator(unattended: Cluster) -> Iterator[Process]:
-    """An operator of one namespace, ready."""
     flag = "--health-probe-bind-address=127.0.0.1:0"
     with (
         new_namespace(unattended) as namespace,

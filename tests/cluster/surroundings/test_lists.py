@@ -38,18 +38,15 @@ class Scene:
     stack: ExitStack
 
     def start(self) -> None:
-        """Replace the operator."""
         self.stack.close()
         self.stack.enter_context(operator_behind(self.proxy, self.lab.namespace, self.folder))
 
     def run(self, name: str) -> dict[str, str]:
-        """Have a job run; the UIDs of its pods."""
         self.lab.submit(paddle_job(name, WAITS))
         self.lab.wait_phase(name, "Running")
         return self.uids(name)
 
     def uids(self, name: str) -> dict[str, str]:
-        """The UIDs of a job's pods by name, also of those that are going."""
         pods = [pod["metadata"] for pod in self.lab.pods(name)]
         return {pod["name"]: pod["uid"] for pod in pods}
 

@@ -53,7 +53,6 @@ class Renewals:
         return False
 
     def seconds(self) -> float:
-        """Since the last one."""
         return time.monotonic() - self.times[-1]
 
 
@@ -61,7 +60,6 @@ class Renewals:
 def leader(
     proxy: FaultProxy, lab: Lab, folder: Path
 ) -> Iterator[tuple[subprocess.Popen[bytes], Renewals]]:
-    """An operator that leads, and has run a job."""
     flags = ("--leader-elect", f"--leader-election-namespace={lab.namespace}")
     renewals = Renewals()
     with (

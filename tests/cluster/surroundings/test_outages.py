@@ -57,7 +57,6 @@ def once_each(act: Act) -> Act:
 
 
 def check_pods_come(lab: Lab, name: str, most_seconds: float) -> None:
-    """A new job waits for its pod no longer than that."""
     started = clock.monotonic()
     lab.submit(paddle_job(name, {"worker": (1, WAITS)}))
     lab.wait(lambda: lab.pods(name), f"pods of {name}")

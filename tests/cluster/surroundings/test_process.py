@@ -45,15 +45,12 @@ class Operator:
             )
 
     def said(self, event: str) -> bool:
-        """Whether the log has this event."""
         return f'"event": "{event}"' in self.log.read_text()
 
     def wait_for(self, event: str) -> None:
-        """Wait until the log has this event."""
         wait(lambda: self.said(event), f"{event} in {self.log.read_text()}")
 
     def stop(self) -> None:
-        """End it whatever it does."""
         self.process.kill()
         self.process.wait()
 
@@ -281,7 +278,6 @@ class NearMiss:
         return True
 
     def seconds(self) -> float:
-        """Since the last renewal, 0 before it."""
         return clock.monotonic() - self.renewed_at if self.renewed_at else 0.0
 
     def wait_until(self, seconds: float) -> None:

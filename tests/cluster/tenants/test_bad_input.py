@@ -53,17 +53,13 @@ TOLD_SECONDS = 60.0
 
 @dataclass
 class Scene:
-    """Two namespaces of one operator."""
-
     bad: Lab
     other: Lab
 
     def create(self, job: Raw) -> None:
-        """Submit a bad job, without a kubectl."""
         self.bad.cluster.client.create(jobs_path(self.bad.namespace), job)
 
     def pending(self, job: str) -> Raw:
-        """Why it waits."""
         return self.bad.condition(job, "Pending")
 
 
@@ -209,7 +205,6 @@ def told(lab: Lab) -> int:
 
 
 def seconds_to_pods(lab: Lab, name: str) -> float:
-    """How long it takes until the pod of a new job exists."""
     lab.cluster.client.create(jobs_path(lab.namespace), paddle_job(name, {"worker": (1, WAITS)}))
     created = clock.monotonic()
     lab.wait(lambda: lab.get(CORE, f"pods/{name}-worker-0"), f"the pod of {name}", 60)

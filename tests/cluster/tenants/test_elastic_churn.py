@@ -31,7 +31,6 @@ TIMES = 2.5
 
 
 def flags() -> dict[str, str]:
-    """Those of the manifest."""
     documents = yaml.safe_load_all(MANIFEST.read_text())
     (pod,) = [d["spec"]["template"]["spec"] for d in documents if d["kind"] == "StatefulSet"]
     command = pod["containers"][0]["command"]
@@ -39,7 +38,6 @@ def flags() -> dict[str, str]:
 
 
 def room() -> int:
-    """In bytes."""
     return int(flags()["quota-backend-bytes"]) // PART
 
 
@@ -76,7 +74,6 @@ def etcd(tmp_path: Path) -> Iterator[http.client.HTTPConnection]:
 
 
 def free_ports() -> tuple[int, int]:
-    """Two on which nobody listens."""
     with socket.create_server(("127.0.0.1", 0)) as a, socket.create_server(("127.0.0.1", 0)) as b:
         return a.getsockname()[1], b.getsockname()[1]
 

@@ -91,7 +91,6 @@ def forged(job: Raw, trick: Trick, **wrong: str) -> Raw:
 
 
 def name_of(job: Raw, kind: str) -> str:
-    """What the operator calls the job's child of this kind."""
     name = str(job["metadata"]["name"])
     own_group = f"{name}-{job['metadata']['uid'].replace('-', '')[:8]}"
     return {"ConfigMap": name, "PodGroup": own_group}.get(kind, f"{name}-worker-0")
@@ -168,7 +167,6 @@ def forge(lab: Lab, tenant: Tenant, names: list[str]) -> None:
 
 
 def resume(lab: Lab) -> None:
-    """Let every job start."""
     lab.kubectl("patch", "pdj", *CASES, *OWN, "--type=merge", "-p", '{"spec":{"suspend":false}}')
 
 

@@ -65,7 +65,6 @@ def neighbour(plane: Cluster) -> Iterator[Lab]:
 
 
 def start(plane: Cluster) -> Process:
-    """The operator of all namespaces, when it is ready."""
     process = run_operator(plane, "", "--health-probe-bind-address=127.0.0.1:0")
     assert clock.wait_until(lambda: bool(listening_ports(process.pid)), READY_SECONDS)
     (port,) = listening_ports(process.pid)
@@ -90,14 +89,12 @@ def a_config_map(owner: Raw, number: int) -> Raw:
 
 
 def a_job(number: int) -> Raw:
-    """A job of some other controller."""
     template = shell("true")
     template["spec"]["containers"][0]["args"] = ["x" * BYTES]
     return paddle_job(f"large-{number}", {"worker": (1, template)}, managedBy="example.com/other")
 
 
 def fill(tenant: Tenant) -> None:
-    """Create all of them, as the tenant."""
     config_maps = f"{CORE}/namespaces/{tenant.namespace}/configmaps"
     tenant.submit(a_job(JOBS))
     (owner,) = tenant.objects("pdj")

@@ -142,7 +142,6 @@ def check_calm(busy: Lab, all_pods: int, seconds: float) -> None:
 
 @contextmanager
 def someone_alone(unattended: Cluster) -> Iterator[Lab]:
-    """A namespace beside an operator of its own."""
     with (
         new_namespace(unattended) as namespace,
         operator_beside(unattended, namespace=""),
@@ -167,7 +166,6 @@ def create_jobs(lab: Lab, part: int) -> None:
 
 
 def seconds_to_pods(lab: Lab, name: str) -> float:
-    """How long it takes until the pods of a new job exist."""
     lab.submit(paddle_job(name, {"worker": (2, shell("exec sleep 3600"))}))
     created = clock.monotonic()
     lab.wait(lambda: len(lab.pods(name)) == 2, f"the pods of {name}", 60)
@@ -175,7 +173,6 @@ def seconds_to_pods(lab: Lab, name: str) -> float:
 
 
 def seconds_to_running(lab: Lab, name: str) -> float:
-    """How long it takes until a new job is Running, with its ConfigMap."""
     lab.submit(paddle_job(name, {"worker": (2, shell("exec sleep 3600"))}))
     created = clock.monotonic()
     lab.wait_phase(name, "Running")

@@ -39,8 +39,6 @@ WAITS = shell("exec sleep 3600")
 
 @dataclass
 class Scene:
-    """Two tenants of one operator."""
-
     proxy: FaultProxy
     failing: Tenant
     calm: Tenant
@@ -71,7 +69,6 @@ class Scene:
         return tries[2] - tries[0]
 
     def usual_retry_seconds(self, prefix: str) -> float:
-        """The same, of several jobs."""
         return median(self.retry_seconds(f"{prefix}-{number}") for number in range(NEIGHBOURS))
 
 

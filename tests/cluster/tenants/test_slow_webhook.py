@@ -86,7 +86,6 @@ def slowest(lab: Lab, series: str, every_seconds: float = 0.0) -> float:
 
 
 def create(lab: Lab, name: str, most_seconds: float = MOST_SECONDS) -> None:
-    """Create a job, and wait until its pod is there."""
     job = paddle_job(name, {"worker": (1, waiting_for_ever())})
     assert ApiServer(lab.cluster).create(jobs_path(lab.namespace), job).is_ok
     lab.wait(lambda: lab.pods(name), f"pods of {name}", most_seconds)
@@ -108,7 +107,6 @@ def seconds_to_pods(lab: Lab) -> dict[str, float]:
 
 
 def alone(lab: Lab) -> float:
-    """The same while nobody hangs."""
     create(lab, "warm", START_SECONDS)  # the operator starts
     return slowest(lab, "alone")
 

@@ -59,7 +59,6 @@ class Probe:
                 self.problems.append(body)
 
     def stop(self) -> None:
-        """Ask no more."""
         self._stop.set()
         self._thread.join()
 
@@ -72,7 +71,6 @@ class Operator:
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait until it is ready."""
         process = run_operator(self._cluster, "", "--health-probe-bind-address=127.0.0.1:0")
         self._probe = Probe(f"http://127.0.0.1:{port_of(process)}/readyz")
 
@@ -98,19 +96,16 @@ def operator(plane: Cluster) -> Iterator[Operator]:
 
 @pytest.fixture
 def labs(plane: Cluster) -> Iterator[tuple[Lab, Lab]]:
-    """The namespaces of the tenant and of its neighbour."""
     with ExitStack() as stack:
         names = [stack.enter_context(new_namespace(plane)) for _ in range(2)]
         yield Lab(plane, names[0]), Lab(plane, names[1])
 
 
 def tenant_of(lab: Lab) -> Tenant:
-    """Someone who may edit one namespace, and create PaddleJobs in it."""
     return Tenant(lab.cluster, lab.namespace, JOBS)
 
 
 def create(tenant: Tenant, api: str, plural: str, body: str) -> None:
-    """POST this text."""
     path = f"{api}/namespaces/{tenant.namespace}/{plural}"
     tenant.kubectl("create", "--raw", path, "-f", "-", stdin=body)
 
@@ -208,7 +203,6 @@ def phase_of(lab: Lab, job: str) -> str:
 
 
 def run(lab: Lab, job: str) -> None:
-    """A job runs as soon as it does in a calm cluster."""
     lab.submit(paddle_job(job, {"worker": (1, WAITS)}))
     started = time.monotonic()
     lab.wait_phase(job, "Running", timeout_seconds=30)

@@ -51,14 +51,12 @@ def site_lab(operated: Cluster) -> Iterator[Lab]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """The browser."""
     with browser() as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def kubeconfig(site_lab: Lab) -> str:
-    """An administrator's."""
     return site_lab.cluster.kubectl_environment()["KUBECONFIG"]
 
 
