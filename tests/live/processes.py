@@ -1,5 +1,6 @@
 """What runs on this machine, as /proc tells it."""
 
+import ssl
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -53,10 +54,12 @@ def listening_ports(pid: int) -> set[int]:
     return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and row[9] in inodes}
 
 
-def http_get(url: str) -> tuple[int, str]:
+def http_get(url: str, token: str = "", tls: ssl.SSLContext | None = None) -> tuple[int, str]:
     """Status and body of the answer, whatever they are."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=10, context=tls) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:

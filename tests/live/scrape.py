@@ -2,27 +2,18 @@
 
 import socket
 import ssl
-import urllib.error
-import urllib.request
 
 from cryptography import x509
 from cryptography.x509.oid import NameOID
+
+from tests.live.processes import http_get
 
 TIMEOUT_SECONDS = 10.0
 
 
 def scrape(address: str, token: str = "") -> tuple[int, str]:
     """Status and text of the answer at HOST:PORT; nobody can check the operator's certificate."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    request = urllib.request.Request(f"https://{address}/metrics", headers=headers)
-    try:
-        with urllib.request.urlopen(
-            request, timeout=TIMEOUT_SECONDS, context=_unverified()
-        ) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
+    return http_get(f"https://{address}/metrics", token, _unverified())
 
 
 def certificate_of(address: str) -> str:

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from localcluster.build.images import Image
 from localcluster.node.pod.backoff import Backoff
-from localcluster.node.pod.starter import command_line
 from localcluster.node.runtime.logs import LogFile, LogQuery, read_log
 from localcluster.node.spec.env import expand
 from localcluster.node.spec.quantity import parse_quantity
@@ -63,19 +61,3 @@ def test_a_log_without_a_last_newline_is_shown_as_written(tmp_path: Path) -> Non
     log.end("stderr")
     assert log.complete.is_set()
     assert b"".join(read_log(log.path, LogQuery(), lambda: True)) == b"one\ntwo"
-
-
-BUILT = Image("built", command=["serve"], args=["--all"])
-COMMAND_LINES = [
-    pytest.param({}, ["serve", "--all"], id="the image's"),
-    pytest.param({"args": ["--one"]}, ["serve", "--one"], id="other arguments"),
-    pytest.param({"command": ["sh"]}, ["sh"], id="another command takes none of the image's"),
-    pytest.param({"command": ["sh"], "args": ["-c", "$(A)"]}, ["sh", "-c", "1"], id="both"),
-]
-
-
-@pytest.mark.parametrize(("container", "words"), COMMAND_LINES)
-def test_a_container_may_say_other_words_than_its_image(
-    container: dict[str, list[str]], words: list[str]
-) -> None:
-    assert command_line(container, BUILT, {"A": "1"}) == words

@@ -16,7 +16,7 @@ from wsproto.events import AcceptConnection, BytesMessage, Ping, Pong, RejectCon
 
 from localcluster.node.stream import forward, spdy
 from localcluster.node.stream.channel import Channel
-from localcluster.node.stream.exec import Exec, build_status
+from localcluster.node.stream.exec import Exec
 from localcluster.node.stream.forward import Forward
 
 SECONDS = 30.0
@@ -113,19 +113,6 @@ def test_nothing_is_sent_after_the_end() -> None:
         channel.close()
         with pytest.raises(OSError, match="closed"):
             channel.send(b"late")
-
-
-@pytest.mark.parametrize(
-    ("exit_code", "failure", "reason"),
-    [(0, b"", None), (3, b"", "NonZeroExitCode"), (128, b'{"message": "no"}', "InternalError")],
-)
-def test_a_status_says_how_a_command_ended(
-    exit_code: int, failure: bytes, reason: str | None
-) -> None:
-    status: Any = build_status(exit_code, failure)
-    assert status.get("reason") == reason
-    if reason == "NonZeroExitCode":
-        assert status["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
 
 
 @pytest.mark.parametrize(
@@ -248,18 +235,6 @@ def send_all(kubectl: Kubectl) -> None:
     for start in range(0, len(SENT), 32768):
         kubectl.send(spdy.data(3, SENT[start : start + 32768]))
     kubectl.send(spdy.data(3, b"", is_last=True))
-
-
-def test_a_refused_connection_is_an_error_of_its_own(kubectl: Kubectl) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    kubectl.open(1, "error", port)
-    kubectl.open(3, "data", port)
-    stream, is_last, body = kubectl.receive()
-    assert (stream, is_last) == (1, True)
-    assert f"port {port} of the pod".encode() in body
-    assert b"refused" in body
-    assert kubectl.receive() == (3, True, b"")
 
 
 def test_a_stream_that_is_reset_leaves_the_pod(kubectl: Kubectl) -> None:

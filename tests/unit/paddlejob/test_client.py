@@ -24,7 +24,7 @@ from paddlejob.build import build_training, check, files_of, pack
 from paddlejob.errors import translate
 from paddlejob.functions import MAIN
 from paddlejob.picture import draw
-from pdj.errors import Problem
+from pdj.errors import Problem, TimedOut
 from pdj.gather.jobs import NO_OPERATOR, JobPicture, NoOperator
 from pdj.text.terminal import Screen
 from tests.live.lab import paddle_job, shell
@@ -257,9 +257,10 @@ class Full(Cluster):
     ("error", "kind"),
     [
         (Forbidden("exceeded quota: none"), paddlejob.QuotaExceeded),
+        (TimedOut("late"), paddlejob.NotInTime),
         (KeyboardInterrupt(), KeyboardInterrupt),
     ],
-    ids=["refused", "interrupted"],
+    ids=["refused", "late", "interrupted"],
 )
 def test_an_ended_job_that_is_not_created_again_can_be_submitted(
     error: BaseException,

@@ -23,7 +23,7 @@ import pytest
 
 from api.objects import Raw
 from kube.client import Client
-from kube.errors import AlreadyExists, Forbidden, NotFound
+from kube.errors import AlreadyExists, NotFound
 from pdj.code import unpack as unpacking
 from pdj.code.archive import MAX_BYTES, Archive, pack
 from pdj.code.bundle import ARCHIVE, CODE, FIND_PYTHON, PACKAGES, Bundle, config_map_names
@@ -263,23 +263,6 @@ def test_a_link_that_turns_back_is_sent_as_it_leads(tmp_path: Path) -> None:
     assert (tmp_path / "out/a/link").readlink() == Path("../c")
 
 
-@pytest.fixture
-def archive(tmp_path: Path) -> Path:
-    """A packed program as its ConfigMap shows it."""
-    (tmp_path / "code.tar.gz").write_bytes(packed(write(tmp_path / "program", "train.py")).packed)
-    return tmp_path / "code.tar.gz"
-
-
-def test_an_image_without_pip_says_so(archive: Path, tmp_path: Path) -> None:
-    words = [sys.executable, "-S", unpacking.__file__, str(archive), str(tmp_path / "out")]
-    done = subprocess.run(
-        [*words, "requirements.txt", str(tmp_path / "packages")],
-        env={"PYTHONPATH": ""}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert (tmp_path / "out/train.py").exists()
-    assert (done.returncode, done.stderr) == (1, f"error: {unpacking.NO_PIP}\n")
-
-
 def test_pip_installs_beside_the_code_and_says_what_it_cannot(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,9 +276,11 @@ def test_pip_installs_beside_the_code_and_says_what_it_cannot(
         unpacking.install("bad.txt", str(target), str(tmp_path))
 
 
-def test_an_image_whose_python_has_another_name(archive: Path, tmp_path: Path) -> None:
+def test_an_image_whose_python_has_another_name(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python3").symlink_to(sys.executable)
+    archive = tmp_path / "code.tar.gz"
+    archive.write_bytes(packed(write(tmp_path / "program", "train.py")).packed)
     subprocess.run(
         ["/bin/sh", "-c", FIND_PYTHON, unpacking.__file__, str(archive), str(tmp_path / "out")],
         env={"PATH": str(tmp_path / "bin")}, check=True,
@@ -495,13 +480,6 @@ def test_a_kill_after_any_write_is_mended(writes: int, tmp_path: Path) -> None:
     for each in find_orphans(cleared, "default"):
         assert settle(cleared, each, print)
     assert not find_orphans(cleared, "default")
-
-
-def test_a_refused_job_takes_its_code_along(tmp_path: Path) -> None:
-    bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
-    with pytest.raises(Forbidden), sent(cluster, bundle.config_map(job), print):
-        raise Forbidden("quota")
-    assert not cluster.objects
 
 
 def test_code_whose_owner_is_gone_is_made_anew(tmp_path: Path) -> None:

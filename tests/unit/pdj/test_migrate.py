@@ -38,56 +38,46 @@ def told(job: Raw) -> list[tuple[str, bool]]:
     return [(finding.text, finding.is_in_the_way) for finding in examine(job)]
 
 
-def test_job_that_runs_is_no_trouble() -> None:
-    assert told(a_former_job()) == []
+ODD = a_job().with_workers(2).with_spec(cleanPodPolicy="Sometimes")
+REFUSED = "would be refused: spec.cleanPodPolicy: 'Sometimes' is not one of"
+BAD_PORT = a_template()
+BAD_PORT["spec"]["containers"][0]["env"] = [{"name": "PADDLE_PORT", "value": "99999"}]
+DELETED, WITHOUT_SPEC = a_former_job(job=ODD), a_former_job()
+DELETED["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+del WITHOUT_SPEC["spec"]
+FINDINGS: dict[str, tuple[Raw, list[tuple[str, bool]]]] = {
+    "a job that runs": (a_former_job(), []),
+    "refused, while it runs": (a_former_job(job=ODD), [(REFUSED, True)]),
+    "refused, and has ended": (a_former_job("Completed", ODD), [(REFUSED, False)]),
+    "refused, and is being deleted": (DELETED, [(REFUSED, False)]),
+    "refused by a rule, beside a dropped field": (
+        a_former_job(
+            job=a_job().with_workers(2, BAD_PORT).with_spec(sampleSetRef={"name": "data"})
+        ),
+        [("spec.sampleSetRef is not known here, and is dropped", False), ("would be ref", True)],
+    ),
+    "starting": (a_former_job("Starting"), [("is Starting: if no worker runs yet", False)]),
+    "elastic": (
+        a_former_job(job=a_job().with_elastic_workers(2, 1, 3)),
+        [("is elastic", False)],
+    ),
+}
 
 
-def test_what_would_be_refused_is_in_the_way_while_it_runs() -> None:
-    job = a_job().with_workers(2).with_spec(cleanPodPolicy="Sometimes")
-    ((text, is_in_the_way),) = told(a_former_job(job=job))
-    assert text.startswith("would be refused: spec.cleanPodPolicy: 'Sometimes' is not one of")
-    assert is_in_the_way
-    ((text, is_in_the_way),) = told(a_former_job("Completed", job))
-    assert not is_in_the_way
+@pytest.mark.parametrize(("job", "findings"), FINDINGS.values(), ids=FINDINGS)
+def test_what_the_move_makes_of_a_job_is_told(job: Raw, findings: list[tuple[str, bool]]) -> None:
+    found = told(job)
+    assert [is_in_the_way for _, is_in_the_way in found] == [each for _, each in findings]
+    assert all(
+        text.startswith(start) for (text, _), (start, _) in zip(found, findings, strict=True)
+    )
 
 
-def test_rules_are_asked_beside_fields_that_are_dropped() -> None:
-    template = a_template()
-    template["spec"]["containers"][0]["env"] = [{"name": "PADDLE_PORT", "value": "99999"}]
-    job = a_job().with_workers(2, template).with_spec(sampleSetRef={"name": "data"})
-    dropped, refused = told(a_former_job(job=job))
-    assert dropped == ("spec.sampleSetRef is not known here, and is dropped", False)
-    assert "PADDLE_PORT" in refused[0]
-
-
-@pytest.mark.parametrize(
-    ("job", "text"),
-    [
-        (a_former_job("Starting"), "is Starting: if no worker runs yet"),
-        (a_former_job(job=a_job().with_elastic_workers(2, 1, 3)), "is elastic"),
-    ],
-)
-def test_what_is_not_as_it_was_is_told(job: Raw, text: str) -> None:
-    (finding,) = told(job)
-    assert finding[0].startswith(text)
-    assert not finding[1]
-
-
-def test_job_without_workers_is_told_to_be_left_alone() -> None:
+def test_rules_of_environments_are_asked_and_jobs_without_workers_or_spec_told() -> None:
+    refused = told(FINDINGS["refused by a rule, beside a dropped field"][0])[-1][0]
+    assert "PADDLE_PORT" in refused
     assert "has no workers" in told(a_former_job(job=a_job().with_ps(1)))[-1][0]
-
-
-def test_job_that_was_stored_without_a_spec_is_told() -> None:
-    job = a_former_job()
-    del job["spec"]
-    assert ("would be refused: spec: is required", True) in told(job)
-
-
-def test_job_that_is_being_deleted_is_not_in_the_way() -> None:
-    job = a_former_job(job=a_job().with_workers(2).with_spec(cleanPodPolicy="Sometimes"))
-    job["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
-    ((_, is_in_the_way),) = told(job)
-    assert not is_in_the_way
+    assert ("would be refused: spec: is required", True) in told(WITHOUT_SPEC)
 
 
 def test_finalizer_without_the_operator_that_lifts_it_is_in_the_way() -> None:

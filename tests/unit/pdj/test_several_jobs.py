@@ -1,9 +1,7 @@
 """Commands for several jobs: one that fails keeps none of the others from its turn."""
 
-import json
 import threading
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +18,7 @@ from kube.errors import (
     error_from_status,
 )
 from pdj.commands import delete, logs, restart, resume, submit, suspend, wait
-from pdj.errors import Problem, TimedOut
+from pdj.errors import Problem
 from pdj.gather import joblog
 from pdj.gather.jobs import JobPicture, NoOperator, get_job
 from pdj.session import Session
@@ -176,13 +174,6 @@ def test_a_refusal_names_the_job_of_several(
     assert capsys.readouterr().err == told
 
 
-def test_a_dry_run_of_the_client_asks_no_cluster(capsys: pytest.CaptureFixture[str]) -> None:
-    made = Session(Namespace(dry_run="client", output=None, kubeconfig="/nowhere", context=None))
-    assert submit.create_jobs(made, [{"metadata": {"name": "new"}}]) == 0
-    said = capsys.readouterr().out
-    assert said == "new would be created, if the API server takes it\n"
-
-
 def test_waiting_tells_why_a_job_has_failed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -227,24 +218,3 @@ def test_a_job_whose_logs_cannot_be_followed_is_waited_for(
     assert submit.create_jobs(made, [job]) == 0
     why = "more than 0 logs at once" if has_right else "no pods/log"
     assert why in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("why", [KeyboardInterrupt(), TimedOut("late"), Forbidden("no", code=403)])
-def test_a_job_that_is_deleted_and_not_created_anew_is_not_lost(
-    why: BaseException,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
-    def never_gone(*_arguments: Any) -> None:
-        raise why
-
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(restart, "wait_until_gone", never_gone)
-    cluster = Cluster("a")
-    raw = {**cluster.get(f"{JOBS}/a"), "spec": {"worker": {"replicas": 2}}}
-    with pytest.raises(type(why)):
-        restart.submit_again(session(cluster), raw)
-    told = capsys.readouterr()
-    assert json.loads(told.out)["spec"] == raw["spec"]
-    assert "a is deleted" in told.err

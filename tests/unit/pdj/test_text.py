@@ -97,27 +97,22 @@ def test_a_terminal_that_says_no_size_has_the_usual_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "how"), [("Pending", "waits for"), ("Starting", "waits for"), ("Running", "runs for")]
-)
-def test_a_job_that_waits_does_not_run(phase: str, how: str) -> None:
-    job = a_job().with_workers(1).with_status(phase=phase, startTime=stamp()).build()
-    head = draw_job(JobPicture(job), Screen(has_colour=False).paint, at(4), 100)[0]
-    assert head == f"default/train  {phase}  Single  age 4s  {how} 4s"
-
-
-@pytest.mark.parametrize(
     ("known", "says"),
     [
-        ({"lostSeconds": 10}, ""),
-        ({"lostSeconds": 10, "progress": {"attempt": 1}}, ", 90% of it training"),
-        ({"lostSince": stamp(40), "progress": {"attempt": 1}}, ", 40% of it training"),
+        ({"phase": "Pending"}, "  Pending  Single  age 1m40s  waits for 1m40s"),
+        ({"phase": "Starting"}, "  Starting  Single  age 1m40s  waits for 1m40s"),
+        ({"lostSeconds": 10}, "  Running  Single  age 1m40s  runs for 1m40s"),
+        ({"lostSeconds": 10, "progress": {"attempt": 1}}, "for 1m40s, 90% of it training"),
+        ({"lostSince": stamp(40), "progress": {"attempt": 1}}, "for 1m40s, 40% of it training"),
     ],
-    ids=["nothing is known of it", "it has lost time", "it loses time"],
+    ids=["it waits", "it starts", "nothing is known of its time", "it has lost time", "it does"],
 )
-def test_the_share_of_the_time_that_was_training(known: dict[str, Any], says: str) -> None:
-    job = a_job().with_workers(1).with_status(phase="Running", startTime=stamp(), **known).build()
+def test_how_long_a_job_waits_or_runs_and_trains(known: dict[str, Any], says: str) -> None:
+    status = {"phase": "Running", "startTime": stamp(), **known}
+    job = a_job().with_workers(1).with_status(**status).build()
     head = draw_job(JobPicture(job), Screen(has_colour=False).paint, at(100), 100)[0]
-    assert head.endswith(f"runs for 1m40s{says}")
+    assert head.startswith("default/train  ")
+    assert head.endswith(says)
 
 
 @pytest.mark.parametrize("time", ["2026-01-02T03:04:05", "2026-02-30T00:00:00Z", "noon"])
