@@ -4,7 +4,6 @@ One job goes through it all, on real collective training; what it was like at ea
 and the tests look at that.
 """
 
-import json
 import os
 import re
 import subprocess
@@ -28,14 +27,14 @@ pytestmark = [pytest.mark.training, pytest.mark.timeout(1800)]
 Raw = dict[str, Any]
 JOB = "resnet-elastic"
 ETCD = EXAMPLES.parent / "manifests" / "elastic" / "etcd.yaml"
-EPOCHS = 10
+EPOCHS = 7
 PACED = """
 import os, sys, time
 sys.path.insert(0, os.getcwd())
 import train_fleet
 run_epoch, step = train_fleet.Trainer._run_epoch, train_fleet.Trainer._step
 def paced_epoch(trainer, position):
-    trainer.pause = 0.3 * (position.epoch + 1)
+    trainer.pause = 0.6 * (position.epoch + 1)
     return run_epoch(trainer, position)
 def paced_step(trainer, rows):
     os.path.exists("/volume/over") or time.sleep(trainer.pause)
@@ -197,7 +196,7 @@ def history(lab: Lab) -> Iterator[History]:
 
 @pytest.fixture(scope="module")
 def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) -> Story:
-    """From two workers to three and back, with losses between; to the end of the training."""
+    """From two workers to three and back, with a loss between; to the end of the training."""
     assert history, "begun before the jobs"
     lab.submit(unschedulable_but_one())
     volume = tmp_path_factory.mktemp("volume")
@@ -209,8 +208,6 @@ def story(lab: Lab, history: History, tmp_path_factory: pytest.TempPathFactory) 
     story.step(lambda: scale(lab, 3), 3)
     story.step(lambda: story.kill(f"{JOB}-worker-0"), 3)
     story.step(lambda: scale(lab, 2), 2)
-    story.step(lambda: edit(lab, 3), 3)
-    story.step(lambda: kill_and_scale(lab, story), 2)
     (volume / "over").touch()
     lab.wait_completed(JOB, timeout_seconds=STEP_SECONDS)
     story.end()
@@ -221,13 +218,8 @@ def scale(lab: Lab, replicas: int) -> None:
     lab.kubectl("scale", "pdj", JOB, f"--replicas={replicas}")
 
 
-def edit(lab: Lab, replicas: int) -> None:
-    body = json.dumps({"spec": {"worker": {"replicas": replicas}}})
-    lab.kubectl("patch", "pdj", JOB, "--type=merge", "-p", body)
-
-
 def test_training_goes_on_with_each_number_of_workers(story: Story) -> None:
-    assert story.worlds == [2, 3, 3, 2, 3, 2]
+    assert story.worlds == [2, 3, 3, 2]
 
 
 def test_no_step_restarts_the_gang(story: Story) -> None:
@@ -247,7 +239,6 @@ def test_workers_come_and_go_at_the_top(story: Story) -> None:
     first, top = story.pods[0], f"{JOB}-worker-2"
     assert set(story.pods[1]) - set(first) == {top}
     assert set(story.pods[2]) - set(story.pods[3]) == {top}
-    assert set(story.pods[4]) - set(story.pods[3]) == {top}
 
 
 def test_loss_goes_on_through_it(story: Story) -> None:
@@ -309,9 +300,3 @@ def test_launcher_that_loses_etcd_asks_for_a_restart(tmp_path: Path) -> None:
     )
     assert done.returncode == EXIT_CODE_ELASTIC_RESTART, done.stderr
     assert "the launcher has lost etcd" in done.stderr
-
-
-def kill_and_scale(lab: Lab, story: Story) -> None:
-    """Kill the worker at the top, and have no other made in its place."""
-    story.kill(f"{JOB}-worker-2")
-    scale(lab, 2)

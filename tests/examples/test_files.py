@@ -1,8 +1,8 @@
 """Every file in examples/ is submitted as it is, and real training ends it, here or ELSEWHERE.
 
 A file is only admitted if it differs from another by what a third one trains with. The images
-have little to train on. How well the programs learn, test_wide_and_deep.py and test_resnet.py show;
-test_quickstart.py trains an image's own number of samples.
+have little to train on. How well the programs learn, test_wide_and_deep.py, test_resnet.py and
+test_quickstart.py show.
 """
 
 import re
