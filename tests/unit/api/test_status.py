@@ -152,40 +152,32 @@ def test_the_patch_makes_the_stored_status_the_new_one(old: JobStatus, new: JobS
     assert merge({"status": dump_status(old)}, patch) == {"status": dump_status(new)}
 
 
-PATCHES: dict[str, tuple[JobStatus, Any]] = {
-    "one word": (replace(FULL, phase="Failed"), {"phase": "Failed"}),
+STORED = dump_status(FULL)
+PATCHES: dict[str, tuple[Any, JobStatus, Any]] = {
+    "one word": (STORED, replace(FULL, phase="Failed"), {"phase": "Failed"}),
     "one count of a role": (
+        STORED,
         replace(FULL, roles={**FULL.roles, Role.WORKER: RoleStatus(replicas=2, pending=1)}),
         {"worker": {"pending": 1}},
     ),
-    "what is gone": (replace(FULL, pod_group=""), {"podGroup": None}),
-    "a list as a whole": (replace(FULL, avoid_nodes=("node-2",)), {"avoidNodes": ["node-2"]}),
+    "what is gone": (STORED, replace(FULL, pod_group=""), {"podGroup": None}),
+    "a whole list": (STORED, replace(FULL, avoid_nodes=("node-2",)), {"avoidNodes": ["node-2"]}),
+    "a field that nobody knows": (STORED | {"unknown": 1}, FULL, {"unknown": None}),
+    "a job without a status": (
+        None,
+        JobStatus(phase="Pending"),
+        {"phase": "Pending", "replicas": 0},
+    ),
+    "nothing": (STORED, FULL, None),
+    "nothing of nothing": ({"replicas": 0}, JobStatus(), None),
 }
 
 
-@pytest.mark.parametrize(("new", "changes"), PATCHES.values(), ids=PATCHES)
-def test_the_patch_holds_what_changed_and_no_more(new: JobStatus, changes: Any) -> None:
-    assert diff_status(dump_status(FULL), new) == {"status": changes}
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [(dump_status(FULL), FULL), ({"replicas": 0}, JobStatus())],
-    ids=["full", "empty"],
-)
-def test_a_status_that_is_as_stored_needs_no_patch(old: Any, new: JobStatus) -> None:
-    assert diff_status(old, new) is None
-
-
-def test_a_job_without_a_status_gets_one() -> None:
-    assert diff_status(None, JobStatus(phase="Pending")) == {
-        "status": {"phase": "Pending", "replicas": 0}
-    }
-
-
-def test_a_field_that_nobody_knows_is_taken_away() -> None:
-    stored = dump_status(FULL) | {"unknown": 1}
-    assert diff_status(stored, FULL) == {"status": {"unknown": None}}
+@pytest.mark.parametrize(("stored", "new", "changes"), PATCHES.values(), ids=PATCHES)
+def test_the_patch_holds_what_changed_and_no_more(
+    stored: Any, new: JobStatus, changes: Any
+) -> None:
+    assert diff_status(stored, new) == (changes and {"status": changes})
 
 
 def test_the_stored_status_is_not_changed() -> None:

@@ -2,10 +2,7 @@
 
 from metrics import Metrics, NamespaceCensus
 from metrics.namespaces import MAX_NAMESPACES, largest
-
-
-def text(metrics: Metrics) -> str:
-    return metrics.exposition("")[0].decode()
+from tests.unit.metrics.test_metrics import text
 
 
 def test_each_team_has_its_own_series_and_the_totals_stay():
