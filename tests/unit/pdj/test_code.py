@@ -276,6 +276,18 @@ def test_pip_installs_beside_the_code_and_says_what_it_cannot(
         unpacking.install("bad.txt", str(target), str(tmp_path))
 
 
+def test_an_image_without_pip_says_so(tmp_path: Path) -> None:
+    archive = tmp_path / "code.tar.gz"
+    archive.write_bytes(packed(write(tmp_path / "program", "train.py")).packed)
+    words = (str(archive), str(tmp_path / "out"), "requirements.txt", str(tmp_path / "packages"))
+    done = subprocess.run(
+        [sys.executable, "-S", unpacking.__file__, *words],
+        env={"PYTHONPATH": ""}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (tmp_path / "out/train.py").exists()
+    assert (done.returncode, done.stderr) == (1, f"error: {unpacking.NO_PIP}\n")
+
+
 def test_an_image_whose_python_has_another_name(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python3").symlink_to(sys.executable)
