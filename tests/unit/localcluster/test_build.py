@@ -1,7 +1,6 @@
 """Which binaries are built, with which Go, and what is said meanwhile."""
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
@@ -10,24 +9,16 @@ from localcluster.build import golang
 from localcluster.build.binaries import PINS, ensure_binaries
 from localcluster.build.gobuild import Pins, ensure_built
 from localcluster.machine.errors import BuildError
+from localcluster.machine.filelock import FileLock
 
 ALL = [*PINS.binaries]
-HOLDER = """
-import pathlib, sys
-from localcluster.machine.filelock import FileLock
-lock = FileLock(pathlib.Path(sys.argv[1]))
-assert lock.acquire(wait=False)
-print("held", flush=True)
-sys.stdin.read()
-"""
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty cache, and no ready binaries."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
-    return tmp_path / "paddlejob-operator"
 
 
 @pytest.fixture
@@ -71,18 +62,18 @@ def test_build_that_fails_says_what_go_said_and_leaves_no_binary(pins: Pins) -> 
     assert any("it (1 of 1): building" in line for line in told)
 
 
-def test_second_build_waits_for_the_first_and_builds_nothing(cache: Path) -> None:
-    lock = PINS.binaries_folder().parent / "lock"
+def test_second_build_waits_for_the_first_and_builds_nothing() -> None:
+    first = FileLock(PINS.binaries_folder().parent / "lock")
     told: list[str] = []
 
     def first_one_ends(line: str) -> None:
         told.append(line)
         put_programs(PINS.binaries_folder(), ALL)
-        holder.kill()
+        first.release()
 
-    with holds(lock) as holder:
-        ensure_binaries(first_one_ends)
-    assert told == [f"waiting for the build of process {holder.pid}"]
+    first.acquire()
+    ensure_binaries(first_one_ends)
+    assert told == [f"waiting for the build of process {os.getpid()}"]
 
 
 @pytest.mark.parametrize(
@@ -96,17 +87,3 @@ def test_installed_go_is_taken_when_new_enough(
     go.write_text(f"#!/bin/sh\necho {version}\n")
     go.chmod(0o755)
     assert golang.is_new_enough(str(go), "1.26.0") is is_new_enough
-
-
-def holds(lock: Path) -> "subprocess.Popen[str]":
-    """A process that holds the lock until it is killed."""
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(lock)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "held\n"
-    return holder

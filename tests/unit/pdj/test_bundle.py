@@ -1,5 +1,6 @@
 """`debug`: whose log is the operator's, and what is left out."""
 
+import re
 from typing import Any
 
 import pytest
@@ -20,62 +21,47 @@ def a_pod_of(namespace: str, account: str) -> Raw:
 
 
 class Cluster(Client):
-    """Pods with the operator's label, in whose logs the namespace stands, and a binding."""
+    """What there is, by the end of a list's path, but for what is forbidden; any log has a line."""
 
-    def __init__(self, may_read_bindings: bool) -> None:
-        self.may_read_bindings = may_read_bindings
+    def __init__(self, forbidden: str, **lists: list[Raw]) -> None:
+        self.forbidden, self.lists = forbidden, lists
         self.queries: list[Any] = []
 
     def list(self, path: str, *_: Any) -> tuple[list[Raw], str]:
-        if path.endswith("clusterrolebindings"):
-            if not self.may_read_bindings:
-                raise Forbidden(path)
-            return [{"metadata": {"name": "b"}, "subjects": [ACCOUNT]}], ""
-        if path == "/api/v1/pods":
-            owners = (("systems", "manager"), ("paddle-system", "x"), ("tenant", "manager"))
-            return [a_pod_of(*each) for each in owners], ""
-        return [], ""
+        if re.search(self.forbidden, path):
+            raise Forbidden(path)
+        return self.lists.get(path.rpartition("/")[2], []), ""
 
     def text(self, path: str, query: Any = None) -> str:
         self.queries.append(query)
         return f'{path} {{"job": "default/train"}}\n'
 
 
+def collected(cluster: Cluster) -> dict[str, str]:
+    return dict(collect(cluster, JobPicture(a_job().with_workers(1).build()), False))
+
+
 @pytest.mark.parametrize(
-    ("may_read_bindings", "namespace"), [(True, "systems"), (False, "paddle-system")]
+    ("forbidden", "namespace"), [("namespaces/", "systems"), ("rolebindings", "paddle-system")]
 )
-def test_a_tenants_pod_with_the_operators_label_is_not_read(
-    may_read_bindings: bool, namespace: str
-) -> None:
-    cluster = Cluster(may_read_bindings)
-    files = dict(collect(cluster, JobPicture(a_job().with_workers(1).build()), False))
+def test_a_tenants_pod_with_the_operators_label_is_not_read(forbidden: str, namespace: str) -> None:
+    owners = (("systems", "manager"), ("paddle-system", "x"), ("tenant", "manager"))
+    binding = {"metadata": {"name": "b"}, "subjects": [ACCOUNT]}
+    pods = [a_pod_of(*each) for each in owners]
+    cluster = Cluster(forbidden, pods=pods, clusterrolebindings=[binding])
+    files = collected(cluster)
     (line,) = files["operator.log"].splitlines()
     assert line.startswith(f"/api/v1/namespaces/{namespace}/")
     assert "operator.log: tenant/pod is not read: " in files["problems.txt"]
     assert [query["limitBytes"] for query in cluster.queries] == [MAX_LOG_BYTES]
 
 
-class OwnNamespace(Client):
-    """An operator of the job's namespace alone, and a user who has no rights elsewhere."""
-
-    def __init__(self) -> None:
-        pass
-
-    def list(self, path: str, *_: Any) -> tuple[list[Raw], str]:
-        if path.endswith("/namespaces/default/pods"):
-            return [a_pod_of("default", "manager"), a_pod_of("default", "tenant")], ""
-        if path.endswith("/namespaces/default/rolebindings"):
-            return [{"metadata": {}, "subjects": [ACCOUNT | {"namespace": "default"}]}], ""
-        if "namespaces/default/" not in path:
-            raise Forbidden(path)
-        return [], ""
-
-    def text(self, path: str, query: Any = None) -> str:
-        return '{"job": "default/train"}\n'
-
-
 def test_an_operator_of_the_jobs_namespace_is_read() -> None:
-    files = dict(collect(OwnNamespace(), JobPicture(a_job().with_workers(1).build()), False))
+    """The user has no rights in other namespaces."""
+    pods = [a_pod_of("default", "manager"), a_pod_of("default", "tenant")]
+    binding = {"metadata": {}, "subjects": [ACCOUNT | {"namespace": "default"}]}
+    cluster = Cluster("^(?!.*namespaces/default/)", pods=pods, rolebindings=[binding])
+    files = collected(cluster)
     assert len(files["operator.log"].splitlines()) == 1
     assert "operator.log: default/pod is not read: " in files["problems.txt"]
 

@@ -38,14 +38,12 @@ class Cluster:
         self.refusals = refusals
         self.changed: list[str] = []
         self.elsewhere: list[Raw] = []
-        self._is_served = is_served
+        self._groups = SERVED if is_served else {**SERVED, "groups": []}
 
     def get(self, path: str) -> Raw:
         """A job, or the groups of the API."""
-        if path == "/apis":
-            return SERVED if self._is_served else {**SERVED, "groups": []}
-        if path == f"/apis/{GROUP}":
-            return KINDS
+        if path in ("/apis", f"/apis/{GROUP}"):
+            return self._groups if path == "/apis" else KINDS
         name = self._known(path)
         return {"metadata": {"name": name, "namespace": "team", "uid": f"uid-{name}"}, "spec": {}}
 
@@ -59,26 +57,26 @@ class Cluster:
         return body
 
     def delete(self, path: str, uid: str) -> None:
-        name = self._known(path)
-        self.changed.append(name)
-        self.names.remove(name)
+        self.changed.append(self._known(path))
+        self.names.remove(self.changed[-1])
 
     def create(self, path: str, body: Raw, query: Raw | None = None) -> Raw:
-        name = body["metadata"]["name"] or body["metadata"]["generateName"]
-        if name in self.refusals:
-            raise self.refusals[name]
-        if name in self.names and query == STRICT:
-            raise AlreadyExists("exists")
+        name = self._allowed(body["metadata"]["name"])
         if query == STRICT:
+            if name in self.names:
+                raise AlreadyExists("exists")
             self.changed.append(name)
         return body
 
     def _known(self, path: str) -> str:
-        name = path.removeprefix(f"{JOBS}/")
-        if name in self.refusals:
-            raise self.refusals[name]
+        name = self._allowed(path.removeprefix(f"{JOBS}/"))
         if name not in self.names:
             raise NotFound("not found")
+        return name
+
+    def _allowed(self, name: str) -> str:
+        if name in self.refusals:
+            raise self.refusals[name]
         return name
 
 
