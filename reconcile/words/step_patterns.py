@@ -8,7 +8,7 @@ at a word with which every match begins, because looking for a word is much fast
 import re
 from typing import NamedTuple
 
-COUNT = r"(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,12}(?:(?:\.\d{1,3})?[km])?)(?!\w|\.\w|,\d{3}(?!\d))"
+COUNT = r"(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,6}(?:(?:\.\d{1,3})?[km]|\d{0,6}))(?!\w|\.\w|,\d{3}(?!\d))"
 """10, 1,200 or 1.2k; not 1e5, 12ms or 0.5."""
 NUMBER = (
     r"[-+]?(?:(?:(?:\d{1,3}(?:,\d{3}){1,3}|\d{1,20})(?:\.\d{0,20})?|\.\d{1,20})(?:[eE][-+]?\d{1,4})?|nan|inf)"

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from api.objects import Raw
+from api.schema_types import properties_of
+from api.training import TrainingProgress
 from reconcile.model.plan import Settings
 from reconcile.model.training import Reading
 from reconcile.reconcile import reconcile
-from reconcile.words.progress import Checkpoint, Progress
+from reconcile.words.progress import Checkpoint, Line, Progress, ProgressReader
 from tests.memory.builders import NOW, JobBuilder, a_job, a_pod, at, stamp, view_of
 from tests.memory.world import merge
 
@@ -188,6 +190,14 @@ def test_odd_progress_is_shown_as_far_as_it_is_any(job: Job, read: Progress, sho
     if read.first_step == 1100:
         expected = {k: v for k, v in expected.items() if k not in ("metrics", "estimatedEndTime")}
     assert job.read(read) == expected
+
+
+@pytest.mark.parametrize("epoch", ["999999999999m/999999999999m", "999999m/999999.999m"])
+def test_no_epoch_is_longer_than_the_api_server_takes(job: Job, epoch: str) -> None:
+    line = Line(NOW, f"paddlejob: step=1 epoch={epoch}")
+    read = job.read(ProgressReader().read([line]))
+    longest = properties_of(TrainingProgress)["epoch"]["maxLength"]
+    assert (read["step"], len(read.get("epoch", "")) <= longest) == (1, True)
 
 
 def test_a_job_that_does_not_run_keeps_what_was_read_before(job: Job) -> None:
