@@ -140,10 +140,9 @@ class Reflector:
         """When a list or a stream was last being read."""
         self._opened_at: float | None = None
         """When the stream that is being read was opened."""
-        self._events = 0
         self._lists_asked = 0
         """How many lists were asked for, by any thread; the loop begins one after each request."""
-        self._lists_answered = 0
+        self._events = self._lists_answered = 0
         self._skipped: LRUCache[Key, str] = LRUCache(_MAX_SKIPPED)
         """For each object that could not be read, the version that was logged."""
         metrics.watch_age(self.kind, self._age)
@@ -195,7 +194,7 @@ class Reflector:
 
     def _attempt(self) -> float:
         """Do one list or one watch; returns the seconds to pause after it."""
-        if self._is_behind() or self._clock.monotonic() - self._left_at >= AWAY_SECONDS:
+        if self._is_behind() or self._is_away():
             self._version = None
         try:
             return self._list() if self._version is None else self._watch()
@@ -281,10 +280,7 @@ class Reflector:
         return kept
 
     def _skip(self, obj: Any, error: Exception) -> Key:
-        """Skip an object; returns its key, if it has one.
-
-        A MemoryError is raised again.
-        """
+        """Skip an object; returns its key, if it has one. A MemoryError is raised again."""
         if isinstance(error, MemoryError):
             raise error
         key, version = _place_of(obj)
@@ -296,10 +292,11 @@ class Reflector:
         return key
 
     def _watch(self) -> float:
-        started = self._clock.monotonic()
-        events_before = self._events
+        started, events_before = self._clock.monotonic(), self._events
         stream = self._open()
         try:
+            if self._left_at > self._listed_at and self._is_away():
+                raise Gone("it was long in opening")
             for event in read_events(stream):
                 self._take(event)
         finally:
@@ -330,6 +327,9 @@ class Reflector:
                 stream.close()
         self._opened_at = self._clock.monotonic()
         return stream
+
+    def _is_away(self) -> bool:
+        return self._clock.monotonic() - self._left_at >= AWAY_SECONDS
 
     def _is_steady(self, seconds: float = STEADY_SECONDS) -> bool:
         """Whether a stream has been open long enough to count as a success."""

@@ -343,6 +343,35 @@ def test_a_server_that_was_not_watched_for_long_is_listed_anew(running, server, 
     eventually(lambda: running.names() == ["b"])
 
 
+def test_a_server_that_let_a_watch_wait_for_long_is_listed_anew(running, server, clock):
+    """As one behind a load balancer that keeps a request until a server is there."""
+
+    def stand_then_break(handler) -> None:
+        clock.step(RELIST_SECONDS)
+        drop(handler)
+
+    def wait_then_open(handler) -> None:
+        clock.step(AWAY_SECONDS)
+        stream(bookmark(43), end=server.hang)(handler)
+
+    steps = [stream(bookmark(42), end=stand_then_break), wait_then_open]
+    running.start(reply(200, page(pod("a"))), *steps, listed=(pod("b"),))
+    eventually(lambda: running.names() == ["b"] or running.reflector._version == "43")
+    assert running.names() == ["b"]
+
+
+def test_a_server_that_lets_the_first_watch_wait_is_watched_on(running, server, clock):
+    """Listing again would take as long, and the next watch might wait again."""
+
+    def wait_then_open(handler) -> None:
+        clock.step(AWAY_SECONDS)
+        stream(bookmark(42), end=server.hang)(handler)
+
+    running.start(reply(200, page(pod("a"))), wait_then_open)
+    eventually(lambda: running.reflector._version == "42")
+    assert len(lists(server)) == 1
+
+
 def test_a_server_that_was_not_watched_for_a_moment_is_watched_on(running, server):
     running.start(reply(200, page(pod("a"))), drop, listed=(pod("b"),))
     eventually(lambda: len(watches(server)) == 2)
