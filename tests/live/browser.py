@@ -12,15 +12,15 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.live import debian
 from tests.live.pdj import command, environment
 
 PACKAGES = ("chromium", "fonts-noto-cjk")
-FONT = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")
+FONT = "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc"
 ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu")
 """As root there is no sandbox, and little shared memory in a container."""
 URL = re.compile(r"http://127\.0\.0\.1:(\d+)/\?token=\S+")
@@ -33,13 +33,12 @@ def program() -> str | None:
 
 def install() -> str:
     """Install the browser where this is Debian and its user may; what is missing then."""
-    if program() and FONT.exists():
-        return ""
-    apt = shutil.which("apt-get")
-    if apt and os.geteuid() == 0:
-        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for arguments in (("update",), ("install", "--yes", "--no-install-recommends", *PACKAGES)):
-            subprocess.run([apt, "--quiet=2", *arguments], env=quiet, check=False)
+    if (
+        shutil.which("apt-get")
+        and os.geteuid() == 0
+        and (wanted := debian.missing("chromium", FONT))
+    ):
+        debian.install(wanted)
     return "" if program() else f"no browser: the tests of the page need {' and '.join(PACKAGES)}"
 
 

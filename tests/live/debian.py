@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 # By a program of the package, or a file of it.
@@ -43,6 +44,11 @@ def main() -> int:
         say(f"not installed, so their tests are skipped: {names} (root and apt-get are needed)")
         return 0
     say(f"installing {names} ...")
+    return install(packages)
+
+
+def install(packages: Sequence[str]) -> int:
+    """Install them, as root; apt's exit code."""
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     subprocess.run(["apt-get", "update", "-qq"], env=environment, check=False)
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from localcluster.build.environments import Recipe, cache_folder, ensure_installed
 from localcluster.build.training import Interpreter, Version, ask, find, own, written
+from tests.live.debian import say
 
 CHECKOUT = Path(__file__).parents[2]
 LOCK = CHECKOUT / "requirements" / "dev.txt"
@@ -89,11 +90,6 @@ def link_programs(folder: Path) -> None:
             link = folder / program.name
             if not (program.name.startswith("python") or link.is_symlink()):
                 link.symlink_to(program)
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any
 from api.constants import Condition, Reason
 from api.objects import name_of, namespace_of
 from api.status import MAX_FAILURES
+from localcluster.client.rest import has_condition
 from localcluster.machine import clock
 from tests.live.faulty import only_first
 from tests.live.lab import paddle_job, shell
@@ -102,11 +103,7 @@ def wrong_stall(job: Raw) -> list[str]:
 
 def begins_to_stall(job: Raw) -> bool:
     """Whether a hang is told, and not answered yet."""
-    status = job.get("status") or {}
-    return name_of(job).startswith(HANGS) and any(
-        condition["type"] == Condition.TRAINING_STALLED and condition["status"] == "True"
-        for condition in status.get("conditions") or ()
-    )
+    return name_of(job).startswith(HANGS) and has_condition(job, Condition.TRAINING_STALLED)
 
 
 def _stalls(status: Raw) -> list[Raw]:
