@@ -1,4 +1,4 @@
-"""The records of twenty usual failures of a program, and of half of them under the launcher.
+"""The records of twenty usual failures of a program, and of a third of them under the launcher.
 
 What a case says is in the first line of its record; nothing of the environment, which the launcher
 writes to the log, is anywhere in the job.

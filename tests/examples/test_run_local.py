@@ -14,13 +14,16 @@ import yaml
 
 from localcluster.machine import clock
 from tests.live.lab import paddle_job, shell
-from tests.live.pdj import command, environment, run_pdj
+from tests.live.pdj import CHECKOUT, command, environment, run_pdj
 from tests.live.processes import command_lines, processes_in
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
 SECONDS = 120.0
-IMAGE = "registry.example.com/team/linear:3"
+IMAGE = "registry.example.com/team/linear:1"
+PAGE = (CHECKOUT / "docs" / "tools.md").read_text()
+LOCAL = re.compile(r"^kubectl pdj (run --local linear.yaml .*)$", re.MULTILINE)
+LINEAR = re.compile(r"^```yaml\n(.*?\n  name: linear\n.*?)^```", re.DOTALL | re.MULTILINE)
 TRAIN = """
 import os
 os.environ.setdefault("PADDLE_DISTRI_BACKEND", "gloo")
@@ -72,15 +75,18 @@ def write_job(folder: Path, template: dict[str, Any], workers: int = 1) -> str:
 
 
 def trainer() -> dict[str, Any]:
-    """A template for another place: a GPU, and a node that this machine does not have."""
-    container = {"name": "paddle", "image": IMAGE, "command": ["python", "train.py"]}
-    resources = {"limits": {"example.com/npu": "2", "memory": "64Gi"}}
-    spec = {"containers": [{**container, "resources": resources}], "nodeSelector": {"zone": "b"}}
-    return {"spec": spec}
+    """That of the page, for another place: devices, and a node, that this machine does not have."""
+    (linear,) = LINEAR.findall(PAGE.partition("## On your own machine")[2])
+    spec = yaml.safe_load(linear)["spec"]["worker"]["template"]["spec"]
+    (container,) = spec["containers"]
+    assert container["image"] == IMAGE
+    container["resources"]["limits"] |= {"example.com/npu": "2", "memory": "64Gi"}
+    return {"spec": {**spec, "nodeSelector": {"zone": "b"}}}
 
 
 @pytest.mark.training
 def test_a_program_of_ones_own_trains_and_nothing_is_left(tmp_path: Path) -> None:
+    """By the command of the page, with packages besides."""
     folder, temporary = tmp_path / "program", tmp_path / "tmp"
     folder.mkdir()
     temporary.mkdir()
@@ -88,8 +94,9 @@ def test_a_program_of_ones_own_trains_and_nothing_is_left(tmp_path: Path) -> Non
     requirements = tmp_path / "requirements.txt"
     requirements.write_text(f"{write_wheel(tmp_path)}\n")
     job = write_job(tmp_path, trainer(), workers=2)
-    words = ("--program", f"{IMAGE}={folder}", "--requirements", str(requirements))
-    done = run_pdj("run", "--local", job, *words, TMPDIR=str(temporary))
+    (line,) = LOCAL.findall(PAGE)
+    words = line.replace("linear.yaml", job).replace("=program", f"={folder}").split()
+    done = run_pdj(*words, "--requirements", str(requirements), TMPDIR=str(temporary))
     assert done.code == 0, done
     found = re.findall(r"(worker-\d) \| hello from rank (\d) of 2 weights \[(.*)\]", done.out)
     assert sorted(each[:2] for each in found) == [("worker-0", "0"), ("worker-1", "1")]

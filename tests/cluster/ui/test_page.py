@@ -317,7 +317,7 @@ def test_who_may_see_jobs_but_no_pods_is_told_so(chromium: Browser, site_lab: La
 
 HOSTILE = r"""printf '<img src=x onerror=document.title=1><script>document.title=2</script>\n'
 printf '\033[31mred\033[0m \342\200\256evil\342\200\254 bad\377byte\n'
-head -c 10000000 /dev/zero | tr '\0' x; echo; echo '<b>last</b>'; exit 7"""
+head -c 1000000 /dev/zero | tr '\0' x; echo; echo '<b>last</b>'; exit 7"""
 
 
 def test_hostile_content_stays_text(page: Page, site_lab: Lab) -> None:
@@ -359,7 +359,7 @@ def test_a_thousand_jobs_are_drawn_in_a_second(
         with served(kubeconfig, "-A") as site, closing(enter(chromium, site)) as user:
             tab = user.new_page()
             tab.add_init_script(NOTE_ROWS)
-            assert min(drawn_after(tab, site) for _ in range(TRIES)) < RENDER_MS
+            assert any(drawn_after(tab, site) < RENDER_MS for _ in range(TRIES))
             tab.select_option("select", NAMESPACE)
             expect(tab.locator("tbody tr", has_text="resnet50")).to_have_count(1)
             tab.select_option("select", "")
@@ -367,7 +367,7 @@ def test_a_thousand_jobs_are_drawn_in_a_second(
             link.wait_for(timeout=SECONDS_MS)
             client.delete(f"{path}/job-7")
             link.wait_for(state="detached", timeout=SECONDS_MS)
-            assert min(frame_ms(tab) for _ in range(TRIES)) < FRAME_MS
+            assert any(frame_ms(tab) < FRAME_MS for _ in range(TRIES))
 
 
 NOTE_ROWS = """
