@@ -53,7 +53,6 @@ def with_container(**fields: Any) -> Raw:
 
 
 def with_name(name: str, replicas: int = 1) -> Raw:
-    """A job of this name."""
     return a_job(name).with_workers(replicas).build()
 
 
@@ -69,7 +68,6 @@ def with_port(*values: Any, name: str = "paddle") -> Raw:
 
 
 def with_failure_rule(**rule: Any) -> Raw:
-    """A job with a podFailurePolicy of one rule."""
     return with_spec(podFailurePolicy={"rules": [{"action": "FailJob", **rule}]})
 
 

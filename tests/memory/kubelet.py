@@ -102,7 +102,6 @@ class Kubelet:
         self.end(name, SIGTERM_EXIT)
 
     def delete(self, name: str) -> None:
-        """A user deletes the pod."""
         self.world.delete("Pod", name)
 
     def vanish(self, name: str) -> None:
@@ -150,7 +149,6 @@ class Kubelet:
                 self.end(name_of(pod), code)
 
     def uid(self, name: str) -> str:
-        """The UID of a pod."""
         return uid_of(self.world.get("Pod", name))
 
     def _environment(self, pod: Raw) -> Raw | None:

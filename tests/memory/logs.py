@@ -52,7 +52,6 @@ ORDERS = ("in turn", "launcher last", "program last")
 def raised(
     error: str, frame: str = '  File "/work/train.py", line 3, in <module>\n    step()\n'
 ) -> str:
-    """A traceback."""
     return f"Traceback (most recent call last):\n{frame}{error}\n"
 
 

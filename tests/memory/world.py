@@ -213,16 +213,13 @@ class World:
         return self.change("PaddleJob", name, edit)
 
     def job(self, name: str = "train") -> Raw:
-        """The job as stored."""
         return self.get("PaddleJob", name)
 
     def status(self, name: str = "train") -> Raw:
-        """The job's status as stored."""
         status: Raw = self.job(name).get("status") or {}
         return status
 
     def phase(self, name: str = "train") -> str:
-        """The job's phase as stored."""
         return str(self.status(name).get("phase", ""))
 
     def condition(self, type_: str, name: str = "train") -> Raw:
@@ -231,7 +228,6 @@ class World:
         return next((c for c in conditions if c["type"] == type_), {})
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
         self.now += timedelta(seconds=seconds)
 
     def set_clock_back(self, seconds: float) -> None:
@@ -353,7 +349,6 @@ class World:
 
 
 def is_child(obj: Raw, job: Raw) -> bool:
-    """Whether an object belongs to a job."""
     return owner_of(obj) == ((namespace_of(job), name_of(job)), uid_of(job))
 
 

@@ -53,7 +53,6 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def api(server: ScriptedServer) -> MemoryApi:
-    """Objects behind the server."""
     return MemoryApi(server)
 
 

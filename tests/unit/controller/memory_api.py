@@ -34,7 +34,6 @@ class MemoryApi:
         server.steps = [self]
 
     def put(self, path: str, obj: Raw) -> Raw:
-        """Have an object there."""
         with self._changed:
             self._version += 1
             metadata = {
@@ -49,7 +48,6 @@ class MemoryApi:
             return self.objects[path]
 
     def remove(self, path: str) -> Raw:
-        """Have it gone."""
         with self._changed:
             self._version += 1
             gone = self.objects.pop(path)

@@ -43,17 +43,14 @@ def manifest(name: str = "train-worker-0", kind: str = "Pod", owner: Raw | None 
 
 
 def creation(name: str = "train-worker-0", owner: Raw | None = None) -> Create:
-    """The create of a pod."""
     return Create("Pod", name, lambda: manifest(name, owner=owner))
 
 
 def put(store: Store, resource: Resource, obj: Raw) -> None:
-    """Have an object in the store."""
     store.put(resource, pack(resource, obj))
 
 
 def remove(store: Store, resource: Resource, obj: Raw) -> None:
-    """Have it leave the store."""
     entry = pack(resource, obj)
     store.remove(resource, entry.key, entry.version)
 

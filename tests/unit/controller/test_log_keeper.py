@@ -38,16 +38,13 @@ class Api:
         return "".join([*lines][-query["tailLines"] :]).encode()[: query["limitBytes"]]
 
     def create(self, _path: str, body: Raw) -> Raw:
-        """Have a ConfigMap there."""
         self.maps[body["metadata"]["name"]] = body
         return body
 
     def find(self, path: str) -> Raw | None:
-        """A ConfigMap, if it is there."""
         return self.maps.get(path.rpartition("/")[2])
 
     def delete(self, path: str, _uid: str) -> None:
-        """Have it gone."""
         del self.maps[path.rpartition("/")[2]]
 
 

@@ -1,6 +1,5 @@
 """The whole operator on an API server in memory: how it starts, when it may write, how it ends."""
 
-import itertools
 import sys
 import threading
 import urllib.error
@@ -288,20 +287,6 @@ def test_it_is_not_ready_without_its_own_kind(api, start):
     api.fault = lambda _, path: NOT_FOUND if path == JOBS else None
     operator = start()
     eventually(lambda: operator.ask("/readyz") == (503, "the PaddleJob CRD is not served\n"))
-
-
-def test_a_watch_that_fails_for_long_makes_it_unready(api, start, server, clock):
-    asked, failed = itertools.count(), itertools.count()
-
-    def fail(handler: BaseHTTPRequestHandler) -> None:
-        eventually(lambda: have_pods(api))
-        if next(failed) > 5:  # and the clock stands, before the other watches count as silent
-            server.released.wait(DEADLINE_SECONDS)
-        reply(500)(handler)
-
-    api.fault = lambda *call: fail if call == ("GET", PODS) and next(asked) else None
-    operator = start(clock=clock)
-    eventually(lambda: operator.ask("/readyz") == (503, "not synced: pods.v1\n"))
 
 
 def test_an_operator_without_the_right_to_write_a_status_is_not_ready(api, start, clock):

@@ -59,15 +59,6 @@ def test_one_that_cannot_be_read_holds_up_no_other(api, start, collection):
     assert operator.ask("/healthz")[0] == 200
 
 
-def test_readiness_names_the_one_that_cannot_be_read(api, start):
-    forbid(api, pods("team-b"))
-    operator = start(SCOPE)
-    eventually(lambda: has_pod(api, "team-a"))
-    missing = "not synced: pods.v1 in team-b; the namespace or the Role in it is missing"
-    eventually(lambda: missing in operator.ask("/readyz")[1].splitlines())
-    assert "in team-a" not in operator.ask("/readyz")[1]
-
-
 def test_no_job_is_looked_at_where_its_pods_cannot_be(api, start):
     is_over = forbid(api, pods("team-b"))
     start(SCOPE)

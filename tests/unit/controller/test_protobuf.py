@@ -48,12 +48,6 @@ def test_a_frame_beyond_all_bounds_is_refused():
         list(split_frames([(MAX_FRAME_BYTES + 1).to_bytes(4, "big")]))
 
 
-def test_finalizers_are_read():
-    metadata = field(1, "train") + field(14, "example.com/a") + field(14, "example.com/b")
-    obj = decode_event(an_event("MODIFIED", "ConfigMap", field(1, metadata)))["object"]
-    assert obj["metadata"]["finalizers"] == ["example.com/a", "example.com/b"]
-
-
 def test_a_bookmark_tells_its_version():
     event = decode_event(BOOKMARK)
     assert event["type"] == "BOOKMARK"

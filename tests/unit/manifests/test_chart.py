@@ -20,12 +20,10 @@ Raw = dict[str, Any]
 
 
 def templates() -> str:
-    """All templates as one text."""
     return "\n".join(path.read_text() for path in sorted((CHART / "templates").iterdir()))
 
 
 def leaves(nodes: Any, prefix: str = "") -> list[str]:
-    """The paths of all values."""
     found = []
     for node in nodes:
         if isinstance(node, Section):

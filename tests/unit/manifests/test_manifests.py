@@ -33,17 +33,14 @@ ETCD = "elastic/etcd.yaml"
 
 @cache
 def documents(name: str) -> list[Raw]:
-    """The objects of a manifest."""
     return list(yaml.load_all((FOLDER / name).read_text(), Loader=yaml.CSafeLoader))
 
 
 def of_kind(name: str, *kinds: str) -> list[Raw]:
-    """Those of these kinds."""
     return [doc for doc in documents(name) if doc["kind"] in kinds]
 
 
 def container_of(name: str) -> Raw:
-    """The operator's container."""
     (deployment,) = of_kind(name, "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     found: Raw = container
@@ -51,7 +48,6 @@ def container_of(name: str) -> Raw:
 
 
 def rules_of(name: str) -> list[Raw]:
-    """All RBAC rules of a manifest."""
     return [rule for role in of_kind(name, "Role", "ClusterRole") for rule in role["rules"]]
 
 
