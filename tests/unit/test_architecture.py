@@ -32,96 +32,64 @@ ALLOWED = {
 PACKAGES = tuple(ALLOWED)
 STAND_ALONE = {"examples"}
 """Programs that run in images of their own: each reads the time itself."""
-ROOMS = {
-    "api": set[str](),
-    "kube": set[str](),
-    "localcluster": {
-        *("localcluster.machine", "localcluster.build", "localcluster.cluster"),
-        "localcluster.commands",
-    },
-    "localcluster.commands": {
-        *("localcluster.machine", "localcluster.client", "localcluster.build"),
-        "localcluster.cluster",
-    },
-    "localcluster.cluster": {"localcluster.machine", "localcluster.client", "localcluster.build"},
-    "localcluster.build": {"localcluster.machine"},
-    "localcluster.client": {"localcluster.machine"},
-    "localcluster.machine": set[str](),
-    "localcluster.node": {
-        *("localcluster.machine", "localcluster.client", "localcluster.build"),
-        *("localcluster.cluster", "localcluster.node.pod", "localcluster.node.volume"),
-        *("localcluster.node.network", "localcluster.node.spec", "localcluster.node.runtime"),
-        "localcluster.node.stream",
-    },
-    "localcluster.node.stream": {"localcluster.node.runtime"},
-    "localcluster.node.pod": {
-        *("localcluster.machine", "localcluster.client", "localcluster.build"),
-        *("localcluster.cluster", "localcluster.node.volume"),
-        *("localcluster.node.network", "localcluster.node.spec", "localcluster.node.runtime"),
-    },
-    "localcluster.node.volume": {
-        *("localcluster.machine", "localcluster.client", "localcluster.cluster"),
-        *("localcluster.node.spec", "localcluster.node.runtime"),
-    },
-    "localcluster.node.network": {"localcluster.machine", "localcluster.client"},
-    "localcluster.node.spec": {"localcluster.client"},
-    "localcluster.node.runtime": {"localcluster.machine"},
-    "controller": {
-        *("controller.client", "controller.cache", "controller.workqueue", "controller.work"),
-        *("controller.logs", "controller.backoff"),
-    },
-    "controller.work": {
-        *("controller.client", "controller.cache", "controller.workqueue"),
-        "controller.logs",
-    },
-    "controller.cache": {
-        *("controller.client", "controller.backoff"),
-    },
-    "controller.client": set[str](),
-    "controller.workqueue": set[str](),
-    "controller.backoff": set[str](),
-    "controller.logs": set[str](),
-    "reconcile": {
-        *("reconcile.model", "reconcile.words", "reconcile.build", "reconcile.failure"),
-        *("reconcile.attempt", "reconcile.children", "reconcile.status"),
-    },
-    "reconcile.status": {
-        *("reconcile.words", "reconcile.model", "reconcile.build", "reconcile.failure"),
-        *("reconcile.attempt", "reconcile.children"),
-    },
-    "reconcile.children": {"reconcile.model", "reconcile.build", "reconcile.attempt"},
-    "reconcile.attempt": {"reconcile.model", "reconcile.build", "reconcile.failure"},
-    "reconcile.failure": {"reconcile.model", "reconcile.words", "reconcile.build"},
-    "reconcile.build": {"reconcile.model"},
-    "reconcile.model": {"reconcile.words"},
-    "reconcile.words": set[str](),
-    "pdj": {
-        *("pdj.access", "pdj.gather", "pdj.documents", "pdj.text", "pdj.commands"),
-        *("pdj.errors", "pdj.session", "pdj.explain"),
-    },
-    "pdj.commands": {
-        *("pdj.errors", "pdj.session", "pdj.access", "pdj.gather", "pdj.documents", "pdj.text"),
-        *("pdj.explain", "pdj.actions", "pdj.ui", "pdj.code"),
-    },
-    "pdj.code": {"pdj.errors", "pdj.gather"},
-    "pdj.ui": {
-        *("pdj.errors", "pdj.session", "pdj.access", "pdj.gather", "pdj.documents", "pdj.text"),
-        *("pdj.explain", "pdj.actions"),
-    },
-    "pdj.actions": {"pdj.errors", "pdj.access", "pdj.gather"},
-    "pdj.text": {"pdj.gather", "pdj.explain"},
-    "pdj.explain": {"pdj.gather", "pdj.access"},
-    "pdj.documents": {"pdj.errors", "pdj.access"},
-    "pdj.gather": {"pdj.access", "pdj.errors"},
-    "pdj.access": {"pdj.errors"},
-    "pdj.errors": set[str](),
-    "pdj.session": {"pdj.access", "pdj.text"},
-    "paddlejob": set[str](),
+MAY_IMPORT = {
+    "api": "",
+    "kube": "",
+    "localcluster": "machine build cluster commands",
+    "localcluster.commands": "machine client build cluster",
+    "localcluster.cluster": "machine client build",
+    "localcluster.build": "machine",
+    "localcluster.client": "machine",
+    "localcluster.machine": "",
+    "localcluster.node": (
+        "machine client build cluster node.pod node.volume node.network node.spec "
+        "node.runtime node.stream"
+    ),
+    "localcluster.node.stream": "node.runtime",
+    "localcluster.node.pod": (
+        "machine client build cluster node.volume node.network node.spec node.runtime"
+    ),
+    "localcluster.node.volume": "machine client cluster node.spec node.runtime",
+    "localcluster.node.network": "machine client",
+    "localcluster.node.spec": "client",
+    "localcluster.node.runtime": "machine",
+    "controller": "client cache workqueue work logs backoff",
+    "controller.work": "client cache workqueue logs",
+    "controller.cache": "client backoff",
+    "controller.client": "",
+    "controller.workqueue": "",
+    "controller.backoff": "",
+    "controller.logs": "",
+    "reconcile": "model words build failure attempt children status",
+    "reconcile.status": "words model build failure attempt children",
+    "reconcile.children": "model build attempt",
+    "reconcile.attempt": "model build failure",
+    "reconcile.failure": "model words build",
+    "reconcile.build": "model",
+    "reconcile.model": "words",
+    "reconcile.words": "",
+    "pdj": "access gather documents text commands errors session explain",
+    "pdj.commands": "errors session access gather documents text explain actions ui code",
+    "pdj.code": "errors gather",
+    "pdj.ui": "errors session access gather documents text explain actions",
+    "pdj.actions": "errors access gather",
+    "pdj.text": "gather explain",
+    "pdj.explain": "gather access",
+    "pdj.documents": "errors access",
+    "pdj.gather": "access errors",
+    "pdj.access": "errors",
+    "pdj.errors": "",
+    "pdj.session": "access text",
+    "paddlejob": "",
 }
-"""What the modules of a room may import of their own package's other rooms.
+"""The other rooms of their own package that the modules of a room may import, by name.
 
 A package without an entry counts as part of the one above it. An entry may also be a module.
 """
+ROOMS = {
+    room: {f"{room.partition('.')[0]}.{name}" for name in names.split()}
+    for room, names in MAY_IMPORT.items()
+}
 IN_ROOMS = ("api", "controller", "kube", "localcluster", "paddlejob", "pdj", "reconcile")
 """Packages in rooms: each of their folders is in ROOMS, with MAX_MODULES modules at most."""
 MAX_MODULES = 14

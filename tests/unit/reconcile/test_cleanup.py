@@ -50,6 +50,7 @@ def test_policy_decides_which_pods_stay(
 ) -> None:
     end(world, policy, outcome)
     assert world.names("Pod") == left
+    assert bool(world.names("Service")) == bool(left)
 
 
 def test_operators_default_holds_where_the_job_says_nothing() -> None:
@@ -64,20 +65,6 @@ def test_operators_default_holds_where_the_job_says_nothing() -> None:
     assert (seconds_to_ttl(view) or 0) <= 0
 
 
-@pytest.mark.parametrize(
-    ("policy", "outcome", "stay"),
-    [
-        ("OnCompletion", "Completed", False),
-        ("Never", "Completed", True),
-        ("OnCompletion", "Failed", True),
-        ("Always", "Failed", False),
-    ],
-)
-def test_services_go_with_all_pods(world: World, policy: str, outcome: str, stay: bool) -> None:
-    end(world, policy, outcome)
-    assert bool(world.names("Service")) == stay
-
-
 def test_finished_servers_read_as_they_run(world: World) -> None:
     end(world, "Never", "Completed")
     assert world.status()["ps"]["ready"] == "1/1"
@@ -88,7 +75,8 @@ def test_finished_servers_read_as_they_run(world: World) -> None:
 
 def test_counts_of_the_end_stay_when_pods_go(world: World) -> None:
     end(world, "Always", "Failed")
-    assert (world.status()["worker"]["failed"], world.status()["ps"]["failed"]) == (1, 0)
+    servers = world.status()["ps"]
+    assert (world.status()["worker"]["failed"], servers["failed"], servers["running"]) == (1, 0, 0)
 
 
 def test_nothing_is_made_again_after_the_end(world: World) -> None:

@@ -45,15 +45,6 @@ def test_server_that_exits_0_completes_nothing() -> None:
     assert find_completion(view) is None
 
 
-def test_ended_job_frees_its_servers(world: World) -> None:
-    world.run(a_job().with_ps(1).with_workers(1))
-    world.kubelet.end_all("worker")
-    world.kubelet.let_go()
-    assert world.names("Pod") == []
-    assert world.status()["ps"] == world.status()["ps"] | {"running": 0, "failed": 0}
-    assert world.status()["worker"]["succeeded"] == 1
-
-
 def test_elastic_workers_that_a_virtual_node_reports_as_succeeded_have_trained() -> None:
     """Their pods have no container statuses, and so no times."""
     job = a_job().with_elastic_workers(2, 2, 3)

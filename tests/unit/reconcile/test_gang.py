@@ -126,18 +126,10 @@ def test_users_group_gets_five_seconds_to_arrive(volcano: World) -> None:
     assert volcano.names("PodGroup") == ["train"]
 
 
-def test_own_group_stands_in_for_one_that_does_not_come(volcano: World) -> None:
+def test_own_group_stands_in_for_one_that_comes_late_and_stays(volcano: World) -> None:
     volcano.settle()
-    volcano.advance(5)
-    volcano.settle()
-    assert volcano.names("PodGroup") == [OWN]
-    assert len(volcano.names("Pod")) == 3
-
-
-def test_pods_stay_with_the_group_that_they_name(volcano: World) -> None:
-    volcano.settle()
-    volcano.advance(5)
-    volcano.settle()
+    volcano.after(5)
+    assert (volcano.names("PodGroup"), len(volcano.names("Pod"))) == ([OWN], 3)
     volcano.put(pod_group())
     volcano.settle()
     assert volcano.names("PodGroup") == ["train", OWN]

@@ -39,11 +39,7 @@ def run(world: World, kueue: Kueue, job: JobBuilder | None = None) -> None:
     if job is not None:
         world.begin(job)
     kueue.admit()
-    world.settle()
-    world.kubelet.place_all()
-    world.settle()
-    world.kubelet.start_all()
-    world.settle()
+    world.run()
 
 
 def test_job_is_held_with_one_workload(world: World, kueue: Kueue) -> None:

@@ -5,7 +5,7 @@ import pytest
 from api.objects import Raw
 from api.trainer import devices_of, most_devices, too_many_devices
 from reconcile.model.hold import Hold
-from reconcile.model.plan import Refusal
+from reconcile.model.plan import Refusal, Settings
 from tests.memory.builders import (
     PodBuilder,
     a_job,
@@ -128,13 +128,19 @@ def test_pod_that_was_told_of_stays_the_one() -> None:
     assert (now.cause, now.more) == (hold.cause, " (and 1 more)")
 
 
-def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
-    world.settings = type(world.settings)(scheduling="volcano")
+def begin_without_room(world: World, message: str) -> str:
+    """A job whose PodGroup Volcano says this of; the group's name."""
+    world.settings = Settings(scheduling="volcano")
     world.volcano_served = True
     world.begin(a_job().with_workers(2))
     (name,) = world.names("PodGroup")
-    refused = {"type": "Unschedulable", "status": "True", "message": "queue default is full"}
+    refused = {"type": "Unschedulable", "status": "True", "message": message}
     world.change("PodGroup", name, lambda group: group.update(status={"conditions": [refused]}))
+    return name
+
+
+def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
+    name = begin_without_room(world, "queue default is full")
     world.settle()
     pending = world.condition("Pending")
     assert pending["reason"] == "PodGroupPending"
@@ -147,12 +153,7 @@ def test_pod_group_that_is_not_let_in_is_told(world: World) -> None:
 
 def test_pod_group_that_waited_once_is_not_told_of_placed_pods(world: World) -> None:
     """Volcano adds the condition Scheduled then, and leaves this one true."""
-    world.settings = type(world.settings)(scheduling="volcano")
-    world.volcano_served = True
-    world.begin(a_job().with_workers(2))
-    (name,) = world.names("PodGroup")
-    waited = {"type": "Unschedulable", "status": "True", "message": "2/2 tasks in gang ..."}
-    world.change("PodGroup", name, lambda group: group.update(status={"conditions": [waited]}))
+    begin_without_room(world, "2/2 tasks in gang ...")
     for pod in ("train-worker-0", "train-worker-1"):
         world.change("Pod", pod, lambda pod: pod["spec"].update(nodeName="node-1"))
     world.settle()
@@ -161,12 +162,9 @@ def test_pod_group_that_waited_once_is_not_told_of_placed_pods(world: World) -> 
 
 
 def test_refusal_is_told_once(world: World) -> None:
-    world.refusals[("Pod", "train-worker-1")] = Refusal(
-        "Pod", "train-worker-1", "Forbidden", "no", 403
-    )
+    refusal = Refusal("Pod", "train-worker-1", "Forbidden", "no", 403)
+    world.refusals[refusal.child] = refusal
     world.begin(a_job().with_workers(2))
-    world.advance(10)
-    world.work()
-    world.settle()
+    world.after(10)
     assert [event.reason for event in world.told].count("CreateRefused") == 1
     assert world.names("Pod") == ["train-worker-0"]

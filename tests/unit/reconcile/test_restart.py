@@ -63,22 +63,16 @@ def test_culprits_log_is_kept_where_the_job_asks_for_it(limit: int) -> None:
     assert kept.pod == "train-worker-1"
 
 
-def test_incident_that_fails_all_pods_is_charged_once(world: World) -> None:
+@pytest.mark.parametrize("sees_first", [False, True], ids=["at-once", "echo"])
+def test_incident_that_fails_all_pods_is_charged_once(world: World, sees_first: bool) -> None:
     start(world, backoffLimit=3)
-    for name in world.names("Pod"):
-        world.kubelet.end(name, 1)
+    for name, code in (("train-worker-0", 1), ("train-ps-0", 1), ("train-worker-1", 15)):
+        world.kubelet.end(name, code)
+        if sees_first:
+            world.settle()
     recover(world)
     assert world.status()["failureCount"] == 1
     assert [outcome.kind for outcome in world.counted].count("restarted") == 1
-
-
-def test_echo_of_an_incident_is_not_charged(world: World) -> None:
-    start(world, backoffLimit=3)
-    world.kubelet.see_end("train-worker-0", 1)
-    world.kubelet.end("train-ps-0", 1)
-    world.kubelet.end("train-worker-1", 15)
-    recover(world)
-    assert world.status()["failureCount"] == 1
 
 
 def test_failure_beyond_the_limit_fails_the_job(world: World) -> None:

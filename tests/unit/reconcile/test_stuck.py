@@ -3,7 +3,7 @@
 import pytest
 
 from api.objects import Raw
-from reconcile.children.terminating import force_deletes, seconds_to_force_delete
+from reconcile.children.terminating import force_deletes
 from tests.memory.builders import a_job, a_pod, view_of
 from tests.memory.world import World
 
@@ -36,11 +36,6 @@ def test_only_pods_of_lost_nodes_are_let_go(
     for delete in force_deletes(view):
         assert (delete.target.name, delete.target.uid) == ("train-worker-0", "uid-train-worker-0-1")
         assert delete.grace_seconds == 0
-
-
-def test_time_until_it_may_go_is_told() -> None:
-    view = view_of(JOB, a_pod(JOB).running().deleting(30), seconds=40, nodes={})
-    assert seconds_to_force_delete(view) == 290
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """spec.suspend: pods gone, slots free; resuming is a new attempt, not charged."""
 
+import pytest
+
 from tests.memory.builders import a_job
 from tests.memory.world import World
 
@@ -71,16 +73,11 @@ def test_replicas_may_change_meanwhile(world: World) -> None:
     assert world.names("Pod") == [f"train-worker-{index}" for index in range(3)]
 
 
-def test_job_whose_workers_have_ended_completes_all_the_same(world: World) -> None:
+@pytest.mark.parametrize("is_seen", [False, True])
+def test_job_whose_workers_have_ended_is_complete_all_the_same(world: World, is_seen: bool) -> None:
     world.run(a_job().with_workers(2))
     world.kubelet.end_all("worker")
-    world.amend(suspend=True)
-    assert world.phase() == "Completed"
-
-
-def test_ended_job_is_not_suspended(world: World) -> None:
-    world.run(a_job().with_workers(1))
-    world.kubelet.end_all("worker")
-    world.settle()
+    if is_seen:
+        world.settle()
     world.amend(suspend=True)
     assert world.phase() == "Completed"

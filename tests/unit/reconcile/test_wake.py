@@ -95,9 +95,3 @@ def test_a_deaf_kubelet_is_called_three_times_and_the_annotation_names_the_attem
     assert len(calls) == len(seen), "both pods are told the same"
     heard = list(dict.fromkeys(str(call).rpartition(",")[0] for call in calls))
     assert heard == [f"attempt=1,call={n}" for n in (1, 2, 3)]
-
-
-def test_a_job_whose_pods_run_at_once_is_never_called(world: World) -> None:
-    world.run(a_job().with_ps(1).with_workers(2))
-    for pod in world.of_kind("Pod"):
-        assert ANNOTATION_WOKEN not in (pod["metadata"].get("annotations") or {})
