@@ -101,7 +101,8 @@ class FollowedLog:
         last = format_time(progress.last_output_time)
         if last and last == known.last_output_time:
             reading = replace(reading, silent_seconds=float(known.silent_seconds))
-        if progress.step is None or progress.step == known.step:
+        epochs = ("None", known.epoch.partition("/")[0])
+        if progress.step in (None, known.step) and str(progress.epoch) in epochs:
             reading = replace(reading, stepless_seconds=float(known.stepless_seconds))
         return reading
 

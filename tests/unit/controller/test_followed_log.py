@@ -131,6 +131,22 @@ def test_lines_with_impossible_times_are_dropped(followed, stamp):
     assert (progress.step, followed.reading.silent_seconds) == (None, 30)
 
 
+@pytest.mark.parametrize(
+    ("epoch", "line", "seconds"),
+    [
+        ("2", b"epoch 2 step 5 loss 0.5", 300),
+        ("2", b"step 5 loss 0.5", 300),
+        ("1", b"epoch 2 step 5 loss 0.5", 0),
+        ("1/9", b"epoch 2 loss 0.5", 0),
+    ],
+)
+def test_the_same_step_of_another_epoch_is_a_new_step(epoch, line, seconds):
+    """Where each epoch begins with step 1 again, and the leader has changed."""
+    known = TrainingProgress(1, 5, epoch=epoch, stepless_seconds=300)
+    reading = FollowedLog("uid", 1, known).take(log_of(line), 0.0, NOW)
+    assert reading.stepless_seconds == seconds
+
+
 def test_a_new_leader_goes_on_with_the_silence_that_another_saw():
     """Only of the same last line, and only of the same step."""
     last = "2026-01-02T03:04:15Z"
