@@ -71,8 +71,20 @@ def test_a_killed_owner_leaves_nothing_but_a_state_to_start_over(
     )
     left = lambda: devices & {name for _, name in socket.if_nameindex()}  # noqa: E731
     assert clock.wait_until(lambda: not left(), DEADLINE_SECONDS)
-    with Cluster(ClusterConfig(nodes=0, state_dir=tmp_path)) as cluster:
-        assert cluster.kubectl("get", "--raw", "/readyz").stdout == "ok"
+    check_stop(tmp_path)
+
+
+def check_stop(folder: Path) -> None:
+    """A cluster starts over there; its stop leaves logs and no process, nor a command beside it."""
+    with Cluster(ClusterConfig(nodes=0, state_dir=folder)) as cluster:
+        script = "kubectl create configmap made; exec sleep 300"
+        process = cluster.run_beside("beside", ["sh", "-c", script], folder)
+        path = "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name=made"
+        assert clock.wait_until(lambda: bool(cluster.get(path)["items"]), DEADLINE_SECONDS)
+    assert not process.is_running
+    assert processes_in(folder) == []
+    logs = {each.name for each in (folder / "logs").iterdir()}
+    assert logs >= {f"{name}.log" for name in COMPONENTS}
 
 
 def test_temporary_state_of_a_killed_owner_goes_with_the_next_start(
@@ -84,19 +96,6 @@ def test_temporary_state_of_a_killed_owner_goes_with_the_next_start(
     with Cluster(ClusterConfig(nodes=0)):
         assert not stale.exists()
     assert [each.name for each in stale.parent.iterdir()] == ["lock"]
-
-
-def test_stop_leaves_logs_in_a_given_folder_and_no_process(tmp_path: Path) -> None:
-    """Nor a command that ran beside the cluster, and used it."""
-    with Cluster(ClusterConfig(nodes=0, state_dir=tmp_path / "state")) as cluster:
-        script = "kubectl create configmap made; exec sleep 300"
-        process = cluster.run_beside("beside", ["sh", "-c", script], tmp_path)
-        path = "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name=made"
-        assert clock.wait_until(lambda: bool(cluster.get(path)["items"]), DEADLINE_SECONDS)
-    assert not process.is_running
-    assert processes_in(tmp_path) == []
-    logs = {each.name for each in (tmp_path / "state" / "logs").iterdir()}
-    assert logs >= {f"{name}.log" for name in COMPONENTS}
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,9 @@
 """The cluster that the tests share: what runs in it, and how it is reached."""
 
 import json
-import subprocess
-from pathlib import Path
 
 from api.objects import Raw
 from localcluster import Cluster
-
-
-def test_kubeconfig_is_all_that_kubectl_needs(cluster: Cluster, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [cluster.bin_dir / "kubectl", "auth", "whoami", "-o", "json"],
-        env={"KUBECONFIG": str(cluster.kubeconfig), "HOME": str(tmp_path)},
-        capture_output=True,
-        check=True,
-    )
-    assert json.loads(done.stdout)["status"]["userInfo"]["groups"] == [
-        "system:masters",
-        "system:authenticated",
-    ]
 
 
 def test_service_account_has_its_own_rights_only(cluster: Cluster, namespace: str) -> None:

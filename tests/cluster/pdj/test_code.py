@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.live.lab import Lab
+from tests.live.lab import PADDLE_JOBS, Lab
 from tests.live.pdj import Tool, code_maps
 
 IMAGE = "python"
 WORKERS = 2
 ORPHAN = ("--type=merge", "-p", '{"metadata":{"ownerReferences":null}}')
+OF_JOBS = ("create", "role", "jobs", "--resource=paddlejobs", "--verb=get,list,watch,create")
+OF_NOBODY = ("create", "rolebinding", "jobs", "--role=jobs")
 
 
 @pytest.fixture
@@ -95,3 +97,53 @@ def test_orphans_are_cleared(module_lab: Lab, tool: Tool, program: Path) -> None
     tool.ok("delete", "killed", "--wait")
     assert tool.ok("delete", "--orphans") == f"{name} deleted\n"
     assert not code_maps(module_lab, "killed")
+
+
+def words(name: str, program: Path, *more: str) -> list[str]:
+    """A command that sends it with a job that makes no pods."""
+    sent = ("--set", "spec.suspend=true", *more, "--", "python", "train.py")
+    return ["run", "python", "--name", name, "--code", str(program), *sent]
+
+
+def refusal(tool: Tool, *arguments: str) -> str:
+    """The one line with which it fails."""
+    done = tool.run(*arguments)
+    assert done.code == 1, done
+    (line,) = done.notes.splitlines()
+    return line
+
+
+def test_of_two_at_once_one_sends_its_code(module_lab: Lab, tool: Tool, program: Path) -> None:
+    other = program.with_name("other")
+    other.mkdir()
+    (other / "train.py").write_text("print('other')\n")
+    commands = [tool.start(*words("raced", folder)) for folder in (program, other)]
+    ends = [command.communicate() for command in commands]
+    assert sorted(each.returncode for each in commands) == [0, 1], ends
+    (line,) = b"".join(notes for _, notes in ends).decode().splitlines()
+    assert "there is a job raced" in line
+    module_lab.wait(lambda: len(code_maps(module_lab, "raced")) == 1, "that of the other is gone")
+    (owner,) = code_maps(module_lab, "raced")[0]["metadata"]["ownerReferences"]
+    assert owner["uid"] == module_lab.job("raced")["metadata"]["uid"]
+
+
+def test_a_full_quota_is_one_line(module_lab: Lab, tool: Tool, program: Path) -> None:
+    module_lab.kubectl("create", "quota", "none", "--hard=count/configmaps=0")
+    try:
+        assert "exceeded quota: none" in refusal(tool, *words("over", program))
+    finally:
+        module_lab.kubectl("delete", "quota", "none")
+    assert not code_maps(module_lab, "over")
+    assert module_lab.get(PADDLE_JOBS, "paddlejobs/over") is None
+
+
+def test_no_right_to_make_config_maps_is_one_line(
+    module_lab: Lab, tool: Tool, program: Path
+) -> None:
+    module_lab.kubectl("create", "serviceaccount", "nobody")
+    module_lab.kubectl(*OF_JOBS)
+    module_lab.kubectl(*OF_NOBODY, f"--serviceaccount={module_lab.namespace}:nobody")
+    kubeconfig = str(module_lab.cluster.kubeconfig_for(module_lab.namespace, "nobody"))
+    said = refusal(tool, "--kubeconfig", kubeconfig, *words("rightless", program))
+    assert 'cannot create resource "configmaps"' in said
+    assert module_lab.get(PADDLE_JOBS, "paddlejobs/rightless") is None

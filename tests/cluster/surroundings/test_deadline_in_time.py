@@ -9,6 +9,7 @@ import pytest
 
 from api.constants import LABEL_ATTEMPT
 from api.objects import parse_time
+from tests.live.faulty import webhook
 from tests.live.lab import Lab, paddle_job, shell
 
 LATE_SECONDS = 2.0
@@ -23,23 +24,9 @@ def quota(lab: Lab) -> Iterator[None]:
 
 
 @contextmanager
-def webhook(lab: Lab) -> Iterator[None]:
-    """A webhook that does not answer: an error and is retried ever more seldom."""
-    selector = {"matchLabels": {"kubernetes.io/metadata.name": lab.namespace}}
-    pods = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
-    hook = {
-        "name": "deaf.example.com",
-        "clientConfig": {"url": "https://127.0.0.1:1/"},
-        "rules": [{**pods, "resources": ["pods"]}],
-        "namespaceSelector": selector,
-        "failurePolicy": "Fail",
-        "sideEffects": "None",
-        "admissionReviewVersions": ["v1"],
-    }
-    api = "admissionregistration.k8s.io/v1"
-    kind = {"apiVersion": api, "kind": "ValidatingWebhookConfiguration"}
-    configuration = {**kind, "metadata": {"name": lab.namespace}, "webhooks": [hook]}
-    lab.kubectl("create", "-f", "-", stdin=json.dumps(configuration))
+def refusing_webhook(lab: Lab) -> Iterator[None]:
+    """A webhook where nobody listens: an error, and retried ever more seldom."""
+    lab.kubectl("create", "-f", "-", stdin=json.dumps(webhook(lab.namespace, 1)))
     yield
     lab.kubectl("delete", "validatingwebhookconfiguration", lab.namespace)
 
@@ -49,7 +36,7 @@ def webhook(lab: Lab) -> Iterator[None]:
     [
         (quota, {"activeDeadlineSeconds": 12}),  # the tries come after 0, 10 and 30 s
         (quota, {"startingDeadlineSeconds": 12}),
-        (webhook, {"activeDeadlineSeconds": 7}),  # after 0 to 2.5, 5 and 10 s
+        (refusing_webhook, {"activeDeadlineSeconds": 7}),  # after 0 to 2.5, 5 and 10 s
     ],
 )
 def test_job_whose_pods_cannot_be_created_fails_in_time(
@@ -73,14 +60,12 @@ def test_job_that_a_pod_of_a_later_attempt_holds_up_fails_in_time(lab: Lab) -> N
 
 
 def check_in_time(lab: Lab, deadline: int) -> None:
-    """The job fails at its deadline."""
     status = lab.wait_phase("held", "Failed")
     took = (moment(status["completionTime"]) - moment(status["startTime"])).total_seconds()
     assert deadline <= took <= deadline + LATE_SECONDS, lab.condition("held", "Failed")
 
 
 def moment(text: str) -> datetime:
-    """A time of the status, in whole seconds."""
     parsed = parse_time(text)
     assert parsed
     return parsed
