@@ -18,7 +18,7 @@ apiserver_request_duration_seconds_count{verb="POST",resource="pods"} 9
 """
 
 
-def test_counts_are_summed_over_answers() -> None:
+def test_counts_are_summed_over_answers():
     assert parse_counts(EXPOSITION) == {"POST pods": 5, "PATCH jobs/status.g": 2}
 
 
@@ -37,5 +37,5 @@ def test_counts_are_summed_over_answers() -> None:
         pytest.param("PUT leases.coordination.k8s.io", False, id="a lease is renewed"),
     ],
 )
-def test_writes_of_the_operator(request_: str, is_operators: bool) -> None:
+def test_writes_of_the_operator(request_, is_operators):
     assert operator_writes(Counter({request_: 3}), "paddlejobs.g") == (3 if is_operators else 0)

@@ -49,14 +49,14 @@ def a_family() -> Family:
     return Family(Adapter(), "sample", job, {"pods": [a_pod()], "configmaps": [], "services": []})
 
 
-def test_what_the_server_added_is_not_asked_for() -> None:
+def test_what_the_server_added_is_not_asked_for():
     asked = as_requested(a_pod())
     assert asked["spec"] == {"containers": [{"name": "paddle"}], "restartPolicy": "Never"}
     assert set(asked["metadata"]) == {"name", "namespace", "ownerReferences"}
     assert "status" not in asked
 
 
-def test_requests_carry_the_new_job() -> None:
+def test_requests_carry_the_new_job():
     [write] = Requests(a_family()).children("other", "new-uid")
     pod = json.loads(write.body)
     assert (write.method, write.path) == ("POST", "/api/v1/namespaces/default/pods")
@@ -65,7 +65,7 @@ def test_requests_carry_the_new_job() -> None:
     assert pod["metadata"]["ownerReferences"][0]["uid"] == "new-uid"
 
 
-def test_requests_with_the_operators_options_ask_for_as_little_as_it_does() -> None:
+def test_requests_with_the_operators_options_ask_for_as_little_as_it_does():
     requests = Requests(a_family(), own_operator().adapter.writes)
     [create], patch = requests.children("other", "new-uid"), requests.status("other", "new-uid")
     assert create.path.partition("?")[2] == urlencode(UNCHECKED)
@@ -73,7 +73,7 @@ def test_requests_with_the_operators_options_ask_for_as_little_as_it_does() -> N
     assert patch.path.endswith("/paddlejobs/other/status")
 
 
-def test_copies_are_consistent_in_themselves_and_distinct() -> None:
+def test_copies_are_consistent_in_themselves_and_distinct():
     copies = Copies(a_family())
     (_, job), (key, value) = copies.make(1, "copy-1")
     pod, uid = json.loads(value), json.loads(job)["metadata"]["uid"]
@@ -85,7 +85,7 @@ def test_copies_are_consistent_in_themselves_and_distinct() -> None:
     assert other["status"]["podIP"] != pod["status"]["podIP"]
 
 
-def test_addresses_stay_distinct_over_many_copies() -> None:
+def test_addresses_stay_distinct_over_many_copies():
     copies = Copies(a_family())
     numbers = (*range(3_000), *range(65_000, 70_000))  # also those 62,500 and 65,536 apart
     made = {json.loads(copies.make(n, "copy")[1][1])["status"]["podIP"] for n in numbers}

@@ -57,24 +57,22 @@ LIMITS: dict[str, tuple[Callable[..., Series], str, float, float, str]] = {
 
 
 @pytest.mark.parametrize(("series", "field", "at", "beyond", "name"), LIMITS.values(), ids=LIMITS)
-def test_beyond_its_limit_that_figure_alone_is_broken(
-    series: Callable[..., Series], field: str, at: float, beyond: float, name: str
-) -> None:
+def test_beyond_its_limit_that_figure_alone_is_broken(series, field, at, beyond, name):
     assert broken(series(**{field: at})) == []
     [line] = broken(series(**{field: beyond}))
     assert line.startswith(f"{name}: ")
 
 
-def test_every_portable_bound_is_tried() -> None:
+def test_every_portable_bound_is_tried():
     portable = {figure.name for figure in figures(a_series()) if figure.is_portable}
     assert portable == {name for *_, name in LIMITS.values()}
 
 
 @pytest.mark.parametrize("alone", [(2.0, 3.0), (3.0, 2.0)])
-def test_fairness_compares_with_the_faster_time_alone(alone: tuple[float, float]) -> None:
+def test_fairness_compares_with_the_faster_time_alone(alone):
     assert Fairness(20, 200, alone_p99_seconds=alone, beside_p99_seconds=3.0).ratio == 1.5
 
 
-def test_memory_a_job_is_what_all_jobs_add() -> None:
+def test_memory_a_job_is_what_all_jobs_add():
     crowd = a_crowd(finished=30, running=10, alone_mb=50.0, peak_mb=55.0)
     assert crowd.kb_per_job == 5 * 1024 / 40

@@ -23,7 +23,7 @@ def a_profile(*stacks: tuple[int, list[str]]) -> bytes:
     return gzip.compress(profile.SerializeToString())
 
 
-def test_a_sample_counts_for_its_innermost_known_function() -> None:
+def test_a_sample_counts_for_its_innermost_known_function():
     profile = a_profile(
         (600, ["runtime.malloc", "encoding/json.Marshal", "net/http.Serve"]),
         (100, ["runtime.gcAssistAlloc", "runtime.malloc", "encoding/json.Marshal"]),

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 BUSY_SECONDS = 0.05
 
 
-def test_threads_of_one_name_are_told_together() -> None:
+def test_threads_of_one_name_are_told_together():
     done, worked = threading.Event(), threading.Barrier(3)
 
     def work(name: str) -> None:

@@ -11,11 +11,11 @@ QUIET = Rest(10.0, 0.05, 0, 0)
 READING = Rest(10.0, 0.15, 50, 0)
 
 
-def test_a_read_costs_what_an_operator_without_reads_would_not_have_used() -> None:
+def test_a_read_costs_what_an_operator_without_reads_would_not_have_used():
     assert round(READING.read_ms(cpu_share=0.005), 6) == 2.0
 
 
-def test_rates_are_compared_pair_by_pair() -> None:
+def test_rates_are_compared_pair_by_pair():
     """A machine that slows down slows down both of a pair."""
     pairs = tuple((turn(0.98 * rate, 90, READING), turn(rate, 80, QUIET)) for rate in (40, 20, 30))
     told = "\n".join(Progress(1000, 200, turn(40, 95, READING, READING), pairs).lines())

@@ -27,5 +27,5 @@ KILLED = -9
         ([KILLED, OK], KILLED),
     ],
 )
-def test_a_failure_of_either_half_is_told_and_so_are_no_tests(codes: list[int], code: int) -> None:
+def test_a_failure_of_either_half_is_told_and_so_are_no_tests(codes, code):
     assert exit_code(codes) == code

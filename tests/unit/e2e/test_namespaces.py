@@ -25,7 +25,7 @@ def namespaces() -> None:
         pytest.skip("namespaces of mounts, networks, host names and processes need root")
 
 
-def test_what_a_kubelet_sets_and_writes_is_not_the_machines() -> None:
+def test_what_a_kubelet_sets_and_writes_is_not_the_machines():
     before = SETTING.read_text()
     script = f"echo $(($(cat {SETTING}) + 1)) > {SETTING}; cat {SETTING}; touch {LEFT}"
     try:
@@ -38,7 +38,7 @@ def test_what_a_kubelet_sets_and_writes_is_not_the_machines() -> None:
 
 
 @pytest.mark.timeout(30)
-def test_all_ends_with_the_process_that_has_asked_for_it() -> None:
+def test_all_ends_with_the_process_that_has_asked_for_it():
     command = [sys.executable, "-c", RUN]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=CHECKOUT) as run:
         assert run.stdout

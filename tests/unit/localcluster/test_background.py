@@ -33,7 +33,7 @@ def daemon(folder: Path) -> Iterator[FileLock]:
     lock.release()
 
 
-def test_an_up_waits_for_another_and_for_its_cluster(folder: Path, daemon: FileLock) -> None:
+def test_an_up_waits_for_another_and_for_its_cluster(folder, daemon):
     told: list[str] = []
     other = FileLock(folder.parent / ".lock")
     other.acquire()
@@ -52,7 +52,7 @@ def test_an_up_waits_for_another_and_for_its_cluster(folder: Path, daemon: FileL
     assert len(told) == 1
 
 
-def test_two_may_ask_at_once_whether_a_cluster_runs(folder: Path) -> None:
+def test_two_may_ask_at_once_whether_a_cluster_runs(folder):
     lock = FileLock(folder / statefolder.LOCK)
     lock.acquire()
     lock.release()
@@ -61,7 +61,7 @@ def test_two_may_ask_at_once_whether_a_cluster_runs(folder: Path) -> None:
         assert background.running_pid("mine") is None
 
 
-def test_a_file_in_the_way_is_no_cluster(folder: Path) -> None:
+def test_a_file_in_the_way_is_no_cluster(folder):
     folder.parent.mkdir()
     folder.write_text("in the way")
     assert background.running_pid("mine") is None

@@ -37,9 +37,7 @@ def put_programs(folder: Path, names: list[str]) -> None:
         (folder / name).touch(mode=0o755)
 
 
-def test_incomplete_ready_binaries_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_incomplete_ready_binaries_are_refused(tmp_path, monkeypatch):
     put_programs(tmp_path / "assets", ["etcd", "kube-apiserver", "kubectl"])
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path / "assets"))
     with pytest.raises(BuildError, match="lacks kube-controller-manager, kube-scheduler"):
@@ -47,14 +45,14 @@ def test_incomplete_ready_binaries_are_refused(
 
 
 @pytest.mark.parametrize("name", ["go.sum", "main.go"])
-def test_other_pins_or_sources_are_another_folder(pins: Pins, name: str) -> None:
+def test_other_pins_or_sources_are_another_folder(pins, name):
     before = pins.binaries_folder()
     (pins.folder / name).write_text("\n")
     assert pins.binaries_folder() != before
     assert before.parent.name.startswith("broken-v1-")
 
 
-def test_build_that_fails_says_what_go_said_and_leaves_no_binary(pins: Pins) -> None:
+def test_build_that_fails_says_what_go_said_and_leaves_no_binary(pins):
     told: list[str] = []
     with pytest.raises(BuildError, match=r"cannot build it:\n.*no-such-package"):
         ensure_built(pins, told.append)
@@ -62,7 +60,7 @@ def test_build_that_fails_says_what_go_said_and_leaves_no_binary(pins: Pins) -> 
     assert any("it (1 of 1): building" in line for line in told)
 
 
-def test_second_build_waits_for_the_first_and_builds_nothing() -> None:
+def test_second_build_waits_for_the_first_and_builds_nothing():
     first = FileLock(PINS.binaries_folder().parent / "lock")
     told: list[str] = []
 
@@ -80,9 +78,7 @@ def test_second_build_waits_for_the_first_and_builds_nothing() -> None:
     ("version", "is_new_enough"),
     [("go1.25.9", False), ("go1.26.0", True), ("go1.27.1", True), ("", False)],
 )
-def test_installed_go_is_taken_when_new_enough(
-    tmp_path: Path, version: str, is_new_enough: bool
-) -> None:
+def test_installed_go_is_taken_when_new_enough(tmp_path, version, is_new_enough):
     go = tmp_path / "go"
     go.write_text(f"#!/bin/sh\necho {version}\n")
     go.chmod(0o755)

@@ -1,7 +1,5 @@
 """Which cluster a command is about: the option, else the variable, else the usual one."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from localcluster.__main__ import main
@@ -17,9 +15,7 @@ from localcluster.machine.statefolder import DEFAULT_NAME
         ("mine", ("--name", "other"), "other"),
     ],
 )
-def test_cluster_is_named(
-    monkeypatch: pytest.MonkeyPatch, variable: str, words: Sequence[str], name: str
-) -> None:
+def test_cluster_is_named(monkeypatch, variable, words, name):
     stopped: list[str] = []
     monkeypatch.setenv("LOCALCLUSTER_NAME", variable)
     monkeypatch.setattr(background, "stop", lambda each, _tell: stopped.append(each))
@@ -27,7 +23,7 @@ def test_cluster_is_named(
     assert stopped == [name]
 
 
-def test_a_variable_that_is_no_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_no_name_is_refused(monkeypatch):
     monkeypatch.setenv("LOCALCLUSTER_NAME", "../other")
     with pytest.raises(SystemExit):
         main(["down"])

@@ -43,7 +43,7 @@ def modules(environment: Path) -> dict[str, str]:
     return {each.stem: each.read_text().splitlines()[0] for each in folder.glob("[cdhk]*.py")}
 
 
-def test_the_difference_alone_is_installed(made: tuple[Path, Path]) -> None:
+def test_the_difference_alone_is_installed(made):
     former, new = made
     assert modules(new) == {"kept": "version = '1.0'", "changed": "version = '2.0'"}
     assert set(modules(former)) == {"kept", "changed", "helper", "dropped"}
@@ -56,9 +56,7 @@ def test_the_difference_alone_is_installed(made: tuple[Path, Path]) -> None:
     assert not (new / "bin" / "dropped").exists()
 
 
-def test_the_former_environment_may_be_pruned_meanwhile(
-    made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_former_environment_may_be_pruned_meanwhile(made, monkeypatch):
     """Once its files are linked, nothing more is taken from it."""
     _, former = made
 
@@ -74,7 +72,7 @@ def test_the_former_environment_may_be_pruned_meanwhile(
     assert (new / "bin" / "kept").exists()
 
 
-def test_a_locked_file_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_file_is_complete(tmp_path, monkeypatch):
     wheel = write_wheel(tmp_path, "changed", "1.0", needs="dropped")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     file = tmp_path / "requirements.txt"
@@ -89,6 +87,6 @@ def test_a_locked_file_is_complete(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     "line", ["-r other.txt", "./one.whl", "one-1.0-py3-none-any.whl", "two @ file:///two", "-e ."]
 )
-def test_other_lines_are_not_compared(line: str, tmp_path: Path) -> None:
+def test_other_lines_are_not_compared(line, tmp_path):
     (tmp_path / "requirements.txt").write_text(f"one[extra]>=1 ; python_version > '3'\n{line}\n")
     assert plain_lines(tmp_path / "requirements.txt") == []

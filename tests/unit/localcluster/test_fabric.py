@@ -111,14 +111,12 @@ def ask(port: int, data: bytes) -> bytes:
         return read_all(client)
 
 
-def test_who_has_said_all_gets_the_answer(ports: list[int], server: int, resolver: Path) -> None:
+def test_who_has_said_all_gets_the_answer(ports, server, resolver):
     with fabric(ports, server, resolver):
         assert ask(ports[0], b"x" * 1_000_000) == b"1000000"
 
 
-def test_more_connections_than_files_wait_for_their_turn(
-    ports: list[int], server: int, resolver: Path
-) -> None:
+def test_more_connections_than_files_wait_for_their_turn(ports, server, resolver):
     with fabric(ports, server, resolver):
         with ExitStack() as stack:
             for _ in range(FILES):
@@ -128,14 +126,12 @@ def test_more_connections_than_files_wait_for_their_turn(
         assert ask(ports[0], b"abc") == b"3"
 
 
-def test_names_are_asked_for_over_tcp_too(ports: list[int], server: int, resolver: Path) -> None:
+def test_names_are_asked_for_over_tcp_too(ports, server, resolver):
     with serve(("127.0.0.1", ports[2])), fabric(ports, server, resolver):
         assert ask(ports[2], b"question") == b"8"
 
 
-def test_a_server_that_does_not_take_the_connection_ends_it(
-    ports: list[int], resolver: Path
-) -> None:
+def test_a_server_that_does_not_take_the_connection_ends_it(ports, resolver):
     with ExitStack() as stack:
         silent = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):  # the kernel takes some for a listener that does not
@@ -146,9 +142,7 @@ def test_a_server_that_does_not_take_the_connection_ends_it(
         assert ask(ports[0], b"") == b""
 
 
-def test_names_are_asked_of_the_machines_present_server(
-    ports: list[int], server: int, resolver: Path
-) -> None:
+def test_names_are_asked_of_the_machines_present_server(ports, server, resolver):
     with ExitStack() as stack:
         for last in (1, 2):
             echo = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))

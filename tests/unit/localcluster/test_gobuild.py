@@ -17,9 +17,7 @@ def pins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> gobuild.Pins:
     return gobuild.Pins("a program", "program", "v1", Path("nowhere"), {}, files=FILES)
 
 
-def test_a_missing_file_is_copied_and_one_that_is_there_stays(
-    pins: gobuild.Pins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_file_is_copied_and_one_that_is_there_stays(pins, tmp_path, monkeypatch):
     module, kept = tmp_path / "module", tmp_path / "kept"
     for folder, name in itertools.product((module, kept), FILES):
         (folder / name).parent.mkdir(parents=True)

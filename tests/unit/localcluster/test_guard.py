@@ -78,14 +78,14 @@ def all_end(*pids: int) -> bool:
     return clock.wait_until(lambda: not any(map(is_alive, pids)), DEADLINE_SECONDS)
 
 
-def test_error_ends_with_the_last_log_lines(start: Start) -> None:
+def test_error_ends_with_the_last_log_lines(start):
     process = start("seq 100; exit 3")
     assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
     with pytest.raises(StartError, match=r"it died \(3\):\n86\n(\d+\n)*100$"):
         process.raise_if_dead()
 
 
-def test_stop_takes_orphaned_descendants(start: Start, tmp_path: Path) -> None:
+def test_stop_takes_orphaned_descendants(start, tmp_path):
     process = start(ORPHAN)
     orphan = read_pid(tmp_path / "orphan")
     process.stop(0)
@@ -93,14 +93,14 @@ def test_stop_takes_orphaned_descendants(start: Start, tmp_path: Path) -> None:
     assert not is_alive(orphan)
 
 
-def test_grace_lets_the_command_clean_up(start: Start, tmp_path: Path) -> None:
+def test_grace_lets_the_command_clean_up(start, tmp_path):
     process = start("trap 'touch cleaned; exit 0' TERM; touch ready; sleep 300 & wait", 10.0)
     assert clock.wait_until((tmp_path / "ready").exists, DEADLINE_SECONDS)
     process.stop()
     assert (tmp_path / "cleaned").exists()
 
 
-def test_command_gets_default_signals(start: Start, tmp_path: Path) -> None:
+def test_command_gets_default_signals(start, tmp_path):
     process = start("grep SigIgn /proc/self/status > ignored")
     assert clock.wait_until(lambda: not process.is_running, DEADLINE_SECONDS)
     ignored = int((tmp_path / "ignored").read_text().split()[1], 16)
@@ -109,18 +109,14 @@ def test_command_gets_default_signals(start: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_everything_ends_with_its_owner(
-    owner: tuple[subprocess.Popen[str], int, int], tmp_path: Path, number: signal.Signals
-) -> None:
+def test_everything_ends_with_its_owner(owner, tmp_path, number):
     process, command, guard = owner
     orphan = read_pid(tmp_path / "orphan")
     process.send_signal(number)
     assert all_end(command, guard, orphan)
 
 
-def test_command_ends_with_its_guard(
-    owner: tuple[subprocess.Popen[str], int, int], tmp_path: Path
-) -> None:
+def test_command_ends_with_its_guard(owner, tmp_path):
     _, command, guard = owner
     orphan = read_pid(tmp_path / "orphan")
     os.kill(guard, signal.SIGKILL)
@@ -129,9 +125,7 @@ def test_command_ends_with_its_guard(
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_command_whose_end_is_awaited_ends_with_who_waits(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_command_whose_end_is_awaited_ends_with_who_waits(tmp_path, number):
     waiter = [sys.executable, "-c", WAITER, str(tmp_path), ORPHAN]
     with subprocess.Popen(waiter, stderr=subprocess.DEVNULL) as process:
         orphan = read_pid(tmp_path / "orphan")
@@ -139,7 +133,7 @@ def test_a_command_whose_end_is_awaited_ends_with_who_waits(
     assert all_end(orphan)
 
 
-def test_a_command_whose_end_is_awaited_tells_all(tmp_path: Path) -> None:
+def test_a_command_whose_end_is_awaited_tells_all(tmp_path):
     script = "cat; pwd; echo wrong >&2; exit 7"
     code, said = run_to_end(["sh", "-c", script], "it", lambda _text: None, tmp_path)
     assert (code, said) == (7, f"{tmp_path}\nwrong\n")

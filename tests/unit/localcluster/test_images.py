@@ -18,9 +18,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_an_image_is_found_with_any_tag_and_its_folder_lies_beside_the_table(
-    tmp_path: Path,
-) -> None:
+def test_an_image_is_found_with_any_tag_and_its_folder_lies_beside_the_table(tmp_path):
     image = ImageTable([write(tmp_path, MINE)]).find("mine:2")
     assert image is not None
     assert image.folders == {"/workspace": tmp_path / "program"}
@@ -39,16 +37,14 @@ def test_an_image_is_found_with_any_tag_and_its_folder_lies_beside_the_table(
         pytest.param("mine", "images.yaml", id="text"),
     ],
 )
-def test_a_table_that_is_wrong_is_refused_with_its_file(
-    tmp_path: Path, text: str, words: str
-) -> None:
+def test_a_table_that_is_wrong_is_refused_with_its_file(tmp_path, text, words):
     with pytest.raises(LocalClusterError) as caught:
         ImageTable([write(tmp_path, text)])
     assert words in str(caught.value)
     assert "images.yaml" in str(caught.value)
 
 
-def test_a_missing_image_is_told_with_the_table_to_add_it_to(tmp_path: Path) -> None:
+def test_a_missing_image_is_told_with_the_table_to_add_it_to(tmp_path):
     table = ImageTable([write(tmp_path, MINE)])
     assert table.missing("m:1") == f'"m:1" is not in the image table {tmp_path}/images.yaml: ' + (
         "add it there"
@@ -56,7 +52,7 @@ def test_a_missing_image_is_told_with_the_table_to_add_it_to(tmp_path: Path) -> 
     assert "--images FILE" in ImageTable([]).missing("m:1")
 
 
-def test_every_container_of_a_manifest_has_its_image_looked_up() -> None:
+def test_every_container_of_a_manifest_has_its_image_looked_up():
     pod = {"spec": {"initContainers": [{"image": "a"}], "containers": [{"image": "b"}, {}, "x"]}}
     job = {
         "spec": {"worker": {"template": pod}, "ps": {"template": {"spec": {"containers": None}}}}
@@ -65,6 +61,6 @@ def test_every_container_of_a_manifest_has_its_image_looked_up() -> None:
 
 
 @pytest.mark.parametrize("text", ["mine", "=folder", "mine="])
-def test_what_is_no_pair_of_name_and_folder_is_refused(text: str) -> None:
+def test_what_is_no_pair_of_name_and_folder_is_refused(text):
     with pytest.raises(ValueError, match="not NAME=FOLDER"):
         ownimages.parse_pair(text)

@@ -1,14 +1,13 @@
 """The thread that writes all containers' logs."""
 
 import os
-from pathlib import Path
 
 from localcluster.node.runtime.logs import LogFile, LogPump
 
 END_SECONDS = 10.0
 
 
-def test_a_stream_that_a_fork_holds_open_stops_nobody(tmp_path: Path) -> None:
+def test_a_stream_that_a_fork_holds_open_stops_nobody(tmp_path):
     pump = LogPump()
     pump.start()
     copies = []

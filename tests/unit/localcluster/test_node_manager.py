@@ -65,7 +65,7 @@ def pod(uid: str = "1", phase: str = "Pending", node_name: str = "node-0") -> Ra
     }
 
 
-def test_late_news_of_a_pod_that_has_ended_start_nothing(node: PodManager) -> None:
+def test_late_news_of_a_pod_that_has_ended_start_nothing(node):
     node.event("ADDED", pod())
     Worker.started[0].finish()
     node.event("MODIFIED", pod(phase="Running"))
@@ -73,7 +73,7 @@ def test_late_news_of_a_pod_that_has_ended_start_nothing(node: PodManager) -> No
     assert len(Worker.started) == 1
 
 
-def test_the_next_pod_of_the_name_is_started(node: PodManager) -> None:
+def test_the_next_pod_of_the_name_is_started(node):
     node.event("ADDED", pod())
     Worker.started[0].finish()
     node.event("DELETED", pod(phase="Succeeded"))

@@ -1,7 +1,5 @@
 """The parts of the node that only compute."""
 
-from pathlib import Path
-
 import pytest
 
 from localcluster.node.pod.backoff import Backoff
@@ -14,7 +12,7 @@ from localcluster.node.spec.quantity import parse_quantity
     ("text", "value"),
     [("500m", "0.5"), (2, "2"), ("1.5Gi", "1610612736"), ("1e3", "1000"), ("1k", "1000")],
 )
-def test_quantities(text: str | int, value: str) -> None:
+def test_quantities(text, value):
     assert str(parse_quantity(text).normalize().to_integral_value()) == value or (
         float(parse_quantity(text)) == float(value)
     )
@@ -32,11 +30,11 @@ def test_quantities(text: str | int, value: str) -> None:
         ("x$(A)y$(A)", "x1y1"),
     ],
 )
-def test_references(text: str, expanded: str) -> None:
+def test_references(text, expanded):
     assert expand(text, {"A": "1"}) == expanded
 
 
-def test_delays_double_up_to_five_minutes() -> None:
+def test_delays_double_up_to_five_minutes():
     backoff = Backoff(10, first_is_free=True)
     delays = []
     for _ in range(8):
@@ -45,7 +43,7 @@ def test_delays_double_up_to_five_minutes() -> None:
     assert delays == [0, 10, 20, 40, 80, 160, 300, 300]
 
 
-def test_a_long_run_starts_the_delays_anew() -> None:
+def test_a_long_run_starts_the_delays_anew():
     backoff = Backoff(10, first_is_free=True)
     for _ in range(3):
         backoff.failed(now=0)
@@ -53,7 +51,7 @@ def test_a_long_run_starts_the_delays_anew() -> None:
     assert backoff.left_seconds(now=0) == 0
 
 
-def test_a_log_without_a_last_newline_is_shown_as_written(tmp_path: Path) -> None:
+def test_a_log_without_a_last_newline_is_shown_as_written(tmp_path):
     log = LogFile(tmp_path / "0.log")
     log.write("stdout", b"one\ntw")
     log.write("stdout", b"o")

@@ -1,12 +1,11 @@
 """The cluster's certificates."""
 
 import ssl
-from pathlib import Path
 
 from localcluster.client.pki import Authority
 
 
-def test_a_client_that_keeps_to_the_letter_takes_them(tmp_path: Path) -> None:
+def test_a_client_that_keeps_to_the_letter_takes_them(tmp_path):
     """From Python 3.13 on, every client does."""
     authority = Authority()
     pair = authority.issue("server", ["localhost"], ["127.0.0.1"])

@@ -24,5 +24,5 @@ CLUSTER = PROXY.replace("utun", "lc4711")
         pytest.param(DEFAULT + PROXY + OFFICE, "100.96.0.0", id="proxy and office"),
     ],
 )
-def test_pods_have_addresses_that_lead_nowhere_else(routes: str, first: str) -> None:
+def test_pods_have_addresses_that_lead_nowhere_else(routes, first):
     assert choose_range(HEAD + routes) == first

@@ -35,9 +35,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_what_was_not_used_for_long_is_removed(
-    cache: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_not_used_for_long_is_removed(cache, capsys):
     ensure_installed(cache / "used", Recipe("used", ()), print)
     assert main(["prune"]) == 0
     assert sorted(path.name for path in cache.iterdir()) == ["used", "used.lock"]
@@ -63,7 +61,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             os.seteuid(0)
 
 
-def test_nothing_is_left_of_a_write_protected_environment(nobody: Path) -> None:
+def test_nothing_is_left_of_a_write_protected_environment(nobody):
     for name in ("lib/python3/site-packages/package", "bin"):
         (nobody / "old" / name).mkdir(parents=True)
     (nobody / "old" / "bin" / "program").touch()
@@ -72,11 +70,11 @@ def test_nothing_is_left_of_a_write_protected_environment(nobody: Path) -> None:
     assert [*nobody.iterdir()] == []
 
 
-def test_longer_times_keep_more(cache: Path) -> None:
+def test_longer_times_keep_more(cache):
     assert main(["prune", "--days", "41"]) == 0
     assert len([*cache.iterdir()]) == 4
 
 
-def test_an_empty_cache_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_cache_is_no_error(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert main(["prune"]) == 0

@@ -61,7 +61,7 @@ def named(kind: str, name: str, **metadata: str) -> Raw:
 
 @pytest.mark.parametrize("own", [[], ["team-a"], ["team-a", "data"], ["default"]], ids=str)
 @pytest.mark.parametrize("namespace", ["team-a", "default"])
-def test_a_file_may_bring_its_namespaces(own: list[str], namespace: str) -> None:
+def test_a_file_may_bring_its_namespaces(own, namespace):
     cluster = OneCluster()
     objects = [named("PaddleJob", "mine"), *(named("Namespace", name) for name in own)]
     create_objects(cast(Cluster, cluster), objects, namespace)
@@ -69,14 +69,14 @@ def test_a_file_may_bring_its_namespaces(own: list[str], namespace: str) -> None
     assert cluster.objects == [(namespace, "mine")]
 
 
-def test_text_that_kubectl_takes_for_a_number_stays_text() -> None:
+def test_text_that_kubectl_takes_for_a_number_stays_text():
     cluster = OneCluster()
     job = named("PaddleJob", "mine") | {"spec": {"args": ["--lr", "1e-3", "08", "y"]}}
     create_objects(cast(Cluster, cluster), [job], "default")
     assert json.loads(cluster.texts[-1]) == job
 
 
-def test_no_role_asks_for_a_node_that_another_role_excludes() -> None:
+def test_no_role_asks_for_a_node_that_another_role_excludes():
     def role(zone: str) -> Raw:
         containers = [{"name": "paddle", "image": "i"}]
         spec = {"containers": containers, "nodeSelector": {"zone": zone}, "nodeName": zone}
@@ -97,6 +97,6 @@ def test_no_role_asks_for_a_node_that_another_role_excludes() -> None:
         {"containers": [{"resources": "x"}, {"resources": {"limits": [{}]}}]},
     ],
 )
-def test_objects_that_the_api_server_will_refuse_are_left_to_it(spec: dict[str, Any]) -> None:
+def test_objects_that_the_api_server_will_refuse_are_left_to_it(spec):
     """A file for `run --local` can hold more than its job, which alone is checked before."""
     assert resources_of(spec) == set()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pytest_mock import MockerFixture
 
 from localcluster.build.environments import Recipe, ensure_installed, packages_path
 from localcluster.build.requirements import digest_requirements
@@ -50,7 +49,7 @@ def requirements(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_file_that_is_referred_to_counts(requirements: Path, name: str) -> None:
+def test_every_file_that_is_referred_to_counts(requirements, name):
     before = packages_path("examples", requirements)
     assert packages_path("examples", requirements) == before
     file = requirements.parent / name
@@ -59,14 +58,14 @@ def test_every_file_that_is_referred_to_counts(requirements: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ["source/build/x.py", "source/x.egg-info/PKG-INFO", "unrelated"])
-def test_what_a_build_leaves_counts_for_nothing(requirements: Path, name: str) -> None:
+def test_what_a_build_leaves_counts_for_nothing(requirements, name):
     before = digest_requirements(requirements)
     (requirements.parent / name).parent.mkdir(exist_ok=True)
     (requirements.parent / name).write_text("new")
     assert digest_requirements(requirements) == before
 
 
-def test_variables_count(requirements: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_count(requirements, monkeypatch):
     requirements.write_text("-r ${FOLDER}/limits.txt\n")
     found = set()
     for folder in ("more", str(requirements.parent)):
@@ -86,9 +85,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_the_interpreter_and_the_image_count(
-    requirements: Path, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
+def test_the_interpreter_and_the_image_count(requirements, monkeypatch, what):
     monkeypatch.setattr("localcluster.build.training.find", lambda version: None)
     before = packages_path("examples", requirements)
     CHANGES[what](monkeypatch)
@@ -107,9 +104,7 @@ def test_the_interpreter_and_the_image_count(
         ("ERROR: Invalid requirement: 'a b'", "ERROR: Invalid requirement: 'a b'"),
     ],
 )
-def test_pip_that_fails_is_told_by_its_cause(
-    printed: str, told: str, tmp_path: Path, mocker: MockerFixture
-) -> None:
+def test_pip_that_fails_is_told_by_its_cause(printed, told, tmp_path, mocker):
     mocker.patch("localcluster.build.environments.run_to_end", return_value=(1, printed))
     with pytest.raises(LocalClusterError, match=re.escape(f"mine cannot be installed: {told}")):
         ensure_installed(tmp_path / "made", Recipe("mine", []), lambda _said: None)

@@ -1,7 +1,5 @@
 """What the local cluster adds to the client of `kube`: yes or no about a server, and conditions."""
 
-from typing import Any
-
 import pytest
 
 from localcluster.client.rest import has_condition
@@ -17,5 +15,5 @@ from localcluster.client.rest import has_condition
         pytest.param(None, False, id="no status"),
     ],
 )
-def test_conditions(status: dict[str, Any] | None, holds: bool) -> None:
+def test_conditions(status, holds):
     assert has_condition({"status": status}, "Ready") is holds

@@ -31,10 +31,10 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("path", "expected"), PATHS.items(), ids=PATHS)
-def test_a_path_leads_to_a_place_in_the_root(root: Path, path: str, expected: str) -> None:
+def test_a_path_leads_to_a_place_in_the_root(root, path, expected):
     assert resolve_in(root, path) == root / expected
 
 
-def test_links_in_a_circle_are_an_error(root: Path) -> None:
+def test_links_in_a_circle_are_an_error(root):
     with pytest.raises(OSError, match="Too many levels of symbolic links"):
         resolve_in(root, "/loop/x")

@@ -40,7 +40,7 @@ os.execv(sys.executable, [sys.executable, "-m", {__name__!r}, *sys.argv[1:]])
 
 
 @pytest.mark.parametrize("allowed", ["namespaces", "none"])
-def test_a_user_runs_containers_on_the_machines_network(tmp_path: Path, allowed: str) -> None:
+def test_a_user_runs_containers_on_the_machines_network(tmp_path, allowed):
     command = [sys.executable, "-c", BECOME, allowed, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=2 * SECONDS)
     if done.returncode == NOT_ALLOWED:
@@ -48,7 +48,7 @@ def test_a_user_runs_containers_on_the_machines_network(tmp_path: Path, allowed:
     assert done.returncode == 0, done.stderr
 
 
-def test_namespaces_that_give_no_rights_are_not_entered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_namespaces_that_give_no_rights_are_not_entered(monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(errno.EPERM, "as a machine's policy may")
 
@@ -56,9 +56,7 @@ def test_namespaces_that_give_no_rights_are_not_entered(monkeypatch: pytest.Monk
     assert not spawner.isolate()
 
 
-def test_a_pods_network_that_is_asked_for_again_is_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_pods_network_that_is_asked_for_again_is_the_same(monkeypatch):
     made: list[int] = []
 
     def make(*_: object) -> int:
@@ -79,7 +77,7 @@ def test_a_pods_network_that_is_asked_for_again_is_the_same(
         os.fstat(network)
 
 
-def test_command_that_is_too_long_for_a_packet_leaves_the_spawner() -> None:
+def test_command_that_is_too_long_for_a_packet_leaves_the_spawner():
     node, spawner_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with node, spawner_end:
         with pytest.raises(OSError, match="too long"):

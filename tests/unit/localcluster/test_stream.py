@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pytest_mock import MockerFixture
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, BytesMessage, Ping, Pong, RejectConnection, Request
 
@@ -70,9 +69,7 @@ def connected(*subprotocols: str) -> Iterator[tuple[Client, Channel]]:
 @pytest.mark.parametrize(
     ("wanted", "chosen"), [(("old", "new"), "new"), (("old",), "old"), (("other",), None)]
 )
-def test_the_first_subprotocol_that_both_know_is_chosen(
-    wanted: tuple[str, ...], chosen: str | None
-) -> None:
+def test_the_first_subprotocol_that_both_know_is_chosen(wanted, chosen):
     with connected(*wanted) as (client, channel):
         assert channel.is_open == (chosen is not None)
         if chosen:
@@ -83,7 +80,7 @@ def test_the_first_subprotocol_that_both_know_is_chosen(
             assert client.answer.status_code == 400
 
 
-def test_the_parts_of_a_message_are_one() -> None:
+def test_the_parts_of_a_message_are_one():
     with connected("new") as (client, channel):
         messages = channel.messages()
         client.send(BytesMessage(b"one ", message_finished=False))
@@ -92,7 +89,7 @@ def test_the_parts_of_a_message_are_one() -> None:
         assert [next(messages), next(messages)] == [b"one message", b"another"]
 
 
-def test_a_ping_is_answered() -> None:
+def test_a_ping_is_answered():
     with connected("new") as (client, channel):
         client.send(Ping(b"there?"))
         client.send(BytesMessage(b"after it"))
@@ -102,13 +99,13 @@ def test_a_ping_is_answered() -> None:
         assert answer.payload == b"there?"
 
 
-def test_messages_end_with_the_client() -> None:
+def test_messages_end_with_the_client():
     with connected("new") as (client, channel):
         client.socket.close()
         assert [*channel.messages()] == []
 
 
-def test_nothing_is_sent_after_the_end() -> None:
+def test_nothing_is_sent_after_the_end():
     with connected("new") as (_, channel):
         channel.close()
         with pytest.raises(OSError, match="closed"):
@@ -125,7 +122,7 @@ def test_nothing_is_sent_after_the_end() -> None:
     ],
     ids=lambda message: str(message[:20]),
 )
-def test_nonsense_does_not_end_a_command(nonsense: bytes, mocker: MockerFixture) -> None:
+def test_nonsense_does_not_end_a_command(nonsense, mocker):
     channel, runtime = mocker.Mock(), mocker.Mock()
     channel.messages.return_value = iter([nonsense, nonsense])
     runtime.exec.side_effect = lambda _, __, streams: (mocker.Mock(), open_report(streams))
@@ -140,11 +137,11 @@ def open_report(streams: list[int]) -> int:
     return os.open(os.devnull, os.O_RDONLY)
 
 
-def test_the_dictionary_is_that_of_the_protocol() -> None:
+def test_the_dictionary_is_that_of_the_protocol():
     assert zlib.adler32(spdy.DICTIONARY) == 0xE3C6A7C2  # as each stream of headers names it
 
 
-def test_headers_that_grow_without_end_are_refused() -> None:
+def test_headers_that_grow_without_end_are_refused():
     deflate = zlib.compressobj(zdict=spdy.DICTIONARY)
     block = deflate.compress(bytes(1 << 20)) + deflate.flush(zlib.Z_SYNC_FLUSH)
     with pytest.raises(ValueError, match="more than 64 KiB"):
@@ -204,7 +201,7 @@ def kubectl() -> Iterator[Kubectl]:
     assert not thread.is_alive()
 
 
-def test_bytes_go_both_ways_until_both_ends_have_ended(kubectl: Kubectl) -> None:
+def test_bytes_go_both_ways_until_both_ends_have_ended(kubectl):
     with socket.create_server(("127.0.0.1", 0)) as pod:
         port = pod.getsockname()[1]
         echo = threading.Thread(target=send_back, args=[pod])
@@ -237,7 +234,7 @@ def send_all(kubectl: Kubectl) -> None:
     kubectl.send(spdy.data(3, b"", is_last=True))
 
 
-def test_a_stream_that_is_reset_leaves_the_pod(kubectl: Kubectl) -> None:
+def test_a_stream_that_is_reset_leaves_the_pod(kubectl):
     with socket.create_server(("127.0.0.1", 0)) as pod:
         pod.settimeout(SECONDS)
         port = pod.getsockname()[1]
@@ -250,7 +247,7 @@ def test_a_stream_that_is_reset_leaves_the_pod(kubectl: Kubectl) -> None:
             assert connection.recv(1) == b""
 
 
-def test_a_ping_of_spdy_comes_back(kubectl: Kubectl) -> None:
+def test_a_ping_of_spdy_comes_back(kubectl):
     ping = spdy.control(spdy.PING, (1).to_bytes(4))
     kubectl.send(ping[:5])
     kubectl.send(ping[5:])

@@ -12,7 +12,7 @@ from examples.quickstart.__main__ import (
 )
 from localcluster.build import training
 from localcluster.build.images import ImageTable, check_servers
-from localcluster.build.training import Interpreter, Version, choose, found_on_path
+from localcluster.build.training import Interpreter, choose, found_on_path
 from localcluster.machine.errors import LocalClusterError
 
 ANSWER = 'echo \'["3.12.1", "/opt/python3.12", "/opt"]\'\n'
@@ -34,14 +34,12 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("mine", "others", "paddle", "chosen"), CHOICES)
-def test_the_first_that_has_servers_trains(
-    mine: Version, others: list[Version], paddle: str, chosen: Version
-) -> None:
+def test_the_first_that_has_servers_trains(mine, others, paddle, chosen):
     found = choose(python(*mine), {each: python(*each) for each in others})
     assert (found.paddle.version, found.python.version) == (paddle, chosen)
 
 
-def test_where_nothing_trains_it_says_what_to_install() -> None:
+def test_where_nothing_trains_it_says_what_to_install():
     with pytest.raises(LocalClusterError) as caught:
         choose(python(3, 14), {})
     assert str(caught.value) == (
@@ -55,7 +53,7 @@ def write_program(folder: Path, name: str, script: str) -> None:
     (folder / name).chmod(0o755)
 
 
-def test_others_are_asked_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_are_asked_where_they_are(tmp_path, monkeypatch):
     """A stand-in of a version manager that has no such version is none."""
     stand_ins, programs = tmp_path / "stand-ins", tmp_path / "programs"
     for version in ("3.11", "3.12"):
@@ -77,14 +75,12 @@ def without_servers(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{module}.training", lambda: found)
 
 
-def test_a_job_with_servers_is_refused_where_there_are_none(without_servers: None) -> None:
+def test_a_job_with_servers_is_refused_where_there_are_none(without_servers):
     with pytest.raises(LocalClusterError, match=r"PaddlePaddle 3\.3\.1.*put Python 3\.12"):
         check_servers(read_documents(JOB), ImageTable([]))
     check_servers(read_documents(COLLECTIVE_JOB), ImageTable([]))
 
 
-def test_the_default_job_is_one_that_trains(
-    without_servers: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_default_job_is_one_that_trains(without_servers, capsys):
     assert default_job() == COLLECTIVE_JOB
     assert "no parameter servers" in capsys.readouterr().out

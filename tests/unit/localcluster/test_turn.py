@@ -73,7 +73,7 @@ def come(server: Server, turn: Turn, job: str) -> None:
     assert not turn.take(pod(job))
 
 
-def test_nobody_waits_for_an_answer_that_another_waits_for(server: Server, turn: Turn) -> None:
+def test_nobody_waits_for_an_answer_that_another_waits_for(server, turn):
     free = []
 
     def try_lock() -> None:
@@ -86,9 +86,7 @@ def test_nobody_waits_for_an_answer_that_another_waits_for(server: Server, turn:
     assert free == [True]
 
 
-def test_a_pod_that_waits_for_its_turn_ends_at_its_deadline(
-    tmp_path: Path, server: Server, turn: Turn
-) -> None:
+def test_a_pod_that_waits_for_its_turn_ends_at_its_deadline(tmp_path, server, turn):
     come(server, turn, "first")
     nothing: Any = SimpleNamespace(
         record=lambda *_: None,

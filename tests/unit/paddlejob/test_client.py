@@ -9,7 +9,6 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +52,7 @@ def read_logs(job: Job, timeout: Any) -> list[str]:
 def 训练() -> None: ...
 
 
-def test_it_is_imported_soon() -> None:
+def test_it_is_imported_soon():
     def seconds() -> float:
         program = "import time; before = time.process_time(); import paddlejob; "
         words = [sys.executable, "-c", f"{program}print(time.process_time() - before)"]
@@ -63,13 +62,13 @@ def test_it_is_imported_soon() -> None:
     assert min(seconds() for _ in range(3)) < IMPORT_CPU_SECONDS
 
 
-def test_every_name_is_there() -> None:
+def test_every_name_is_there():
     assert all(getattr(paddlejob, name).__doc__ for name in paddlejob.__all__)
     with pytest.raises(AttributeError):
         _ = paddlejob.nothing
 
 
-def test_without_a_cluster(tmp_path: Path) -> None:
+def test_without_a_cluster(tmp_path):
     with pytest.raises(paddlejob.NoCluster, match="cannot read the kubeconfig"):
         Client(kubeconfig=tmp_path / "none").jobs()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -80,7 +79,7 @@ def test_without_a_cluster(tmp_path: Path) -> None:
     assert caught.value.__suppress_context__ and len(str(caught.value).splitlines()) == 1
 
 
-def test_errors_keep_their_meaning() -> None:
+def test_errors_keep_their_meaning():
     assert type(translate(NoOperator(NO_OPERATOR))) is paddlejob.NoOperator
     assert type(translate(Problem("anything else"))) is paddlejob.PaddleJobError
 
@@ -89,7 +88,7 @@ SHARED = ("access/*", "code/*", "gather/*", "actions", "commands/logs", "command
 OF_THE_SHELL = re.compile(r"(^|\W)--?[a-z]|kubectl")
 
 
-def test_no_error_of_the_tools_speaks_of_options() -> None:
+def test_no_error_of_the_tools_speaks_of_options():
     """What the client shares with the command line says on its own what helps in a shell."""
     files = [each for name in SHARED for each in (CHECKOUT / "pdj").glob(f"{name}.py")]
     raised = [
@@ -103,7 +102,7 @@ def test_no_error_of_the_tools_speaks_of_options() -> None:
     assert not [each for each in said if OF_THE_SHELL.search(each)]
 
 
-def test_the_job_of_a_function() -> None:
+def test_the_job_of_a_function():
     words = {"workers": 2, "resources": {"nvidia.com/gpu": 8}, "env": {"A": "1"}, "queue": "q"}
     job = build_training(given(fit, **words))
     spec = job["spec"]
@@ -115,7 +114,7 @@ def test_the_job_of_a_function() -> None:
     assert container["env"] == [{"name": "A", "value": "1"}]
 
 
-def test_a_function_whose_name_no_job_can_have_needs_another() -> None:
+def test_a_function_whose_name_no_job_can_have_needs_another():
     def 训练() -> None: ...
 
     assert build_training(given(训练, name="train"))["metadata"]["name"] == "train"
@@ -123,7 +122,7 @@ def test_a_function_whose_name_no_job_can_have_needs_another() -> None:
         build_training(given(训练))
 
 
-def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
+def test_the_same_call_sends_the_same_code(tmp_path):
     (tmp_path / "more.py").write_text("A = 1\r\n")
     one, two, other = (
         pack(given(code=tmp_path, requirements=["einops"]), files_of(fit, tmp_path, {"lr": lr}))
@@ -177,7 +176,7 @@ def test_the_same_call_sends_the_same_code(tmp_path: Path) -> None:
         ({"function": 训练}, "no job name can be made from '训练': pass name="),
     ],
 )
-def test_what_cannot_be_meant_is_refused(words: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_meant_is_refused(words, said):
     with pytest.raises(paddlejob.NotSendable, match=said):
         Client(kubeconfig="/no/such/kubeconfig").train(**{"image": "python", **words})
 
@@ -192,7 +191,7 @@ def test_what_cannot_be_meant_is_refused(words: dict[str, Any], said: str) -> No
         ({"local": True, "nodes": "2"}, "nodes: '2' is not a whole number"),
     ],
 )
-def test_a_client_says_which_argument_is_of_another_kind(words: dict[str, Any], said: str) -> None:
+def test_a_client_says_which_argument_is_of_another_kind(words, said):
     with pytest.raises(paddlejob.NotSendable, match=said):
         Client(**words)
 
@@ -200,19 +199,19 @@ def test_a_client_says_which_argument_is_of_another_kind(words: dict[str, Any], 
 @pytest.mark.parametrize(
     "words", [{"requirements": ["einops"]}, {"index_url": "https://x"}, {"include": ["*.bin"]}]
 )
-def test_submit_refuses_what_has_no_effect_alone(words: dict[str, Any]) -> None:
+def test_submit_refuses_what_has_no_effect_alone(words):
     job = paddle_job("one", {"worker": (1, shell("true"))})
     with pytest.raises(paddlejob.NotSendable, match=": only with code"):
         Client(kubeconfig="/no/such/kubeconfig").submit(job, **words)
 
 
-def test_a_folder_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_sent_is_refused(tmp_path):
     (tmp_path / ".env").write_text("PASSWORD=1\n")
     with pytest.raises(paddlejob.NotSendable, match=r"'.env': may be a secret"):
         Client(kubeconfig="/no/such/kubeconfig").train(fit, image="python", code=tmp_path)
 
 
-def test_a_picture_is_escaped() -> None:
+def test_a_picture_is_escaped():
     raw = paddle_job("one", {"worker": (1, shell("true"))})
     raw["metadata"] |= {"namespace": EVIL, "uid": "1"}
     raw["status"] = {"phase": "Failed", "reason": "PodFailed", "message": EVIL}
@@ -230,7 +229,7 @@ def test_a_picture_is_escaped() -> None:
         *((Job.wait, each) for each in (-1, float("nan"), True)),
     ],
 )
-def test_a_timeout_is_a_number(call: Callable[..., object], timeout: object) -> None:
+def test_a_timeout_is_a_number(call, timeout):
     job = Job(Client("default", kubeconfig="/no/such/kubeconfig"), placed())
     with pytest.raises(paddlejob.NotSendable, match=f"timeout: {timeout!r} is not a number from 0"):
         call(job, timeout=timeout)
@@ -263,11 +262,8 @@ class Full(Cluster):
     ids=["refused", "late", "interrupted"],
 )
 def test_an_ended_job_that_is_not_created_again_can_be_submitted(
-    error: BaseException,
-    kind: type[BaseException],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
+    error, kind, monkeypatch, tmp_path
+):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("pdj.commands.restart.wait_until_gone", lambda *_: None)
     cluster, raw = Full(error), {**placed(), "status": {"phase": "Failed"}}
@@ -285,6 +281,6 @@ def test_an_ended_job_that_is_not_created_again_can_be_submitted(
     assert cluster.get(f"{JOBS}/mine")["spec"] == raw["spec"]
 
 
-def test_packages_go_alone() -> None:
+def test_packages_go_alone():
     bundle = pack(given(requirements=["einops", "numpy"]), {})
     assert bundle and bundle.requirements == b"einops\nnumpy\n"

@@ -122,9 +122,7 @@ UNSENDABLE = {
 
 
 @pytest.mark.parametrize(("source", "line", "word"), UNSENDABLE.values(), ids=UNSENDABLE)
-def test_a_function_that_cannot_be_sent_is_refused_by_name_and_line(
-    source: str, line: int, word: str, tmp_path: Path
-) -> None:
+def test_a_function_that_cannot_be_sent_is_refused_by_name_and_line(source, line, word, tmp_path):
     with pytest.raises(NotSendable) as caught:
         pack_function(load(source, "f", tmp_path), {})
     (said,) = str(caught.value).splitlines()
@@ -143,12 +141,12 @@ def test_a_function_that_cannot_be_sent_is_refused_by_name_and_line(
     ],
     ids=["built in", "class", "partial", "decorated built in", "object"],
 )
-def test_what_has_no_source_of_its_own_is_refused(function: Any, said: str) -> None:
+def test_what_has_no_source_of_its_own_is_refused(function, said):
     with pytest.raises(NotSendable, match=re.escape(said)):
         pack_function(function, {})
 
 
-def test_a_function_without_a_file_is_refused() -> None:
+def test_a_function_without_a_file_is_refused():
     names: dict[str, Any] = {}
     # Python 3.13 has a source of <string>: the test process was started with python -c.
     exec(compile("def unwritten():\n    pass\n", "<unwritten>", "exec"), names)
@@ -169,12 +167,12 @@ def test_a_function_without_a_file_is_refused() -> None:
         ({"text": {None: 2}}, "the key None is not text"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(args: dict[Any, Any], said: str) -> None:
+def test_arguments_that_do_not_fit_are_refused(args, said):
     with pytest.raises(NotSendable, match=said):
         pack_function(main, args)
 
 
-def test_the_file_runs_alone(tmp_path: Path) -> None:
+def test_the_file_runs_alone(tmp_path):
     out = run(pack_function(fit, {"lr": 0.5, "names": ["ä", "\ud800"]}), tmp_path)
     text = r'"\n  begins two columns in\nnowhere"'
     assert out == f'[0.5, ["\\u00e4", "\\ud800"], {{"a": 1}}, 4, "b", {text}, "__main__"]\n'
@@ -183,14 +181,12 @@ def test_the_file_runs_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "args", "out"), [(json, {}, "a\nb\n"), (main, {"text": "x"}, "x\n")]
 )
-def test_a_function_may_have_any_name(
-    function: Callable[..., None], args: dict[str, str], out: str, tmp_path: Path
-) -> None:
+def test_a_function_may_have_any_name(function, args, out, tmp_path):
     assert run(pack_function(function, args), tmp_path) == out
 
 
 @pytest.mark.parametrize("name", ["json", "pathlib", "open", "paddlejob_json", "paddlejob_file"])
-def test_a_function_may_have_the_name_of_what_calls_it(name: str, tmp_path: Path) -> None:
+def test_a_function_may_have_the_name_of_what_calls_it(name, tmp_path):
     function = load(f"def {name}():\n    print('called')\n", name, tmp_path)
     assert run(pack_function(function, {}), tmp_path) == "called\n"
 
@@ -204,14 +200,14 @@ def load(source: str, name: str, folder: Path) -> Callable[..., None]:
     return function
 
 
-def test_the_whole_function_goes_whatever_characters_it_has(tmp_path: Path) -> None:
+def test_the_whole_function_goes_whatever_characters_it_has(tmp_path):
     source = f"def fit():\n    text = '{SEPARATORS}'\n    print(ascii(text))\n"
     files = pack_function(load(source, "fit", tmp_path), {})
     (tmp_path / "job").mkdir()
     assert run(files, tmp_path / "job") == ascii(SEPARATORS) + "\n"
 
 
-def test_a_function_may_define_a_dataclass(tmp_path: Path) -> None:
+def test_a_function_may_define_a_dataclass(tmp_path):
     source = (
         "def fit():\n    from dataclasses import dataclass\n    @dataclass\n    class Point:\n"
         "        x: int = 1\n    print(Point())\n"
@@ -219,21 +215,19 @@ def test_a_function_may_define_a_dataclass(tmp_path: Path) -> None:
     assert "Point(x=1)" in run(pack_function(load(source, "fit", tmp_path), {}), tmp_path)
 
 
-def test_a_function_that_was_given_another_name_is_called_by_its_own(tmp_path: Path) -> None:
+def test_a_function_that_was_given_another_name_is_called_by_its_own(tmp_path):
     fit = load("def fit():\n    print('fitted')\n", "fit", tmp_path)
     fit.__name__ = "my-training"
     assert run(pack_function(fit, {}), tmp_path) == "fitted\n"
 
 
-def test_what_a_notebook_adds_to_python_is_not_in_the_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_notebook_adds_to_python_is_not_in_the_job(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "display", noted, raising=False)
     with pytest.raises(NotSendable, match="fit, line 2: uses display"):
         pack_function(load("def fit():\n    display(1)\n", "fit", tmp_path), {})
 
 
-def test_a_function_of_a_folder_is_called_as_it_is(tmp_path: Path) -> None:
+def test_a_function_of_a_folder_is_called_as_it_is(tmp_path):
     (tmp_path / "steps").mkdir()
     (tmp_path / "steps" / "fit.py").write_text("def main(n):\n    print('fitted', n)\n")
     files = pack_reference("steps.fit:main", tmp_path, {"n": 2})
@@ -259,7 +253,7 @@ def test_a_function_of_a_folder_is_called_as_it_is(tmp_path: Path) -> None:
         ("broken:main", "is not Python"),
     ],
 )
-def test_a_reference_that_leads_nowhere_is_refused(name: str, said: str, tmp_path: Path) -> None:
+def test_a_reference_that_leads_nowhere_is_refused(name, said, tmp_path):
     (tmp_path / "fit.py").write_text(
         "def main(n):\n    pass\nasync def later():\n    pass\ndef many():\n    yield\n"
     )
@@ -278,7 +272,7 @@ DEFINED = {
 
 
 @pytest.mark.parametrize("how", DEFINED)
-def test_a_module_may_define_its_function_in_any_way(how: str, tmp_path: Path) -> None:
+def test_a_module_may_define_its_function_in_any_way(how, tmp_path):
     (tmp_path / "fit.py").write_text(DEFINED[how])
     (tmp_path / "fit").mkdir()  # of data, and no package
     assert MAIN in pack_reference("fit:fit", tmp_path, {})

@@ -82,7 +82,7 @@ CALLS: dict[str, Callable[[Job], object]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_every_call_says_that_the_job_is_gone(job: Job, name: str) -> None:
+def test_every_call_says_that_the_job_is_gone(job, name):
     threads = set(threading.enumerate())
     with pytest.raises(
         paddlejob.PaddleJobError, match=r"there is no job|has been deleted"
@@ -92,12 +92,12 @@ def test_every_call_says_that_the_job_is_gone(job: Job, name: str) -> None:
     assert not any("Keeper" in repr(each) for each in set(threading.enumerate()) - threads)
 
 
-def test_a_notebook_shows_why_there_is_no_picture(job: Job) -> None:
+def test_a_notebook_shows_why_there_is_no_picture(job):
     shown = job._repr_html_()
     assert "<div>&lt;Job default/&lt;b&gt;one&gt;: " in shown
     assert "there is no job" in shown or "has been deleted" in shown
 
 
-def test_a_job_without_a_name_is_not_the_list_of_all(job: Job) -> None:
+def test_a_job_without_a_name_is_not_the_list_of_all(job):
     with pytest.raises(paddlejob.PaddleJobError, match="'' is not a name for a job"):
         job._client.job("")

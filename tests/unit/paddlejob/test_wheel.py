@@ -48,17 +48,13 @@ def run(*words: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
     return done
 
 
-def test_the_wheel_is_imported_and_refuses_what_cannot_be_sent(
-    python: Path, tmp_path: Path
-) -> None:
+def test_the_wheel_is_imported_and_refuses_what_cannot_be_sent(python, tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     said = run(python, "program.py", cwd=tmp_path).stdout
     assert said.startswith("fit, line 6: uses RATE, which it neither defines nor imports")
 
 
-def test_a_local_cluster_needs_an_environment_without_the_wheel(
-    python: Path, tmp_path: Path
-) -> None:
+def test_a_local_cluster_needs_an_environment_without_the_wheel(python, tmp_path):
     words = (
         "import paddlejob as p\ntry: p.Client(local=True)\nexcept p.PaddleJobError as e: print(e)"
     )
@@ -66,6 +62,6 @@ def test_a_local_cluster_needs_an_environment_without_the_wheel(
     assert said.endswith("and pip uninstall paddlejob if the wheel is installed too\n")
 
 
-def test_the_wheel_brings_the_command(python: Path, tmp_path: Path) -> None:
+def test_the_wheel_brings_the_command(python, tmp_path):
     said = run(python.with_name("kubectl-pdj"), "version", "--client", cwd=tmp_path).stdout
     assert said.startswith("kubectl-pdj   ")

@@ -55,9 +55,7 @@ def write(tmp_path: Path) -> Write:
     return write
 
 
-def test_the_first_of_several_files_wins_and_all_are_known(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_of_several_files_wins_and_all_are_known(write, monkeypatch):
     files = [write("one"), write("two", server="https://b")]
     monkeypatch.setenv("KUBECONFIG", ":".join(["/nowhere", *files]))
     assert load_target(None, None).context == "one"
@@ -65,12 +63,12 @@ def test_the_first_of_several_files_wins_and_all_are_known(
 
 
 @pytest.mark.parametrize("value", ["false", "true", 1])
-def test_what_is_no_boolean_does_not_turn_tls_verification_off(write: Write, value: Any) -> None:
+def test_what_is_no_boolean_does_not_turn_tls_verification_off(write, value):
     with pytest.raises(Problem, match="insecure-skip-tls-verify is neither true nor false"):
         load_target(write(**{"insecure-skip-tls-verify": value}), None)
 
 
-def test_paths_are_seen_from_the_file(write: Write, tmp_path: Path) -> None:
+def test_paths_are_seen_from_the_file(write, tmp_path):
     (tmp_path / "token").write_text("secret\n")
     target = load_target(write(user={"tokenFile": "token"}), None)
     assert read_identity(target.user, target.cluster).authorization == "Bearer secret"
@@ -79,16 +77,12 @@ def test_paths_are_seen_from_the_file(write: Write, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "seen"), [("bin/login", "{}/bin/login"), ("/login", "/login"), ("login", "login")]
 )
-def test_a_plugin_with_a_path_is_seen_from_the_file(
-    write: Write, tmp_path: Path, command: str, seen: str
-) -> None:
+def test_a_plugin_with_a_path_is_seen_from_the_file(write, tmp_path, command, seen):
     user = load_target(write(user={"exec": {"command": command}}), None).user
     assert user["exec"]["command"] == seen.format(tmp_path)
 
 
-def test_a_pod_uses_its_service_account_unless_a_kubeconfig_is_there(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pod_uses_its_service_account_unless_a_kubeconfig_is_there(write, monkeypatch):
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "fd00::1")
     target = load_target(None, None)
     assert target.is_inside
@@ -113,7 +107,7 @@ def test_a_pod_uses_its_service_account_unless_a_kubeconfig_is_there(
         (bytes(range(256)), "cannot read"),
     ],
 )
-def test_a_broken_file_is_one_line(tmp_path: Path, text: str | bytes, says: str) -> None:
+def test_a_broken_file_is_one_line(tmp_path, text, says):
     path = tmp_path / "config"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(Problem, match=says) as told:
@@ -121,7 +115,7 @@ def test_a_broken_file_is_one_line(tmp_path: Path, text: str | bytes, says: str)
     assert "\n" not in str(told.value)
 
 
-def test_files_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_files_that_do_not_exist_are_named(monkeypatch, tmp_path):
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     monkeypatch.setenv("KUBECONFIG", "/nowhere:/no/where")
     with pytest.raises(Problem, match="no cluster: there is no file /nowhere, /no/where"):
@@ -153,7 +147,7 @@ def test_files_that_do_not_exist_are_named(monkeypatch: pytest.MonkeyPatch, tmp_
     ],
     ids=str,
 )
-def test_what_leads_to_no_cluster_is_said(write: Write, fields: Raw, says: str) -> None:
+def test_what_leads_to_no_cluster_is_said(write, fields, says):
     with pytest.raises(Problem, match=says):
         connect(load_target(write(**fields), None))
 
@@ -163,7 +157,7 @@ def plugin(script: str) -> Raw:
     return {"exec": {"command": "sh", "args": ["-c", script], "env": [{"name": "A", "value": "b"}]}}
 
 
-def test_a_plugin_is_asked_for_the_token() -> None:
+def test_a_plugin_is_asked_for_the_token():
     status = json.dumps({"status": {"token": "t$A"}}).replace('"', '\\"')
     user = plugin(f'test -n "$KUBERNETES_EXEC_INFO" && echo "{status}"')
     assert read_identity(user, {}) == Identity("Bearer tb")
@@ -182,20 +176,18 @@ def test_a_plugin_is_asked_for_the_token() -> None:
         *(({key: "/dev/zero"}, f"{key}: more than 1 MiB") for key in ("tokenFile", "client-key")),
     ],
 )
-def test_a_login_that_fails_is_one_line(user: Raw, says: str) -> None:
+def test_a_login_that_fails_is_one_line(user, says):
     with pytest.raises(Problem, match=says):
         read_identity(user, {})
 
 
-def test_a_plugin_may_be_given_a_variable_without_a_value() -> None:
+def test_a_plugin_may_be_given_a_variable_without_a_value():
     user = plugin('echo \'{"status": {"token": "t"}}\'')
     user["exec"]["env"] = [{"name": "A"}]
     assert read_identity(user, {}) == Identity("Bearer t")
 
 
-def test_words_of_a_plugin_reach_the_terminal_without_what_it_would_obey(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_of_a_plugin_reach_the_terminal_without_what_it_would_obey(capfd, monkeypatch):
     monkeypatch.setattr("kube.plugin.PATIENCE_SECONDS", 0.5)
     words = r"printf 'open \033[2J https://a\r\ncode: ' >&2; sleep 1"
     read_identity(plugin(f"{words}; echo '{{\"status\": {{}}}}'"), {}, plugin_seconds=20)
@@ -203,7 +195,7 @@ def test_words_of_a_plugin_reach_the_terminal_without_what_it_would_obey(
     assert capfd.readouterr().err == said
 
 
-def test_a_plugin_ends_with_the_tool(tmp_path: Path) -> None:
+def test_a_plugin_ends_with_the_tool(tmp_path):
     began, user = tmp_path / "began", plugin(f"echo $$ > {tmp_path}/began; sleep 60")
     program = f"from pdj.access.credentials import *; read_identity({user!r}, {{}})"
     with subprocess.Popen([sys.executable, "-c", program]) as tool:
@@ -212,14 +204,14 @@ def test_a_plugin_ends_with_the_tool(tmp_path: Path) -> None:
     eventually(lambda: not Path(f"/proc/{began.read_text().strip()}").exists())
 
 
-def test_a_login_under_nohup_outlives_the_terminal() -> None:
+def test_a_login_under_nohup_outlives_the_terminal():
     hang_up = 'sleep 0.5; kill -HUP $PPID; echo \'{"status": {"token": "t"}}\''
     program = f"from pdj.access.credentials import *; read_identity({plugin(hang_up)!r}, {{}})"
     done = subprocess.run(["nohup", sys.executable, "-c", program], capture_output=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_plugin_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+def test_a_plugin_that_hangs_is_ended_with_its_children(tmp_path):
     witness = tmp_path / "alive"
     started = time.monotonic()
     with pytest.raises(Problem, match=r"within 0\.5 s"):
@@ -228,9 +220,7 @@ def test_a_plugin_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     assert not witness.exists()
 
 
-def test_proxies_of_the_environment_are_for_others_than_this_machine(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_proxies_of_the_environment_are_for_others_than_this_machine(write, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
     monkeypatch.setenv("NO_PROXY", "corp.example,10.0.0.0/8")
     through = {
@@ -252,9 +242,7 @@ def contexts(write: Write) -> Callable[..., str]:
     return write_both
 
 
-def test_a_page_stays_with_its_context_when_its_login_is_renewed(
-    contexts: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_stays_with_its_context_when_its_login_is_renewed(contexts, monkeypatch):
     monkeypatch.setattr("pdj.ui.access.open_client", connect)
     file = contexts("mine", "old")
     access = Access(Session(argparse.Namespace(kubeconfig=file, context=None)))
@@ -264,7 +252,7 @@ def test_a_page_stays_with_its_context_when_its_login_is_renewed(
     assert (renewed.endpoint.host, renewed.credentials.header()) == ("mine", "Bearer new")
 
 
-def test_a_page_refuses_another_server_under_its_context(contexts: Callable[..., str]) -> None:
+def test_a_page_refuses_another_server_under_its_context(contexts):
     access = Access(Session(argparse.Namespace(kubeconfig=contexts("mine", "old"), context=None)))
     contexts("mine", "new", "https://elsewhere:1")
     access.refuse(Unauthorized("expired"))

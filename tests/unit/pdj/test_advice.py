@@ -126,11 +126,11 @@ RULES: dict[str, tuple[JobBuilder, str]] = {
 
 
 @pytest.mark.parametrize(("job", "rule"), RULES.values(), ids=RULES.keys())
-def test_advice_is_given_where_it_is_due(job: JobBuilder, rule: str, tmp_path: Path) -> None:
+def test_advice_is_given_where_it_is_due(job, rule, tmp_path):
     assert rules_of(job, tmp_path) == ({rule} if rule else set())
 
 
-def test_a_flag_names_more_accelerators(tmp_path: Path) -> None:
+def test_a_flag_names_more_accelerators(tmp_path):
     file = tmp_path / "job.yaml"
     job = workers(command=LAUNCH, resources={"limits": {"example.com/npu": 8}})
     file.write_text(yaml.safe_dump(job.build()))
@@ -152,7 +152,7 @@ def published(folder: Path) -> Iterator[Document]:
             yield from read_documents(str(folder / "job.yaml"))
 
 
-def test_no_published_job_is_warned_of(tmp_path: Path) -> None:
+def test_no_published_job_is_warned_of(tmp_path):
     jobs = [each for each in published(tmp_path) if is_job(each) and not find_errors(each)]
     assert len(jobs) > 20
     assert not [advice for job in jobs for advice in find_advice(job, OF_STYLE)]

@@ -54,7 +54,7 @@ def picture_of(job: JobBuilder) -> JobPicture:
         ),
     ],
 )
-def test_log_of_worker_0_shows_it(job: JobBuilder, logs: dict[str, str], is_alone: bool) -> None:
+def test_log_of_worker_0_shows_it(job, logs, is_alone):
     client, picture = cast("Client", Logs(**logs)), picture_of(job)
     alone = find_alone(client, picture)
     drawn = draw_job(picture, Screen(has_colour=False).paint, at(9), 200, alone=alone)
@@ -63,7 +63,7 @@ def test_log_of_worker_0_shows_it(job: JobBuilder, logs: dict[str, str], is_alon
     assert told == [Reason.WORKERS_SUCCEEDED, *[Reason.TRAINED_ALONE] * is_alone]
 
 
-def test_status_says_it_where_the_pods_are_gone() -> None:
+def test_status_says_it_where_the_pods_are_gone():
     job = a_job().with_workers(2).with_condition("TrainedAlone", True)
     job._raw["status"]["conditions"][0]["message"] = "each worker trained alone"
     assert (

@@ -44,7 +44,7 @@ def collected(cluster: Cluster) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("forbidden", "namespace"), [("namespaces/", "systems"), ("rolebindings", "paddle-system")]
 )
-def test_a_tenants_pod_with_the_operators_label_is_not_read(forbidden: str, namespace: str) -> None:
+def test_a_tenants_pod_with_the_operators_label_is_not_read(forbidden, namespace):
     owners = (("systems", "manager"), ("paddle-system", "x"), ("tenant", "manager"))
     binding = {"metadata": {"name": "b"}, "subjects": [ACCOUNT]}
     pods = [a_pod_of(*each) for each in owners]
@@ -56,7 +56,7 @@ def test_a_tenants_pod_with_the_operators_label_is_not_read(forbidden: str, name
     assert [query["limitBytes"] for query in cluster.queries] == [MAX_LOG_BYTES]
 
 
-def test_an_operator_of_the_jobs_namespace_is_read() -> None:
+def test_an_operator_of_the_jobs_namespace_is_read():
     """The user has no rights in other namespaces."""
     pods = [a_pod_of("default", "manager"), a_pod_of("default", "tenant")]
     binding = {"metadata": {}, "subjects": [ACCOUNT | {"namespace": "default"}]}
@@ -66,7 +66,7 @@ def test_an_operator_of_the_jobs_namespace_is_read() -> None:
     assert "operator.log: default/pod is not read: " in files["problems.txt"]
 
 
-def test_headers_of_probes_are_left_out_as_variables_are() -> None:
+def test_headers_of_probes_are_left_out_as_variables_are():
     headers = [{"name": "Authorization", "value": "secret"}]
     pod = {"containers": [{"livenessProbe": {"httpGet": {"httpHeaders": headers}}}]}
     assert "secret" not in str(redact(pod))

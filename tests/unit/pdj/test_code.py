@@ -65,7 +65,7 @@ def refusal(folder: Path, *includes: str) -> str:
 
 
 @pytest.mark.parametrize("is_kept", [True, False], ids=["git", "no git"])
-def test_ignored_files_stay_at_home(tmp_path: Path, is_kept: bool) -> None:
+def test_ignored_files_stay_at_home(tmp_path, is_kept):
     write(tmp_path, "train.py", "lib/a.py", "lib/__pycache__/a.pyc", "runs/1/x", "data/a.csv")
     write(tmp_path, "deep/data/a.csv", "x.log", "deep/x.log", "gone.py")
     (tmp_path / ".pdjignore").write_text("# large\n\n/data/*.csv\nruns/\n*.log\n")
@@ -80,7 +80,7 @@ def test_ignored_files_stay_at_home(tmp_path: Path, is_kept: bool) -> None:
     assert find_files(tmp_path, print) == names
 
 
-def test_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_files_are_the_same_bytes(tmp_path):
     folders = [write(tmp_path / each, "b.py", "a/c.sh") for each in ("one", "two")]
     for at, folder in enumerate(folders):
         (folder / "a/c.sh").chmod(0o700 if at else 0o755)
@@ -97,18 +97,18 @@ def test_the_same_files_are_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [".env", "a/.env.local", "k.PEM", "id_rsa", "a/.git/config"])
-def test_secrets_are_refused_by_name(name: str, tmp_path: Path) -> None:
+def test_secrets_are_refused_by_name(name, tmp_path):
     said = refusal(write(tmp_path, "train.py", name))
     assert name.removesuffix("/config") in said
     assert "never sent" in said
 
 
-def test_git_says_itself_why_it_reads_no_folder(tmp_path: Path) -> None:
+def test_git_says_itself_why_it_reads_no_folder(tmp_path):
     write(tmp_path, "train.py", ".git")
     assert "fatal" in refusal(tmp_path)
 
 
-def test_odd_files_are_refused_by_name(tmp_path: Path) -> None:
+def test_odd_files_are_refused_by_name(tmp_path):
     for at, (name, says) in enumerate(
         {"out": "a link out", "root": "a link out", "pipe": "a pipe", "sock": "a pipe",
          "null": "a device",
@@ -131,7 +131,7 @@ def test_odd_files_are_refused_by_name(tmp_path: Path) -> None:
         assert says in refusal(path.parent)
 
 
-def test_a_file_that_is_gone_and_a_link_to_itself(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_and_a_link_to_itself(tmp_path):
     with pytest.raises(Problem, match=r"cannot read 'gone.py'"):
         pack(tmp_path, ["gone.py"], [])
     (tmp_path / "loop").symlink_to("loop")
@@ -139,7 +139,7 @@ def test_a_file_that_is_gone_and_a_link_to_itself(tmp_path: Path) -> None:
         pack(tmp_path, ["loop"], [])
 
 
-def test_a_repository_in_the_folder_is_named(tmp_path: Path) -> None:
+def test_a_repository_in_the_folder_is_named(tmp_path):
     write(tmp_path, "train.py", "other/x")
     git(tmp_path, "init")
     git(tmp_path / "other", "init")
@@ -149,9 +149,7 @@ def test_a_repository_in_the_folder_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("target", "ignored"), [("e", ""), ("../outside", "/d\n")])
-def test_a_folder_that_has_become_a_link_is_sent_as_one_or_not_at_all(
-    target: str, ignored: str, tmp_path: Path
-) -> None:
+def test_a_folder_that_has_become_a_link_is_sent_as_one_or_not_at_all(target, ignored, tmp_path):
     """To git, the files of that name are still there: those behind the link."""
     folder = write(tmp_path / "in", "d/a/x", "e/a/x")
     write(tmp_path / "outside", "a/x")
@@ -164,15 +162,13 @@ def test_a_folder_that_has_become_a_link_is_sent_as_one_or_not_at_all(
     assert names == [".gitignore", *([] if ignored else ["d"]), "e/a/x"]
 
 
-def test_too_many_and_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_and_empty(tmp_path, monkeypatch):
     assert "every file in it is ignored" in refusal(tmp_path)
     monkeypatch.setattr("pdj.code.folder.MAX_FILES", 3)
     assert "more than 3 files" in refusal(write(tmp_path, *"abcd"))
 
 
-def test_a_file_that_changes_while_it_is_packed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_while_it_is_packed(tmp_path, monkeypatch):
     file = write(tmp_path, "train.py") / "train.py"
     opened = os.open
 
@@ -184,7 +180,7 @@ def test_a_file_that_changes_while_it_is_packed(
     assert "has changed while" in refusal(tmp_path)
 
 
-def test_900_kib_go_through_and_901_do_not(tmp_path: Path) -> None:
+def test_900_kib_go_through_and_901_do_not(tmp_path):
     sizes = {"a": 300, "b": 200, "c": 150, "d": 130, "e": 100, "f": 20}
     for name, kib in sizes.items():
         (tmp_path / name).write_bytes(os.urandom(kib << 10))
@@ -195,7 +191,7 @@ def test_900_kib_go_through_and_901_do_not(tmp_path: Path) -> None:
     assert "volume" in said and "image" in said
 
 
-def test_large_files_are_sent_where_they_are_named(tmp_path: Path) -> None:
+def test_large_files_are_sent_where_they_are_named(tmp_path):
     (tmp_path / "big.txt").write_bytes(b"x" * (BIG + 1))
     with pytest.raises(Problem) as refused:
         packed(tmp_path)
@@ -241,13 +237,13 @@ DEEP = "d" * 247
     ids=["up", "root", "link up", "link to root", "dot", "twice", "back", "long"],
 )  # fmt: skip
 @pytest.mark.usefixtures("filters")
-def test_no_archive_leads_out_of_the_folder(links: list[tuple[str, str]], tmp_path: Path) -> None:
+def test_no_archive_leads_out_of_the_folder(links, tmp_path):
     with pytest.raises(tarfile.TarError, match="leads out"):
         unpacking.unpack(archive_of(*links), str(tmp_path / "in"))
     assert not (tmp_path / "x").exists()
 
 
-def test_long_names_and_one_link_are_checked_soon() -> None:
+def test_long_names_and_one_link_are_checked_soon():
     """They fit in 150 KiB; each name has 2,000 folders, any of which may be the link."""
     link = tarfile.TarInfo("link")
     link.type, link.linkname = tarfile.SYMTYPE, "x"
@@ -256,16 +252,14 @@ def test_long_names_and_one_link_are_checked_soon() -> None:
     assert time.process_time() - began < 30  # 1 s here; several minutes folder by folder
 
 
-def test_a_link_that_turns_back_is_sent_as_it_leads(tmp_path: Path) -> None:
+def test_a_link_that_turns_back_is_sent_as_it_leads(tmp_path):
     write(tmp_path / "in", "a/b", "c")
     (tmp_path / "in/a/link").symlink_to("../a/../c")
     unpacking.unpack(io.BytesIO(packed(tmp_path / "in").packed), str(tmp_path / "out"))
     assert (tmp_path / "out/a/link").readlink() == Path("../c")
 
 
-def test_pip_installs_beside_the_code_and_says_what_it_cannot(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pip_installs_beside_the_code_and_says_what_it_cannot(tmp_path, capfd, monkeypatch):
     wheel, target = write_wheel(tmp_path), tmp_path / "packages"
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     (tmp_path / "good.txt").write_text(f"./{wheel.name}\n")
@@ -276,7 +270,7 @@ def test_pip_installs_beside_the_code_and_says_what_it_cannot(
         unpacking.install("bad.txt", str(target), str(tmp_path))
 
 
-def test_an_image_without_pip_says_so(tmp_path: Path) -> None:
+def test_an_image_without_pip_says_so(tmp_path):
     archive = tmp_path / "code.tar.gz"
     archive.write_bytes(packed(write(tmp_path / "program", "train.py")).packed)
     words = (str(archive), str(tmp_path / "out"), "requirements.txt", str(tmp_path / "packages"))
@@ -288,7 +282,7 @@ def test_an_image_without_pip_says_so(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, f"error: {unpacking.NO_PIP}\n")
 
 
-def test_an_image_whose_python_has_another_name(tmp_path: Path) -> None:
+def test_an_image_whose_python_has_another_name(tmp_path):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/python3").symlink_to(sys.executable)
     archive = tmp_path / "code.tar.gz"
@@ -341,9 +335,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize(("archive", "says"), HOSTILE.values(), ids=HOSTILE)
-def test_code_that_cannot_be_listed_is_one_line(
-    archive: Callable[[], bytes], says: str, tmp_path: Path
-) -> None:
+def test_code_that_cannot_be_listed_is_one_line(archive, says, tmp_path):
     made = a_bundle(tmp_path).config_map(placed())
     made["binaryData"][ARCHIVE] = base64.b64encode(archive()).decode()
     with pytest.raises(Problem, match=says):
@@ -354,7 +346,7 @@ def a_bundle(tmp_path: Path, requirements: bytes | None = None) -> Bundle:
     return Bundle(packed(write(tmp_path / "program", "train.py")), requirements, "", "")
 
 
-def test_every_trainer_unpacks_with_its_own_image_and_rights(tmp_path: Path) -> None:
+def test_every_trainer_unpacks_with_its_own_image_and_rights(tmp_path):
     job = a_job("mine").with_ps(1).with_workers(2).build()
     rights = {"runAsNonRoot": True, "allowPrivilegeEscalation": False}
     trainer = job["spec"]["worker"]["template"]["spec"]["containers"][0]
@@ -391,9 +383,7 @@ def test_every_trainer_unpacks_with_its_own_image_and_rights(tmp_path: Path) -> 
         ("env", "nonsense", "no pod template to which"),
     ],
 )
-def test_a_template_that_takes_no_code_is_refused(
-    field: str, value: object, says: str, tmp_path: Path
-) -> None:
+def test_a_template_that_takes_no_code_is_refused(field, value, says, tmp_path):
     job = a_job("mine").with_workers(1).build()
     job["spec"]["worker"]["template"]["spec"]["containers"][0][field] = value
     with pytest.raises(Problem, match=says):
@@ -401,7 +391,7 @@ def test_a_template_that_takes_no_code_is_refused(
 
 
 @pytest.mark.parametrize("name", ["Not Valid", "", None, 7])
-def test_code_needs_a_job_with_a_valid_name(name: object, tmp_path: Path) -> None:
+def test_code_needs_a_job_with_a_valid_name(name, tmp_path):
     with pytest.raises(
         Usage, match=r"^code needs a job with metadata.name, which must be .* last$"
     ):
@@ -472,7 +462,7 @@ def placed(name: str = "mine") -> Raw:
 
 
 @pytest.mark.parametrize("writes", range(4))
-def test_a_kill_after_any_write_is_mended(writes: int, tmp_path: Path) -> None:
+def test_a_kill_after_any_write_is_mended(writes, tmp_path):
     bundle, job = a_bundle(tmp_path), placed()
     killed = Cluster(writes)
     try:
@@ -494,7 +484,7 @@ def test_a_kill_after_any_write_is_mended(writes: int, tmp_path: Path) -> None:
     assert not find_orphans(cleared, "default")
 
 
-def test_code_whose_owner_is_gone_is_made_anew(tmp_path: Path) -> None:
+def test_code_whose_owner_is_gone_is_made_anew(tmp_path):
     bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
     submit(cluster, bundle, job)
     (before,) = cluster.maps()
@@ -505,7 +495,7 @@ def test_code_whose_owner_is_gone_is_made_anew(tmp_path: Path) -> None:
     assert cluster.owners() == [cluster.objects[f"{JOBS}/mine"]["metadata"]["uid"]]
 
 
-def test_code_of_a_replaced_job_is_nobodys_meanwhile(tmp_path: Path) -> None:
+def test_code_of_a_replaced_job_is_nobodys_meanwhile(tmp_path):
     bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
     submit(cluster, bundle, job)
     with held(cluster, bundle.attach(job), print):
@@ -515,7 +505,7 @@ def test_code_of_a_replaced_job_is_nobodys_meanwhile(tmp_path: Path) -> None:
     assert cluster.owners() == [new["metadata"]["uid"]]
 
 
-def test_a_config_map_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+def test_a_config_map_of_somebody_else_is_left_alone(tmp_path):
     bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
     other = {"kind": "ConfigMap", "metadata": {"name": bundle.config_map_name(job)}}
     cluster.create("/api/v1/namespaces/default/configmaps", other)
@@ -539,7 +529,7 @@ EMPTY = base64.b64encode(gzip.compress(bytes(10_240))).decode()
     ],
     ids=["another archive", "more behind it", "a module beside", "can be changed later"],
 )
-def test_code_that_only_says_that_it_is_ours_is_not_run(change: Any, tmp_path: Path) -> None:
+def test_code_that_only_says_that_it_is_ours_is_not_run(change, tmp_path):
     bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
     forged = bundle.config_map(job)
     digest = bundle.digest
@@ -551,7 +541,7 @@ def test_code_that_only_says_that_it_is_ours_is_not_run(change: Any, tmp_path: P
         assert digest not in describe(forged)[0]
 
 
-def test_the_same_code_packed_by_another_zlib_is_taken(tmp_path: Path) -> None:
+def test_the_same_code_packed_by_another_zlib_is_taken(tmp_path):
     bundle, job, cluster = a_bundle(tmp_path), placed(), Cluster()
     there = bundle.config_map(job)
     again = gzip.compress(gzip.decompress(bundle.archive.packed), compresslevel=1)
@@ -563,7 +553,7 @@ def test_the_same_code_packed_by_another_zlib_is_taken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("named", ["other", ""])
-def test_a_job_that_names_another_config_map_as_its_code(named: str, tmp_path: Path) -> None:
+def test_a_job_that_names_another_config_map_as_its_code(named, tmp_path):
     """With it in a backup, `restore` would refuse the jobs of everybody."""
     cluster, path = Cluster(), "/api/v1/namespaces/default/configmaps"
     cluster.create(path, {"kind": "ConfigMap", "metadata": {"name": "other"}})

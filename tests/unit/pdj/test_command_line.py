@@ -25,7 +25,7 @@ HEAVY = (
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_tells_how_it_is_used(name: str) -> None:
+def test_every_command_tells_how_it_is_used(name):
     assert f"kubectl pdj {name}" in build_parser(name, load_command(name)).format_help()
 
 
@@ -65,13 +65,7 @@ def test_every_command_tells_how_it_is_used(name: str) -> None:
     ],
     ids=str,
 )
-def test_exit_codes(
-    words: list[str],
-    code: int,
-    says: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_exit_codes(words, code, says, monkeypatch, capsys):
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(SystemExit) as ended:
@@ -92,16 +86,14 @@ def test_exit_codes(
     ],
     ids=" ".join,
 )
-def test_a_local_run_refuses_what_it_would_pass_over(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_local_run_refuses_what_it_would_pass_over(words, capsys):
     assert main(["run", "--local", "/no/such/job.yaml", *words]) == 2
     assert capsys.readouterr().err == (
         f"error: {words[0]}: --local runs the job of its file as it is\n"
     )
 
 
-def test_ctrl_c_may_come_while_modules_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_may_come_while_modules_are_imported(monkeypatch):
     class Interrupted:
         def find_spec(self, name: str, *_: object) -> None:
             if name == "pdj.main":
@@ -114,13 +106,13 @@ def test_ctrl_c_may_come_while_modules_are_imported(monkeypatch: pytest.MonkeyPa
     assert ended.value.code == 130
 
 
-def test_options_before_the_command_count_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_before_the_command_count_too(capsys):
     assert main(["--context", "x", "run", "--local", "/no/such/job.yaml", "--ps", "1"]) == 2
     assert capsys.readouterr().err.startswith("error: --ps, --context: ")
 
 
 @pytest.mark.parametrize("command", ["submit", "lint", "render", "convert"])
-def test_files_are_named_as_for_kubectl_too(command: str, tmp_path: Path) -> None:
+def test_files_are_named_as_for_kubectl_too(command, tmp_path):
     (tmp_path / "one.yaml").write_text("kind: One")
     words = [command, "-f", str(tmp_path / "one.yaml"), "/no/such", "--filename", "/no/file"]
     done = run_pdj(*words, kubeconfig="/nowhere")
@@ -130,7 +122,7 @@ def test_files_are_named_as_for_kubectl_too(command: str, tmp_path: Path) -> Non
     assert (done.code, done.notes) == (2, "error: a FILE is required; - is standard input\n")
 
 
-def test_several_files_are_rendered_and_converted(tmp_path: Path) -> None:
+def test_several_files_are_rendered_and_converted(tmp_path):
     files = [tmp_path / name for name in ("a.json", "b.json")]
     for file in files:
         job = {"kind": "Job", "apiVersion": "batch/v1", "metadata": {"name": file.stem}}
@@ -155,9 +147,7 @@ def test_several_files_are_rendered_and_converted(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_job_may_leave_its_name_to_the_api_server(
-    words: list[str], code: int, says: str, tmp_path: Path
-) -> None:
+def test_a_job_may_leave_its_name_to_the_api_server(words, code, says, tmp_path):
     job = a_job().with_workers(1).build()
     file = tmp_path / "job.json"
     file.write_text(json.dumps({**job, "metadata": {"generateName": "train-"}}))
@@ -166,7 +156,7 @@ def test_a_job_may_leave_its_name_to_the_api_server(
 
 
 @pytest.mark.parametrize("prefix", ["Train-", "1-", "-", "a" * 58])
-def test_lint_finds_beginnings_of_names_that_no_job_may_have(prefix: str, tmp_path: Path) -> None:
+def test_lint_finds_beginnings_of_names_that_no_job_may_have(prefix, tmp_path):
     job = a_job().with_workers(1).build()
     file = tmp_path / "job.json"
     file.write_text(json.dumps({**job, "metadata": {"generateName": prefix}}))
@@ -174,7 +164,7 @@ def test_lint_finds_beginnings_of_names_that_no_job_may_have(prefix: str, tmp_pa
     assert (done.code, "metadata." in done.out) == (1, True), done
 
 
-def test_nothing_heavy_is_imported_for_a_status() -> None:
+def test_nothing_heavy_is_imported_for_a_status():
     script = (
         "import sys, pdj.main, pdj.commands.status, kube.client, pdj.access.connection\n"
         "print(*sys.modules)"
@@ -186,7 +176,7 @@ def test_nothing_heavy_is_imported_for_a_status() -> None:
     assert not set(HEAVY) & set(told.stdout.split())
 
 
-def test_completion_of_commands_and_options() -> None:
+def test_completion_of_commands_and_options():
     assert complete(["su"]) == (["submit", "suspend"], 4)
     assert "--follow" in complete(["logs", "x", "--fo"])[0]
     assert complete(["lint", ""]) == ([], 0)
@@ -207,14 +197,12 @@ def test_completion_of_commands_and_options() -> None:
     ],
     ids=str,
 )
-def test_completion_of_what_an_option_takes(
-    words: list[str], candidates: tuple[list[str], int], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_completion_of_what_an_option_takes(words, candidates, capsys):
     assert complete(words) == candidates
     assert capsys.readouterr() == ("", "")
 
 
-def test_completion_without_a_cluster_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_without_a_cluster_is_silent(monkeypatch):
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     assert complete(["status", ""]) == ([], 4)
@@ -229,7 +217,7 @@ def test_completion_without_a_cluster_is_silent(monkeypatch: pytest.MonkeyPatch)
         ("<&- >&- 2>&-", "list", 1),
     ],
 )
-def test_streams_may_be_closed(closed: str, words: str, code: int) -> None:
+def test_streams_may_be_closed(closed, words, code):
     line = f'"{sys.executable}" -m pdj {words} {closed}'
     done = subprocess.run(
         ["sh", "-c", line], env=environment("/no/where"), capture_output=True, check=False
@@ -241,7 +229,7 @@ def test_streams_may_be_closed(closed: str, words: str, code: int) -> None:
     )
 
 
-def test_a_full_disk_is_one_line() -> None:
+def test_a_full_disk_is_one_line():
     words = [sys.executable, "-m", "pdj", "completion", "bash"]
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
@@ -251,9 +239,7 @@ def test_a_full_disk_is_one_line() -> None:
     assert done.stderr.decode().splitlines() == ["error: No space left on device"]
 
 
-def test_a_bug_is_one_line_and_its_place_can_be_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bug_is_one_line_and_its_place_can_be_shown(monkeypatch, capsys):
     def fail(_session: object) -> int:
         raise ZeroDivisionError("by\nnought")
 

@@ -29,7 +29,7 @@ Raw = dict[str, Any]
         ("spec.a={b: [1]}", ("spec", "a"), {"b": [1]}),
     ],
 )
-def test_set_changes_the_field_at_a_path(assignment: str, place: Any, value: Any) -> None:
+def test_set_changes_the_field_at_a_path(assignment, place, value):
     obj: Any = {"spec": {"list": [{"name": "one"}, {"name": "two"}]}}
     set_field(obj, assignment)
     for step in place:
@@ -49,12 +49,12 @@ def test_set_changes_the_field_at_a_path(assignment: str, place: Any, value: Any
         "spec.a=" + "[" * 9999,
     ],
 )
-def test_set_refuses_what_leads_nowhere(assignment: str) -> None:
+def test_set_refuses_what_leads_nowhere(assignment):
     with pytest.raises(Usage, match="--set"):
         set_field({"spec": {"list": []}}, assignment)
 
 
-def test_a_plain_job_becomes_workers() -> None:
+def test_a_plain_job_becomes_workers():
     spec = {"parallelism": 3, "completions": 3, "template": a_template(), "manualSelector": True}
     spec["completionMode"] = "Indexed"
     job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": spec}
@@ -72,7 +72,7 @@ def test_a_plain_job_becomes_workers() -> None:
     ]
 
 
-def test_volcanos_tasks_become_roles() -> None:
+def test_volcanos_tasks_become_roles():
     tasks = [
         {"name": "pserver", "replicas": 2, "template": a_template()},
         {"name": "trainer", "replicas": 3, "template": a_template(), "maxRetry": 1},
@@ -98,7 +98,7 @@ def test_volcanos_tasks_become_roles() -> None:
 
 
 @pytest.mark.parametrize("scheduler", ["volcano", "default-scheduler", "other"])
-def test_a_template_keeps_its_scheduler_or_loses_it_aloud(scheduler: str) -> None:
+def test_a_template_keeps_its_scheduler_or_loses_it_aloud(scheduler):
     template = a_template()
     template["spec"]["schedulerName"] = scheduler
     template["metadata"] = {"name": "x", "creationTimestamp": None, "labels": {"a": "b"}}
@@ -112,7 +112,7 @@ def test_a_template_keeps_its_scheduler_or_loses_it_aloud(scheduler: str) -> Non
     assert dropped == lost
 
 
-def test_kubeflows_master_is_one_worker_more() -> None:
+def test_kubeflows_master_is_one_worker_more():
     role = {"replicas": 1, "restartPolicy": "ExitCode", "template": a_template()}
     roles = {"Master": role, "Worker": {**role, "replicas": 2}}
     spec = {"runPolicy": {"cleanPodPolicy": "All"}, "paddleReplicaSpecs": roles}
@@ -124,12 +124,12 @@ def test_kubeflows_master_is_one_worker_more() -> None:
 
 
 @pytest.mark.parametrize("value", [{}, {"apiVersion": "v1", "kind": "Pod"}, {"spec": 5}])
-def test_what_is_no_job_is_refused(value: Raw) -> None:
+def test_what_is_no_job_is_refused(value):
     with pytest.raises(Usage, match="cannot be converted"):
         convert(value)
 
 
-def test_values_of_variables_are_hidden_wherever_they_stand() -> None:
+def test_values_of_variables_are_hidden_wherever_they_stand():
     env = [{"name": "KEY", "value": "secret"}, {"name": "REF", "valueFrom": {"fieldRef": {}}}]
     applied = "kubectl.kubernetes.io/last-applied-configuration"
     obj = {"metadata": {"annotations": {applied: "secret", "a": "b"}}, "spec": [{"env": env}]}
@@ -148,7 +148,7 @@ def test_values_of_variables_are_hidden_wherever_they_stand() -> None:
         *((each, False) for each in ("", "banana", "8GB", "1 Gi", "Gi", "1gi", "1e", "0x1", ".")),
     ],
 )
-def test_quantities_are_those_of_kubernetes(text: int | str, is_one: bool) -> None:
+def test_quantities_are_those_of_kubernetes(text, is_one):
     assert is_quantity(text) is is_one
 
 
@@ -160,7 +160,7 @@ def paths_at_fault(template: Raw) -> set[str]:
     return {error.path for error in found}
 
 
-def test_lint_finds_what_no_pod_may_ask_for() -> None:
+def test_lint_finds_what_no_pod_may_ask_for():
     resources = {"limits": {"cpu": 1, "memory": "8GB"}, "requests": {"cpu": "two", "memory": "1Gi"}}
     template = a_template(volumes=[{"name": "shm", "emptyDir": {"sizeLimit": "big"}}])
     template["spec"]["containers"][0]["resources"] = resources
@@ -172,7 +172,7 @@ def test_lint_finds_what_no_pod_may_ask_for() -> None:
     }
 
 
-def test_lint_names_the_types_of_yaml() -> None:
+def test_lint_names_the_types_of_yaml():
     wrong = {
         "name": 1,
         "labels": [],
@@ -190,7 +190,7 @@ def test_lint_names_the_types_of_yaml() -> None:
     }
 
 
-def test_lint_finds_names_that_no_pod_may_have() -> None:
+def test_lint_finds_names_that_no_pod_may_have():
     template = a_template(
         initContainers=[{"name": "paddle", "image": "busybox:1"}],
         volumes=[{"name": "data", "emptyDir": {}}],

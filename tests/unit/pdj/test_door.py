@@ -10,8 +10,6 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pytest
-
 from localcluster.client.kubeconfig import write_kubeconfig
 from localcluster.machine import clock
 from pdj.ui.door import Door
@@ -30,7 +28,7 @@ printf '%s' "$*" > {folder}/began && mv {folder}/began {folder}/arguments
 """
 
 
-def test_the_token_is_in_no_argument_and_the_file_goes(tmp_path: Path) -> None:
+def test_the_token_is_in_no_argument_and_the_file_goes(tmp_path):
     write_kubeconfig(tmp_path / "config", "http://127.0.0.1:9", b"", "")
     (tmp_path / "browser").write_text(BROWSER.format(folder=tmp_path))
     (tmp_path / "browser").chmod(0o755)
@@ -62,9 +60,7 @@ def test_the_token_is_in_no_argument_and_the_file_goes(tmp_path: Path) -> None:
             process.communicate(timeout=SECONDS)
 
 
-def test_the_file_goes_at_the_end_though_nobody_came(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_goes_at_the_end_though_nobody_came(tmp_path, monkeypatch):
     opened = queue.SimpleQueue[str]()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("webbrowser.open", opened.put)

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any, cast
 
 import pytest
@@ -13,7 +12,7 @@ from kube.client import Client
 from kube.errors import Forbidden, NotFound
 from pdj.explain import chinese, english, etcd, kueue
 from pdj.explain.story import Story, build_story, language_module
-from pdj.explain.texts import Text, Who
+from pdj.explain.texts import Who
 from pdj.gather.jobs import JobPicture
 from pdj.text.explain import draw_story
 from pdj.text.terminal import Screen
@@ -27,7 +26,7 @@ HAN = re.compile("[\u4e00-\u9fff]")
 
 
 @pytest.mark.parametrize("reason", Reason)
-def test_every_reason_has_a_text_in_both_languages(reason: Reason) -> None:
+def test_every_reason_has_a_text_in_both_languages(reason):
     one, other = english.TEXTS[reason], chinese.TEXTS[reason]
     for text in (one.cause, one.next_step):
         assert text.endswith(".")
@@ -38,17 +37,17 @@ def test_every_reason_has_a_text_in_both_languages(reason: Reason) -> None:
     assert one.who is other.who
 
 
-def test_texts_are_of_reasons_that_exist() -> None:
+def test_texts_are_of_reasons_that_exist():
     assert english.TEXTS.keys() == chinese.TEXTS.keys() == set(Reason)
     assert english.FAULTS.keys() == chinese.FAULTS.keys() == set(Fault)
 
 
-def test_words_around_them_are_the_same() -> None:
+def test_words_around_them_are_the_same():
     assert english.LABELS.keys() == chinese.LABELS.keys()
     assert english.WHO.keys() == chinese.WHO.keys() == set(Who)
 
 
-def test_who_acts_is_told_by_the_words() -> None:
+def test_who_acts_is_told_by_the_words():
     idle = [reason for reason, text in english.TEXTS.items() if text.who is Who.NOBODY]
     assert {Reason.ALL_PODS_RUNNING, Reason.WORKERS_SUCCEEDED} <= set(idle)
     assert english.TEXTS[Reason.IMAGE_ERROR].who is Who.USER
@@ -99,15 +98,13 @@ def shown(job: JobBuilder) -> list[str]:
         ({"exitCode": 1, "message": "/usr/bin/python: No module named train"}, "NO_MODULE"),
     ],
 )
-def test_want_of_memory_is_no_error_of_the_program(
-    ended: Raw, text: str, reason: Reason, language: str, texts: ModuleType
-) -> None:
+def test_want_of_memory_is_no_error_of_the_program(ended, text, reason, language, texts):
     named = texts.FAULTS[Fault.HARDWARE] if text == "HARDWARE" else getattr(texts, text, None)
     (why,) = story_of(a_failed_job(reason, **ended), language=language).whys
     assert why.text == (named or texts.TEXTS[reason])
 
 
-def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_more() -> None:
+def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_more():
     lines = [f"line {number}" for number in range(15)]
     message = "\n".join(["ValueError: no", *lines])
     printed = shown(a_failed_job(attempt=2, index=1, reason="PodFailed", message=message))
@@ -118,12 +115,12 @@ def test_failed_program_is_explained_with_its_last_lines_and_the_command_for_mor
 
 
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
-def test_want_of_memory_is_known_in_the_history_too(language: str, texts: ModuleType) -> None:
+def test_want_of_memory_is_known_in_the_history_too(language, texts):
     story = story_of(a_failed_job(exitCode=None, reason="OOMKilled"), language=language)
     assert [each.text for each in story.history] == [texts.OUT_OF_MEMORY]
 
 
-def test_a_role_that_is_none_stays_out_of_the_command_for_more() -> None:
+def test_a_role_that_is_none_stays_out_of_the_command_for_more():
     """Whoever may write the status may write it, and the command is there to be copied."""
     job = a_failed_job(role="worker; touch /tmp/x", index=None, reason="PodFailed")
     assert "  more: kubectl pdj -n default logs train --attempt 1" in shown(job)
@@ -131,9 +128,7 @@ def test_a_role_that_is_none_stays_out_of_the_command_for_more() -> None:
 
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
 @pytest.mark.parametrize(("warning", "text"), [("FailedMount", "NOT_SET_UP"), ("Unhealthy", "")])
-def test_volume_that_cannot_be_mounted_is_not_waited_for(
-    warning: str, text: str, language: str, texts: ModuleType
-) -> None:
+def test_volume_that_cannot_be_mounted_is_not_waited_for(warning, text, language, texts):
     job = a_job().with_workers(1).with_status(phase="Starting")
     job.with_condition("Pending", True, reason=Reason.WAITING_FOR_PODS)
     event = {
@@ -160,7 +155,7 @@ class Nodes(Events):
 
 
 @pytest.mark.parametrize(("asked", "fits"), [(4, True), ("4", True), (8, False), ("8", False)])
-def test_what_no_node_has_is_said_to_never_fit(asked: object, fits: bool) -> None:
+def test_what_no_node_has_is_said_to_never_fit(asked, fits):
     template = a_template()
     template["spec"]["containers"][0]["resources"] = {"limits": {"nvidia.com/gpu": asked}}
     job = a_job().with_workers(2, template).with_status(phase="Pending")
@@ -181,9 +176,7 @@ class Logs(Events):
 
 @pytest.mark.parametrize(("language", "texts"), [("en", english), ("zh", chinese)])
 @pytest.mark.parametrize("are_kept", [True, False])
-def test_who_waited_in_vain_is_shown_beside_the_others(
-    are_kept: bool, language: str, texts: ModuleType
-) -> None:
+def test_who_waited_in_vain_is_shown_beside_the_others(are_kept, language, texts):
     message = "RuntimeError: [/gloo/unbound_buffer.cc:86] TIMEOUT self_rank = none pair_rank = -1"
     built = a_failed_job(message=message).build()
     pods = [a_pod(built, index=0).ended(1), a_pod(built, index=1).ended(143), a_pod(built, index=2)]
@@ -216,7 +209,7 @@ class Services(Events):
         ("etcd://etcd.example.com:2379", ""),
     ],
 )
-def test_an_etcd_that_is_not_there_is_named(master: str, asked: str) -> None:
+def test_an_etcd_that_is_not_there_is_named(master, asked):
     record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
     job = a_job().with_elastic_workers(2, 1, 3)
     job.with_status(phase="Restarting", attempt=2, failures=[record | {"reason": "PodFailed"}])
@@ -237,9 +230,7 @@ def test_an_etcd_that_is_not_there_is_named(master: str, asked: str) -> None:
 @pytest.mark.parametrize(("language", "text"), [("en", etcd.ENGLISH), ("zh", etcd.CHINESE)])
 @pytest.mark.parametrize("reason", [Reason.TRAINER_ASKED_RESTART, Reason.POD_FAILED])
 @pytest.mark.parametrize("is_there", [True, False])
-def test_who_misses_an_etcd_is_asked_to_create_it(
-    reason: Reason, is_there: bool, language: str, text: Text
-) -> None:
+def test_who_misses_an_etcd_is_asked_to_create_it(reason, is_there, language, text):
     record = {"attempt": 1, "pod": "train-worker-0", "role": "worker", "index": 0, "exitCode": 1}
     record |= {"reason": reason, "message": "etcd connection failed"}
     job = a_job().with_elastic_workers(2, 1, 3).with_status(attempt=2, failures=[record])
@@ -275,7 +266,7 @@ ELSEWHERE = {
 """The live tests that bring a reason about and have it explained, besides those of the tool."""
 
 
-def test_every_reason_is_brought_about_by_a_live_test_and_explained() -> None:
+def test_every_reason_is_brought_about_by_a_live_test_and_explained():
     here = {reason for _, reasons in JOBS.values() for reason in reasons}
     assert here.union(*ELSEWHERE.values()) == set(Reason)
     for file, reasons in ELSEWHERE.items():
@@ -334,7 +325,7 @@ ENDS_OF_KUEUE = (
 
 @pytest.mark.parametrize(("language", "end"), [("en", "."), ("zh", "。")])
 @pytest.mark.parametrize("kueues", [*WAITS_OF_KUEUE, *ENDS_OF_KUEUE])
-def test_every_reason_of_kueue_has_a_sentence(kueues: str, language: str, end: str) -> None:
+def test_every_reason_of_kueue_has_a_sentence(kueues, language, end):
     is_wait = kueues in WAITS_OF_KUEUE
     reason = Reason.QUEUED if is_wait else Reason.EVICTED
     job = a_job().with_workers(1).with_metadata(labels={"kueue.x-k8s.io/queue-name": "team"})
@@ -359,9 +350,7 @@ def test_every_reason_of_kueue_has_a_sentence(kueues: str, language: str, end: s
         ((), 1, ["not allowed to see"]),
     ],
 )
-def test_queued_job_has_its_place_and_who_holds_the_quota(
-    visible: tuple[str, ...], holders: int, told: list[str]
-) -> None:
+def test_queued_job_has_its_place_and_who_holds_the_quota(visible, holders, told):
     job = a_job().with_workers(1).with_metadata(labels={"kueue.x-k8s.io/queue-name": "team"})
     job.with_status(phase="Pending").with_condition("Pending", True, reason=Reason.QUEUED)
     queues = Queues({"type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota"})
@@ -373,9 +362,7 @@ def test_queued_job_has_its_place_and_who_holds_the_quota(
 @pytest.mark.parametrize(
     ("quota", "reason"), [("False", "WaitingForQuota"), ("True", "Admitted")], ids=str
 )
-def test_job_of_multikueue_is_explained_by_its_workload(
-    quota: str, reason: str, language: str, texts: dict[str, Text]
-) -> None:
+def test_job_of_multikueue_is_explained_by_its_workload(quota, reason, language, texts):
     told = {"type": "QuotaReserved", "status": quota, "reason": reason}
     admitted = {"type": "Admitted", "status": quota, "reason": reason}
     job = a_job().with_workers(1).with_spec(managedBy="kueue.x-k8s.io/multikueue")
@@ -383,7 +370,7 @@ def test_job_of_multikueue_is_explained_by_its_workload(
     assert story.whys[0].text == texts[reason]
 
 
-def test_sentences_of_kueue_are_as_many_in_both_languages() -> None:
+def test_sentences_of_kueue_are_as_many_in_both_languages():
     assert kueue.ENGLISH.keys() == kueue.CHINESE.keys()
     assert not any(HAN.search(text.cause + text.next_step) for text in kueue.ENGLISH.values())
     assert all(HAN.search(text.cause) for text in kueue.CHINESE.values())

@@ -47,16 +47,12 @@ def code(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_trainer_without_an_image_is_left_to_the_api_server(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: Path
-) -> None:
+def test_a_trainer_without_an_image_is_left_to_the_api_server(monkeypatch, tmp_path, code):
     monkeypatch.setattr("tests.unit.pdj.test_local_run.IMAGE", None)
     assert sent(monkeypatch, tmp_path, "--code", str(code))["programs"] == {}
 
 
-def test_a_folder_is_sent_as_to_a_cluster(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: Path
-) -> None:
+def test_a_folder_is_sent_as_to_a_cluster(monkeypatch, tmp_path, code):
     packages = str(code / "requirements.txt")
     order = sent(monkeypatch, tmp_path, "--code", str(code), "--requirements", packages)
     config_map, job = order["objects"]
@@ -65,9 +61,7 @@ def test_a_folder_is_sent_as_to_a_cluster(
     assert (order["programs"], order["requirements"]) == ({IMAGE: ""}, ""), "pip runs in the pod"
 
 
-def test_a_program_has_its_requirements(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: Path
-) -> None:
+def test_a_program_has_its_requirements(monkeypatch, tmp_path, code):
     packages = str(code / "requirements.txt")
     words = ("--program", f"{IMAGE}={code}", "--requirements", packages)
     order = sent(monkeypatch, tmp_path, *words)
@@ -82,18 +76,12 @@ def test_a_program_has_its_requirements(
         ("--index-url", "an index: only with code and requirements"),
     ],
 )
-def test_an_option_of_code_needs_it(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    flag: str,
-    said: str,
-) -> None:
+def test_an_option_of_code_needs_it(monkeypatch, tmp_path, capsys, flag, said):
     assert sent(monkeypatch, tmp_path, flag, "x") == {}
     assert capsys.readouterr().err == f"error: {said}\n"
 
 
-def test_ctrl_c_while_pip_runs_ends_it(tmp_path: Path) -> None:
+def test_ctrl_c_while_pip_runs_ends_it(tmp_path):
     program, cache, temporary = (tmp_path / name for name in ("program", "cache", "tmp"))
     for folder in (program, cache, temporary):
         folder.mkdir()
@@ -133,7 +121,7 @@ def test_ctrl_c_while_pip_runs_ends_it(tmp_path: Path) -> None:
     assert [each.suffix for each in (cache / "paddlejob-operator").iterdir()] == [".lock"]
 
 
-def test_a_host_that_hangs_is_killed_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_hangs_is_killed_in_silence(monkeypatch):
     monkeypatch.setattr("pdj.commands.local.END_SECONDS", 0.1)
     with subprocess.Popen(["sleep", "300"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as host:
         end_host(host, [])

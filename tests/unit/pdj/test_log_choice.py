@@ -43,17 +43,13 @@ def show(monkeypatch: pytest.MonkeyPatch, *words: str, with_pods: bool = True) -
     [("--role", "ps"), ("--index", "7"), ("--attempt", "3"), ("-c", "sidecar")],
     ids=" ".join,
 )
-def test_a_pod_that_the_job_never_had_is_no_log_that_is_gone(
-    monkeypatch: pytest.MonkeyPatch, words: tuple[str, str]
-) -> None:
+def test_a_pod_that_the_job_never_had_is_no_log_that_is_gone(monkeypatch, words):
     with pytest.raises(Problem, match=r"its pods, of attempt 2: worker-0, worker-1$"):
         show(monkeypatch, *words)
 
 
 @pytest.mark.parametrize("words", [(), ("--attempt", "1"), ("--role", "worker")], ids=str)
-def test_a_log_that_is_gone_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
-) -> None:
+def test_a_log_that_is_gone_is_told(monkeypatch, capsys, words):
     assert show(monkeypatch, *words) == 0
     says = "went with it" if "--attempt" in words else "are gone"
     assert says in capsys.readouterr().err
@@ -61,9 +57,7 @@ def test_a_log_that_is_gone_is_told(
     assert "are gone" in capsys.readouterr().err
 
 
-def test_pods_that_never_started_left_no_log(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pods_that_never_started_left_no_log(monkeypatch, capsys):
     job = a_job().with_workers(1).with_status(phase="Failed", attempt=1, startTime=stamp())
     job.with_condition("Running", False).with_condition("Failed", True, 60, "ImageError")
     monkeypatch.setattr(logs, "look", lambda *_: JobPicture(job.build()))
@@ -87,9 +81,7 @@ class Kept:
 @pytest.mark.parametrize(
     ("pod", "shown"), [("train-worker-0", "first\nlast\n"), ("train-worker-1", "recorded\n")]
 )
-def test_what_was_kept_of_an_ended_attempt_is_shown(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], pod: str, shown: str
-) -> None:
+def test_what_was_kept_of_an_ended_attempt_is_shown(monkeypatch, capsys, pod, shown):
     failure = {"attempt": 1, "pod": "train-worker-0", "message": "recorded", "exitCode": 3}
     job = a_job().with_workers(1).with_status(phase="Running", attempt=2, failures=[failure])
     monkeypatch.setattr(logs, "look", lambda *_: JobPicture(job.build()))
@@ -127,18 +119,14 @@ class Deleted(Nothing):
         return self._pictures.pop() if self._pictures else None
 
 
-def test_following_does_not_wait_for_a_job_that_is_deleted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_following_does_not_wait_for_a_job_that_is_deleted(monkeypatch, capsys):
     monkeypatch.setattr(logs, "LiveJob", Deleted)
     with pytest.raises(Problem, match="has been deleted"):
         logs.run(session("-f"))
     assert capsys.readouterr().err == ""
 
 
-def test_following_says_that_it_waits_for_the_job(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_following_says_that_it_waits_for_the_job(monkeypatch, capsys):
     monkeypatch.setattr(logs, "LiveJob", Nothing)
     with pytest.raises(TimedOut, match=r"^train: not within 0\.3 s$"):
         logs.run(session("-f", "--timeout", "0.3"))
@@ -147,9 +135,7 @@ def test_following_says_that_it_waits_for_the_job(
     assert said.out == ""
 
 
-def test_a_log_that_never_pauses_is_followed_until_the_timeout(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_log_that_never_pauses_is_followed_until_the_timeout(monkeypatch, capsys):
     line = Line(0, "", Source("train-worker-0", "uid", "worker", 0, 1, "main"), b"on and on")
     monkeypatch.setattr(logs, "LiveJob", Nothing)
     monkeypatch.setattr(JobLog, "take", lambda *_: [line])

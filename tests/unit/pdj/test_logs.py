@@ -37,7 +37,7 @@ def merger(hold_seconds: float, *indexes: int) -> Merger:
     return made
 
 
-def test_moments_of_all_lengths_and_zones_compare() -> None:
+def test_moments_of_all_lengths_and_zones_compare():
     texts = [
         "2026-01-02T03:04:05Z",
         "2026-01-02T03:04:05.000000001Z",
@@ -53,12 +53,12 @@ def test_moments_of_all_lengths_and_zones_compare() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "failed", "2026-01-02T03:04:05", "2026-01-02T03:04:05.xZ"])
-def test_what_is_no_moment_is_refused(text: str) -> None:
+def test_what_is_no_moment_is_refused(text):
     with pytest.raises(ValueError, match=r"."):
         parse_moment(text)
 
 
-def test_lines_that_come_again_after_a_break_are_dropped() -> None:
+def test_lines_that_come_again_after_a_break_are_dropped():
     position = Position()
     first = [m for m in (1, 2, 2, 3, 3) if position.is_new(m)]
     position.rewind()
@@ -67,7 +67,7 @@ def test_lines_that_come_again_after_a_break_are_dropped() -> None:
     assert again == [3, 4]
 
 
-def test_a_second_break_within_the_same_moment_loses_nothing() -> None:
+def test_a_second_break_within_the_same_moment_loses_nothing():
     position = Position()
     assert [m for m in (5, 5) if position.is_new(m)] == [5, 5]
     position.rewind()
@@ -76,7 +76,7 @@ def test_a_second_break_within_the_same_moment_loses_nothing() -> None:
     assert [m for m in (5, 5, 5, 5) if position.is_new(m)] == [5]
 
 
-def test_lines_wait_for_the_logs_that_have_shown_none() -> None:
+def test_lines_wait_for_the_logs_that_have_shown_none():
     lines = merger(math.inf, 0, 1)
     lines.put(line(0, 1))
     assert lines.take(0) == []
@@ -86,7 +86,7 @@ def test_lines_wait_for_the_logs_that_have_shown_none() -> None:
     assert [each.moment for each in lines.take(0)] == [2]
 
 
-def test_a_silent_log_holds_up_the_others_for_a_while_only() -> None:
+def test_a_silent_log_holds_up_the_others_for_a_while_only():
     lines = merger(0.05, 0, 1)
     lines.put(line(0, 1))
     taken: list[Line] = []
@@ -95,7 +95,7 @@ def test_a_silent_log_holds_up_the_others_for_a_while_only() -> None:
     assert [each.moment for each in taken] == [1]
 
 
-def test_the_order_of_one_log_is_never_changed() -> None:
+def test_the_order_of_one_log_is_never_changed():
     lines = merger(math.inf, 0, 1)
     for moment in (5, 3, 9):  # its clock was set back
         lines.put(line(0, moment))
@@ -111,9 +111,7 @@ def test_the_order_of_one_log_is_never_changed() -> None:
     [("MAX_BUFFERED", 2, b"x"), ("MAX_BUFFERED_BYTES", 15, b"x" * 10)],
     ids=["many lines", "long lines"],
 )
-def test_a_reader_that_is_ahead_rests(
-    monkeypatch: pytest.MonkeyPatch, bound: str, most: int, text: bytes
-) -> None:
+def test_a_reader_that_is_ahead_rests(monkeypatch, bound, most, text):
     monkeypatch.setattr(f"pdj.gather.merge.{bound}", most)
     lines = merger(math.inf, 0, 1)
     done = threading.Event()
@@ -151,7 +149,7 @@ LINES = "one\n\n0123456789\n0123456789a\n中文中文中文\n".encode() + b"\x80
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_long_lines_come_in_the_same_pieces_however_they_are_read(size: int) -> None:
+def test_long_lines_come_in_the_same_pieces_however_they_are_read(size):
     pieces = list(pieces_of(Chunks(LINES, size), 10))  # type: ignore[arg-type]
     assert [(each.text, each.ends_line) for each in pieces[:6]] == [
         (b"one", True), (b"", True), (b"0123456789", True), (b"0123456789", False), (b"a", True),
@@ -162,7 +160,7 @@ def test_long_lines_come_in_the_same_pieces_however_they_are_read(size: int) -> 
     assert max(len(each.text) for each in pieces) == 10
 
 
-def test_a_line_without_end_is_not_kept() -> None:
+def test_a_line_without_end_is_not_kept():
     stream = Chunks(b"x" * 1_000_000, 1000)
     pieces = pieces_of(stream, 10_000)  # type: ignore[arg-type]
     for at in range(1, 90):
@@ -170,7 +168,7 @@ def test_a_line_without_end_is_not_kept() -> None:
         assert stream.read < (at + 1) * 10_000
 
 
-def test_pieces_have_their_lines_time_and_say_that_they_were_cut() -> None:
+def test_pieces_have_their_lines_time_and_say_that_they_were_cut():
     time, later = "1970-01-01T00:00:01Z", "1970-01-01T00:00:02Z"
     stamped = [*stamp_pieces([
         Piece(f"{time} a b".encode(), ends_line=False), Piece(b"c", ends_line=False), Piece(b"d e"),

@@ -5,7 +5,6 @@ import shlex
 from argparse import Namespace
 from collections.abc import Callable
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,7 +64,7 @@ FINDINGS: dict[str, tuple[Raw, list[tuple[str, bool]]]] = {
 
 
 @pytest.mark.parametrize(("job", "findings"), FINDINGS.values(), ids=FINDINGS)
-def test_what_the_move_makes_of_a_job_is_told(job: Raw, findings: list[tuple[str, bool]]) -> None:
+def test_what_the_move_makes_of_a_job_is_told(job, findings):
     found = told(job)
     assert [is_in_the_way for _, is_in_the_way in found] == [each for _, each in findings]
     assert all(
@@ -73,14 +72,14 @@ def test_what_the_move_makes_of_a_job_is_told(job: Raw, findings: list[tuple[str
     )
 
 
-def test_rules_of_environments_are_asked_and_jobs_without_workers_or_spec_told() -> None:
+def test_rules_of_environments_are_asked_and_jobs_without_workers_or_spec_told():
     refused = told(FINDINGS["refused by a rule, beside a dropped field"][0])[-1][0]
     assert "PADDLE_PORT" in refused
     assert "has no workers" in told(a_former_job(job=a_job().with_ps(1)))[-1][0]
     assert ("would be refused: spec: is required", True) in told(WITHOUT_SPEC)
 
 
-def test_finalizer_without_the_operator_that_lifts_it_is_in_the_way() -> None:
+def test_finalizer_without_the_operator_that_lifts_it_is_in_the_way():
     jobs = [a_former_job(), a_former_job("Failed"), a_job().with_workers(1).build()]
     (finding,) = find_strays(jobs, [])
     assert finding.is_in_the_way
@@ -90,7 +89,7 @@ def test_finalizer_without_the_operator_that_lifts_it_is_in_the_way() -> None:
     assert not [*find_strays(jobs[2:], [])]
 
 
-def test_steps_stop_the_former_operator_first_and_start_ours_last() -> None:
+def test_steps_stop_the_former_operator_first_and_start_ours_last():
     steps = plan([a_former_job(), a_former_job("Failed")], [THEIRS], Files(CRD_FILE, "ours.yaml"))
     commands = [" ".join(step.arguments) for step in steps]
     assert commands.pop(0).endswith("--dry-run=server")
@@ -103,7 +102,7 @@ def test_steps_stop_the_former_operator_first_and_start_ours_last() -> None:
     assert not [command for command in commands if "delete" in command and "crd" in command]
 
 
-def test_second_move_stops_nothing_and_changes_no_job() -> None:
+def test_second_move_stops_nothing_and_changes_no_job():
     (ours,) = (obj for obj in build_operator(Ours()) if obj["kind"] == "Deployment")
     moved = a_job().with_workers(1).build()
     steps = plan([moved], [ours], Files(CRD_FILE, "ours.yaml"))
@@ -156,7 +155,7 @@ MEANWHILE: dict[str, Callable[[Jobs], object]] = {
 
 
 @pytest.mark.parametrize("happens", MEANWHILE)
-def test_finalizers_of_others_stay_whatever_happens_meanwhile(happens: str) -> None:
+def test_finalizers_of_others_stay_whatever_happens_meanwhile(happens):
     jobs = Jobs("a", "b")
     jobs.meanwhile = [lambda: MEANWHILE[happens](jobs)]
     lift_finalizers(jobs.every, jobs.take, lambda _: None)
@@ -165,7 +164,7 @@ def test_finalizers_of_others_stay_whatever_happens_meanwhile(happens: str) -> N
     assert ("others/new" in left) == (happens == "another finalizer comes")
 
 
-def test_finalizer_that_is_put_back_each_time_is_an_error() -> None:
+def test_finalizer_that_is_put_back_each_time_is_an_error():
     jobs = Jobs("a")
 
     def take(step: Step) -> None:
@@ -176,7 +175,7 @@ def test_finalizer_that_is_put_back_each_time_is_an_error() -> None:
         lift_finalizers(jobs.every, take, lambda _: None)
 
 
-def test_patch_that_is_refused_holds_up_no_other_job_and_is_an_error() -> None:
+def test_patch_that_is_refused_holds_up_no_other_job_and_is_an_error():
     jobs = Jobs("a", "b")
 
     def take(step: Step) -> None:
@@ -212,9 +211,7 @@ FORGET = "kubectl -n ops delete secret -l owner=helm,name=former"
         ),
     ],
 )
-def test_tool_that_could_delete_the_crd_later_is_in_the_way(
-    field: str, marks: dict[str, str], owner: str, first: str
-) -> None:
+def test_tool_that_could_delete_the_crd_later_is_in_the_way(field, marks, owner, first):
     deployment = {"kind": "Deployment", **THEIRS}
     crd: Raw = {"kind": "CustomResourceDefinition", "metadata": {"name": "pdj", field: marks}}
     (finding,) = find_owners([deployment], [crd])
@@ -237,7 +234,7 @@ def test_tool_that_could_delete_the_crd_later_is_in_the_way(
     ],
     ids=["helm", "argo", "flux"],
 )
-def test_no_annotation_becomes_a_command(marks: Raw) -> None:
+def test_no_annotation_becomes_a_command(marks):
     """Any tenant can have a Deployment of that name, and an administrator copies the commands."""
     deployment = {**deepcopy(THEIRS), "kind": "Deployment"}
     deployment["metadata"]["annotations"] = marks
@@ -247,15 +244,13 @@ def test_no_annotation_becomes_a_command(marks: Raw) -> None:
     assert any(EVIL in word for word in words)
 
 
-def test_our_own_helm_release_is_in_nobodys_way() -> None:
+def test_our_own_helm_release_is_in_nobodys_way():
     (ours,) = (obj for obj in build_operator(Ours()) if obj["kind"] == "Deployment")
     crd = {"kind": "CustomResourceDefinition", "metadata": {"name": "pdj", "annotations": HELM}}
     assert not [*find_owners([ours], [crd])]
 
 
-def test_what_kubectl_prints_is_read_in_every_locale(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_kubectl_prints_is_read_in_every_locale(tmp_path, monkeypatch):
     kubectl = tmp_path / "kubectl"
     kubectl.write_bytes(b'#!/bin/sh\ncat <<E\n{"items": [{"a": "\xe8\xae\xad\xff"}]}\nE\n')
     kubectl.chmod(0o755)

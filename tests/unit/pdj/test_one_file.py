@@ -37,14 +37,14 @@ def run(one_file: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )  # fmt: skip
 
 
-def test_offline_commands_run(one_file: Path) -> None:
+def test_offline_commands_run(one_file):
     rendered = run(one_file, "render", str(EXAMPLE))
     assert rendered.returncode == 0, rendered.stderr
     assert "\nkind: ConfigMap\n" in rendered.stdout
     assert run(one_file, "lint", str(EXAMPLE)).returncode == 0
 
 
-def test_a_cluster_is_looked_for(one_file: Path) -> None:
+def test_a_cluster_is_looked_for(one_file):
     done = run(one_file, "list")
     assert done.returncode == 1
     assert done.stderr.startswith("error: no cluster")
@@ -59,7 +59,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_krew_manifest_is_that_of_its_archive(released: Path) -> None:
+def test_the_krew_manifest_is_that_of_its_archive(released):
     spec = yaml.safe_load((released / "pdj.yaml").read_text())["spec"]
     (platform,) = spec["platforms"]
     archive = (released / "kubectl-pdj.tar.gz").read_bytes()
@@ -70,7 +70,7 @@ def test_the_krew_manifest_is_that_of_its_archive(released: Path) -> None:
     assert "`python3` on the PATH" in spec["caveats"]
 
 
-def test_what_krew_installs_of_the_archive_runs(released: Path, tmp_path: Path) -> None:
+def test_what_krew_installs_of_the_archive_runs(released, tmp_path):
     (platform,) = yaml.safe_load((released / "pdj.yaml").read_text())["spec"]["platforms"]
     with tarfile.open(released / "kubectl-pdj.tar.gz") as archive:
         assert sorted(archive.getnames()) == sorted(each["from"] for each in platform["files"])
@@ -79,7 +79,7 @@ def test_what_krew_installs_of_the_archive_runs(released: Path, tmp_path: Path) 
     assert done.stdout.split()[:2] == ["kubectl-pdj", project_version()], done
 
 
-def test_the_manifest_in_the_checkout_is_a_template(released: Path) -> None:
+def test_the_manifest_in_the_checkout_is_a_template(released):
     template, made = (
         yaml.safe_load(text.read_text()) for text in (TEMPLATE, released / "pdj.yaml")
     )
@@ -89,7 +89,7 @@ def test_the_manifest_in_the_checkout_is_a_template(released: Path) -> None:
     assert {key for key in platform if platform[key] != template_platform[key]} == {"uri", "sha256"}
 
 
-def test_the_page_is_in_it(one_file: Path) -> None:
+def test_the_page_is_in_it(one_file):
     bare = Path(sys.base_prefix, "bin", "python3")
     script = (
         f"import sys; sys.path.insert(0, {str(one_file)!r}); import pdj.ui.server\n"
@@ -102,7 +102,7 @@ def test_the_page_is_in_it(one_file: Path) -> None:
     assert done.stdout.startswith("<!doctype html>"), done.stderr
 
 
-def test_what_takes_a_checkout_says_so(one_file: Path) -> None:
+def test_what_takes_a_checkout_says_so(one_file):
     done = run(one_file, "run", "--local", str(EXAMPLE))
     assert done.returncode == 1
     assert done.stderr == f"error: {NO_CHECKOUT}\n"

@@ -151,13 +151,11 @@ BARS: dict[str, tuple[Raw, list[Raw], list[Raw], int, list[Any]]] = {
 
 
 @pytest.mark.parametrize(("job", "pods", "told", "lane", "drawn"), BARS.values(), ids=BARS)
-def test_the_timeline_has_a_bar_for_each_state(
-    job: Raw, pods: list[Raw], told: list[Raw], lane: int, drawn: list[Any]
-) -> None:
+def test_the_timeline_has_a_bar_for_each_state(job, pods, told, lane, drawn):
     assert bars(job, pods, lane, *told) == drawn
 
 
-def test_of_thousands_of_pods_those_in_trouble_are_drawn() -> None:
+def test_of_thousands_of_pods_those_in_trouble_are_drawn():
     pods = [a_pod(index, state=running(5)) for index in range(1000)]
     pods[700]["status"]["containerStatuses"][0]["state"] = ended(5, 6, 1)
     drawn = draw_timeline(JobPicture(RUNS, tuple(pods)), ())
@@ -168,23 +166,23 @@ def test_of_thousands_of_pods_those_in_trouble_are_drawn() -> None:
 @pytest.mark.parametrize(
     "status", [{}, None, {"phase": "New-Word", "worker": {}, "conditions": []}]
 )
-def test_every_job_has_a_row(status: Any) -> None:
+def test_every_job_has_a_row(status):
     job = a_job("Running")
     job["status"] = status
     assert row_of(job)["phase"] == ((status or {}).get("phase") or "")
 
 
-def test_a_row_tells_the_first_line_of_why() -> None:
+def test_a_row_tells_the_first_line_of_why():
     row = row_of(a_job("Pending", condition("Pending", 3, "Unschedulable")))
     assert (row["reason"], row["message"], row["created"]) == ("Unschedulable", "why", T0)
 
 
-def test_pods_stand_in_order_of_their_numbers() -> None:
+def test_pods_stand_in_order_of_their_numbers():
     names = ["a-worker-10", "a-worker-9", "a-ps-1", "a-worker-x"]
     assert sorted(names, key=pod_order) == ["a-ps-1", "a-worker-x", "a-worker-9", "a-worker-10"]
 
 
-def test_harmful_characters_are_shown_not_obeyed() -> None:
+def test_harmful_characters_are_shown_not_obeyed():
     value = {"a\u202e": ["\x1b[31m", "two\nlines", "\ud800", 1, None], "b": {"c": "中文"}}
     line = encode(value)
     assert line.count(b"\n") == 1
@@ -195,7 +193,7 @@ def test_harmful_characters_are_shown_not_obeyed() -> None:
     assert clean_text("a\r\nb") == "a\\x0d\nb"
 
 
-def test_the_last_branches_of_the_tree_close_it() -> None:
+def test_the_last_branches_of_the_tree_close_it():
     pods = [a_pod(index, state=running(5)) for index in (0, 1)]
     job = a_job("Running", workers=2, failures=[failure(1, 9)])
     job["status"]["attempt"] = 2
@@ -207,7 +205,7 @@ def test_the_last_branches_of_the_tree_close_it() -> None:
     assert drawn[-1].endswith("2  Running")
 
 
-def test_a_loss_that_is_no_number_is_not_drawn() -> None:
+def test_a_loss_that_is_no_number_is_not_drawn():
     """It comes from the status where the user may not read logs."""
     for value, drawn in (("2.5", 2.5), ("nan", None), ("x", None), ("", None)):
         training = Training(NOW, Progress(last_output_time=NOW, metrics=(("loss", value),)))

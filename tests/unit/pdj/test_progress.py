@@ -97,7 +97,7 @@ TRAINS = log(
 )
 
 
-def test_status_shows_what_the_log_says() -> None:
+def test_status_shows_what_the_log_says():
     logs = Logs(worker_0=TRAINS + log((97, "paddlejob: step=1240 total=40000 checkpoint=1000")))
     assert shown(logs) == "step 1,240/40,000 (3 %)  checkpoint 1,000 (3s ago)  last output 3s ago"
     assert shown(Logs(worker_0=TRAINS)) == (
@@ -111,7 +111,7 @@ def test_status_shows_what_the_log_says() -> None:
     ]
 
 
-def test_a_read_is_one_bounded_request_to_the_trainers_container() -> None:
+def test_a_read_is_one_bounded_request_to_the_trainers_container():
     logs = Logs(worker_0=TRAINS)
     containers = [{"name": "proxy"}, {"name": "paddle"}]
     read(logs, a_picture(spec={"containers": containers}))
@@ -121,13 +121,13 @@ def test_a_read_is_one_bounded_request_to_the_trainers_container() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Restarting", "Suspended", "Completed", "Failed"])
-def test_a_job_that_does_not_run_is_not_asked(phase: str) -> None:
+def test_a_job_that_does_not_run_is_not_asked(phase):
     logs = Logs(worker_0=TRAINS)
     assert read(logs, a_picture(phase)) is None
     assert logs.asked == []
 
 
-def test_without_the_right_to_logs_the_operators_reading_is_shown() -> None:
+def test_without_the_right_to_logs_the_operators_reading_is_shown():
     picture = a_picture()
     known = TrainingProgress(
         attempt=1,
@@ -204,7 +204,7 @@ ODD: dict[str, tuple[bytes | Exception, str]] = {
 
 
 @pytest.mark.parametrize(("text", "words"), ODD.values(), ids=ODD)
-def test_an_odd_log_has_a_clear_word(text: bytes | Exception, words: str) -> None:
+def test_an_odd_log_has_a_clear_word(text, words):
     assert shown(Logs(worker_0=text)) == words
 
 
@@ -218,7 +218,7 @@ def silent_since(**seconds: float) -> Logs:
     )
 
 
-def test_who_was_silent_first_is_named() -> None:
+def test_who_was_silent_first_is_named():
     training = read(silent_since(worker_0=0, worker_1=-33, worker_2=-1))
     assert training
     assert training.first_silent == ("worker-1", at(-33), at(0))
@@ -236,7 +236,7 @@ def test_who_was_silent_first_is_named() -> None:
         {"worker_0": 0},  # the others have no log
     ],
 )
-def test_nobody_is_named_without_grounds(seconds: dict[str, float]) -> None:
+def test_nobody_is_named_without_grounds(seconds):
     training = read(silent_since(**seconds))
     assert training
     assert training.first_silent is None
@@ -249,7 +249,7 @@ def test_nobody_is_named_without_grounds(seconds: dict[str, float]) -> None:
         ("zh", "原因: AllPodsRunning (已持续 0s): 所有 Pod 都在运行。", "  进度未知：no answer"),
     ],
 )
-def test_explain_claims_no_more_than_is_known(language: str, cause: str, line: str) -> None:
+def test_explain_claims_no_more_than_is_known(language, cause, line):
     client = cast("Client", Logs(worker_0=Transient("no answer")))
     lines = draw_story(
         build_story(client, a_picture(), language, read(cast("Logs", client))), language,
@@ -260,20 +260,20 @@ def test_explain_claims_no_more_than_is_known(language: str, cause: str, line: s
 
 
 @pytest.mark.parametrize(("quiet", "hangs"), [(0, True), (1200, False)])
-def test_a_long_silence_that_nobody_announced_is_a_doubt(quiet: int, hangs: bool) -> None:
+def test_a_long_silence_that_nobody_announced_is_a_doubt(quiet, hangs):
     logs = Logs(worker_0=log((-600, f"paddlejob: step=7 quiet={quiet}")))
     (why,) = build_story(cast("Client", logs), a_picture(), "en", read(logs)).whys
     assert ("may hang" in why.text.cause) is hangs
 
 
-def test_a_gang_that_forms_again_and_again_is_a_doubt() -> None:
+def test_a_gang_that_forms_again_and_again_is_a_doubt():
     forming = "LAUNCH INFO 2026-01-02 03:04:05,678 Waiting peer ready..."
     logs = Logs(worker_0=log(*((90 + i, forming) for i in range(3))))
     (why,) = build_story(cast("Client", logs), a_picture(), "en", read(logs)).whys
     assert "again and again" in why.text.cause
 
 
-def test_a_reader_rests_and_keeps_the_last_checkpoint() -> None:
+def test_a_reader_rests_and_keeps_the_last_checkpoint():
     clock = Still()
     logs = Logs(worker_0=log((98, "paddlejob: step=7 checkpoint=5")))
     reader, job = TrainingReader(cast("Client", logs), clock), a_picture().job
@@ -299,9 +299,7 @@ def run_list(logs: Logs, *words: str) -> None:
     assert list_command.run(session) == 0
 
 
-def test_list_reads_a_line_for_each_running_job_only_if_asked(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_list_reads_a_line_for_each_running_job_only_if_asked(capsys):
     jobs = [a_picture(phase).raw for phase in ("Running", "Completed", "Running")]
     for job, name in zip(jobs, ("train", "ended", "other"), strict=True):
         job["metadata"]["name"] = name
@@ -323,7 +321,7 @@ def test_list_reads_a_line_for_each_running_job_only_if_asked(
     assert notes == f"progress unknown: {FORBIDDEN}\n"
 
 
-def test_list_shows_queues_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_shows_queues_if_asked(capsys):
     jobs = [a_picture("Running").raw, a_picture("Pending").raw]
     jobs[1]["metadata"].update(name="queued", labels={"kueue.x-k8s.io/queue-name": "team"})
     logs = Logs()
@@ -334,7 +332,7 @@ def test_list_shows_queues_if_asked(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(("loss", "drawn"), [("0.5", 0.5), ("nan", None), ("inf", None)])
-def test_the_page_draws_only_a_loss_that_is_a_number(loss: str, drawn: float | None) -> None:
+def test_the_page_draws_only_a_loss_that_is_a_number(loss, drawn):
     logs = Logs(worker_0=log((99, f"step 3/9 loss: {loss}")))
     message = describe_job(cast("Client", logs), a_picture(), "en", read(logs))
     assert message["training"] == {
@@ -343,11 +341,11 @@ def test_the_page_draws_only_a_loss_that_is_a_number(loss: str, drawn: float | N
     }  # fmt: skip
 
 
-def test_parts_are_wrapped_whole() -> None:
+def test_parts_are_wrapped_whole():
     assert wrap(["aaa", "bb", "训练"], 7) == ["aaa  bb", "训练"]
 
 
-def test_an_answer_at_its_limit_is_asked_for_again_from_its_end() -> None:
+def test_an_answer_at_its_limit_is_asked_for_again_from_its_end():
     logs = Logs(worker_0=log(*((i, "x" * 5000) for i in range(90)), (90, "step 3/9")))
     training = read(logs)
     assert training

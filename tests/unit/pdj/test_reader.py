@@ -3,7 +3,6 @@
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,36 +35,36 @@ def read(folder: Path, text: str) -> list[Document]:
         ("=", "="),
     ],
 )
-def test_scalars_are_those_of_kubectl(tmp_path: Path, text: str, value: Any) -> None:
+def test_scalars_are_those_of_kubectl(tmp_path, text, value):
     (document,) = read(tmp_path, f"a: {text}\n")
     assert document.value == {"a": value}
     assert type(document.value["a"]) is type(value)
 
 
-def test_every_field_has_its_line(tmp_path: Path) -> None:
+def test_every_field_has_its_line(tmp_path):
     _, document = read(tmp_path, "a: 1\n---\n# words\nspec:\n  list:\n    - name: x\n    - y\n")
     assert document.line_of(("spec", "list", 0, "name")) == 6
     assert document.line_of(("spec", "list", 1)) == 7
     assert document.line_of(("spec", "missing", "deeper")) == 4
 
 
-def test_merges_and_aliases_are_written_out(tmp_path: Path) -> None:
+def test_merges_and_aliases_are_written_out(tmp_path):
     (document,) = read(tmp_path, "p: &p {a: 1, b: 2}\nq: {<<: *p, b: 3}\nr: *p\n")
     assert document.value == {"p": {"a": 1, "b": 2}, "q": {"a": 1, "b": 3}, "r": {"a": 1, "b": 2}}
 
 
-def test_what_is_merged_below_a_field_counts_as_for_kubectl(tmp_path: Path) -> None:
+def test_what_is_merged_below_a_field_counts_as_for_kubectl(tmp_path):
     (document,) = read(tmp_path, "p: &p {a: 1}\nq: &q {a: 2, b: 2}\nr: {a: 3, <<: [*p, *q]}\n")
     assert document.value["r"] == {"a": 1, "b": 2}
 
 
-def test_a_key_that_stands_twice_is_noted(tmp_path: Path) -> None:
+def test_a_key_that_stands_twice_is_noted(tmp_path):
     (document,) = read(tmp_path, "a: 1\nb: 2\na: 3\n")
     assert document.value["a"] == 3
     assert document.doubled == ((3, "a"),)
 
 
-def test_a_key_in_place_of_a_merged_one_stands_once(tmp_path: Path) -> None:
+def test_a_key_in_place_of_a_merged_one_stands_once(tmp_path):
     (document,) = read(tmp_path, "p: &p {a: 1}\nq:\n  <<: *p\n  a: 2\n")
     assert document.value["q"] == {"a": 2}
     assert document.doubled == ()
@@ -97,7 +96,7 @@ def bomb() -> str:
         ("x" * (MAX_BYTES + 1), "MiB"),
     ],
 )
-def test_what_is_hostile_is_one_line_and_soon(tmp_path: Path, text: str, says: str) -> None:
+def test_what_is_hostile_is_one_line_and_soon(tmp_path, text, says):
     started = time.process_time()
     with pytest.raises(Problem, match=says) as told:
         read(tmp_path, text)
@@ -105,30 +104,30 @@ def test_what_is_hostile_is_one_line_and_soon(tmp_path: Path, text: str, says: s
     assert time.process_time() - started < 5
 
 
-def test_the_objects_of_a_list_are_documents_with_their_lines(tmp_path: Path) -> None:
+def test_the_objects_of_a_list_are_documents_with_their_lines(tmp_path):
     one, two = read(tmp_path, "kind: List\napiVersion: v1\nitems:\n- a: 1\n- b: 2\n  c: 3\n")
     assert (one.value, two.value) == ({"a": 1}, {"b": 2, "c": 3})
     assert (one.line, two.line_of(("c",))) == (4, 6)
 
 
 @pytest.mark.parametrize("empty", ["", "---\n---\n", "# words\n", "~\n"])
-def test_empty_documents_are_none(tmp_path: Path, empty: str) -> None:
+def test_empty_documents_are_none(tmp_path, empty):
     assert read(tmp_path, empty) == []
 
 
-def test_json_may_be_indented_by_tabs(tmp_path: Path) -> None:
+def test_json_may_be_indented_by_tabs(tmp_path):
     (document,) = read(tmp_path, '{\n\t"a": {\n\t\t"b": "c\\td"\n\t}\n}\n')
     assert document.value == {"a": {"b": "c\td"}}
     assert document.line_of(("a", "b")) == 3
 
 
-def test_json_may_write_an_emoji_as_two_escapes(tmp_path: Path) -> None:
+def test_json_may_write_an_emoji_as_two_escapes(tmp_path):
     value = {"a": "\N{ROCKET}", "b": r"\ud83d\ude80", "c": "\\\N{ROCKET}"}
     (document,) = read(tmp_path, json.dumps(value))
     assert document.value == value
 
 
-def test_a_hundred_megabytes_are_not_read(tmp_path: Path) -> None:
+def test_a_hundred_megabytes_are_not_read(tmp_path):
     file = tmp_path / "large.yaml"
     with file.open("wb") as large:
         large.truncate(100 << 20)
@@ -138,13 +137,13 @@ def test_a_hundred_megabytes_are_not_read(tmp_path: Path) -> None:
     assert time.process_time() - started < 1
 
 
-def test_bytes_that_are_no_text_are_one_line(tmp_path: Path) -> None:
+def test_bytes_that_are_no_text_are_one_line(tmp_path):
     file = tmp_path / "latin.yaml"
     file.write_bytes(b"a: \xff\xfe\n")
     with pytest.raises(Problem, match="utf-8"):
         read_documents(str(file))
 
 
-def test_a_file_that_is_not_there_is_a_matter_of_usage() -> None:
+def test_a_file_that_is_not_there_is_a_matter_of_usage():
     with pytest.raises(Usage, match="No such file"):
         read_documents("/no/such/file")

@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,9 +41,7 @@ def ended_by(cluster: Cluster, error: type[BaseException], is_closed: bool = Fal
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_job_is_printed_if_the_command_is_ended(
-    number: signal.Signals, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_job_is_printed_if_the_command_is_ended(number, monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
     def wait(*_: Any) -> None:
@@ -62,13 +59,11 @@ def test_a_job_is_printed_if_the_command_is_ended(
     assert "is deleted" in note and str(file) in note
 
 
-def test_a_job_that_may_not_be_deleted_is_not_said_to_be() -> None:
+def test_a_job_that_may_not_be_deleted_is_not_said_to_be():
     assert ended_by(Refusing(), Forbidden) == []
 
 
-def test_a_job_is_kept_if_it_cannot_be_printed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_job_is_kept_if_it_cannot_be_printed(monkeypatch, tmp_path):
     def wait(*_: Any) -> None:
         raise KeyboardInterrupt
 

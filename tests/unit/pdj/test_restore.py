@@ -1,7 +1,6 @@
 """`restore`: what a backup cannot hold is one line, before anything is created."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,7 +32,7 @@ def a_job_with(metadata: Any = None, **fields: Any) -> Any:
         None,
     ],
 )
-def test_another_object_is_refused(item: Any, tmp_path: Path) -> None:
+def test_another_object_is_refused(item, tmp_path):
     file = tmp_path / "backup.json"
     file.write_text(json.dumps({"items": [a_job_with(), item]}))
     with pytest.raises(Usage, match="kubectl pdj backup"):

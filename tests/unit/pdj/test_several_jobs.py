@@ -89,9 +89,7 @@ def session(cluster: Cluster, **options: Any) -> Session:
 
 
 @pytest.mark.parametrize("command", [delete, restart, resume, suspend])
-def test_the_jobs_after_a_missing_one_get_their_turn(
-    command: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_jobs_after_a_missing_one_get_their_turn(command, capsys):
     cluster = Cluster("first", "last")
     options = {"ignore_not_found": False, "orphans": False, "submit_again": False}
     assert command.run(session(cluster, jobs=["first", "none", "last"], **options)) == 1
@@ -99,7 +97,7 @@ def test_the_jobs_after_a_missing_one_get_their_turn(
     assert capsys.readouterr().err == "error: there is no job none in namespace team\n"
 
 
-def test_every_refusal_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_refusal_is_told(capsys):
     cluster = Cluster("a", "b", "c", a=Forbidden("no a"), c=Forbidden("no\x1b c"))
     assert suspend.run(session(cluster, jobs=["a", "b", "c"])) == 1
     assert cluster.changed == ["b"]
@@ -107,14 +105,14 @@ def test_every_refusal_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.splitlines() == said
 
 
-def test_what_fails_for_all_is_told_once() -> None:
+def test_what_fails_for_all_is_told_once():
     with pytest.raises(Unauthorized):
         suspend.run(session(Cluster(a=Unauthorized("expired")), jobs=["a", "b"]))
     with pytest.raises(Exception, match="does not know PaddleJobs"):
         suspend.run(session(Cluster(is_served=False), jobs=["a", "b"]))
 
 
-def test_an_api_that_is_only_about_to_be_served_is_told() -> None:
+def test_an_api_that_is_only_about_to_be_served_is_told():
     cluster = Cluster(new=error_from_status(404, {}, None))
     with pytest.raises(
         NoOperator, match=r"^HTTP 404, no Status: the API server has just begun to serve"
@@ -124,7 +122,7 @@ def test_an_api_that_is_only_about_to_be_served_is_told() -> None:
         get_job(cluster, "team", "new")  # type: ignore[arg-type]
 
 
-def test_the_jobs_after_one_that_exists_are_submitted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_jobs_after_one_that_exists_are_submitted(capsys):
     cluster = Cluster("old")
     jobs = [{"metadata": {"name": name}, "spec": {}} for name in ("new", "old", "newer")]
     assert submit.create_jobs(session(cluster), jobs) == 1
@@ -137,9 +135,7 @@ def test_the_jobs_after_one_that_exists_are_submitted(capsys: pytest.CaptureFixt
     )
 
 
-def test_submit_replaces_a_job_of_the_same_name_if_asked_to(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_submit_replaces_a_job_of_the_same_name_if_asked_to(monkeypatch, capsys):
     monkeypatch.setattr(restart, "wait_until_gone", lambda *_: None)
     cluster = Cluster("old")
     job = {"metadata": {"name": "old"}, "spec": {"suspend": True}}
@@ -148,7 +144,7 @@ def test_submit_replaces_a_job_of_the_same_name_if_asked_to(
     assert capsys.readouterr().out == "team/old replaced\n"
 
 
-def test_job_of_that_name_in_another_namespace_is_named() -> None:
+def test_job_of_that_name_in_another_namespace_is_named():
     cluster = Cluster()
     cluster.elsewhere = [{"namespace": "other"}]
     with pytest.raises(Problem, match="no job moons in namespace team; there is one in other"):
@@ -162,9 +158,7 @@ def test_job_of_that_name_in_another_namespace_is_named() -> None:
         ('PaddleJob "bad" is invalid', 'error: PaddleJob "bad" is invalid\n'),
     ],
 )
-def test_a_refusal_names_the_job_of_several(
-    refusal: str, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_refusal_names_the_job_of_several(refusal, told, capsys):
     cluster = Cluster(bad=Invalid(refusal))
     jobs = [{"metadata": {"name": name}, "spec": {}} for name in ("bad", "good")]
     assert submit.create_jobs(session(cluster), jobs) == 1
@@ -172,9 +166,7 @@ def test_a_refusal_names_the_job_of_several(
     assert capsys.readouterr().err == told
 
 
-def test_waiting_tells_why_a_job_has_failed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_waiting_tells_why_a_job_has_failed(monkeypatch, capsys):
     failed = {"type": "Failed", "status": "True", "reason": "PodFailed", "message": "oh\x1b\nno"}
     status = {"phase": "Failed", "conditions": [failed | {"type": "Pending"}, failed]}
     picture = JobPicture({"metadata": {"name": "bad"}, "status": status})
@@ -192,9 +184,7 @@ def test_waiting_tells_why_a_job_has_failed(
 
 
 @pytest.mark.parametrize("has_right", [True, False])
-def test_a_job_whose_logs_cannot_be_followed_is_waited_for(
-    has_right: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_whose_logs_cannot_be_followed_is_waited_for(has_right, monkeypatch, capsys):
     class Live:
         changed, is_known = threading.Event(), True
         __enter__, __exit__ = (lambda self: self), (lambda *_: None)

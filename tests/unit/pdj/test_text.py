@@ -3,7 +3,6 @@
 import os
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
@@ -30,7 +29,7 @@ from tests.memory.builders import NOW, a_job, at, stamp
         ("训练 done é", "训练 done é"),
     ],
 )
-def test_no_character_that_a_terminal_obeys_is_left(text: str, shown: str) -> None:
+def test_no_character_that_a_terminal_obeys_is_left(text, shown):
     assert plain(text) == shown
 
 
@@ -45,23 +44,23 @@ def test_no_character_that_a_terminal_obeys_is_left(text: str, shown: str) -> No
     ],
 )
 def test_log_line_has_its_colours_on_a_terminal_alone_and_of_a_bar_the_last_state(
-    text: str, colourless: str, coloured: str
-) -> None:
+    text, colourless, coloured
+):
     assert (log_line(text), log_line(text, has_colour=True)) == (colourless, coloured)
 
 
-def test_chinese_takes_two_columns() -> None:
+def test_chinese_takes_two_columns():
     assert width("训练") == 4
     assert pad("训练", 6) == "训练  "
     assert shorten("训练作业", 5) == "训练…"
 
 
-def test_a_line_with_tabs_takes_one_line_of_the_terminal() -> None:
+def test_a_line_with_tabs_takes_one_line_of_the_terminal():
     """Or `status --watch` would leave a piece of it behind each time it draws again."""
     assert shorten("a\tb" * 30, 80).expandtabs() == shorten("a b" * 30, 80)
 
 
-def test_tables_are_aligned() -> None:
+def test_tables_are_aligned():
     assert table([("A", "B"), ("训练", "x")]) == ["A      B", "训练   x"]
 
 
@@ -69,24 +68,24 @@ def test_tables_are_aligned() -> None:
     ("seconds", "shown"),
     [(-3, "0s"), (0, "0s"), (59, "59s"), (61, "1m1s"), (3600, "1h"), (90000, "1d1h"), (4e6, "46d")],
 )
-def test_ages_are_those_of_kubectl(seconds: float, shown: str) -> None:
+def test_ages_are_those_of_kubectl(seconds, shown):
     assert duration(seconds) == shown
     assert age(NOW - timedelta(seconds=seconds), NOW) == shown
 
 
-def test_a_bar_is_full_only_when_all_is_done() -> None:
+def test_a_bar_is_full_only_when_all_is_done():
     assert bar(0, 4, 4) == "░░░░"
     assert bar(3, 4, 4) == "███░"
     assert bar(99, 100, 4) == "███░"
     assert bar(4, 4, 4) == "████"
 
 
-def test_colours_are_for_terminals_alone() -> None:
+def test_colours_are_for_terminals_alone():
     assert Screen(has_colour=False).paint("x", "red") == "x"
     assert Screen(has_colour=True).paint("x", "red", "bold") == "\033[31;1mx\033[0m"
 
 
-def test_a_terminal_that_says_no_size_has_the_usual_one() -> None:
+def test_a_terminal_that_says_no_size_has_the_usual_one():
     far, near = os.openpty()  # 0 lines of 0 columns
     with os.fdopen(near, "w") as out:
         screen = Screen(out)
@@ -107,7 +106,7 @@ def test_a_terminal_that_says_no_size_has_the_usual_one() -> None:
     ],
     ids=["it waits", "it starts", "nothing is known of its time", "it has lost time", "it does"],
 )
-def test_how_long_a_job_waits_or_runs_and_trains(known: dict[str, Any], says: str) -> None:
+def test_how_long_a_job_waits_or_runs_and_trains(known, says):
     status = {"phase": "Running", "startTime": stamp(), **known}
     job = a_job().with_workers(1).with_status(**status).build()
     head = draw_job(JobPicture(job), Screen(has_colour=False).paint, at(100), 100)[0]
@@ -116,7 +115,7 @@ def test_how_long_a_job_waits_or_runs_and_trains(known: dict[str, Any], says: st
 
 
 @pytest.mark.parametrize("time", ["2026-01-02T03:04:05", "2026-02-30T00:00:00Z", "noon"])
-def test_odd_times_in_a_status_end_no_command(time: str) -> None:
+def test_odd_times_in_a_status_end_no_command(time):
     """Whoever may write statuses may write them; the API server takes some of them."""
     progress = {"attempt": 1, "step": 1, "lastOutputTime": time, "lastStepTime": time}
     job = a_job().with_workers(1).with_status(
@@ -129,14 +128,14 @@ def test_odd_times_in_a_status_end_no_command(time: str) -> None:
     assert draw_job(picture, Screen().paint, NOW, 80, training)
 
 
-def test_pods_that_cannot_be_seen_are_counted_by_the_operator() -> None:
+def test_pods_that_cannot_be_seen_are_counted_by_the_operator():
     job = a_job().with_workers(4).with_status(worker={"running": 2, "succeeded": 1}).build()
     picture = JobPicture(job, pods_problem="you may not")
     lines = draw_job(picture, Screen(has_colour=False).paint, at(0), 100)
     assert any(line.endswith("2/4 running, 1 done") for line in lines)
 
 
-def test_a_warning_that_came_again_is_told_once() -> None:
+def test_a_warning_that_came_again_is_told_once():
     job = a_job().with_workers(1).build()
     messages = ["first", *"12345", "5", "2"]
     events = [
@@ -151,7 +150,7 @@ def test_a_warning_that_came_again_is_told_once() -> None:
     ("ended", "how"),
     [({"exit_code": 1}, "exit code 1"), ({"exit_code": 247, "signal": 9}, "SIGKILL"), ({}, "")],
 )
-def test_a_failure_is_told_by_the_line_that_says_why(ended: dict[str, Any], how: str) -> None:
+def test_a_failure_is_told_by_the_line_that_says_why(ended, how):
     message = "ValueError: bad batch\nepoch 1\nepoch 2"
     failure = Failure(2, "a-worker-0", "worker", 0, "n1", None, None, "PodFailed", message, "09:20")
     line = describe_failure(replace(failure, **ended))

@@ -3,15 +3,13 @@
 from argparse import Namespace
 from typing import Any
 
-import pytest
-
 from api.objects import Raw
 from kube.errors import Forbidden
 from pdj.commands import version
 from pdj.session import Session
 
 
-def test_version_without_a_cluster_is_the_tools(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_without_a_cluster_is_the_tools(capsys):
     options = Namespace(client=False, kubeconfig="/nowhere", context=None)
     assert version.run(Session(options)) == 0
     own, kubernetes = capsys.readouterr().out.splitlines()
@@ -35,7 +33,7 @@ class Cluster:
         return [{"spec": {"template": {"spec": pod}}}], ""
 
 
-def test_version_with_a_cluster_is_the_operators_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_with_a_cluster_is_the_operators_too(capsys):
     session = Session(Namespace(client=False))
     session.__dict__["client"] = Cluster()
     assert version.run(session) == 0

@@ -22,18 +22,18 @@ COMMAND = ["python", "train.py", "--lr", "1e-3", "--shard", "08", "--amp", "n"]
 
 @pytest.mark.parametrize("is_unicode", [False, True], ids=["ascii", "unicode"])
 @pytest.mark.parametrize("text", TEXTS, ids=ascii)
-def test_text_stays_text(text: str, is_unicode: bool) -> None:
+def test_text_stays_text(text, is_unicode):
     assert read_value(to_yaml([{text: [text]}], is_unicode)) == {text: [text]}
 
 
 @pytest.mark.parametrize("value", [1, -1, 0, 1.5, 1e-5, 1e300, True, False, None, [], {}], ids=str)
-def test_other_values_stay_themselves(value: Any) -> None:
+def test_other_values_stay_themselves(value):
     read = read_value(to_yaml([[value]]))
     assert read == [value]
     assert type(read[0]) is type(value)
 
 
-def test_no_value_is_told_by_an_alias() -> None:
+def test_no_value_is_told_by_an_alias():
     shared = {"cpu": 1}
     assert to_yaml([{"a": shared, "b": shared}]) == "a:\n  cpu: 1\nb:\n  cpu: 1"
 
@@ -52,9 +52,7 @@ def a_file(folder: Path, command: str) -> list[str]:
 
 
 @pytest.mark.parametrize("command", ["run", "submit", "convert", "render"])
-def test_arguments_of_a_program_stay_text(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_arguments_of_a_program_stay_text(command, tmp_path, capsys):
     words = a_file(tmp_path, command)
     words = ["run", "train:1", "--", *COMMAND] if command == "run" else words
     words[2:2] = ["-o", "yaml"] + ["--dry-run=client"] * (command in ("run", "submit"))

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -163,21 +162,19 @@ def after_the_end(**worker: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("check", "says"), CHECKS.values(), ids=CHECKS)
-def test_a_rule_that_is_broken_is_seen_and_nothing_else(
-    check: Callable[[], list[str]], says: str
-) -> None:
+def test_a_rule_that_is_broken_is_seen_and_nothing_else(check, says):
     wrong = check()
     assert len(wrong) == bool(says)
     assert says in "".join(wrong)
 
 
-def test_only_a_wrong_end_is_beyond_hope() -> None:
+def test_only_a_wrong_end_is_beyond_hope():
     assert checks.is_lost(job(phase="Failed"), Expectation("Completed"))
     assert not checks.is_lost(job(), Expectation("Completed"))
     assert not checks.is_lost(job(phase="Restarting"), Expectation("Completed"))
 
 
-def test_only_a_hang_that_is_told_begins_to_stall() -> None:
+def test_only_a_hang_that_is_told_begins_to_stall():
     assert begins_to_stall(job("hangs-x-0", conditions=[TOLD]))
     assert not begins_to_stall(job("hangs-x-0", conditions=[OVER]))
     assert not begins_to_stall(job("pauses-x", conditions=[TOLD]))
@@ -190,7 +187,7 @@ def entry(user: str = "operator", verb: str = "patch", resource: str = "pods", *
     return json.dumps(told | {"responseStatus": {"code": 200}, "stage": "ResponseComplete"} | more)
 
 
-def test_writes_of_the_account_are_read_once_and_refused_ones_not_counted(tmp_path: Path) -> None:
+def test_writes_of_the_account_are_read_once_and_refused_ones_not_counted(tmp_path):
     path = tmp_path / "audit.log"
     others = [entry(user="kubelet"), entry(verb="watch"), entry(resource="leases")]
     path.write_text("\n".join([entry(), *others]) + "\n" + entry()[:20])
@@ -203,7 +200,7 @@ def test_writes_of_the_account_are_read_once_and_refused_ones_not_counted(tmp_pa
     assert log.totals == {"patch pods": 2}
 
 
-def test_writes_about_trainings_are_told_from_others() -> None:
+def test_writes_about_trainings_are_told_from_others():
     assert is_of_training("patch paddlejobs/status soak-a/pauses-saves: 200")
     assert not is_of_training("patch paddlejobs/status soak-a/single-1-0: 200")
 
@@ -235,9 +232,7 @@ SEEN = {
 
 
 @pytest.mark.parametrize(("events", "says"), SEEN.values(), ids=SEEN)
-def test_the_witness_sees_what_must_never_be_and_nothing_else(
-    events: list[tuple[str, Raw]], says: str
-) -> None:
+def test_the_witness_sees_what_must_never_be_and_nothing_else(events, says):
     witness = Witness()
     for type_, obj in events:
         witness.see(type_, obj)
@@ -248,7 +243,7 @@ def test_the_witness_sees_what_must_never_be_and_nothing_else(
         assert not witness.take_violations()
 
 
-def test_what_went_while_nobody_looked_is_not_taken_for_live() -> None:
+def test_what_went_while_nobody_looked_is_not_taken_for_live():
     witness = Witness()
     witness.see(ADDED, FIRST)
     witness.see_list("Pod", [SECOND])
