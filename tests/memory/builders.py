@@ -12,9 +12,9 @@ from api.job import parse_job, pod_name
 from api.objects import Raw, format_time
 from reconcile.build.rendezvous import child_labels
 from reconcile.model.hold import Hold
-from reconcile.model.plan import Observed, Settings
+from reconcile.model.plan import Observed, Plan, Settings
 from reconcile.model.view import View, build_view
-from reconcile.reconcile import holds_of, told_hold
+from reconcile.reconcile import holds_of, reconcile, told_hold
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 """When every test begins."""
@@ -233,6 +233,18 @@ def view_of(
     raw = job.build() if isinstance(job, JobBuilder) else job
     built = tuple(pod.build() if isinstance(pod, PodBuilder) else pod for pod in pods)
     return build_view(Observed(raw, built, **observed), at(seconds), settings or Settings())
+
+
+def a_config_map(seconds: float = 0.0, **data: str) -> Raw:
+    """The first attempt's ConfigMap, made so long after the beginning."""
+    labels = {"batch.paddlepaddle.org/attempt": "1"}
+    metadata = {"name": "train", "labels": labels, "creationTimestamp": stamp(seconds)}
+    return {"metadata": metadata, "data": data}
+
+
+def plan_of(view: View) -> Plan:
+    """What the pass decides."""
+    return reconcile(view.observed, view.now, view.settings)
 
 
 def hold_of(view: View) -> Hold | None:

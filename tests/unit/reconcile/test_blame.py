@@ -9,9 +9,8 @@ from api.objects import Raw
 from reconcile.failure.incident import build_failure, find_incident
 from reconcile.model.plan import Plan
 from reconcile.model.view import View
-from reconcile.reconcile import reconcile
 from reconcile.words.launcher_log import clean
-from tests.memory.builders import PodBuilder, a_job, a_pod, at, view_of
+from tests.memory.builders import PodBuilder, a_job, a_pod, at, plan_of, view_of
 from tests.memory.logs import PEER_LOST, launched, raised
 
 JOB = a_job().with_workers(4).with_status(phase="Running", attempt=1).build()
@@ -38,10 +37,6 @@ def named(view: View) -> str:
     assert incident is not None
     assert incident.pod is not None
     return incident.pod.name
-
-
-def plan_of(view: View) -> Plan:
-    return reconcile(view.observed, view.now, view.settings)
 
 
 ALL_FAILED = {

@@ -6,7 +6,7 @@ from api.constants import Reason, Role
 from api.objects import Raw
 from reconcile.failure.incident import Incident, build_failure, find_incident
 from reconcile.model.view import View
-from tests.memory.builders import PodBuilder, a_job, a_pod, view_of
+from tests.memory.builders import PodBuilder, a_config_map, a_job, a_pod, view_of
 
 JOB = a_job().with_ps(1).with_workers(2).build()
 FAIL_ON_42 = {"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}]}
@@ -18,12 +18,6 @@ FAIL_ON_DISRUPTED = {
     "rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]}]
 }
 EVICTED = a_pod(JOB).ended(143).with_condition("DisruptionTarget")
-
-
-def config_map(**data: str) -> Raw:
-    """The first attempt's ConfigMap."""
-    labels = {"batch.paddlepaddle.org/attempt": "1"}
-    return {"metadata": {"name": "train", "labels": labels}, "data": data}
 
 
 def incident_of(view: View) -> Incident:
@@ -177,7 +171,7 @@ def test_nothing_is_lost_before_addresses_are_told(pods: list[PodBuilder]) -> No
 def test_missing_pod_is_a_loss_once_the_config_map_exists() -> None:
     job = a_job().with_workers(2).build()
     waiting = a_pod(job).bound().with_address("10.0.1.1")
-    incident = incident_of(view_of(job, waiting, config_maps=(config_map(),)))
+    incident = incident_of(view_of(job, waiting, config_maps=(a_config_map(),)))
     assert incident.reason is Reason.POD_VANISHED
 
 
@@ -195,7 +189,7 @@ def test_address_that_peers_were_not_told_ends_the_attempt(
 ) -> None:
     job = a_job().with_workers(2).build()
     pods = [a_pod(job, index=index).running() for index in range(2)]
-    maps = (config_map(PADDLE_TRAINER_ENDPOINTS=told),)
+    maps = (a_config_map(PADDLE_TRAINER_ENDPOINTS=told),)
     incident = find_incident(view_of(job, *pods, config_maps=maps))
     assert (incident and incident.reason) == reason
 
@@ -205,7 +199,7 @@ def test_former_job_s_config_map_on_a_node_ends_the_attempt() -> None:
     text = "couldn't find key PADDLE_RENDEZVOUS_0123abcd_uid in ConfigMap default/train"
     pod = a_pod(job).bound().with_address("10.0.1.1").waiting("CreateContainerConfigError", text)
     assert find_incident(view_of(job, pod)) is None
-    incident = incident_of(view_of(job, pod, config_maps=(config_map(),)))
+    incident = incident_of(view_of(job, pod, config_maps=(a_config_map(),)))
     assert (incident.reason, incident.is_charged) == (Reason.STALE_CONFIG_MAP, False)
 
 
@@ -225,20 +219,20 @@ def test_failure_of_a_pod_that_its_peers_look_for_elsewhere_is_not_charged(
     job = a_job().with_workers(1).with_spec(**spec).build()
     pod = a_pod(job).running().ended(1)
     incident = incident_of(
-        view_of(job, pod, config_maps=(config_map(PADDLE_TRAINER_ENDPOINTS=told),))
+        view_of(job, pod, config_maps=(a_config_map(PADDLE_TRAINER_ENDPOINTS=told),))
     )
     assert (incident.reason, incident.is_charged) == (reason, is_charged)
 
 
 def test_variables_of_another_version_are_no_change_of_address() -> None:
     job = a_job().with_workers(1).build()
-    maps = (config_map(PADDLE_TRAINER_ENDPOINTS="10.0.1.1:36000", PADDLE_OF_OLD="1"),)
+    maps = (a_config_map(PADDLE_TRAINER_ENDPOINTS="10.0.1.1:36000", PADDLE_OF_OLD="1"),)
     assert find_incident(view_of(job, a_pod(job).running(), config_maps=maps)) is None
 
 
 def test_endpoints_that_are_not_kept_are_no_change_of_address() -> None:
     job = a_job().with_workers(1).build()
-    assert find_incident(view_of(job, a_pod(job).running(), config_maps=(config_map(),))) is None
+    assert find_incident(view_of(job, a_pod(job).running(), config_maps=(a_config_map(),))) is None
 
 
 def test_failure_record_outlives_the_pod() -> None:

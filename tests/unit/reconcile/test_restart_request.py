@@ -1,5 +1,7 @@
 """The annotation restarted-at: each new value is one new attempt, uncharged and at once."""
 
+import pytest
+
 from api.constants import ANNOTATION_RESTARTED_AT, MAX_RESTARTED_AT
 from api.objects import Raw
 from tests.memory.builders import a_job
@@ -17,20 +19,27 @@ def ask(world: World, value: str = MONDAY) -> None:
     world.change("PaddleJob", "train", edit)
 
 
-def restart(world: World, value: str = MONDAY) -> None:
+def restart(world: World, value: str) -> None:
     """Ask, and see the new attempt run."""
     ask(world, value)
     world.kubelet.let_go()
     world.run()
 
 
-def test_a_new_value_is_a_new_attempt_uncharged(world: World) -> None:
+@pytest.mark.parametrize(
+    ("values", "attempt"),
+    [([MONDAY], 2), ([MONDAY, MONDAY], 2), ([MONDAY, TUESDAY], 3), (["x" * 1000], 2)],
+    ids=["new", "the same", "another, without a back-off", "huge, and cut"],
+)
+def test_each_new_value_is_one_attempt_uncharged(
+    world: World, values: list[str], attempt: int
+) -> None:
     world.run(a_job().with_workers(2))
-    restart(world)
-    assert (world.phase(), world.status()["attempt"]) == ("Running", 2)
-    assert world.status()["restartedAt"] == MONDAY
-    assert "failureCount" not in world.status()
-    assert "failures" not in world.status()
+    for value in values:
+        restart(world, value)
+    assert (world.phase(), world.status()["attempt"]) == ("Running", attempt)
+    assert world.status()["restartedAt"] == values[-1][:MAX_RESTARTED_AT]
+    assert not {"failureCount", "failures"} & world.status().keys()
 
 
 def test_it_says_why_the_attempt_ended(world: World) -> None:
@@ -39,21 +48,6 @@ def test_it_says_why_the_attempt_ended(world: World) -> None:
     world.settle()
     assert world.phase() == "Restarting"
     assert world.condition("Restarting")["reason"] == "RestartRequested"
-
-
-def test_the_same_value_restarts_once(world: World) -> None:
-    world.run(a_job().with_workers(1))
-    restart(world)
-    ask(world)
-    world.run()
-    assert world.status()["attempt"] == 2
-
-
-def test_another_value_restarts_again_without_a_back_off(world: World) -> None:
-    world.run(a_job().with_workers(1))
-    restart(world, MONDAY)
-    restart(world, TUESDAY)
-    assert (world.phase(), world.status()["attempt"]) == ("Running", 3)
 
 
 def test_a_job_created_with_the_annotation_begins_with_its_first_attempt(world: World) -> None:
@@ -90,10 +84,3 @@ def test_a_failure_at_the_same_time_is_recorded_and_the_request_answered(world: 
     assert world.status()["failureCount"] == 1
     assert world.status()["attempt"] == 3
     assert world.status()["restartedAt"] == MONDAY
-
-
-def test_a_huge_value_is_cut(world: World) -> None:
-    world.run(a_job().with_workers(1))
-    restart(world, "x" * 1000)
-    assert world.status()["attempt"] == 2
-    assert world.status()["restartedAt"] == "x" * MAX_RESTARTED_AT

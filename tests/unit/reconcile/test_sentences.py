@@ -17,7 +17,17 @@ from reconcile.model.hold import MAX_NEXT_CHARACTERS, Hold
 from reconcile.model.plan import FORMER_JOB, OWNERLESS, YOUNG_KIND, Observed, Refusal, Settings
 from reconcile.model.view import View
 from reconcile.reconcile import reconcile
-from tests.memory.builders import PodBuilder, a_job, a_pod, a_template, at, stamp, view_of, wait_of
+from tests.memory.builders import (
+    PodBuilder,
+    a_config_map,
+    a_job,
+    a_pod,
+    a_template,
+    at,
+    stamp,
+    view_of,
+    wait_of,
+)
 from tests.memory.former import FINALIZER
 
 PAGE = (Path(__file__).parents[3] / "docs" / "status.md").read_text()
@@ -50,10 +60,8 @@ def refused(message: str, reason: str = "Forbidden", kind: str = "Pod", **more: 
 
 def waits(reason: str, message: str = "") -> Hold:
     """What a job says one of whose pods waits so."""
-    labels = {"batch.paddlepaddle.org/attempt": "1"}
-    config_map = {"metadata": {"name": "train", "labels": labels, "creationTimestamp": stamp()}}
     pods = [a_pod(JOB, index=index).bound().waiting(reason, message) for index in range(2)]
-    return wait_of(view_of(JOB, *pods, config_maps=(config_map,)))
+    return wait_of(view_of(JOB, *pods, config_maps=(a_config_map(),)))
 
 
 def unscheduled(message: str, **observed: Any) -> Hold:

@@ -5,18 +5,12 @@ from typing import Any
 import pytest
 
 from reconcile.children.slow_create import SPEAKS_SECONDS
-from reconcile.model.plan import Plan, Refusal
-from reconcile.model.view import View
-from reconcile.reconcile import reconcile
-from tests.memory.builders import a_job, view_of
+from reconcile.model.plan import Refusal
+from tests.memory.builders import a_job, plan_of, view_of
 
 SLOW = Refusal("Pod", "other-worker-3", "InternalError", "webhook: deadline exceeded", 500)
 OWN = Refusal("Pod", "train-worker-0", "Forbidden", "exceeded quota", 403)
 JOB = a_job().with_workers(2)
-
-
-def plan_of(view: View) -> Plan:
-    return reconcile(view.observed, view.now, view.settings)
 
 
 def test_other_jobs_say_so_before_they_try_and_try_soon() -> None:

@@ -10,8 +10,7 @@ from reconcile.children.startup_errors import await_startup
 from reconcile.model.hold import Hold
 from reconcile.model.move import Move
 from reconcile.model.view import View
-from reconcile.reconcile import reconcile
-from tests.memory.builders import a_job, a_pod, stamp, view_of
+from tests.memory.builders import a_config_map, a_job, a_pod, plan_of, stamp, view_of
 
 JOB = a_job().with_workers(1).build()
 CONFIG, IMAGE = "(--config-error-after)", "(--image-error-after)"
@@ -47,13 +46,6 @@ def wait_of(view: View) -> Hold:
     return answer
 
 
-def config_map(seconds: float = 0.0) -> Raw:
-    """The first attempt's ConfigMap, made so long after the beginning."""
-    labels = {"batch.paddlepaddle.org/attempt": "1"}
-    metadata = {"name": "train", "labels": labels, "creationTimestamp": stamp(seconds)}
-    return {"metadata": metadata, "data": {}}
-
-
 GRACES = {
     "name": ("InvalidImageName", "", 60, "ImageError"),
     "never-pull": ("ErrImageNeverPull", "", 60, "ImageError"),
@@ -71,10 +63,10 @@ def test_error_ends_the_job_after_its_grace(
 ) -> None:
     pod = a_pod(JOB).bound().waiting(reason, message)
     job = told(cause, IMAGE if grace == 600 else CONFIG)
-    early = view_of(job, pod, seconds=grace - 1, config_maps=(config_map(),))
+    early = view_of(job, pod, seconds=grace - 1, config_maps=(a_config_map(),))
     assert end_of(early) is None
     assert wait_of(early).seconds == 1
-    condition = failed(view_of(job, pod, seconds=grace, config_maps=(config_map(),)))
+    condition = failed(view_of(job, pod, seconds=grace, config_maps=(a_config_map(),)))
     assert condition.reason == cause
     assert condition.message.startswith(f"train-worker-0: {reason}")
 
@@ -87,7 +79,7 @@ NORMAL_WAITS = {
     "not-tried-since": (
         "CreateContainerConfigError",
         'configmap "train" not found',
-        (config_map(),),
+        (a_config_map(),),
     ),
 }
 
@@ -101,7 +93,7 @@ def test_normal_waits_never_end_a_job(reason: str, message: str, maps: tuple[Raw
 
 def test_grace_counts_from_the_config_map() -> None:
     pod = a_pod(JOB).bound().waiting("CreateContainerConfigError", "couldn't find key x")
-    maps, job = (config_map(1000),), told("ConfigError", CONFIG)
+    maps, job = (a_config_map(1000),), told("ConfigError", CONFIG)
     assert end_of(view_of(job, pod, seconds=1059, config_maps=maps)) is None
     assert end_of(view_of(job, pod, seconds=1060, config_maps=maps)) is not None
 
@@ -127,12 +119,12 @@ def test_grace_counts_from_when_the_job_first_tells_of_the_error(
     reason: str, message: str, grace: float, cause: str
 ) -> None:
     """A large image was pulled for longer than the grace."""
-    pod, maps = a_pod(JOB).bound().waiting(reason, message), (config_map(),)
+    pod, maps = a_pod(JOB).bound().waiting(reason, message), (a_config_map(),)
     view = view_of(JOB, pod, seconds=3000, config_maps=maps)
     assert end_of(view) is None
     assert wait_of(view).seconds == grace
     job = copy.deepcopy(JOB)
-    patch = reconcile(view.observed, view.now, view.settings).status
+    patch = plan_of(view).status
     assert patch is not None
     job["status"] = patch["status"]
     assert job["status"]["reason"] == cause
@@ -155,7 +147,7 @@ def test_what_the_job_told_of_before_does_not_count(job: Raw) -> None:
     view = view_of(job, pod, seconds=3000)
     assert end_of(view) is None
     assert wait_of(view).seconds == 600
-    patch = reconcile(view.observed, view.now, view.settings).status
+    patch = plan_of(view).status
     assert patch is not None
     (pending,) = [each for each in patch["status"]["conditions"] if each["type"] == "Pending"]
     assert pending["lastTransitionTime"] == stamp(3000)
