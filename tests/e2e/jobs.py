@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
+from api.objects import Raw
 from tests.e2e.images import BUSYBOX, CHECKOUT, EXAMPLES, Image
 
-Raw = dict[str, Any]
 LITTLE = {"SAMPLES": "2400", "PART_SIZE": "400", "HELD_OUT": "400", "EPOCHS": "1"}
 SLEEP = "trap 'exit 0' TERM; sleep 3600 & wait"
 """Runs until it is stopped, at once: a shell that is PID 1 must heed SIGTERM by itself."""

@@ -2,16 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from api.objects import Raw
 from localcluster import Cluster
 from localcluster.commands.manifests import install
 from tests.live.installers import KUSTOMIZE_FOLDER, NAMESPACE, kustomize, template
 from tests.production.values import SETS, TEAMS
 
-Raw = dict[str, Any]
 MONITORING = Path(__file__).parents[1] / "live" / "crds" / "monitoring.yaml"
 OVERLAYS = ("base", "one-namespace", "overlays/production", "overlays/progress", "overlays/teams")
 STRICT = ("apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")

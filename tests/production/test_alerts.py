@@ -6,11 +6,11 @@ tests/production/test_monitoring.py has some of them fire in a real Prometheus.
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from api.objects import Raw
 from manifests.__main__ import ROOT
 from manifests.alerts import ALERTS
 from tests.live.debian import missing
@@ -20,7 +20,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 RULES = ROOT / "deploy" / "monitoring" / "alerts.yaml"
-Raw = dict[str, Any]
 OURS = {"job": "paddlejob", "namespace": "paddle-system"}
 POD = 'job="paddlejob",namespace="paddle-system",instance="10.0.0.1:8080"'
 OTHER = 'job="paddlejob",namespace="paddle-system",instance="10.0.0.2:8080"'

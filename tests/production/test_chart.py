@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from api.crd import PROTECTION
+from api.objects import Raw
 from controller.options import parse_options
 from manifests.__main__ import ROOT
 from manifests.rbac import KUEUE_RULES, PROGRESS_RULES, policy_rules
@@ -24,7 +25,6 @@ from tests.live.installers import (
 )
 from tests.production.values import DIGEST, FLAGS, RIGHT, SETS, TEAMS, WRONG
 
-Raw = dict[str, Any]
 Place = tuple[str, str, str]
 PLAIN = ROOT / "deploy" / "v1"
 HELMS = {

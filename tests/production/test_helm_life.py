@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,13 +11,12 @@ from tests.live import nextversion
 from tests.live.gate import gated, open_gate
 from tests.live.history import History
 from tests.live.installers import CHART, CHECKOUT, NAMESPACE, RELEASE, Helm
-from tests.live.lab import Lab, paddle_job, shell
+from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import CRD, DEPLOYMENT
 from tests.live.scrape import scrape
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
-Raw = dict[str, Any]
 COORDINATION = "/apis/coordination.k8s.io/v1"
 LEASE = "paddlejob-operator-all"
 MAX_GAP_SECONDS = 8.0

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -18,7 +17,7 @@ from localcluster.machine.process import Process
 from manifests.dashboard import ROWS
 from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
 from tests.live.kubestate import FILE, KubeStateMetrics
-from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, run_operator
 from tests.live.processes import listening_ports
 from tests.live.prometheus import JOB, Prometheus
@@ -29,7 +28,6 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 
-Raw = dict[str, Any]
 SCALE = 1 / 60
 """An hour is a minute."""
 FAILED = 12

@@ -1,7 +1,6 @@
 """An operator of two namespaces, installed by Helm: it runs their jobs, and may do nothing else."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,7 @@ from manifests.rbac import CLUSTER_RULES, LEASE_RULES, RULES, Table
 from tests.conftest import new_namespace
 from tests.live import volcano
 from tests.live.installers import CHART, NAMESPACE, RELEASE, Helm
-from tests.live.lab import Lab, paddle_job, shell
+from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import DEPLOYMENT
 from tests.live.processes import http_get
 from tests.live.proxy import audit_entries
@@ -18,7 +17,6 @@ from tests.live.rights import ACCOUNT, STAGES, Right
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
-Raw = dict[str, Any]
 TEAMS = ("team-a", "team-b")
 SCOPE: Raw = {"scope": {"kind": "List", "namespaces": list(TEAMS)}}
 TEST = f"{DEPLOYMENT}-test"

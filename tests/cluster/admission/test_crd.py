@@ -2,13 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from api.objects import Raw
 from localcluster import Cluster
 
-Raw = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("crd")
 
 JOB = """

@@ -6,19 +6,18 @@ Kubernetes 1.15 for v1beta1, and 1.25, the oldest that is supported, for v1.
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from api.constants import API_VERSION, KIND
 from api.crd import build_crd
+from api.objects import Raw
 from manifests.v1beta1 import build_v1beta1_crd
 from tests.live import gochecks
 from tests.memory import bad_jobs
 from tests.memory.bad_jobs import BadJob
 from tests.pod_corpus import all_pods
 
-Raw = dict[str, Any]
 TEMPLATES = {
     name: {"metadata": pod["metadata"], "spec": pod["spec"]} for name, pod in all_pods().items()
 }

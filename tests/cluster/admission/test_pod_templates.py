@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from api.objects import Raw
 from api.schema import load_pod_template
 from localcluster import Cluster
 from manifests.openapi import reduce_openapi
 from tests.live.apiserver import DRY_RUN, ApiServer, jobs_path
 from tests.pod_corpus import RUNTIME_CLASS, all_pods
 
-Raw = dict[str, Any]
 PODS = all_pods()
 UNSET_BY_USERS = (
     ".metadata.",  # what the API server writes; the corpus has the rest

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
+from api.objects import Raw
 from localcluster import Cluster
 from localcluster.machine import clock
 from tests.live.apiserver import DRY_RUN, ApiServer, jobs_path
 from tests.memory.builders import JobBuilder, a_job
 
-Raw = dict[str, Any]
 POLICIES = Path(__file__).parents[3] / "deploy" / "policies"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 LABELS = {"batch.paddlepaddle.org/policies": "enforced", "batch.paddlepaddle.org/queue": "team-a"}

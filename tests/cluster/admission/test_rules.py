@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
+from api.objects import Raw
 from localcluster import Cluster
 from tests.live.apiserver import DRY_RUN, Answer, ApiServer, jobs_path
 from tests.memory import bad_jobs
 from tests.memory.bad_jobs import BadJob
 from tests.memory.builders import a_job, a_template
-
-Raw = dict[str, Any]
 
 ELASTIC = a_job("elastic").with_elastic_workers(2, 1, 4).build()
 PS = (

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from api.objects import parse_time
+from api.objects import Raw, parse_time
 from localcluster import Cluster
 from localcluster.machine import clock
 from tests.conftest import CONFIG_RETRY_SECONDS, new_namespace
@@ -19,7 +19,6 @@ from tests.live.history import History
 from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import operator_beside
 
-Raw = dict[str, Any]
 CONFIG_GRACE, IMAGE_GRACE = 2, 20
 ACTIVE, STARTING, TTL = 6, 10, 3
 LATE_SECONDS = 30.0

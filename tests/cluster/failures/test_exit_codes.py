@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from tests.live.faulty import SAVES, evict, only_first
-from tests.live.lab import Lab, paddle_job, shell
+from tests.live.lab import Lab, Raw, paddle_job, shell
 
-Raw = dict[str, Any]
 STOPS_WITH_15 = shell('trap "sleep 6; exit 15" TERM; test "$PADDLE_RENDEZVOUS" = 1 || exit 0; '
                       "while true; do sleep 0.1; done")  # fmt: skip
 SERVER_THAT_EXITS_15 = shell('trap "exit 15" TERM; while true; do sleep 0.1; done')

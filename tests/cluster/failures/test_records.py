@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from api.objects import parse_time
+from api.objects import Raw, parse_time
 from tests.live.faulty import until_told
 from tests.live.history import History
 from tests.live.lab import CORE, Lab, paddle_job, shell
 
-Raw = dict[str, Any]
 LAST_WORDS = "RuntimeError: loss is nan"
 CRASHES = shell(f"echo epoch 1 begins; echo {LAST_WORDS} >&2; exit 3")
 TALKS = shell("i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; exit 4")

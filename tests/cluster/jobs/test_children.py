@@ -1,12 +1,9 @@
 """What becomes of a job when somebody takes its children away."""
 
-from typing import Any
-
 import pytest
 
-from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
 
-Raw = dict[str, Any]
 WAITS = shell("exec sleep 3600")
 
 

@@ -4,15 +4,13 @@ The image's own entry point runs ENTRY; here that is a shell script in place of 
 """
 
 import copy
-from typing import Any
 
 import pytest
 import yaml
 
-from tests.live.lab import CORE, Lab, environment_of
+from tests.live.lab import CORE, Lab, Raw, environment_of
 from tests.live.operated import CHECKOUT
 
-Raw = dict[str, Any]
 FILE = CHECKOUT / "examples" / "ctr.yaml"
 SERVE = '[ "$TRAINING_ROLE" = TRAINER ] || exec sleep 3600; cd /workspace/ctr/models'
 ENTRY = f"{SERVE}; touch $PADDLE_TRAINER_ID"

@@ -2,11 +2,9 @@
 
 import json
 import random
-from typing import Any
 
-from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.lab import PADDLE_JOBS, Lab, Raw, paddle_job, shell
 
-Raw = dict[str, Any]
 JOBS = 5
 EDITS = 6
 ENDS = {"worker": (1, shell("exit 0"))}

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from tests.live.history import History
-from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw, paddle_job, shell
 from tests.live.metrics_stub import MetricsStub
 
-Raw = dict[str, Any]
 LEAST, MOST = 2, 4
 AUTOSCALER = {
     "apiVersion": "autoscaling/v2",

@@ -1,14 +1,12 @@
 """spec.suspend holds a job without pods; spec.managedBy gives it to somebody else."""
 
 import json
-from typing import Any
 
 import pytest
 
 from tests.live.history import History
-from tests.live.lab import SERVER, Lab, paddle_job, shell
+from tests.live.lab import SERVER, Lab, Raw, paddle_job, shell
 
-Raw = dict[str, Any]
 WAITS = shell('trap "exit 15" TERM; while true; do sleep 0.1; done')
 GPUS = shell("exec sleep 3600", resources={"limits": {"nvidia.com/gpu": "4"}})
 SPEC = {"ps": (1, SERVER), "worker": (2, WAITS)}

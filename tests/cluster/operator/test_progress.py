@@ -1,18 +1,16 @@
 """With --progress the status says how far a training is, by the log of a real kubelet."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from api.constants import ANNOTATION_KEEP_LOGS, Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
-from tests.live.lab import Lab, paddle_job, shell
+from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import operator_that_reads_logs
 from tests.live.pdj import Tool, assert_explained
 
-Raw = dict[str, Any]
 PERIOD_SECONDS = 45
 """A log is read every half minute, and the machine is busy."""
 BAR = (

@@ -18,9 +18,8 @@ from kube.errors import Invalid
 from localcluster import Cluster
 from metrics import Metrics
 from tests.conftest import new_namespace
-from tests.live.lab import CORE, Lab
+from tests.live.lab import CORE, Lab, Raw
 
-Raw = dict[str, Any]
 READ_SECONDS = 30.0
 STARTED, ENDED = "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"
 CONTAINER = {"name": "paddle", "image": "busybox"}

@@ -7,7 +7,6 @@ too, where the shared cluster ends.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ from localcluster.commands.manifests import install
 from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live import volcano
-from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.lab import PADDLE_JOBS, Lab, Raw, paddle_job, shell
 from tests.live.operated import (
     NAMESPACE,
     grant_queues,
@@ -33,7 +32,6 @@ IN_VOLCANO = "podgroups.scheduling.volcano.sh"
 IN_TREE = "podgroups.scheduling.k8s.io"
 CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
 IN_KUEUE = "workloads.kueue.x-k8s.io"
-Raw = dict[str, Any]
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import pytest
 
-from api.objects import parse_time
+from api.objects import Raw, parse_time
 from localcluster import Cluster
 from localcluster.machine import clock
 from localcluster.machine.process import Process
@@ -24,7 +23,6 @@ from tests.live.lab import CORE, Lab, paddle_job, shell
 from tests.live.operated import run_operator
 from tests.live.processes import listening_ports
 
-Raw = dict[str, Any]
 DEADLINE = 30
 DEAD_SECONDS = 6.0
 WAITS = shell("exec sleep 3600")

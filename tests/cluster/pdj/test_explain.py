@@ -10,10 +10,9 @@ import pytest
 
 from api.constants import Reason
 from tests.live.faulty import hold, release
-from tests.live.lab import SERVER, Lab, paddle_job, shell
+from tests.live.lab import SERVER, Lab, Raw, paddle_job, shell
 from tests.live.pdj import Tool, assert_explained
 
-Raw = dict[str, Any]
 POD_NAME = {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}
 MISSING = {"configMapKeyRef": {"name": "nowhere", "key": "none"}}
 GPUS = "nvidia.com/gpu"

@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from api.objects import Raw
 from localcluster import Cluster
 from pdj.documents.advice import find_advice
 from pdj.documents.checks import Whose, find_errors, is_job
@@ -17,7 +17,6 @@ from tests.memory import bad_jobs
 from tests.memory.builders import NOW, a_job
 from tests.pod_corpus import RUNTIME_CLASS, all_pods
 
-Raw = dict[str, Any]
 CHECKOUT = Path(__file__).parents[3]
 EXAMPLES = sorted((CHECKOUT / "examples").rglob("*.yaml"))
 

@@ -2,16 +2,14 @@
 
 import collections
 import re
-from typing import Any
 
 import pytest
 
 from pdj.commands.logs import KEEP
-from tests.live.lab import Lab, paddle_job, shell
+from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import DEPLOYMENT, NAMESPACE
 from tests.live.pdj import CHECKOUT, SECONDS, Tool
 
-Raw = dict[str, Any]
 PODS = 4
 LINES = 4_000
 A_SECOND = 1_000

@@ -12,10 +12,9 @@ import yaml
 from api.crd import build_crd
 from localcluster import Cluster
 from localcluster.commands.manifests import install
-from tests.live.lab import SERVER, paddle_job
+from tests.live.lab import SERVER, Raw, paddle_job
 from tests.live.pdj import Done, run_pdj
 
-Raw = dict[str, Any]
 UNKNOWN = "this cluster does not know PaddleJobs"
 JOB = paddle_job("one", {"worker": (1, SERVER)}, withGloo=1)
 TEXT: Raw = {"type": "string"}

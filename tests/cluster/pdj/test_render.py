@@ -13,9 +13,8 @@ from pdj.documents.render import Surroundings, render
 from reconcile.model.plan import Settings
 from tests.conftest import ELASTIC_TIMEOUT_SECONDS
 from tests.live import volcano
-from tests.live.lab import CORE, PADDLE_JOBS, Lab
+from tests.live.lab import CORE, PADDLE_JOBS, Lab, Raw
 
-Raw = dict[str, Any]
 CHECKOUT = Path(__file__).parents[3]
 YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 QUICKSTART_OUTPUT = "/tmp/paddlejob-quickstart"

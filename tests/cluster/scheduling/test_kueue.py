@@ -15,7 +15,6 @@ from tests.live.lab import Lab, paddle_job, shell
 from tests.live.operated import grant_queues, operator_beside
 from tests.live.pdj import assert_explained
 
-Raw = dict[str, Any]
 CRD = Path(__file__).parents[2] / "live" / "crds" / "kueue-workload.yaml"
 API = "/apis/kueue.x-k8s.io/v1beta2"
 KIND = "workloads.kueue.x-k8s.io"

@@ -6,18 +6,16 @@ The scheduler and the quota are the real ones. SEEDS chooses how many crowds are
 import os
 import random
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from api.constants import Reason
 from localcluster import Cluster, ClusterConfig
 from tests.conftest import new_namespace
-from tests.live.lab import Lab, paddle_job, shell
+from tests.live.lab import Lab, Raw, paddle_job, shell
 from tests.live.operated import install_without_deployment, run_operator
 from tests.live.pdj import assert_explained
 
-Raw = dict[str, Any]
 SEEDS = range(int(os.environ.get("SEEDS", "1")))
 NODES, GPUS = 5, 8
 GANGS = 12

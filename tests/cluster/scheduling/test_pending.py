@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -11,10 +10,9 @@ from api.constants import Reason
 from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live import volcano
-from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
 from tests.live.pdj import assert_explained
 
-Raw = dict[str, Any]
 GPUS = shell("exec sleep 3600", resources={"limits": {"nvidia.com/gpu": "100"}})
 NO_IMAGE = "nowhere.example.com/none:v1"
 LONG_IMAGE = "No-Such-Name/" + "x" * 2000

@@ -34,13 +34,12 @@ from tests.live.kueue import (
     used_cpus,
     workload,
 )
-from tests.live.lab import CORE, Lab, shell
+from tests.live.lab import CORE, Lab, Raw, shell
 from tests.live.operated import operator_beside, run_operator
 from tests.live.pdj import explain, run_pdj
 from tests.live.tenant import JOBS, Tenant
 
 pytestmark = [needs_kueue, pytest.mark.timeout(900)]
-Raw = dict[str, Any]
 SLOW_TO_STOP = "trap 'sleep 8; exit 0' TERM; sleep 3600 & wait"
 RACKS = 4
 FREE_SECONDS = 6.0

@@ -9,10 +9,9 @@ import pytest
 from api.constants import Reason
 from localcluster.machine import clock
 from tests.live import volcano
-from tests.live.lab import SERVER, Lab, paddle_job, shell
+from tests.live.lab import SERVER, Lab, Raw, paddle_job, shell
 from tests.live.pdj import assert_explained
 
-Raw = dict[str, Any]
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
 SUBMISSIONS = 6
 CALM_SECONDS = 4.0

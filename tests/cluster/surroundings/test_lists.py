@@ -9,7 +9,6 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,6 @@ from tests.live.lab import CORE, PADDLE_JOBS, Lab, paddle_job, shell
 from tests.live.operated import operator_behind
 from tests.live.proxy import FaultProxy, answer, first, refuse
 
-Raw = dict[str, Any]
 WAITS = {"worker": (2, shell("exec sleep 3600"))}
 LOOK_SECONDS = 6.0
 MOST_TRIES = 8

@@ -19,10 +19,9 @@ from localcluster import Cluster
 from localcluster.machine import clock
 from tests.conftest import new_namespace
 from tests.live.apiserver import DRY_RUN, ApiServer, jobs_path
-from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
 from tests.live.operated import operator_beside
 
-Raw = dict[str, Any]
 JSON_TYPES: dict[str, Any] = {
     "string": "x",
     "integer": 7,

@@ -8,7 +8,6 @@ finalizer keeps.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
@@ -23,11 +22,10 @@ from api.constants import (
 )
 from localcluster import Cluster
 from tests.conftest import new_namespace
-from tests.live.lab import CORE, Lab, paddle_job, shell
+from tests.live.lab import CORE, Lab, Raw, paddle_job, shell
 from tests.live.tenant import Tenant
 from tests.live.volcano import API as VOLCANO
 
-Raw = dict[str, Any]
 SERVED, UNSERVED = API_VERSION, "batch.paddlepaddle.org/v9"
 KEPT_BY = ["example.com/kept"]
 KINDS = ("pods", "services", "configmaps", "podgroups.scheduling.volcano.sh")

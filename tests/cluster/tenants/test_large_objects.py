@@ -14,7 +14,7 @@ from api.constants import (
     MAX_ENV_VALUE_BYTES,
 )
 from api.job import config_map_name
-from api.objects import name_of, uid_of
+from api.objects import Raw, name_of, uid_of
 from localcluster import Cluster, ClusterConfig
 from localcluster.machine import clock
 from localcluster.machine.process import Process
@@ -27,7 +27,6 @@ from tests.live.operated import install_without_deployment, run_operator
 from tests.live.processes import http_get, listening_ports, status_of
 from tests.live.tenant import Tenant
 
-Raw = dict[str, Any]
 CONFIG_MAPS = 400
 JOBS = 300
 BYTES = 1_000_000

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from statistics import median
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,6 @@ from tests.live.lab import CORE, Lab, paddle_job, shell, waiting_for_ever
 from tests.live.operated import operator_beside
 from tests.live.tenant import Tenant
 
-Raw = dict[str, Any]
 JOBS = [f"wide-{number}" for number in range(30)]
 EDITS_PER_SECOND = 10.0
 SECONDS = 2.0

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +14,7 @@ from localcluster import Cluster, ClusterConfig
 from localcluster.machine import clock
 from localcluster.machine.process import Process
 from tests.conftest import new_namespace
-from tests.live.lab import PADDLE_JOBS, Lab, paddle_job, shell
+from tests.live.lab import PADDLE_JOBS, Lab, Raw, paddle_job, shell
 from tests.live.operated import (
     install_without_deployment,
     run_operator,
@@ -23,7 +22,6 @@ from tests.live.operated import (
 from tests.live.processes import http_get, listening_ports
 from tests.live.tenant import JOBS, Tenant
 
-Raw = dict[str, Any]
 DEPTHS = (1_100, 5_000, 9_000)
 CALM_SECONDS = 5.0
 """From a neighbour's submission until its job runs."""
