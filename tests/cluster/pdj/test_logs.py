@@ -11,7 +11,7 @@ from tests.live.operated import DEPLOYMENT, NAMESPACE
 from tests.live.pdj import CHECKOUT, SECONDS, Tool
 
 PODS = 4
-LINES = 4_000
+LINES = 2_000
 A_SECOND = 1_000
 TALK = f"""
 import os, sys, time
