@@ -15,7 +15,6 @@ BOOTED = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def note(event: str, at: float) -> None:
-    """Add a line to the pod's file."""
     with FILE.open("a") as file:
         file.write(f"{event} {at}\n")
 

@@ -160,7 +160,6 @@ def prepare_network() -> None:
 
 
 def write_files(node: RealNode) -> None:
-    """The configuration of every process."""
     plane, folder = node.cluster.plane, node.folder
     plane.write_node_kubeconfig(folder / "kubeconfig", NAME)
     (folder / "resolv.conf").write_text(f"nameserver {DNS_ADDRESS}\n")

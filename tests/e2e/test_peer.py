@@ -98,7 +98,6 @@ def reached(lab: Lab, folder: Path, name: str, event: str, attempt: int) -> floa
 
 
 def template(folder: Path) -> Raw:
-    """The pods of all sides."""
     mounts = {"/programs": PROGRAM.parent, "/times": folder}
     trainer: dict[str, Any] = {
         "name": "paddle",

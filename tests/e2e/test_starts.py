@@ -59,7 +59,6 @@ def submit(lab: Lab, name: str, **spec: object) -> float:
 
 
 def running(lab: Lab, name: str, attempt: int) -> list[Raw]:
-    """The job's pods of an attempt in which the trainer runs."""
     return [
         pod
         for pod in lab.pods(name)

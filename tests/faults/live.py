@@ -48,7 +48,6 @@ class Feed:
             thread.start()
 
     def take(self, namespace: str) -> list[Told]:
-        """What has happened in a namespace; waits for something to happen."""
         with self._condition:
             has_some = self._condition.wait_for(lambda: self._events[namespace], SEEN_SECONDS)
             assert has_some, f"nothing happened in {namespace}"
@@ -111,7 +110,6 @@ class LiveWorld(World):
             self._delete_now(kind, name, None if grace is None else int(grace))
 
     def change(self, kind: str, name: str, edit: Callable[[Raw], object]) -> Raw:
-        """What a scheduler and a kubelet write of a pod: its node, and its status."""
         before = self.get(kind, name)
         after = deepcopy(before)
         edit(after)
@@ -139,7 +137,6 @@ class LiveWorld(World):
     # The watches
 
     def path(self, kind: str, name: str = "") -> str:
-        """Of a collection or an object in this namespace."""
         return RESOURCES[kind].path(self.namespace, name)
 
     def await_version(self, place: tuple[str, str], obj: Raw) -> Raw:

@@ -90,7 +90,6 @@ class Scenario:
                 self.world.delete(kind, name)
 
     def do_remove(self, kind: str, name: str) -> None:
-        """A user deletes a child."""
         if self._is_ours(kind, name):
             self.world.delete(kind, name)
 
@@ -101,7 +100,6 @@ class Scenario:
             self.invariants.foreign[(kind, name)] = self.world.put(obj)
 
     def do_retreat(self) -> None:
-        """Everyone else's objects go."""
         for kind, name in self.invariants.foreign:
             self.world.remove(kind, name)
         self.invariants.foreign.clear()
@@ -109,7 +107,6 @@ class Scenario:
     # The cluster
 
     def do_place(self, pod: str, node: str = "node-1") -> None:
-        """A pod gets a node and an address."""
         if pod in self.crowded_out:
             self._refuse_to_place(pod)
         elif self._is_ours("Pod", pod) and not self._status(pod).get("podIP"):
@@ -121,7 +118,6 @@ class Scenario:
         self.crowded_out.add(name)
 
     def do_make_room(self) -> None:
-        """There is room for every pod."""
         self.crowded_out.clear()
 
     def do_preempt(self) -> None:
@@ -134,16 +130,13 @@ class Scenario:
         self.pulling.add(name)
 
     def do_pulled(self) -> None:
-        """Every image is there."""
         self.pulling.clear()
 
     def do_start(self, pod: str) -> None:
-        """A kubelet tries to start a placed pod."""
         if self._can_start(pod):
             self.kubelet.start(pod)
 
     def do_end(self, pod: str, code: int) -> None:
-        """The trainer of a running pod exits."""
         if self._status(pod).get("phase") == "Running":
             self.invariants.chargeable += code not in UNCHARGED_CODES
             self.kubelet.end(pod, code)
@@ -155,7 +148,6 @@ class Scenario:
             self.kubelet.restart(pod)
 
     def do_evict(self, pod: str) -> None:
-        """The cluster ends a running pod."""
         if self._status(pod).get("phase") == "Running":
             self.kubelet.evict(pod)
 
@@ -165,7 +157,6 @@ class Scenario:
             self.kubelet.give_address(pod)
 
     def do_vanish(self, pod: str) -> None:
-        """A pod is gone without a word."""
         if self._is_ours("Pod", pod):
             self.kubelet.vanish(pod)
 
@@ -205,7 +196,6 @@ class Scenario:
     # The operator
 
     def do_work(self, passes: int = 1) -> None:
-        """So many passes, or fewer if nothing is due."""
         for _ in range(passes):
             if not self.operator.work():
                 return

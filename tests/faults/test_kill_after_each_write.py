@@ -41,7 +41,6 @@ class Operator:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self) -> FaultProxy:
-        """The proxy through which it works."""
         proxy = FaultProxy(self.cluster, self.after_write)
         self.kubeconfig = proxy.write_kubeconfig(self.folder / "kubeconfig")
         self.spawn()
@@ -110,12 +109,10 @@ def test_a_job_ends_the_same_whenever_its_operator_is_killed(
 
 
 def deadly(operators: dict[int, Operator]) -> set[int]:
-    """The writes after which an operator was killed."""
     return {count for count, operator in operators.items() if operator.deaths}
 
 
 def victim() -> dict[str, object]:
-    """A job of a server and two workers that ends after a second and keeps nothing."""
     roles = {"ps": (1, SERVER), "worker": (2, shell("sleep 1"))}
     return paddle_job(JOB, roles, cleanPodPolicy="Always")
 

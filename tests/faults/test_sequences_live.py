@@ -53,7 +53,6 @@ def client() -> Iterator[ApiClient]:
 
 
 def serves_all(client: ApiClient) -> bool:
-    """Whether the API server knows every kind that a sequence may ask for."""
     try:
         return all(client.get(resource.path(), {"limit": 1}) for resource in RESOURCES.values())
     except NotFound:

@@ -53,7 +53,6 @@ class Case:
 
 
 def fire(alert: str, what: str, minute: int, series: dict[str, str], **labels: str) -> Case:
-    """A case in which it fires once, with these labels beside those of the operator."""
     return Case(alert, what, minute, series, (OURS | labels,))
 
 

@@ -37,7 +37,6 @@ HELMS = {
 
 
 def places(objects: list[Raw]) -> dict[Place, Raw]:
-    """Objects by kind, namespace and name; each there once."""
     found = {}
     for obj in objects:
         metadata = obj["metadata"]
@@ -60,7 +59,6 @@ def without_helms_labels(value: Any) -> Any:
 
 
 def options_of(values: Raw, namespace: str = NAMESPACE) -> Any:
-    """What the operator reads of the arguments that the chart gives it."""
     made = template(values, namespace=namespace)
     (deployment,) = (o for o in made if o["kind"] == "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]

@@ -27,7 +27,6 @@ TWO = "--set=replicas=2"
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that pods see as the root of their host."""
     return tmp_path_factory.mktemp("host")
 
 
@@ -48,7 +47,6 @@ def printed(verb: str) -> list[str]:
 
 
 def state(lab: Lab, job: str) -> dict[str, tuple[str, str]]:
-    """The job's running pods, with UID and attempt; fails where anything was counted."""
     status = lab.status(job)
     assert (status.get("restartCount", 0), status.get("failureCount", 0)) == (0, 0)
     return {

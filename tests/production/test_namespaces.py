@@ -47,7 +47,6 @@ def create_namespace(cluster: Cluster, name: str) -> None:
 
 
 def allowed(cluster: Cluster, namespace: str, table: Table) -> set[Right]:
-    """What of these rights the operator's account has in a namespace."""
     return {right for right in rights_in(table) if may(cluster, namespace, *right)}
 
 
@@ -157,7 +156,6 @@ def test_a_namespace_that_goes_holds_up_no_other_and_can_come_back(cluster: Clus
 
 
 def readiness(cluster: Cluster) -> str:
-    """What the operator's pods answer to /readyz, one after the other."""
     pods = cluster.get(f"/api/v1/namespaces/{NAMESPACE}/pods")["items"]
     addresses = [pod["status"].get("podIP") for pod in pods]
     return "\n".join(ask(f"http://{each}:8081/readyz") for each in addresses if each)

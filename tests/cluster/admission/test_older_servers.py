@@ -31,13 +31,11 @@ pytestmark = pytest.mark.timeout(900)  # the programs are built once per user
 
 @pytest.fixture(scope="module")
 def crdcheck() -> Path:
-    """The program that is Kubernetes 1.15."""
     return gochecks.build("crdcheck")
 
 
 @pytest.fixture(scope="module")
 def crdcheck125() -> Path:
-    """The program that is Kubernetes 1.25."""
     return gochecks.build("crdcheck125")
 
 
@@ -81,7 +79,6 @@ def test_refuses(answer: Raw, bad: BadJob) -> None:
 
 
 def ask125(program: Path, crd: Raw) -> list[str]:
-    """What the server of 1.25 finds wrong with a CRD."""
     done = subprocess.run(
         [program], input=json.dumps(crd), capture_output=True, text=True, check=True
     )

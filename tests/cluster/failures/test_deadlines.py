@@ -35,7 +35,6 @@ SMALL = {
 
 
 def with_key(config_map: str, key: str) -> Raw:
-    """A program whose environment needs this key."""
     source = {"configMapKeyRef": {"name": config_map, "key": key}}
     return shell("exec sleep 3600", env=[{"name": "WANTED", "valueFrom": source}])
 

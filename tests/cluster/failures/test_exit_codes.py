@@ -13,18 +13,15 @@ SERVER_THAT_EXITS_15 = shell('trap "exit 15" TERM; while true; do sleep 0.1; don
 
 
 def on_codes(action: str, *values: int, container: str = "") -> Raw:
-    """A rule on exit codes."""
     named = {"containerName": container} if container else {}
     return {"action": action, "onExitCodes": {"operator": "In", "values": [*values], **named}}
 
 
 def on_disruption(action: str) -> Raw:
-    """A rule on eviction, preemption and lost nodes."""
     return {"action": action, "onPodConditions": [{"type": "DisruptionTarget"}]}
 
 
 def with_policy(name: str, template: Raw, *rules: Raw, **spec: Any) -> Raw:
-    """A job of two workers with these rules."""
     return paddle_job(name, {"worker": (2, template)}, podFailurePolicy={"rules": rules}, **spec)
 
 

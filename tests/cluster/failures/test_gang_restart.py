@@ -47,7 +47,6 @@ RESTARTED = ("failed", "mass", "evicted", "squeezed", "vanished")
 
 @pytest.fixture(scope="module")
 def jobs(module_lab: Lab, job_history: History, pod_history: History) -> Lab:
-    """All jobs at once, each hit by its fault."""
     for job in JOBS.values():
         module_lab.submit(job | {"spec": job["spec"] | {"cleanPodPolicy": "Never"}})
     module_lab.wait_all(LOSSES, "Running")

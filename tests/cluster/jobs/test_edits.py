@@ -11,7 +11,6 @@ ENDS = {"worker": (1, shell("exit 0"))}
 
 
 def draw_change(rng: random.Random) -> Raw:
-    """A change that a held job may see."""
     pod = {"nodeSelector": {"accelerator": rng.choice(["nvidia-tesla-p100", None])}}
     labels = {"queue": rng.choice(["day", "night", None])}
     return rng.choice(

@@ -9,7 +9,6 @@ from tests.live.lab import CORE, SERVER, Lab, paddle_job, shell
 
 
 def gated() -> Raw:
-    """A worker that the scheduler leaves alone until somebody opens the gate."""
     template = shell("sleep 3600")
     template["spec"]["schedulingGates"] = [{"name": "example.com/gate"}]
     return template

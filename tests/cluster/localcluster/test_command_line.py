@@ -31,7 +31,6 @@ class Running(NamedTuple):
 
 
 def localcluster(state: Path, *arguments: str) -> Done:
-    """Run the command with its state below this folder."""
     return subprocess.run(
         [sys.executable, "-m", "localcluster", *arguments],
         env={**os.environ, "XDG_STATE_HOME": str(state)},
@@ -60,7 +59,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def exported(done: Done) -> dict[str, str]:
-    """The environment after the shell has evaluated what `up` printed."""
     shell = ["sh", "-c", 'eval "$1"; env', "sh", done.stdout]
     environment = subprocess.run(shell, capture_output=True, text=True, check=True).stdout
     return dict(line.split("=", 1) for line in environment.splitlines() if "=" in line)

@@ -13,7 +13,6 @@ LOST = {"worker-lost": "worker-lost-worker-0", "server-lost": "server-lost-ps-0"
 
 @pytest.fixture(scope="module")
 def jobs(module_lab: Lab, pod_history: History) -> Lab:
-    """Running jobs, one pod of each deleted by hand."""
     for name in LOST:
         intranet = "Service" if name == "named" else "PodIP"
         module_lab.submit(paddle_job(name, ROLES, intranet=intranet))
@@ -26,7 +25,6 @@ def jobs(module_lab: Lab, pod_history: History) -> Lab:
 
 
 def first_addresses(history: History, job: str) -> set[str]:
-    """What the pods of the first attempt were reached at."""
     found = set()
     for _, pod in history.events(f"{job}-"):
         if pod["metadata"]["labels"]["batch.paddlepaddle.org/attempt"] == "1":

@@ -145,7 +145,6 @@ def running_below(cluster: Cluster, node: str) -> list[int]:
 
 
 def exist(processes: list[int], lines: list[str]) -> bool:
-    """Whether one of the processes still is what it was."""
     return any(
         command_line(process) == line for process, line in zip(processes, lines, strict=True)
     )

@@ -38,7 +38,6 @@ PROBE = 'import socket; socket.create_connection(("127.0.0.1", 8000)).close()'
 
 @pytest.fixture
 def box(pods: Pods) -> Pods:
-    """A pod named box, in which a shell waits."""
     volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}], "workingDir": "/var/tmp"}
     env = [{"name": "MINE", "value": "set"}]
     script = "echo kept > /v/file; sleep 3600"
@@ -140,7 +139,6 @@ def test_files_go_in_and_come_out(box: Pods, tmp_path: Path) -> None:
 
 @contextmanager
 def forwarding(pods: Pods, port: int) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """kubectl port-forward to the pod named server, and the machine's port."""
     arguments = ("port-forward", "pod/server", f":{port}", "--address=127.0.0.1")
     with start(pods, *arguments) as process:
         assert process.stdout is not None

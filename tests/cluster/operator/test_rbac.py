@@ -125,7 +125,6 @@ def use_volcano(lab: Lab) -> None:
 
 
 def use_kubernetes(lab: Lab) -> None:
-    """The same of kube-scheduler's own."""
     template = shell("sleep 3600")
     lab.submit(paddle_job("intree", one(template)))
     group = own_group(lab, "intree")

@@ -90,7 +90,6 @@ def check_ends_well(lab: Lab, name: str) -> None:
 
 
 def creations(lab: Lab, job: str) -> Counter[str]:
-    """How often each of the job's pods was really created."""
     return Counter(
         entry["objectRef"]["name"]
         for entry in audit_entries(lab.cluster)

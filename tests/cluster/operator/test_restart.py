@@ -40,8 +40,6 @@ AFTER = Counter(
 
 @dataclass
 class Scene:
-    """The jobs, the operator that took over, and when it was started."""
-
     lab: Lab
     successor: Process
     since: datetime

@@ -19,7 +19,6 @@ CHECKOUT = Path(__file__).parents[3]
 
 
 def greet(text: str, code: int = 0) -> None:
-    """Says where it runs."""
     import os
     import sys
 

@@ -18,7 +18,6 @@ OF_NOBODY = ("create", "rolebinding", "jobs", "--role=jobs")
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """A folder with a program and what it imports."""
     folder = tmp_path / "program"
     (folder / "lib").mkdir(parents=True)
     (folder / "lib" / "step.py").write_text("RATE = 1\n")
@@ -106,7 +105,6 @@ def words(name: str, program: Path, *more: str) -> list[str]:
 
 
 def refusal(tool: Tool, *arguments: str) -> str:
-    """The one line with which it fails."""
     done = tool.run(*arguments)
     assert done.code == 1, done
     (line,) = done.notes.splitlines()

@@ -28,14 +28,12 @@ def one(name: str, worker: Raw, **spec: Any) -> Raw:
 
 
 def exits_three(name: str, action: str) -> Raw:
-    """A job that fails with a code for which it has a rule."""
     codes = {"operator": "In", "values": [3]}
     policy = {"rules": [{"action": action, "onExitCodes": codes}]}
     return one(name, shell("exit 3"), podFailurePolicy=policy)
 
 
 def held_by(script: str) -> Raw:
-    """An init container that runs a script before a pod's trainer starts."""
     return {"name": "init", "image": "busybox", "command": ["sh", "-c", script], "env": [POD_NAME]}
 
 

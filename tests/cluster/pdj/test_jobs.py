@@ -26,7 +26,6 @@ MAX_ROUNDS = 20
 
 @pytest.fixture(scope="module")
 def running(module_lab: Lab, tool: Tool) -> Lab:
-    """A job that runs until it is stopped, submitted with the tool."""
     job = paddle_job("steady", {"ps": (1, SERVER), "worker": (2, SERVER)})
     tool.ok("submit", "-", stdin=yaml.safe_dump(job).encode())
     module_lab.wait_phase("steady", "Running")

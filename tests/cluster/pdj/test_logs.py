@@ -52,7 +52,6 @@ def followed(module_lab: Lab, tool: Tool) -> tuple[int, str, str]:
 
 
 def said(out: str) -> dict[tuple[str, str], list[int]]:
-    """Line numbers by attempt and pod."""
     found: dict[tuple[str, str], list[int]] = collections.defaultdict(list)
     for line in out.splitlines():
         attempt, pod, number = line.partition(" | ")[2].split()

@@ -50,7 +50,6 @@ def jobs(module_lab: Lab) -> Lab:
 
 
 def read_bundle(file: Path) -> dict[str, str]:
-    """The texts of a tar file by their names."""
     with tarfile.open(file) as archive:
         return {
             member.name: data.read().decode()

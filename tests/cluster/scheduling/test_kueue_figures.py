@@ -42,7 +42,6 @@ SMALL: dict[str, Any] = {"resources": {"requests": {"cpu": "10m"}}}
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    """A node, Kueue, an operator, and priorities."""
     with (
         Cluster(ClusterConfig(nodes=1)) as running,
         prepare(running) as kueue,
@@ -75,7 +74,6 @@ def test_start_costs_little_more(lab: Lab) -> None:
 
 
 def tell(*words: object) -> None:
-    """Show figures where the tests run with -s."""
     texts = (f"{word:.2f}" if isinstance(word, float) else str(word) for word in words)
     sys.stdout.write(f"\n{' '.join(texts)}\n")
 
@@ -191,7 +189,6 @@ def end_running_pods(lab: Lab) -> None:
 
 
 def most_at_once(history: History) -> int:
-    """The most pods that had not ended at a time."""
     live, most = set[str](), 0
     for kind, pod in history.events():
         ended = kind == "DELETED" or pod["status"].get("phase") in ("Succeeded", "Failed")

@@ -52,7 +52,6 @@ COUNTS = {
 
 @pytest.fixture(scope="module")
 def jobs(module_lab: Lab) -> Lab:
-    """Jobs that wait for what does not come."""
     module_lab.submit(*JOBS.values())
     hold_back(module_lab, "queued")
     for name in JOBS:
@@ -95,7 +94,6 @@ def test_a_gang_that_is_held_back_is_explained(jobs: Lab) -> None:
 
 @pytest.fixture
 def poor(operated: Cluster) -> Iterator[Lab]:
-    """A namespace that has room for one pod."""
     with new_namespace(operated) as namespace:
         lab = Lab(operated, namespace)
         lab.kubectl("create", "quota", "few", "--hard=pods=1")

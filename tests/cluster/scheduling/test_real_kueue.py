@@ -48,7 +48,6 @@ FREE_SECONDS = 6.0
 
 @pytest.fixture(scope="module")
 def kueue() -> Iterator[Kueue]:
-    """One node, Kueue, and the rights of an operator with the flag."""
     config = ClusterConfig(nodes=1, component_arguments=AGGREGATION)
     with Cluster(config) as running, prepare(running) as kueue:
         kueue.start()
@@ -63,7 +62,6 @@ def lab(kueue: Kueue) -> Iterator[Lab]:
 
 
 def is_free(lab: Lab, name: str) -> Callable[[], bool]:
-    """Whether nobody uses quota of a ClusterQueue."""
     return lambda: used_cpus(lab, name) == "0"
 
 

@@ -44,7 +44,6 @@ def own_group(lab: Lab, name: str) -> Raw:
 
 @pytest.fixture(scope="module")
 def jobs(module_lab: Lab) -> Lab:
-    """Gangs of every kind, all at once."""
     module_lab.submit(gang_job("joins", cleanPodPolicy="Never"), pod_group("joins", 4))
     module_lab.submit(gang_job("alone", cleanPodPolicy="Never"))
     policy = {"minAvailable": 3, "queue": "research", "priorityClass": "high"}

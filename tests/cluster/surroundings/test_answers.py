@@ -45,7 +45,6 @@ class Scene:
         return readiness(self.operator)
 
     def pods(self) -> dict[str, str]:
-        """The UIDs of the jobs' pods, by name; also of those that are going."""
         pods = [pod["metadata"] for job in JOBS for pod in self.lab.pods(job)]
         return {pod["name"]: pod["uid"] for pod in pods}
 
@@ -99,7 +98,6 @@ class Broken:
 
     @contextmanager
     def rule(self) -> Iterator[None]:
-        """While the block lasts, watches bring nothing."""
         self.scene.wait_in_step()
         with self.scene.proxy.rule("GET", "/paddlejobs.*watch=true", self._act):
             yield

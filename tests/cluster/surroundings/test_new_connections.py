@@ -145,7 +145,6 @@ def lease_name(lab: Lab) -> str:
 
 
 def hold_lease(lab: Lab) -> None:
-    """Somebody else leads for a minute."""
     spec = {"holderIdentity": "somebody", "leaseDurationSeconds": 60}
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": spec}
     lab.submit({**lease, "metadata": {"name": lease_name(lab)}})
@@ -209,6 +208,5 @@ def test_jobs_go_on_when_the_token_is_replaced_by_a_file_that_was_empty_and_gone
 
 
 def ask(program: Path) -> dict[str, Any]:
-    """A user of a kubeconfig whose token a program tells."""
     command = {"command": sys.executable, "args": [str(program)], "interactiveMode": "Never"}
     return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", **command}}

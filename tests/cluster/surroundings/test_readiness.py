@@ -33,7 +33,6 @@ Seat = tuple[Lab, Process]
 
 @pytest.fixture
 def seats(unattended: Cluster) -> Iterator[list[Seat]]:
-    """Two namespaces, with an operator of its own rights in each."""
     with ExitStack() as stack:
         seats = []
         for _ in range(2):

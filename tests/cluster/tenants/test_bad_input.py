@@ -195,7 +195,6 @@ def create_crowd(lab: Lab) -> None:
 
 
 def told(lab: Lab) -> int:
-    """How many of the crowd name the field that is wrong."""
     return sum(
         status.get("reason") == "InvalidSpec" and "containers[0].name" in status["message"]
         for job in lab.items("/apis/batch.paddlepaddle.org/v1", "paddlejobs")

@@ -137,7 +137,6 @@ def a_container(*command: str) -> dict:
 
 
 def keys_in(lab: Lab) -> list[str]:
-    """All keys of the namespace's etcd, read behind the guard."""
     url = f"http://{lab.get(CORE, POD)['status']['podIP']}:{BEHIND}/v3/kv/range"
     all_keys = base64.b64encode(b"\0").decode()
     body = json.dumps({"key": all_keys, "range_end": all_keys, "keys_only": True}).encode()

@@ -149,7 +149,6 @@ def before(module_lab: Lab, tenant: Tenant) -> Iterator[dict[str, Raw]]:
 
 
 def forge(lab: Lab, tenant: Tenant, names: list[str]) -> None:
-    """Have the tenant make the objects for these jobs, and the pods among them end."""
     tricks = [(lab.job(name), *CASES[name]) for name in names]
     tenant.submit(*(forged(job, TRICKS[t], apiVersion=version) for job, t, version in tricks))
 

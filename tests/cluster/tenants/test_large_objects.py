@@ -107,7 +107,6 @@ def fill(tenant: Tenant) -> None:
 
 
 def check(operator: Process, neighbour: Lab, job: str) -> None:
-    """A neighbour's job gets its pod, and the operator has never held too much."""
     neighbour.submit(paddle_job(job, {"worker": (1, shell("true"))}))
     neighbour.wait(lambda: neighbour.pods(job), f"the pod of {job}", 60)
     assert status_of(operator.pid)["VmHWM"] / 1024 <= MAX_PEAK_MB

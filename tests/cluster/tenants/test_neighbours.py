@@ -30,7 +30,6 @@ SECONDS_IN_A_CROWD = 1.0
 
 @pytest.fixture
 def tenant(operated: Cluster) -> Iterator[Tenant]:
-    """Somebody in a namespace whose quota allows no pod."""
     with new_namespace(operated) as namespace:
         operated.kubectl("-n", namespace, "create", "quota", "none", "--hard=pods=0")
         yield Tenant(operated, namespace)
@@ -98,7 +97,6 @@ def test_two_thousand_jobs_do_not_hold_up_others(crowd: Lab) -> None:
 
 @pytest.fixture
 def wide(unattended: Cluster) -> Iterator[Lab]:
-    """A job of somebody whose many pods are being made."""
     with someone_alone(unattended) as lab:
         lab.submit(paddle_job("wide", {"worker": (CROWD, waiting_for_ever())}))
         lab.wait(lambda: pod_count(lab), "the operator has begun")

@@ -139,7 +139,6 @@ def check_quick(lab: Lab, calm: float) -> None:
 
 
 def told(lab: Lab) -> list[str]:
-    """What the jobs say whose pods could not be created."""
     return [
         condition["message"]
         for job in lab.items("/apis/batch.paddlepaddle.org/v1", "paddlejobs")

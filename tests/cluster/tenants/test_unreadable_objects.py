@@ -62,8 +62,6 @@ class Probe:
 
 
 class Operator:
-    """The operator of all namespaces, as a process, with a probe beside it."""
-
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.start()
@@ -122,7 +120,6 @@ def managed_fields(api_version: str, depth: int) -> str:
 
 
 def with_fields(obj: Raw, depth: int) -> str:
-    """An object as text, with nested maps where it says DEEP."""
     return json.dumps(obj).replace('"DEEP"', managed_fields(obj["apiVersion"], depth))
 
 

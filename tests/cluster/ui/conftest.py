@@ -95,7 +95,6 @@ def is_wrong(text: str) -> bool:
 
 
 def enter(chromium: Browser, site: Served) -> BrowserContext:
-    """Open the printed address in a browser of its own."""
     context = chromium.new_context(viewport={"width": 1200, "height": 800}, locale="en-US")
     tab = context.new_page()
     tab.goto(site.url)
@@ -118,7 +117,6 @@ def row(page: Page, name: str) -> str:
 
 
 def write_rights(lab: Lab, account: str, *rules: tuple[str, str]) -> Path:
-    """A ServiceAccount that may use these verbs on these resources; its kubeconfig."""
     lab.kubectl("create", "serviceaccount", account)
     for number, (verbs, resources) in enumerate(rules):
         name = f"{account}-{number}"
