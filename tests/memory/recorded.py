@@ -114,12 +114,19 @@ def _runs(world: World, kubelet: Kubelet, **spec: object) -> None:
     world.advance(7)
 
 
+def _ends(world: World, kubelet: Kubelet, code: int = 1) -> None:
+    _runs(world, kubelet)
+    kubelet.see_end(WORKER, code)
+
+
 STATES |= {
     "image_error": partial(_waits, reason="ErrImagePull", message="no such image"),
     "image_name": partial(_waits, reason="InvalidImageName", message="no name"),
     "missing_secret": partial(_waits, reason=CONFIG_ERROR, message='secret "s" not found'),
     "missing_key": partial(_waits, reason=CONFIG_ERROR, message="couldn't find key k in Secret s"),
     "running": _runs,
+    "failed": _ends,
+    "completing": partial(_ends, code=0),
     "active_deadline": partial(_runs, activeDeadlineSeconds=97),
     "starting_deadline": partial(run_up, startingDeadlineSeconds=97),
 }
@@ -153,8 +160,7 @@ def quota(world: World, _: Kubelet) -> None:
 def back_off(world: World, kubelet: Kubelet) -> None:
     _runs(world, kubelet, backoffLimit=3)
     for _ in range(2):
-        kubelet.end(WORKER, 1)
-        world.settle()
+        kubelet.see_end(WORKER, 1)
         kubelet.reap_all()
         world.advance(3)
         run_job(world, kubelet)
@@ -163,8 +169,7 @@ def back_off(world: World, kubelet: Kubelet) -> None:
 @state
 def restarted_by_quota(world: World, kubelet: Kubelet) -> None:
     _runs(world, kubelet, backoffLimit=3)
-    kubelet.end(WORKER, 1)
-    world.settle()
+    kubelet.see_end(WORKER, 1)
     world.refused_kinds.add("Pod")
     kubelet.reap_all()
     world.advance(60)
@@ -198,8 +203,7 @@ def scaling(world: World, kubelet: Kubelet) -> None:
 def elastic_loss(world: World, kubelet: Kubelet) -> None:
     world.submit(a_job().with_elastic_workers(3, 1, 4))
     run_job(world, kubelet)
-    kubelet.end(WORKER, 1)
-    world.settle()
+    kubelet.see_end(WORKER, 1)
 
 
 @state
@@ -220,8 +224,7 @@ def resuming(world: World, kubelet: Kubelet) -> None:
 def verdict(world: World, kubelet: Kubelet) -> None:
     _runs(world, kubelet, backoffLimit=1)
     lost = "RuntimeError: [gloo] Connection closed by peer [10.1.0.2]:1"
-    kubelet.end(WORKER, 1, message=lost)
-    world.settle()
+    kubelet.see_end(WORKER, 1, message=lost)
     world.advance(2)
 
 
@@ -256,13 +259,6 @@ def adopted(world: World, kubelet: Kubelet) -> None:
 
 
 @state
-def completing(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet)
-    kubelet.end(WORKER, 0)
-    world.settle()
-
-
-@state
 def completed_with_ttl(world: World, kubelet: Kubelet) -> None:
     _runs(world, kubelet, ttlSecondsAfterFinished=97)
     kubelet.end_all("worker")
@@ -271,18 +267,10 @@ def completed_with_ttl(world: World, kubelet: Kubelet) -> None:
 
 
 @state
-def failed(world: World, kubelet: Kubelet) -> None:
-    _runs(world, kubelet)
-    kubelet.end(WORKER, 1)
-    world.settle()
-
-
-@state
 def lost_node(world: World, kubelet: Kubelet) -> None:
     _runs(world, kubelet, backoffLimit=1)
     world.nodes = {"node-1": _lost_node(world)}
-    kubelet.end("train-worker-1", 1)
-    world.settle()
+    kubelet.see_end("train-worker-1", 1)
 
 
 @state

@@ -81,13 +81,6 @@ def test_a_key_that_changes_while_worked_on_runs_once_more(queue):
     assert take_all(queue) == [A]
 
 
-def test_a_key_is_never_with_two_workers(queue):
-    take(queue, A)
-    queue.add(A)
-    queue.add(B)
-    assert queue.get() == B
-
-
 def test_a_delayed_key_waits_its_time(queue, clock):
     queue.add_after(A, 10)
     clock.step(9.9)
@@ -227,14 +220,6 @@ def test_a_key_rests_after_its_pass(queue, clock):
     assert take_all(queue) == []
     clock.step(0.5)
     assert take_all(queue) == [A]
-
-
-def test_a_rest_holds_up_no_other_key(queue):
-    take(queue, A)
-    queue.done(A, rest_seconds=0.5)
-    queue.add(A)
-    queue.add(B)
-    assert take_all(queue) == [B]
 
 
 def test_a_delay_that_ends_during_a_rest_is_not_lost(queue, clock):
