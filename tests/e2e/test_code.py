@@ -64,9 +64,7 @@ def seconds_to_first_lines(tool: Tool, name: str, program: Path, *command: str) 
 
 
 @pytest.mark.parametrize("how", COMMANDS)
-def test_a_folder_trains_soon_and_again_after_a_change(
-    lab: Lab, program: Path, how: str, record_property
-) -> None:
+def test_a_folder_trains_soon_and_again_after_a_change(lab, program, how, record_property):
     tool, seconds = Tool(lab), []
     for step in ("first", "changed", "changed again"):
         (program / "train.py").write_text(f"print('{step}', 1)\n")
@@ -89,9 +87,7 @@ def test_many_workers_share_one_config_map(lab: Lab, program: Path, record_prope
     assert named == [only["metadata"]["name"]] * MANY
 
 
-def test_a_restricted_pod_with_a_read_only_root_trains(
-    lab: Lab, program: Path, tmp_path: Path
-) -> None:
+def test_a_restricted_pod_with_a_read_only_root_trains(lab, program, tmp_path):
     lab.cluster.kubectl("label", "namespace", lab.namespace, ENFORCED)
     (program / "train.py").write_text(IMPORTS)
     (tmp_path / "requirements.txt").write_text("demo\n")

@@ -74,9 +74,7 @@ class Operator:
 
 
 @pytest.mark.timeout(900)
-def test_a_job_ends_the_same_whenever_its_operator_is_killed(
-    unattended: Cluster, tmp_path: Path
-) -> None:
+def test_a_job_ends_the_same_whenever_its_operator_is_killed(unattended, tmp_path):
     labs, operators, proxies, contexts = {}, {}, [], []
     try:
         for count in KILLS:

@@ -80,7 +80,5 @@ def drawn(seed: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(COUNT))
-def test_sequence_ends_as_it_did_in_memory(
-    playing: list[Future[dict[str, Any]]], seed: int
-) -> None:
+def test_sequence_ends_as_it_did_in_memory(playing, seed):
     assert playing[seed].result() == drawn(seed)["end"]

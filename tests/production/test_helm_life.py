@@ -78,9 +78,7 @@ def time_of(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def test_a_job_lives_through_upgrade_rollback_and_uninstall(
-    cluster: Cluster, host: Path, tmp_path: Path
-) -> None:
+def test_a_job_lives_through_upgrade_rollback_and_uninstall(cluster, host, tmp_path):
     helm, lab = Helm(cluster), Lab(cluster, "default")
     helm.run(*printed("install"), TWO, PATIENT)
     lab.submit(paddle_job("train", {"worker": (2, gated())}))

@@ -236,17 +236,13 @@ def beside(cluster: Cluster, certificates: Path) -> Iterator[tuple[Process, str]
     cluster.stop("operator-strict")
 
 
-def test_a_renewed_certificate_is_served(
-    run: Lab, beside: tuple[Process, str], certificates: Path
-) -> None:
+def test_a_renewed_certificate_is_served(run, beside, certificates):
     assert certificate_of(beside[1]) == "first"
     write_certificate(certificates, "second")
     assert certificate_of(beside[1]) == "second"
 
 
-def test_without_the_api_server_nobody_new_gets_through(
-    run: Lab, beside: tuple[Process, str], cluster: Cluster
-) -> None:
+def test_without_the_api_server_nobody_new_gets_through(run, beside, cluster):
     """Whom it let in before it stopped gets through for a minute, if the stop took no longer."""
     known, other = token_of(cluster, "prometheus"), token_of(cluster, "prometheus")
     asked_at = clock.monotonic()

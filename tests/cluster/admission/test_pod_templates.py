@@ -52,9 +52,7 @@ def namespace(cluster: Cluster, server: ApiServer) -> str:
 
 
 @pytest.mark.parametrize("name", PODS)
-def test_legal_in_a_pod_is_legal_in_a_template(
-    server: ApiServer, namespace: str, name: str
-) -> None:
+def test_legal_in_a_pod_is_legal_in_a_template(server, namespace, name):
     pods, job = f"/api/v1/namespaces/{namespace}/pods", as_job(name, template_of(PODS[name]))
     assert server.create(pods, PODS[name], DRY_RUN).message == ""
     assert server.create(jobs_path(namespace), job, DRY_RUN).message == ""

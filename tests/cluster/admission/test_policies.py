@@ -72,9 +72,7 @@ def wide(workers: int) -> JobBuilder:
         pytest.param(wide(1).with_spec(startingDeadlineSeconds=86401), "a day", id="starting"),
     ],
 )
-def test_limits_refuse_with_a_reason(
-    cluster: Cluster, namespace: str, job: JobBuilder, said: str
-) -> None:
+def test_limits_refuse_with_a_reason(cluster, namespace, job, said):
     assert said in refused(cluster, namespace, job)
 
 

@@ -232,9 +232,7 @@ def test_waiting_for_the_attempts_own_config_map_is_no_error(jobs: Lab) -> None:
 
 
 @pytest.mark.parametrize(("name", "ttl"), [("brief", TTL), ("at-once", 0)])
-def test_ended_job_goes_after_its_time_to_live(
-    jobs: Lab, history: History, name: str, ttl: int
-) -> None:
+def test_ended_job_goes_after_its_time_to_live(jobs, history, name, ttl):
     jobs.wait(lambda: jobs.get(PADDLE_JOBS, f"paddlejobs/{name}") is None, f"{name} is deleted")
     jobs.wait(lambda: not jobs.pods(name), f"pods of {name} go")
     ended = parse_time(history.versions(name)[-1]["status"]["completionTime"])

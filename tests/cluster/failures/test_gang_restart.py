@@ -73,9 +73,7 @@ def test_every_pod_of_the_gang_is_made_again(jobs: Lab, pod_history: History, na
 
 
 @pytest.mark.parametrize("name", RESTARTED)
-def test_all_pods_are_gone_before_one_is_made_again(
-    jobs: Lab, pod_history: History, name: str
-) -> None:
+def test_all_pods_are_gone_before_one_is_made_again(jobs, pod_history, name):
     jobs.wait_completed(name)
     story = [
         (kind, pod["metadata"]["labels"][LABEL_ATTEMPT])

@@ -69,9 +69,7 @@ def record_of(jobs: Lab, name: str) -> Raw:
 
 
 @pytest.mark.parametrize("name", FAILING)
-def test_record_outlives_the_pod_and_tells_how_it_ended(
-    jobs: Lab, pod_history: History, name: str
-) -> None:
+def test_record_outlives_the_pod_and_tells_how_it_ended(jobs, pod_history, name):
     record = record_of(jobs, name)
     assert {key: record[key] for key in ENDS[name]} == ENDS[name]
     assert (record["pod"], record["role"], record["index"]) == (f"{name}-worker-0", "worker", 0)

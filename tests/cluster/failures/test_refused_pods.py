@@ -32,9 +32,7 @@ def restricted(operated: Cluster) -> Iterator[Lab]:
         yield Lab(operated, namespace)
 
 
-def test_job_that_asks_for_a_folder_of_the_host_says_that_it_may_not(
-    restricted: Lab, lab: Lab
-) -> None:
+def test_job_that_asks_for_a_folder_of_the_host_says_that_it_may_not(restricted, lab):
     template = shell("exit 0", securityContext=STRICT)
     greedy = json.loads(json.dumps(template))
     greedy["spec"]["volumes"] = [{"name": "host", "hostPath": {"path": "/"}}]

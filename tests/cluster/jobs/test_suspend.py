@@ -96,9 +96,7 @@ def test_resumed_job_is_a_new_attempt_not_charged(jobs: Lab, job_history: Histor
         jobs.wait(lambda reason=reason: jobs.events("paused", reason), f"an Event {reason}")
 
 
-def test_job_born_held_makes_nothing_and_begins_with_its_first_attempt(
-    jobs: Lab, pod_history: History
-) -> None:
+def test_job_born_held_makes_nothing_and_begins_with_its_first_attempt(jobs, pod_history):
     assert not list(pod_history.events("born-held-"))
     jobs.submit(paddle_job("held-too", SPEC, suspend=True))
     jobs.wait_phase("held-too", "Suspended")
@@ -109,9 +107,7 @@ def test_job_born_held_makes_nothing_and_begins_with_its_first_attempt(
     assert "restartCount" not in status
 
 
-def test_job_of_another_controller_is_let_be(
-    jobs: Lab, job_history: History, pod_history: History
-) -> None:
+def test_job_of_another_controller_is_let_be(jobs, job_history, pod_history):
     assert jobs.status("others") == {"observedGeneration": 0}  # the CRD's default
     assert len(job_history.versions("others")) == 1
     assert not list(pod_history.events("others-"))

@@ -98,9 +98,7 @@ def test_images_are_added_to_a_running_cluster(running: Running, tmp_path: Path)
         pytest.param(["add", "m=/tmp", "--name", "x"], "no cluster x is running", id="not running"),
     ],
 )
-def test_images_that_cannot_be_are_refused(
-    running: Running, arguments: list[str], words: str
-) -> None:
+def test_images_that_cannot_be_are_refused(running, arguments, words):
     refused = running.run("images", *arguments)
     assert refused.returncode
     assert words in refused.stderr
@@ -119,9 +117,7 @@ def test_dead_component_is_started_again(running: Running) -> None:
     )
 
 
-def test_a_cluster_whose_daemon_was_killed_comes_back_and_down_leaves_nothing(
-    running: Running,
-) -> None:
+def test_a_cluster_whose_daemon_was_killed_comes_back_and_down_leaves_nothing(running):
     os.kill(int((running.folder / "lock").read_text()), 9)
     assert clock.wait_until(lambda: running.run("kubeconfig").returncode == 1, DEADLINE_SECONDS)
     assert running.run("up", "--nodes", "0").returncode == 0

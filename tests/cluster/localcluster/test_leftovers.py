@@ -54,9 +54,7 @@ def owner(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_a_killed_owner_leaves_nothing_but_a_state_to_start_over(
-    owner: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_a_killed_owner_leaves_nothing_but_a_state_to_start_over(owner, tmp_path):
     with pytest.raises(LocalClusterError, match=f"running cluster of process {owner.pid}"):
         Cluster(ClusterConfig(nodes=0, state_dir=tmp_path)).start()
     assert len(processes_in(tmp_path)) >= 2 * len(COMPONENTS)
@@ -87,9 +85,7 @@ def check_stop(folder: Path) -> None:
     assert logs >= {f"{name}.log" for name in COMPONENTS}
 
 
-def test_temporary_state_of_a_killed_owner_goes_with_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_temporary_state_of_a_killed_owner_goes_with_the_next_start(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     stale = tmp_path / f"localcluster-{os.getuid()}" / "cluster-stale"
     stale.mkdir(parents=True)
@@ -105,9 +101,7 @@ def test_temporary_state_of_a_killed_owner_goes_with_the_next_start(
         pytest.param(SCHEDULER, "--nowhere", id="scheduler"),
     ],
 )
-def test_component_that_dies_ends_the_start_with_its_words(
-    name: str, flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_component_that_dies_ends_the_start_with_its_words(name, flag, tmp_path, monkeypatch):
     def with_bad_flag(*arguments: Any, **options: Any) -> dict[str, list[str]]:
         lines = original(*arguments, **options)
         return {**lines, name: [*lines[name], flag]}

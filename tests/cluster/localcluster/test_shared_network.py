@@ -59,9 +59,7 @@ def test_nodes_are_as_configured_and_take_a_pod_at_once(pods: Pods) -> None:
         assert [taint["key"] for taint in node["spec"]["taints"]] == ["dedicated"]
 
 
-def test_with_a_long_interval_a_config_map_goes_unnoticed_until_the_pod_changes(
-    pods: Pods,
-) -> None:
+def test_with_a_long_interval_a_config_map_goes_unnoticed_until_the_pod_changes(pods):
     """As on a real node. News of the pod's status does not hurry it; a change of the pod does."""
     source = {"envFrom": [{"configMapRef": {"name": "later"}}]}
     pods.create("waits", shell("exit 0", **source), nodeName=NODES[0])

@@ -15,9 +15,7 @@ def test_service_account_has_its_own_rights_only(cluster: Cluster, namespace: st
     assert "Forbidden" in refused.stderr
 
 
-def test_blocking_an_owners_deletion_takes_a_right_over_the_owner(
-    cluster: Cluster, namespace: str
-) -> None:
+def test_blocking_an_owners_deletion_takes_a_right_over_the_owner(cluster, namespace):
     cluster.kubectl("create", "configmap", "owner", "-n", namespace)
     owner = cluster.get(f"/api/v1/namespaces/{namespace}/configmaps/owner")
     role = ("role", "maker", "--verb=create", "--resource=secrets", "-n", namespace)

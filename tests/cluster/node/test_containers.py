@@ -48,9 +48,7 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("container", "phase", "code", "reason"), ENDS)
-def test_how_a_container_ended_is_told(
-    pods: Pods, container: dict[str, object], phase: str, code: int, reason: str
-) -> None:
+def test_how_a_container_ended_is_told(pods, container, phase, code, reason):
     pods.create("ends", container)
     pod = pods.wait_phase("ends", "Succeeded", "Failed")
     terminated = container_status(pod)["state"]["terminated"]
@@ -197,9 +195,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("script", "fields", "message"), MESSAGES)
-def test_termination_message(
-    pods: Pods, script: str, fields: dict[str, str], message: str | None
-) -> None:
+def test_termination_message(pods, script, fields, message):
     pods.create("says", shell(script, **fields))
     pod = pods.wait_phase("says", "Succeeded", "Failed")
     assert container_status(pod)["state"]["terminated"].get("message") == message

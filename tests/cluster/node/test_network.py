@@ -156,9 +156,7 @@ def test_a_service_name_leads_to_its_ready_pods(pods: Pods, client: Client) -> N
     assert pods.log("client").split() == [address]
 
 
-def test_names_resolve_before_a_pod_is_ready_where_the_service_says_so(
-    pods: Pods, client: Client
-) -> None:
+def test_names_resolve_before_a_pod_is_ready_where_the_service_says_so(pods, client):
     spec: dict[str, Any] = {"selector": {"app": "peer"}, "publishNotReadyAddresses": True}
     create_service(client, pods.namespace, "peer", **spec)
     waits = shell("exit 0", envFrom=[{"configMapRef": {"name": "absent"}}])

@@ -74,9 +74,7 @@ def test_a_job_that_another_operator_has_started_says_so(lab: Lab) -> None:
         assert_explained(lab, "former", Reason.ADOPTED)
 
 
-def test_a_list_of_endpoints_that_is_too_long_ends_the_job(
-    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_of_endpoints_that_is_too_long_ends_the_job(lab, tmp_path, monkeypatch):
     monkeypatch.setenv("LONGEST_VARIABLE", "20")
     with altered_operator(lab, tmp_path / "shift"):
         lab.submit(paddle_job("long", WAITS))
@@ -84,9 +82,7 @@ def test_a_list_of_endpoints_that_is_too_long_ends_the_job(
         assert lab.status("long")["phase"] == "Failed"
 
 
-def test_restarts_that_get_a_job_nowhere_end_it(
-    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_restarts_that_get_a_job_nowhere_end_it(lab, tmp_path, monkeypatch):
     monkeypatch.setenv("MOST_RESTARTS", "1")
     with altered_operator(lab, tmp_path / "shift"):
         lab.submit(paddle_job("loop", {"worker": (2, shell("exit 101"))}))

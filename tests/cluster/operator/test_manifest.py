@@ -17,9 +17,7 @@ def server(cluster: Cluster) -> ApiServer:
 
 
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-def test_pod_passes_restricted_pod_security(
-    cluster: Cluster, namespace: str, server: ApiServer, variant: Variant
-) -> None:
+def test_pod_passes_restricted_pod_security(cluster, namespace, server, variant):
     label = "pod-security.kubernetes.io/enforce=restricted"
     cluster.kubectl("label", "namespace", namespace, label)
     pods = f"/api/v1/namespaces/{namespace}/pods"

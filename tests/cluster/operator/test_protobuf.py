@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pytest_mock import MockerFixture
 
 from controller.cache.trim import trim
 from controller.client import protobuf
@@ -210,9 +209,7 @@ def test_the_answer_is_protobuf_indeed(client: ApiClient, pods: Lab) -> None:
     ],
     ids=lambda value: getattr(value, "kind", ""),
 )
-def test_a_list_in_protobuf_tells_what_json_tells(
-    client: ApiClient, pods: Lab, resource: Resource, names: set[str], mocker: MockerFixture
-) -> None:
+def test_a_list_in_protobuf_tells_what_json_tells(client, pods, resource, names, mocker):
     decode = mocker.spy(protobuf, "decode")
     plain, packed = (listed(client, pods, resource, accept) for accept in (JSON, protobuf.ANSWERS))
     assert decode.call_count == (len(names) + 1) // 2

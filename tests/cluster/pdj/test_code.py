@@ -135,9 +135,7 @@ def test_a_full_quota_is_one_line(module_lab: Lab, tool: Tool, program: Path) ->
     assert module_lab.get(PADDLE_JOBS, "paddlejobs/over") is None
 
 
-def test_no_right_to_make_config_maps_is_one_line(
-    module_lab: Lab, tool: Tool, program: Path
-) -> None:
+def test_no_right_to_make_config_maps_is_one_line(module_lab, tool, program):
     module_lab.kubectl("create", "serviceaccount", "nobody")
     module_lab.kubectl(*OF_JOBS)
     module_lab.kubectl(*OF_NOBODY, f"--serviceaccount={module_lab.namespace}:nobody")

@@ -86,9 +86,7 @@ def test_completed_job_whose_workers_trained_alone_is_told_of(module_lab: Lab, t
         )
 
 
-def test_the_one_file_runs_in_an_empty_environment(
-    running: Lab, tool: Tool, tmp_path: Path
-) -> None:
+def test_the_one_file_runs_in_an_empty_environment(running, tool, tmp_path):
     build(tmp_path / "kubectl-pdj")
     python, file = (str(Path(sys.base_prefix, "bin", "python3")), str(tmp_path / "kubectl-pdj"))
     bare = [python, "-I", "-S", file]

@@ -101,9 +101,7 @@ def test_choices_of_pods_and_lines(module_lab: Lab, tool: Tool) -> None:
     assert "its pods, of attempt 1: worker-0, worker-1" in none.notes
 
 
-def test_of_an_ended_attempt_come_the_last_lines_and_why_no_more(
-    module_lab: Lab, tool: Tool
-) -> None:
+def test_of_an_ended_attempt_come_the_last_lines_and_why_no_more(module_lab, tool):
     script = "echo said by $(PADDLE_JOB_NAME)/$(PADDLE_RENDEZVOUS)-$(PADDLE_TRAINER_ID); "
     script += "[ $(PADDLE_RENDEZVOUS) = 1 ] && exit 3; exec sleep 3600"
     module_lab.submit(paddle_job("twice", {"worker": (1, shell(script))}, backoffLimit=1))

@@ -58,9 +58,7 @@ def read_bundle(file: Path) -> dict[str, str]:
         }
 
 
-def test_debug_gathers_all_that_helps_and_nothing_private(
-    jobs: Lab, tool: Tool, tmp_path: Path
-) -> None:
+def test_debug_gathers_all_that_helps_and_nothing_private(jobs, tool, tmp_path):
     file = tmp_path / "steady.tar.gz"
     tool.ok("debug", "steady", "-o", str(file))
     assert file.stat().st_mode & 0o077 == 0
@@ -92,9 +90,7 @@ def test_debug_has_the_operators_lines_about_the_job(jobs: Lab, tool: Tool, tmp_
     assert all(f"{jobs.namespace}/costly" in line for line in log.splitlines())
 
 
-def test_debug_has_values_of_variables_where_they_are_asked_for(
-    jobs: Lab, tool: Tool, tmp_path: Path
-) -> None:
+def test_debug_has_values_of_variables_where_they_are_asked_for(jobs, tool, tmp_path):
     file = tmp_path / "with.tar.gz"
     tool.ok("debug", "steady", "--with-env", "-o", str(file))
     whole = "".join(read_bundle(file).values())
@@ -109,9 +105,7 @@ def test_debug_that_cannot_be_written_leaves_nothing(jobs: Lab, tool: Tool, tmp_
     assert not list(tmp_path.iterdir())
 
 
-def test_top_says_so_where_nobody_measures_and_else_what_is_used(
-    jobs: Lab, tool: Tool, tmp_path: Path
-) -> None:
+def test_top_says_so_where_nobody_measures_and_else_what_is_used(jobs, tool, tmp_path):
     done = tool.run("top", "steady")
     said = "error: this cluster does not measure resource usage: it has no metrics.k8s.io\n"
     assert (done.code, done.notes) == (1, said)
@@ -144,9 +138,7 @@ def shell_says(tool: Tool, path: str, *command: str) -> str:
     return done.stdout
 
 
-def test_kubectl_completes_commands_options_and_jobs(
-    jobs: Lab, tool: Tool, path_of_tools: str
-) -> None:
+def test_kubectl_completes_commands_options_and_jobs(jobs, tool, path_of_tools):
     ask = ("kubectl", "__complete", "pdj")
     assert shell_says(tool, path_of_tools, *ask, "sta").splitlines()[0] == "status"
     assert "--submit-again" in shell_says(tool, path_of_tools, *ask, "restart", "--")

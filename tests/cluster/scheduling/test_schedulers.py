@@ -84,9 +84,7 @@ def says(lab: Lab, job: str) -> str:
     return str(lab.condition(job, "Pending").get("message"))
 
 
-def test_volcano_not_installed_is_told_and_the_job_goes_on_when_it_is(
-    labs: dict[str, Lab], told_before_volcano: str
-) -> None:
+def test_volcano_not_installed_is_told_and_the_job_goes_on_when_it_is(labs, told_before_volcano):
     assert "Volcano is not installed" in told_before_volcano
     labs["volcano-gang"].wait_completed("early")
 

@@ -1,7 +1,6 @@
 """Gangs by Volcano's PodGroup: the user's, or the operator's own."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,9 +112,7 @@ def test_group_deleted_while_running_stops_nothing_and_is_told(lab: Lab) -> None
     assert lab.status("orphan")["phase"] == "Running"
 
 
-def test_gang_whose_queue_lets_it_in_late_waits_calmly_and_starts_then(
-    lab: Lab, tmp_path: Path
-) -> None:
+def test_gang_whose_queue_lets_it_in_late_waits_calmly_and_starts_then(lab, tmp_path):
     lab.cluster.stop(volcano.SCHEDULER)
     try:
         lab.submit(pod_group("queued", 4), gang_job("queued"))

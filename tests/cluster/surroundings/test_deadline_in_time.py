@@ -1,8 +1,8 @@
 """A deadline ends the job on time, however long what failed has to wait."""
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 import pytest
@@ -39,9 +39,7 @@ def refusing_webhook(lab: Lab) -> Iterator[None]:
         (refusing_webhook, {"activeDeadlineSeconds": 7}),  # after 0 to 2.5, 5 and 10 s
     ],
 )
-def test_job_whose_pods_cannot_be_created_fails_in_time(
-    lab: Lab, trouble: Callable[[Lab], AbstractContextManager[None]], deadline: dict[str, int]
-) -> None:
+def test_job_whose_pods_cannot_be_created_fails_in_time(lab, trouble, deadline):
     with trouble(lab):
         lab.submit(paddle_job("held", {"worker": (1, shell("true"))}, **deadline))
         check_in_time(lab, *deadline.values())

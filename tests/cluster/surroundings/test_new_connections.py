@@ -72,9 +72,7 @@ def leader(
         yield operator, renewals
 
 
-def test_nothing_is_written_by_a_connection_that_came_about_after_the_lease(
-    lab: Lab, tmp_path: Path
-) -> None:
+def test_nothing_is_written_by_a_connection_that_came_about_after_the_lease(lab, tmp_path):
     written: list[float] = []
 
     def note_and_close(handler: BaseHTTPRequestHandler) -> bool:
@@ -117,9 +115,7 @@ def submit_until_the_lease_ends(lab: Lab, renewals: Renewals) -> None:
         clock.sleep(0.2)
 
 
-def test_standby_leads_when_the_api_servers_authority_was_replaced(
-    lab: Lab, tmp_path: Path
-) -> None:
+def test_standby_leads_when_the_api_servers_authority_was_replaced(lab, tmp_path):
     hold_lease(lab)
     certificate = write_certificate(tmp_path)
     flags = ("--leader-elect", f"--leader-election-namespace={lab.namespace}")
@@ -182,9 +178,7 @@ def test_lease_is_kept_while_a_credential_plugin_hangs(lab: Lab, tmp_path: Path)
         assert operator.poll() is None
 
 
-def test_jobs_go_on_when_the_token_is_replaced_by_a_file_that_was_empty_and_gone(
-    lab: Lab, tmp_path: Path
-) -> None:
+def test_jobs_go_on_when_the_token_is_replaced_by_a_file_that_was_empty_and_gone(lab, tmp_path):
     token, valid = tmp_path / "token", ["one"]
 
     def is_refused(handler: BaseHTTPRequestHandler) -> bool:

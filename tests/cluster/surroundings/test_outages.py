@@ -71,9 +71,7 @@ def run_crowd(lab: Lab) -> None:
     lab.wait_all(names, "Running")
 
 
-def test_jobs_get_their_pods_soon_after_the_api_server_is_back(
-    proxied: Lab, proxy: FaultProxy
-) -> None:
+def test_jobs_get_their_pods_soon_after_the_api_server_is_back(proxied, proxy):
     uids = [pod["metadata"]["uid"] for pod in proxied.pods("before")]
     with proxy.rule("", "", cut):
         clock.sleep(AWAY_SECONDS)
@@ -83,17 +81,13 @@ def test_jobs_get_their_pods_soon_after_the_api_server_is_back(
     assert [pod["metadata"]["uid"] for pod in proxied.pods("before")] == uids
 
 
-def test_connections_that_are_dead_and_look_alive_hold_nobody_up_twice(
-    proxied: Lab, proxy: FaultProxy
-) -> None:
+def test_connections_that_are_dead_and_look_alive_hold_nobody_up_twice(proxied, proxy):
     run_crowd(proxied)
     proxy.freeze(lambda path: not path)
     check_pods_come(proxied, "after", THAWED_SECONDS)
 
 
-def test_watch_that_is_dead_and_looks_alive_is_noticed_and_a_quiet_one_let_be(
-    proxied: Lab, proxy: FaultProxy
-) -> None:
+def test_watch_that_is_dead_and_looks_alive_is_noticed_and_a_quiet_one_let_be(proxied, proxy):
     opened: Counter[str] = Counter()
 
     def count(handler: BaseHTTPRequestHandler) -> bool:

@@ -110,9 +110,7 @@ def holder(plane: Cluster) -> str:
     return str(plane.get(path)["spec"]["holderIdentity"])
 
 
-def test_the_absence_and_the_return_of_the_crd_are_survived(
-    plane: Cluster, lab: Lab, start_operator: StartOperator
-) -> None:
+def test_the_absence_and_the_return_of_the_crd_are_survived(plane, lab, start_operator):
     plane.kubectl("delete", "crd", CRD)
     operator = start_operator("operator")
     operator.wait_for("working")
@@ -126,9 +124,7 @@ def test_the_absence_and_the_return_of_the_crd_are_survived(
     assert not operator.said("reconcile_raised")
 
 
-def test_a_leader_that_is_told_to_stop_hands_over_at_once(
-    plane: Cluster, lab: Lab, start_operator: StartOperator
-) -> None:
+def test_a_leader_that_is_told_to_stop_hands_over_at_once(plane, lab, start_operator):
     first = start_operator("first", "--leader-elect")
     first.wait_for("working")
     second = start_operator("second", "--leader-elect")
@@ -314,9 +310,7 @@ def test_jobs_submitted_while_a_renewal_came_too_late_get_their_pods(
         assert first.said("lease_lost")
 
 
-def test_nobody_is_ready_while_nobody_can_lead(
-    plane: Cluster, lab: Lab, start_operator: StartOperator, tmp_path: Path
-) -> None:
+def test_nobody_is_ready_while_nobody_can_lead(plane, lab, start_operator, tmp_path):
     hold_lease(plane, 1)
     may_lead = threading.Event()
 

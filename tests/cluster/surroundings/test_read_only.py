@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from localcluster import Cluster
 from tests.conftest import new_namespace
 from tests.live.certificates import write_certificate
 from tests.live.lab import Lab, paddle_job, shell
@@ -37,9 +36,7 @@ def read_only_operator(
         process.wait()
 
 
-def test_job_completes_where_the_operator_can_write_no_file(
-    unattended: Cluster, tmp_path: Path
-) -> None:
+def test_job_completes_where_the_operator_can_write_no_file(unattended, tmp_path):
     certificate = write_certificate(tmp_path)
     with (
         new_namespace(unattended) as namespace,

@@ -68,9 +68,7 @@ def pod_uid(lab: Lab, job: str) -> str:
 
 
 @pytest.mark.parametrize("is_behind", [True, False], ids=["behind", "beyond"])
-def test_jobs_go_on_after_a_restore_and_running_pods_stay(
-    plane: Cluster, tmp_path: Path, is_behind: bool
-) -> None:
+def test_jobs_go_on_after_a_restore_and_running_pods_stay(plane, tmp_path, is_behind):
     """When the operator looks again, versions may have come beyond those that it knows."""
     lab = Lab(plane, "default")
     with (

@@ -128,9 +128,7 @@ def write_status(scene: Scene, name: str, status: Raw) -> None:
 
 
 @pytest.mark.parametrize("name", UNREADABLE)
-def test_job_says_that_its_status_cannot_be_read_and_goes_on_when_it_can(
-    scene: Scene, garbled: dict[str, str], name: str
-) -> None:
+def test_job_says_that_its_status_cannot_be_read_and_goes_on_when_it_can(scene, garbled, name):
     lab, (status, told) = scene.bad, UNREADABLE[name]
     lab.wait(lambda: scene.pending(name).get("reason") == "StatusUnreadable", "it says so")
     assert scene.pending(name)["message"].startswith(told)

@@ -175,9 +175,7 @@ def see_all(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("name", [*CASES, *OWN])
-def test_the_job_runs_with_children_of_its_own(
-    module_lab: Lab, before: dict[str, Raw], name: str
-) -> None:
+def test_the_job_runs_with_children_of_its_own(module_lab, before, name):
     lab = module_lab
     status = lab.wait_phase(name, "Running", timeout_seconds=30)
     assert status["attempt"] == 1
@@ -198,16 +196,12 @@ def test_what_runs_already_is_not_touched(module_lab: Lab, before: dict[str, Raw
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_a_pod_with_a_wrong_reference_is_let_be(
-    module_lab: Lab, before: dict[str, Raw], name: str
-) -> None:
+def test_a_pod_with_a_wrong_reference_is_let_be(module_lab, before, name):
     pod = module_lab.get(CORE, f"pods/{name}-extra")
     assert name == "misnamed" or pod, "the collector takes the misnamed away, the operator neither"
 
 
-def test_what_the_tenant_made_is_not_touched(
-    module_lab: Lab, tenant: Tenant, before: dict[str, Raw]
-) -> None:
+def test_what_the_tenant_made_is_not_touched(module_lab, tenant, before):
     there = {(o["kind"], o["metadata"]["name"]): o["metadata"] for o in tenant.objects(*KINDS)}
     for name, (trick, version) in CASES.items():
         kind = TRICKS[trick].kind

@@ -113,9 +113,7 @@ def check(operator: Process, neighbour: Lab, job: str) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_large_objects_do_not_fill_the_operators_memory(
-    plane: Cluster, tenant: Tenant, neighbour: Lab
-) -> None:
+def test_large_objects_do_not_fill_the_operators_memory(plane, tenant, neighbour):
     operator = start(plane)
     fill(tenant)
     check(operator, neighbour, "beside")
@@ -138,9 +136,7 @@ def of_tiny_parts() -> Raw:
 
 
 @pytest.mark.timeout(600)
-def test_jobs_of_tiny_parts_do_not_fill_it_either(
-    plane: Cluster, tenant: Tenant, neighbour: Lab
-) -> None:
+def test_jobs_of_tiny_parts_do_not_fill_it_either(plane, tenant, neighbour):
     plane.kubectl("-n", tenant.namespace, "create", "quota", "none", "--hard=pods=0")
     server = ApiServer(plane, tenant.kubeconfig)
     for number in range(JOBS_OF_PARTS):

@@ -65,9 +65,7 @@ def calm_seconds(lab: Lab) -> float:
     return seconds_to_running(lab, "before")
 
 
-def test_jobs_that_a_quota_refuses_do_not_hold_up_others(
-    calm_seconds: float, tenant: Tenant, edits: None, lab: Lab
-) -> None:
+def test_jobs_that_a_quota_refuses_do_not_hold_up_others(calm_seconds, tenant, edits, lab):
     refused = Lab(tenant.cluster, tenant.namespace)
     for name in JOBS:
         told = "quota is told"

@@ -170,9 +170,7 @@ PLACES: dict[str, Callable[[Tenant, int, Path], None]] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_neighbour_does_not_notice(
-    operator: Operator, labs: tuple[Lab, Lab], tmp_path: Path, place: str
-) -> None:
+def test_a_neighbour_does_not_notice(operator, labs, tmp_path, place):
     """The tenant's own jobs run where the depth does not matter."""
     tenant, neighbour = tenant_of(labs[0]), labs[1]
     for depth in DEPTHS:
@@ -185,9 +183,7 @@ def test_a_neighbour_does_not_notice(
     run(neighbour, "after-restart")
 
 
-def test_what_no_claim_can_have_keeps_no_pod_from_being_made(
-    operator: Operator, labs: tuple[Lab, Lab], tmp_path: Path
-) -> None:
+def test_what_no_claim_can_have_keeps_no_pod_from_being_made(operator, labs, tmp_path):
     in_volume(tenant_of(labs[0]), 600, tmp_path)
     labs[0].wait(lambda: labs[0].pods("deep-600"), "the pod")
 

@@ -65,18 +65,14 @@ def test_the_session_reads(site: Served, session: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "path", ["/", "/assets/main.js", API, "/api/about", "/?token=x", "/?token="]
 )
-def test_nothing_is_for_who_has_no_session(
-    site: Served, session: dict[str, str], path: str
-) -> None:
-    for given in ({}, session | {"cookie": session["cookie"][:-3] + "xyz"}):
+def test_nothing_is_for_who_has_no_session(site, session, path):
+    for given in (dict[str, str](), session | {"cookie": session["cookie"][:-3] + "xyz"}):
         code, headers, text = ask(site, "GET", path, None, **given)
         assert (code, text.startswith("refused: ")) == (403, True)
         assert "set-cookie" not in headers
 
 
-def test_the_cookie_that_other_ports_get_opens_the_page_alone(
-    site: Served, session: dict[str, str]
-) -> None:
+def test_the_cookie_that_other_ports_get_opens_the_page_alone(site, session):
     cookie = session["cookie"]
     assert ask(site, "GET", "/", cookie=cookie)[0] == 200
     for path in (API, "/api/about", f"{API}/default/x/log"):
@@ -120,9 +116,7 @@ def test_another_origin_is_refused(site: Served, session: dict[str, str], origin
 
 
 @pytest.mark.parametrize("where", ["cross-site", "same-site"])
-def test_another_page_of_the_browser_is_refused(
-    site: Served, session: dict[str, str], where: str
-) -> None:
+def test_another_page_of_the_browser_is_refused(site, session, where):
     assert ask(site, "GET", API, **session, sec_fetch_site=where)[0] == 403
 
 
@@ -137,9 +131,7 @@ def test_a_change_needs_an_origin(site: Served, session: dict[str, str]) -> None
     ("body", "code"),
     [(b"", 409), (b"[]", 409), (b"[" * 60000, 409), (b"\xff", 409), (b" " * 70000, 413)],
 )
-def test_a_body_that_is_none_is_refused(
-    site: Served, session: dict[str, str], body: bytes, code: int
-) -> None:
+def test_a_body_that_is_none_is_refused(site, session, body, code):
     path = f"{API}/default/x/delete"
     assert ask(site, "POST", path, body, **session, origin=site.base)[0] == code
 

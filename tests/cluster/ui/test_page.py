@@ -342,9 +342,7 @@ def test_hostile_content_stays_text(page: Page, site_lab: Lab) -> None:
     expect(page.locator("h1")).to_contain_text("%E0%A4%A")
 
 
-def test_a_thousand_jobs_are_drawn_in_a_second(
-    chromium: Browser, kubeconfig: str, site_lab: Lab
-) -> None:
+def test_a_thousand_jobs_are_drawn_in_a_second(chromium, kubeconfig, site_lab):
     client = site_lab.cluster.client
     with new_namespace(site_lab.cluster) as crowd:
         path = f"{PADDLE_JOBS}/namespaces/{crowd}/paddlejobs"
@@ -473,9 +471,7 @@ def violations(page: Page) -> list[str]:
     return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in bad]
 
 
-def test_a_cluster_that_goes_away_and_a_login_that_expires_are_told(
-    chromium: Browser, site_lab: Lab, tmp_path: Path
-) -> None:
+def test_a_cluster_that_goes_away_and_a_login_that_expires_are_told(chromium, site_lab, tmp_path):
     with closing(FaultProxy(site_lab.cluster)) as proxy:
         kubeconfig = proxy.write_kubeconfig(tmp_path / "kubeconfig")
         with (
